@@ -1,0 +1,1 @@
+//! Graph kernels over any Topology.

@@ -1,0 +1,1 @@
+//! The embedded Telar graph database.

@@ -1,0 +1,1 @@
+//! Transactional storage engine of the Telar graph database.

@@ -1,0 +1,2 @@
+//! The `telar` command.
+fn main() {}

@@ -1,1 +1,28 @@
 //! Generators, baselines and measurements.
+//!
+//! A storage layout is worth what it costs next to others, so everything here compares: the same
+//! edges go into several [`container`]s, the same kernels run over each, and every answer is
+//! checked against a flat CSR before anything is timed.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`generate`] | seeded edge lists: RMAT, uniform, star; the social network of the demo |
+//! | [`csr`] | the flat CSR all read ratios are relative to |
+//! | [`container`] | what a graph store must do to be measured; `AdjLst` and `Tel` as baselines |
+//! | [`workload`] | loads, updates, scans, searches, kernels |
+//! | [`measure`], [`histogram`] | clocks, medians, interleaved runs, latencies |
+//! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
+//!
+//! `cargo run --release -p telar-bench --example baselines -- 18` prints the baselines' table.
+
+pub mod container;
+pub mod csr;
+pub mod generate;
+pub mod histogram;
+pub mod machine;
+pub mod measure;
+pub mod mem;
+pub mod plot;
+pub mod report;
+pub mod rng;
+pub mod workload;

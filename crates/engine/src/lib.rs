@@ -1,1 +1,66 @@
-//! Transactional storage engine of the Telar graph database.
+//! Telar's storage engine: a transactional property graph whose adjacency scans run at CSR speed.
+//!
+//! Modules in reading order:
+//!
+//! - [`engine`](Engine): opening, schema names, beginning transactions.
+//! - `adjacency`: segments, bases, tails, hubs; `adjacency/scan.rs` is the hot loop.
+//! - `txn`: the commit protocol, from latches to publication.
+//! - `column`: versioned values of vertices and edges.
+//! - [`wal`], `checkpoint`, `recovery`: durability.
+//! - `catalog`: names, label sets, edge types.
+//!
+//! ```
+//! use telar_engine::{EdgeTypeOptions, Engine, Settings};
+//! use telar_graph::Direction;
+//!
+//! let db = Engine::in_memory(Settings::default())?;
+//! let person = db.label("Person")?;
+//! let name = db.property_key("name")?;
+//! let knows = db.edge_type("KNOWS", EdgeTypeOptions::general())?;
+//!
+//! let mut txn = db.begin()?;
+//! let ada = txn.create_vertex(&[person])?;
+//! let bob = txn.create_vertex(&[person])?;
+//! txn.set_vertex_property(ada, name, "Ada".into())?;
+//! txn.create_edge(knows, ada, bob, &[])?;
+//! txn.commit()?;
+//!
+//! let snapshot = db.snapshot()?;
+//! let reader = snapshot.reader();
+//! assert_eq!(reader.degree(ada, knows, Direction::Out), 1);
+//! # Ok::<(), telar_engine::Error>(())
+//! ```
+//!
+//! Features: `shuttle` (model checks), `failpoints` (fault injection); both for tests only.
+
+mod adjacency;
+mod background;
+mod catalog;
+mod checkpoint;
+mod column;
+mod engine;
+mod error;
+pub mod failpoint;
+pub mod io;
+mod latch;
+mod reclaim;
+mod recovery;
+mod settings;
+mod shared;
+mod snapshot;
+mod store;
+#[doc(hidden)]
+pub mod sync;
+mod table;
+mod transaction;
+mod txn;
+pub mod wal;
+mod words;
+
+pub use catalog::{EdgeOrder, EdgeTypeOptions};
+pub use engine::{Engine, MemoryUse, SettleState};
+pub use error::{Error, ErrorKind, Object};
+pub use settings::Settings;
+pub use snapshot::{Adjacency, Reader, Snapshot};
+pub use transaction::{Isolation, Transaction};
+pub use wal::Durability;

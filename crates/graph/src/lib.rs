@@ -1,5 +1,25 @@
 //! Ids, values, schema names and the read traits of the Telar graph database.
+//!
+//! - [`ids`]: newtypes for everything that is numbered.
+//! - [`value`]: property values and the civil temporal types.
+//! - [`order`]: Cypher's three-valued comparison and the total order of `ORDER BY`.
+//! - [`codec`]: the binary form of a value in the log and in checkpoints.
+//! - [`name`]: which names a label, an edge type and a property key may have.
+//! - [`topology`]: adjacency as the graph kernels read it.
+//! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
+pub mod codec;
+pub mod ids;
+pub mod name;
+pub mod order;
 pub mod topology;
+pub mod value;
+pub mod view;
 
+#[cfg(test)]
+mod arbitrary;
+
+pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
 pub use topology::Topology;
+pub use value::{Value, ValueMap};
+pub use view::{Expansion, Statistics, View};

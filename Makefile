@@ -1,0 +1,21 @@
+# Entry points. Each is a thin call, so that the same command line works without make.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fmt bench
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
+
+demo: ## build the telar binary and run its demonstration
+	cargo build --release --locked -p telar-server
+	target/release/telar demo
+
+test: ## run every check of the project, as CI does
+	tools/test.sh
+
+fmt: ## format all Rust code
+	cargo fmt --all
+
+bench: ## run the benchmarks at their default size
+	cargo build --release --locked -p telar-server
+	target/release/telar bench

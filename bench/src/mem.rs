@@ -1,0 +1,182 @@
+//! Memory the way the baselines need it: prefetch hints, huge pages, one large lazy region.
+//!
+//! All of `unsafe` in this crate is here, behind safe functions. Huge pages are advice: a system
+//! that does not give them only slows the measurement down (fresh scans by a half, storage-notes
+//! section 7).
+
+#![expect(
+    unsafe_code,
+    reason = "prefetch instructions, madvise and mmap have no safe form"
+)]
+
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+/// Vertices between the prefetch hint and the read in every scan of this crate (8-16 measured
+/// best).
+pub const PREFETCH_AHEAD: usize = 8;
+
+/// The page size that madvise wants its addresses rounded to; larger pages divide by it as well.
+const PAGE_BYTES: usize = 4096;
+
+/// Words asked for first when a [`Region`] is reserved: 64 GiB of address space.
+const REGION_WORDS_MAX: usize = 1 << 33;
+
+/// Words below which reserving is not worth trying: 64 MiB.
+const REGION_WORDS_MIN: usize = 1 << 23;
+
+/// Hints that the cache line at `address` will be read soon. Any address will do.
+#[inline(always)]
+pub fn prefetch<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch neither faults nor changes anything a program can see, whatever the
+    // address; SSE is part of every x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: PRFM neither faults nor changes registers, flags or memory, whatever the address.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{0}]",
+            in(reg) address,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = address;
+}
+
+/// Returns an empty vector with room for `capacity` items, for which huge pages were asked before
+/// its first touch.
+pub fn huge_vec<T>(capacity: usize) -> Vec<T> {
+    let mut items: Vec<T> = Vec::with_capacity(capacity);
+    let spare = items.spare_capacity_mut();
+    advise_huge(spare.as_mut_ptr().cast(), size_of_val(spare));
+    items
+}
+
+/// Asks for huge pages under the whole pages of `bytes` bytes at `start`.
+fn advise_huge(start: *mut u8, bytes: usize) {
+    let skip = start.align_offset(PAGE_BYTES);
+    let whole = bytes.saturating_sub(skip) / PAGE_BYTES * PAGE_BYTES;
+    if whole == 0 {
+        return;
+    }
+    // SAFETY: this advice changes the size of pages, not their contents or access; the range lies
+    // in an allocation of the caller. An error means no huge pages, which is allowed.
+    let _ = unsafe {
+        rustix::mm::madvise(
+            start.wrapping_add(skip).cast::<c_void>(),
+            whole,
+            Advice::LinuxHugepage,
+        )
+    };
+}
+
+/// A large array of zeroed words that takes memory only where it was written. It never moves, so an
+/// arena inside it grows without copying.
+pub struct Region {
+    start: NonNull<u64>,
+    words: usize,
+}
+
+// SAFETY: a Region owns its mapping alone, and words may be read and written from any thread.
+unsafe impl Send for Region {}
+// SAFETY: shared access hands out only `&[u64]`.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// Reserves as many words as the system allows, 64 GiB at most.
+    ///
+    /// # Errors
+    /// The system's, if it does not even allow 64 MiB.
+    pub fn reserve() -> std::io::Result<Self> {
+        let mut words = REGION_WORDS_MAX;
+        loop {
+            // SAFETY: no address is asked for, so the system picks a range nothing else uses.
+            let mapped = unsafe {
+                rustix::mm::mmap_anonymous(
+                    std::ptr::null_mut(),
+                    words * size_of::<u64>(),
+                    ProtFlags::READ | ProtFlags::WRITE,
+                    MapFlags::PRIVATE | MapFlags::NORESERVE,
+                )
+            };
+            match mapped {
+                Ok(start) => {
+                    let start = NonNull::new(start.cast::<u64>())
+                        .expect("INVARIANT: mmap without an address never maps page 0");
+                    advise_huge(start.as_ptr().cast(), words * size_of::<u64>());
+                    return Ok(Self { start, words });
+                }
+                Err(_) if words > REGION_WORDS_MIN => words /= 2,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Deref for Region {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        // SAFETY: `start` is the page-aligned start of a mapping of `words` words that lives as
+        // long as self; anonymous memory is zero, so every word is initialised; `&self` rules out
+        // writers.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl DerefMut for Region {
+    fn deref_mut(&mut self) -> &mut [u64] {
+        // SAFETY: as in `deref`; `&mut self` rules out every other access.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that was mapped, and no slice of it outlives self. If unmapping
+        // fails, address space leaks and nothing else.
+        let _ = unsafe {
+            rustix::mm::munmap(
+                self.start.as_ptr().cast::<c_void>(),
+                self.words * size_of::<u64>(),
+            )
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn region_is_zero_and_keeps_what_is_written() {
+        let mut region = Region::reserve().unwrap();
+        let last = region.len() - 1;
+        assert_eq!((region[0], region[last]), (0, 0));
+        region[last] = 7;
+        region[3] = 9;
+        assert_eq!((region[3], region[4], region[last]), (9, 0, 7));
+    }
+
+    #[test]
+    fn huge_vectors_hold_what_is_pushed() {
+        for capacity in [0, 1, 1000, 3_000_000] {
+            let mut items = huge_vec(capacity);
+            items.extend(0..capacity as u64);
+            assert!(items.capacity() >= capacity && items.iter().copied().eq(0..capacity as u64));
+        }
+    }
+
+    #[test]
+    fn any_address_may_be_prefetched() {
+        prefetch(std::ptr::null::<u8>());
+        prefetch(std::ptr::without_provenance::<u64>(usize::MAX));
+    }
+}

@@ -1,0 +1,41 @@
+//! Reading graphs from files.
+//!
+//! [`EdgeList::read`] reads one file of edges and returns them over dense 32-bit vertex numbers:
+//!
+//! | Format | Recognised by | Shape |
+//! |---|---|---|
+//! | SNAP text | any other name | `from to [number ...]`, separated by spaces or tabs |
+//! | CSV, TSV | `.csv`, `.tsv`, or a first record with commas | `from,to[,weight[,time]]` |
+//! | METIS | `.metis`, `.graph` | header `n m [fmt [ncon]]`, then one line per vertex |
+//!
+//! Each may be compressed with gzip or zstd, recognised by its first bytes, not by its name. Lines
+//! that begin with `#` or `%` are comments; blank lines are skipped (in METIS they are vertices
+//! without neighbours). Lines end in LF or CRLF.
+//!
+//! Stages, one file each: `source` (bytes, decompressed) · `layout` (which field means what) ·
+//! `parallel` (chunks cut at line ends, one thread per core) · `delimited` and `metis` (lines to
+//! edges) · `ids` (ids in the file to dense numbers). Parsers report a byte offset; `error` turns it
+//! into line and column, so that counting lines costs nothing until something is wrong.
+//!
+//! Cost: one pass over the text on all threads. Memory: the decompressed text, 16 bytes per edge
+//! while the parts are joined (32 where an id needs more than 32 bits), and 8 per column value.
+
+mod column;
+mod delimited;
+mod edge_list;
+mod error;
+mod field;
+mod ids;
+mod layout;
+mod metis;
+mod number;
+mod options;
+mod parallel;
+mod source;
+#[cfg(test)]
+mod tests;
+
+pub use column::{Column, ColumnValues};
+pub use edge_list::{EdgeList, OriginalId, OriginalIds};
+pub use error::{ImportError, Problem};
+pub use options::{Columns, EdgeListOptions, Format, Header, IdKind, Numbering, Progress};

@@ -1,0 +1,192 @@
+//! Base: the settled lists of one segment, immutable, in CSR form.
+//!
+//! Layout, one allocation of `u32` words (the same words go to disk, see docs/format.md):
+//!
+//! ```text
+//!  0                    2^k+1            2^k+1+n          2^k+1+2n
+//!  ├────────────────────┼────────────────┼────────────────┼──
+//!  │ offsets[0..=2^k]   │ neighbours[n]  │ column 0 [n]   │ ...
+//!  └────────────────────┴────────────────┴────────────────┴──
+//! ```
+//!
+//! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as the
+//! table's [`ListKind`] says; a base is never written to once published.
+#![expect(unsafe_code, reason = "slices of an immutable word buffer")]
+
+use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
+use crate::words::WordBuf;
+
+/// Words taken by the offsets.
+pub(crate) const OFFSET_WORDS: usize = SEGMENT_VERTICES + 1;
+
+/// The settled lists of one segment.
+#[derive(Debug)]
+pub(crate) struct Base {
+    words: WordBuf,
+    entries: usize,
+    columns: usize,
+}
+
+impl Base {
+    /// A base without entries.
+    pub(crate) fn empty(columns: usize) -> Self {
+        Self { words: WordBuf::zeroed(OFFSET_WORDS), entries: 0, columns }
+    }
+
+    /// A base with room for `entries`, to be filled by the caller before anyone sees it.
+    pub(crate) fn builder(entries: usize, columns: usize) -> BaseBuilder {
+        let mut words = WordBuf::uninit(OFFSET_WORDS + entries * (1 + columns));
+        words.set(0, 0);
+        BaseBuilder { base: Base { words, entries, columns }, lists: 0, filled: 0 }
+    }
+
+    /// Rebuilds a base from its words, checking every invariant that memory safety rests on.
+    pub(crate) fn from_words(words: &[u32], columns: usize) -> Result<Self, &'static str> {
+        if words.len() < OFFSET_WORDS {
+            return Err("a base is shorter than its offsets");
+        }
+        let (offsets, rest) = words.split_at(OFFSET_WORDS);
+        if offsets[0] != 0 || offsets.windows(2).any(|w| w[0] > w[1]) {
+            return Err("the offsets of a base do not ascend from zero");
+        }
+        let entries = offsets[SEGMENT_VERTICES] as usize;
+        if rest.len() != entries * (1 + columns) {
+            return Err("a base's length does not fit its last offset");
+        }
+        let mut buf = WordBuf::uninit(words.len());
+        buf.copy_from(0, words);
+        Ok(Self { words: buf, entries, columns })
+    }
+
+    /// All words, as stored on disk.
+    pub(crate) fn words(&self) -> &[u32] {
+        // SAFETY: a finished base is fully initialised and never written to.
+        unsafe { self.words.as_slice() }
+    }
+
+    /// Number of entries in all lists.
+    pub(crate) fn entries(&self) -> usize {
+        self.entries
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.words.bytes()
+    }
+
+    /// Start of the offsets, for readers that cache it.
+    pub(crate) fn offsets_ptr(&self) -> *const u32 {
+        self.words.as_ptr()
+    }
+
+    /// Start of the neighbours, for readers that cache it.
+    pub(crate) fn neighbours_ptr(&self) -> *const u32 {
+        self.words().get(OFFSET_WORDS..).map_or(std::ptr::null(), <[u32]>::as_ptr)
+    }
+
+    /// Range of list `local` within the entries.
+    #[inline]
+    pub(crate) fn range(&self, local: usize) -> std::ops::Range<usize> {
+        let offsets = &self.words()[..OFFSET_WORDS];
+        offsets[local] as usize..offsets[local + 1] as usize
+    }
+
+    /// All neighbours.
+    pub(crate) fn neighbours(&self) -> &[u32] {
+        &self.words()[OFFSET_WORDS..OFFSET_WORDS + self.entries]
+    }
+
+    /// Column `column` of all entries.
+    pub(crate) fn column(&self, column: usize) -> &[u32] {
+        let start = OFFSET_WORDS + self.entries * (1 + column);
+        &self.words()[start..start + self.entries]
+    }
+
+    /// Entry at position `at` of the whole base.
+    pub(crate) fn entry(&self, at: usize) -> Entry {
+        let mut e = Entry::simple(self.neighbours()[at]);
+        for c in 0..self.columns {
+            e.columns[c] = self.column(c)[at];
+        }
+        e
+    }
+}
+
+/// Fills a base list by list.
+#[derive(Debug)]
+pub(crate) struct BaseBuilder {
+    base: Base,
+    lists: usize,
+    filled: usize,
+}
+
+impl BaseBuilder {
+    /// Appends neighbours to the current list.
+    #[inline]
+    pub(crate) fn extend(&mut self, nbrs: &[u32]) {
+        self.base.words.copy_from(OFFSET_WORDS + self.filled, nbrs);
+        self.filled += nbrs.len();
+    }
+
+    /// Appends one entry with its columns to the current list.
+    pub(crate) fn push(&mut self, entry: &Entry) {
+        self.base.words.set(OFFSET_WORDS + self.filled, entry.nbr);
+        for c in 0..self.base.columns {
+            let at = OFFSET_WORDS + self.base.entries * (1 + c) + self.filled;
+            self.base.words.set(at, entry.columns[c]);
+        }
+        self.filled += 1;
+    }
+
+    /// Appends `count` whole lists of `from`, starting at list `first`, columns included.
+    pub(crate) fn copy_lists(&mut self, from: &Base, first: usize, count: usize) {
+        let start = from.range(first).start;
+        let end = from.range(first + count - 1).end;
+        let shift = self.filled as u32;
+        for (i, offset) in from.words()[first + 1..=first + count].iter().enumerate() {
+            self.base.words.set(self.lists + i + 1, offset - start as u32 + shift);
+        }
+        self.base.words.copy_from(OFFSET_WORDS + self.filled, &from.neighbours()[start..end]);
+        for c in 0..self.base.columns {
+            let at = OFFSET_WORDS + self.base.entries * (1 + c) + self.filled;
+            self.base.words.copy_from(at, &from.column(c)[start..end]);
+        }
+        self.lists += count;
+        self.filled += end - start;
+    }
+
+    /// Ends the current list.
+    #[inline]
+    pub(crate) fn end_list(&mut self) {
+        self.lists += 1;
+        self.base.words.set(self.lists, self.filled as u32);
+    }
+
+    /// The finished base.
+    ///
+    /// # Panics
+    /// If not every list was ended or not every entry was written: the caller counted wrongly.
+    pub(crate) fn finish(self) -> Base {
+        assert_eq!(self.lists, SEGMENT_VERTICES, "INVARIANT: one list per vertex");
+        assert_eq!(self.filled, self.base.entries, "INVARIANT: entries were counted before");
+        self.base
+    }
+}
+
+/// Whether `entries` are sorted as `kind` wants (used by the integrity check).
+pub(crate) fn is_sorted(base: &Base, kind: ListKind, local: usize) -> bool {
+    let r = base.range(local);
+    let nbrs = &base.neighbours()[r.clone()];
+    match kind {
+        ListKind::Simple => nbrs.windows(2).all(|w| w[0] < w[1]),
+        ListKind::Multi => {
+            let ord = &base.column(super::COL_ORDINAL)[r];
+            (1..nbrs.len()).all(|i| (nbrs[i - 1], ord[i - 1]) < (nbrs[i], ord[i]))
+        }
+        ListKind::Timed => {
+            let (low, high) = (base.column(COL_KEY.0), base.column(COL_KEY.1));
+            (r.start + 1..r.end)
+                .all(|i| key_of(low[i - 1], high[i - 1]) >= key_of(low[i], high[i]))
+        }
+    }
+}

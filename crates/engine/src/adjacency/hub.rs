@@ -1,0 +1,343 @@
+//! Hubs: very long lists, cut into chunks of sorted ids.
+//!
+//! ```text
+//!  Hub ─ directory (immutable, replaced whole)      Chunk                     ChunkVersion (immutable rows)
+//!        firsts  [0, 917, 40210, ...]                latch · retired?          ids sorted · columns
+//!        chunks  [ *,   *,     *, ...] ───────────►  current version ────────► tail: one block
+//! ```
+//!
+//! An insert touches one chunk: it never rewrites the hub, two inserts into one hub seldom meet, and a
+//! hub never makes its neighbours settle. A chunk settles when its block is full; one that has grown
+//! past [`CHUNK_ENTRIES_MAX`] is split after the commit.
+//!
+//! Invariants
+//! 1. `firsts[0] == 0` and firsts ascend; chunk `i` holds the ids in `firsts[i]..firsts[i + 1]`, so all
+//!    parallel edges of a pair are in one chunk.
+//! 2. A retired chunk is not in the current directory and is never written to again; who waited for its
+//!    latch looks the chunk up anew.
+//! 3. A vertex that became a hub stays one.
+//!
+//! Source: DESIGN 4.1; TuGraph's split of oversized adjacency values; storage-notes section 6.
+#![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
+
+use std::sync::Arc;
+
+use crossbeam_epoch::{Atomic, Guard, Owned};
+
+use super::list::{List, Rows, Visible};
+use super::settle::{Merge, settle_list};
+use super::tail::{Block, DELTA_MAX, block_words};
+use super::{Entry, ListKind};
+use crate::latch::{ALL_STRIPES, Latch};
+use std::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::words::WordBuf;
+
+/// A settled list this long becomes a hub.
+pub(crate) const HUB_ENTRIES_MIN: usize = 4096;
+/// Entries of a chunk after a split or when a hub is made.
+const CHUNK_ENTRIES: usize = 2048;
+/// A chunk with more settled entries is split.
+const CHUNK_ENTRIES_MAX: usize = 2 * CHUNK_ENTRIES;
+/// Class of a chunk's tail block: 64 entries.
+const CHUNK_TAIL_CLASS: u32 = 6;
+
+/// A very long list.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    directory: Atomic<Directory>,
+    /// Held while a directory is being replaced. Taken after a chunk's latch, never before.
+    replacing: Mutex<()>,
+    kind: ListKind,
+}
+
+#[derive(Debug)]
+struct Directory {
+    firsts: Box<[u32]>,
+    chunks: Box<[Arc<Chunk>]>,
+}
+
+/// A range of a hub's ids.
+#[derive(Debug)]
+pub(crate) struct Chunk {
+    /// Smallest id the chunk may hold; its place in the latch order.
+    pub(crate) first: u32,
+    pub(crate) latch: Latch,
+    retired: AtomicBool,
+    version: Atomic<ChunkVersion>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ChunkVersion {
+    rows: WordBuf,
+    entries: usize,
+    tail: WordBuf,
+    pub(crate) base_ts: u64,
+}
+
+impl ChunkVersion {
+    fn new(rows: &[(Entry, u32)], kind: ListKind, class: u32, base_ts: u64) -> Self {
+        let n = rows.len();
+        let columns = kind.columns();
+        let mut words = WordBuf::uninit(n * (1 + columns));
+        for (i, (entry, _)) in rows.iter().enumerate() {
+            words.set(i, entry.nbr);
+            for c in 0..columns {
+                words.set((1 + c) * n + i, entry.columns[c]);
+            }
+        }
+        let tail = WordBuf::uninit(block_words(class, columns));
+        // SAFETY: the buffer has the size of such a block and is not shared yet.
+        unsafe { Block::init(tail.as_ptr(), class) };
+        Self { rows: words, entries: n, tail, base_ts }
+    }
+
+    /// The chunk's tail block.
+    pub(crate) fn block(&self) -> Block<'_> {
+        // SAFETY: initialised in `new`, lives as long as `self`.
+        unsafe { Block::at(self.tail.as_ptr()) }
+    }
+
+    fn rows(&self, kind: ListKind) -> Rows<'_> {
+        // SAFETY: `new` wrote every word.
+        let words = unsafe { self.rows.as_slice() };
+        let mut rows = Rows::simple(&words[..self.entries]);
+        for c in 0..kind.columns() {
+            rows.columns[c] = &words[(1 + c) * self.entries..][..self.entries];
+        }
+        rows
+    }
+
+    /// Number of settled entries.
+    pub(crate) fn settled(&self) -> usize {
+        self.entries
+    }
+
+    /// `read_ts` relative to the tail.
+    pub(crate) fn delta(&self, read_ts: u64) -> u32 {
+        read_ts.saturating_sub(self.base_ts).min(u64::from(DELTA_MAX)) as u32
+    }
+
+    /// The chunk's list as seen `delta` after the base timestamp.
+    #[inline]
+    pub(crate) fn list(&self, delta: u32, kind: ListKind) -> List<'_> {
+        List { base: self.rows(kind), tail: Some(Visible::at(self.block(), delta)), kind }
+    }
+}
+
+impl Chunk {
+    fn new(first: u32, version: ChunkVersion) -> Arc<Self> {
+        Arc::new(Self {
+            first,
+            latch: Latch::default(),
+            retired: AtomicBool::new(false),
+            version: Atomic::new(version),
+        })
+    }
+
+    /// The current version.
+    #[inline]
+    pub(crate) fn version<'g>(&self, guard: &'g Guard) -> &'g ChunkVersion {
+        // ORDERING: acquire pairs with the release in `install`.
+        let shared = self.version.load(Ordering::Acquire, guard);
+        // SAFETY: never null; retired through the epoch only, and `guard` pins it.
+        unsafe { shared.deref() }
+    }
+
+    /// Whether the chunk was replaced by a split. Stable while its latch is held.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Relaxed)
+    }
+
+    fn install(&self, version: ChunkVersion, guard: &Guard) {
+        let old = self.version.swap(Owned::new(version), Ordering::AcqRel, guard);
+        // SAFETY: unreachable for new readers; those that have it are pinned.
+        unsafe { guard.defer_destroy(old) };
+    }
+
+    /// Reserves room for one entry, settling or growing the block if it is full. Latch held.
+    pub(crate) fn reserve(&self, kind: ListKind, watermark: &dyn Fn() -> u64, guard: &Guard) {
+        while !self.version(guard).block().reserve() {
+            self.rebuild(kind, watermark(), guard);
+        }
+    }
+
+    /// Settles what `watermark` allows; makes the block larger if that leaves it more than half full.
+    fn rebuild(&self, kind: ListKind, watermark: u64, guard: &Guard) {
+        let old = self.version(guard);
+        let watermark = watermark.max(old.base_ts);
+        let mut merge = Merge::default();
+        settle_list(&old.list(DELTA_MAX, kind), old.delta(watermark), &mut merge);
+        let mut class = CHUNK_TAIL_CLASS;
+        while (1 << class) < 2 * merge.carried.len() {
+            class += 1;
+        }
+        let new = ChunkVersion::new(&merge.rows, kind, class, watermark);
+        merge.replay(new.block(), old.base_ts, watermark, kind.columns());
+        // Reservations of the running commit move along.
+        for _ in 0..old.block().reserved() {
+            let room = new.block().reserve();
+            debug_assert!(room, "a fresh block is at most half full");
+        }
+        self.install(new, guard);
+    }
+
+    /// Whether the chunk should be split.
+    pub(crate) fn is_oversized(&self, guard: &Guard) -> bool {
+        self.version(guard).entries > CHUNK_ENTRIES_MAX
+    }
+
+    fn bytes(&self, guard: &Guard) -> usize {
+        let v = self.version(guard);
+        std::mem::size_of::<Self>() + std::mem::size_of::<ChunkVersion>() + v.rows.bytes()
+            + v.tail.bytes()
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let version = std::mem::replace(&mut self.version, Atomic::null());
+        // SAFETY: `&mut self`: no reader can reach the chunk any more.
+        drop(unsafe { version.try_into_owned() });
+    }
+}
+
+impl Drop for Hub {
+    fn drop(&mut self) {
+        let directory = std::mem::replace(&mut self.directory, Atomic::null());
+        // SAFETY: `&mut self`: no reader can reach the hub any more.
+        drop(unsafe { directory.try_into_owned() });
+    }
+}
+
+/// Cuts sorted rows into chunks of about `CHUNK_ENTRIES`, never between parallel edges.
+fn cut(rows: &[(Entry, u32)]) -> Vec<std::ops::Range<usize>> {
+    let mut cuts = Vec::new();
+    let mut start = 0;
+    while start < rows.len() {
+        let mut end = (start + CHUNK_ENTRIES).min(rows.len());
+        while end < rows.len() && rows[end].0.nbr == rows[end - 1].0.nbr {
+            end += 1;
+        }
+        cuts.push(start..end);
+        start = end;
+    }
+    if cuts.is_empty() {
+        cuts.push(0..0);
+    }
+    cuts
+}
+
+impl Hub {
+    /// A hub of settled, sorted rows.
+    pub(crate) fn new(rows: &[(Entry, u32)], kind: ListKind, base_ts: u64) -> Arc<Self> {
+        let cuts = cut(rows);
+        let chunks: Box<[Arc<Chunk>]> = cuts
+            .iter()
+            .enumerate()
+            .map(|(i, r)| {
+                let first = if i == 0 { 0 } else { rows[r.start].0.nbr };
+                let v = ChunkVersion::new(&rows[r.clone()], kind, CHUNK_TAIL_CLASS, base_ts);
+                Chunk::new(first, v)
+            })
+            .collect();
+        let directory = Directory { firsts: chunks.iter().map(|c| c.first).collect(), chunks };
+        Arc::new(Self { directory: Atomic::new(directory), replacing: Mutex::new(()), kind })
+    }
+
+    fn directory<'g>(&self, guard: &'g Guard) -> &'g Directory {
+        // ORDERING: acquire pairs with the release in `split`.
+        let shared = self.directory.load(Ordering::Acquire, guard);
+        // SAFETY: never null; retired through the epoch only, and `guard` pins it.
+        unsafe { shared.deref() }
+    }
+
+    /// The chunk that holds or would hold `nbr`.
+    #[inline]
+    pub(crate) fn chunk<'g>(&self, nbr: u32, guard: &'g Guard) -> &'g Chunk {
+        let directory = self.directory(guard);
+        let i = directory.firsts.partition_point(|&f| f <= nbr);
+        &directory.chunks[i.saturating_sub(1)]
+    }
+
+    /// Every chunk, in id order.
+    pub(crate) fn chunks<'g>(&self, guard: &'g Guard) -> &'g [Arc<Chunk>] {
+        &self.directory(guard).chunks
+    }
+
+    /// Calls `f` with each run of neighbour ids seen at `read_ts`, chunk by chunk.
+    pub(crate) fn for_each_run<F: FnMut(&[u32])>(&self, read_ts: u64, guard: &Guard, mut f: F) {
+        for chunk in self.chunks(guard) {
+            let v = chunk.version(guard);
+            let rows = v.rows(ListKind::Simple);
+            super::list::runs(rows.nbrs, Visible::at(v.block(), v.delta(read_ts)), &mut f);
+        }
+    }
+
+    /// Number of live entries at `read_ts`.
+    pub(crate) fn degree(&self, read_ts: u64, guard: &Guard) -> usize {
+        let degree = |c: &Arc<Chunk>| {
+            let v = c.version(guard);
+            v.list(v.delta(read_ts), self.kind).degree()
+        };
+        self.chunks(guard).iter().map(degree).sum()
+    }
+
+    /// Splits the chunk that holds `nbr` if it has grown too large.
+    pub(crate) fn split(&self, nbr: u32, watermark: u64, guard: &Guard) {
+        let chunk = self.chunk(nbr, guard);
+        chunk.latch.acquire(ALL_STRIPES);
+        if !chunk.is_retired() && chunk.is_oversized(guard) {
+            self.split_latched(chunk, watermark, guard);
+        }
+        chunk.latch.release(ALL_STRIPES);
+    }
+
+    fn split_latched(&self, chunk: &Chunk, watermark: u64, guard: &Guard) {
+        let old = chunk.version(guard);
+        let watermark = watermark.max(old.base_ts);
+        let mut merge = Merge::default();
+        settle_list(&old.list(DELTA_MAX, self.kind), old.delta(watermark), &mut merge);
+        let cuts = cut(&merge.rows);
+        if cuts.len() < 2 {
+            return;
+        }
+        let mut parts = Vec::with_capacity(cuts.len());
+        for (i, range) in cuts.iter().enumerate() {
+            let first = if i == 0 { chunk.first } else { merge.rows[range.start].0.nbr };
+            let end = cuts.get(i + 1).map(|r| merge.rows[r.start].0.nbr);
+            let part = merge.part(range.clone(), |nbr| {
+                (i == 0 || nbr >= first) && end.is_none_or(|e| nbr < e)
+            });
+            let mut class = CHUNK_TAIL_CLASS;
+            while (1 << class) < 2 * part.carried.len() {
+                class += 1;
+            }
+            let new = ChunkVersion::new(&part.rows, self.kind, class, watermark);
+            part.replay(new.block(), old.base_ts, watermark, self.kind.columns());
+            parts.push(Chunk::new(first, new));
+        }
+        let _replacing = lock(&self.replacing);
+        let now = self.directory(guard);
+        let chunks: Box<[Arc<Chunk>]> = now
+            .chunks
+            .iter()
+            .flat_map(|c| {
+                if std::ptr::eq(Arc::as_ptr(c), chunk) { parts.clone() } else { vec![Arc::clone(c)] }
+            })
+            .collect();
+        chunk.retired.store(true, Ordering::Relaxed);
+        let new = Directory { firsts: chunks.iter().map(|c| c.first).collect(), chunks };
+        let old = self.directory.swap(Owned::new(new), Ordering::AcqRel, guard);
+        // SAFETY: unreachable for new readers; those that have it are pinned.
+        unsafe { guard.defer_destroy(old) };
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self, guard: &Guard) -> usize {
+        let d = self.directory(guard);
+        std::mem::size_of::<Self>()
+            + d.chunks.len() * (4 + std::mem::size_of::<Arc<Chunk>>())
+            + d.chunks.iter().map(|c| c.bytes(guard)).sum::<usize>()
+    }
+}

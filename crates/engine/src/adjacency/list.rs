@@ -1,0 +1,359 @@
+//! One vertex's neighbours at one snapshot: settled rows plus the visible prefix of a tail block.
+//!
+//! Positions: `0..base.len()` are settled rows, `base.len() + i` is entry `i` of the block. A delete
+//! names the position it deletes. Lists of a segment and chunks of a hub are read by the same code.
+//!
+//! Cost: without deletes, two slices and no work per entry; with deletes, a sort of the deleted
+//! positions (usually a handful) and one slice per gap.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::tail::{Block, DELTA_MAX};
+use super::{COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
+
+/// Settled rows: neighbours and, side by side, their columns.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows<'a> {
+    pub(crate) nbrs: &'a [u32],
+    pub(crate) columns: [&'a [u32]; COLUMNS_MAX],
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn simple(nbrs: &'a [u32]) -> Self {
+        Self { nbrs, columns: [&[]; COLUMNS_MAX] }
+    }
+
+    /// Row `i`.
+    pub(crate) fn entry(&self, i: usize) -> Entry {
+        let mut e = Entry::simple(self.nbrs[i]);
+        for (to, from) in e.columns.iter_mut().zip(self.columns) {
+            if let Some(&word) = from.get(i) {
+                *to = word;
+            }
+        }
+        e
+    }
+}
+
+/// The visible part of a block.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Visible<'a> {
+    pub(crate) block: Block<'a>,
+    /// Entries below this are visible.
+    pub(crate) len: usize,
+    pub(crate) has_deletes: bool,
+}
+
+impl<'a> Visible<'a> {
+    /// What a snapshot `delta` after the block's base timestamp sees of `block`.
+    #[inline(always)]
+    pub(crate) fn at(block: Block<'a>, delta: u32) -> Self {
+        let (len, has_deletes) = block.visible(delta);
+        Self { block, len, has_deletes }
+    }
+
+    fn rows(&self, columns: usize) -> Rows<'a> {
+        let mut rows = Rows::simple(self.block.dst(self.len));
+        for c in 0..columns {
+            rows.columns[c] = self.block.column(c, self.len);
+        }
+        rows
+    }
+}
+
+/// Positions deleted by the visible entries, ascending.
+type Deleted = SmallVec<[u32; 24]>;
+
+/// One vertex's (or hub chunk's) list at one snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List<'a> {
+    pub(crate) base: Rows<'a>,
+    pub(crate) tail: Option<Visible<'a>>,
+    pub(crate) kind: ListKind,
+}
+
+/// Calls `f` with each run of neighbour ids. The hot path of every scan of a written-to vertex.
+#[inline(always)]
+pub(crate) fn runs<F: FnMut(&[u32])>(base: &[u32], tail: Visible<'_>, mut f: F) {
+    if tail.has_deletes {
+        return runs_masked(base, tail, f);
+    }
+    f(base);
+    f(tail.block.dst(tail.len));
+}
+
+fn deleted(tail: Visible<'_>) -> Deleted {
+    let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
+    let mut dels: Deleted = SmallVec::new();
+    for (d, m) in dst.iter().zip(meta) {
+        if Block::is_delete(*m) {
+            dels.push(*d);
+        }
+    }
+    if dels.len() > 1 {
+        dels.sort_unstable();
+    }
+    dels
+}
+
+/// As `runs`, leaving out deleted positions and the deletes themselves.
+fn runs_masked<F: FnMut(&[u32])>(base: &[u32], tail: Visible<'_>, mut f: F) {
+    let dels = deleted(tail);
+    let mut at = 0;
+    let mut next = 0;
+    while let Some(&d) = dels.get(next) {
+        let d = d as usize;
+        if d >= base.len() {
+            break;
+        }
+        if at < d {
+            f(&base[at..d]);
+        }
+        at = d + 1;
+        next += 1;
+    }
+    if at < base.len() {
+        f(&base[at..]);
+    }
+    let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
+    let mut start = 0;
+    for (i, m) in meta.iter().enumerate() {
+        let masked = dels.get(next).is_some_and(|&d| d as usize == base.len() + i);
+        next += usize::from(masked);
+        if masked || Block::is_delete(*m) {
+            if start < i {
+                f(&dst[start..i]);
+            }
+            start = i + 1;
+        }
+    }
+    if start < dst.len() {
+        f(&dst[start..]);
+    }
+}
+
+impl<'a> List<'a> {
+    /// Calls `f` with each live position and its entry.
+    pub(crate) fn for_each_entry(&self, mut f: impl FnMut(usize, Entry)) {
+        let dels = self.tail.filter(|t| t.has_deletes).map(deleted).unwrap_or_default();
+        let mut next = 0;
+        let mut masked = |position: usize| {
+            let hit = dels.get(next).is_some_and(|&d| d as usize == position);
+            next += usize::from(hit);
+            hit
+        };
+        for i in 0..self.base.nbrs.len() {
+            if !masked(i) {
+                f(i, self.base.entry(i));
+            }
+        }
+        if let Some(tail) = self.tail {
+            let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+            for (i, m) in meta.iter().enumerate() {
+                let position = self.base.nbrs.len() + i;
+                if !masked(position) && !Block::is_delete(*m) {
+                    f(position, rows.entry(i));
+                }
+            }
+        }
+    }
+
+    /// Number of live entries.
+    pub(crate) fn degree(&self) -> usize {
+        let Some(tail) = self.tail else { return self.base.nbrs.len() };
+        if !tail.has_deletes {
+            return self.base.nbrs.len() + tail.len;
+        }
+        let meta = tail.block.meta(tail.len);
+        let deletes = meta.iter().filter(|m| Block::is_delete(**m)).count();
+        // Each delete takes away itself as an entry and the position it names.
+        self.base.nbrs.len() + tail.len - 2 * deletes
+    }
+
+    /// The entry at `position`.
+    pub(crate) fn entry(&self, position: usize) -> Entry {
+        match self.tail {
+            Some(t) if position >= self.base.nbrs.len() => {
+                t.block.entry(position - self.base.nbrs.len(), self.kind.columns())
+            }
+            _ => self.base.entry(position),
+        }
+    }
+
+    /// Whether any live entry leads to `nbr`.
+    #[inline]
+    pub(crate) fn contains(&self, nbr: u32) -> bool {
+        self.find(nbr).is_some()
+    }
+
+    /// Position of a live entry to `nbr`, if there is one (the first found, with parallel edges).
+    #[inline]
+    pub(crate) fn find(&self, nbr: u32) -> Option<usize> {
+        match self.tail {
+            None => self.find_settled(nbr, None),
+            Some(tail) if !tail.has_deletes => match self.find_settled(nbr, None) {
+                None => find_in(tail.block.dst(tail.len), nbr)
+                    .map(|i| i + self.base.nbrs.len()),
+                found => found,
+            },
+            Some(_) => self.find_masked(nbr, None),
+        }
+    }
+
+    /// Position of the live entry to `nbr` with `ordinal`.
+    pub(crate) fn find_ordinal(&self, nbr: u32, ordinal: u32) -> Option<usize> {
+        self.find_masked(nbr, Some(ordinal))
+    }
+
+    /// Position among the settled rows, deletes not considered.
+    fn find_settled(&self, nbr: u32, ordinal: Option<u32>) -> Option<usize> {
+        let nbrs = self.base.nbrs;
+        let ordinals = self.base.columns[COL_ORDINAL];
+        let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
+        match self.kind {
+            ListKind::Simple => nbrs.binary_search(&nbr).ok(),
+            ListKind::Multi => {
+                let first = nbrs.partition_point(|&x| x < nbr);
+                (first..nbrs.len()).take_while(|&i| nbrs[i] == nbr).find(|&i| fits(i))
+            }
+            ListKind::Timed => (0..nbrs.len()).find(|&i| fits(i)),
+        }
+    }
+
+    #[cold]
+    fn find_masked(&self, nbr: u32, ordinal: Option<u32>) -> Option<usize> {
+        let dels = self.tail.filter(|t| t.has_deletes).map(deleted).unwrap_or_default();
+        let live = |p: usize| dels.binary_search(&(p as u32)).is_err();
+        let settled = self.find_settled(nbr, ordinal);
+        if let Some(p) = settled {
+            // A deleted parallel edge may stand before a live one.
+            let nbrs = self.base.nbrs;
+            let ordinals = self.base.columns[COL_ORDINAL];
+            let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
+            let end = match self.kind {
+                ListKind::Simple => p + 1,
+                ListKind::Multi => p + nbrs[p..].partition_point(|&x| x == nbr),
+                ListKind::Timed => nbrs.len(),
+            };
+            if let Some(p) = (p..end).find(|&i| fits(i) && live(i)) {
+                return Some(p);
+            }
+        }
+        let tail = self.tail?;
+        let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+        (0..tail.len).find_map(|i| {
+            let position = self.base.nbrs.len() + i;
+            let hit = rows.nbrs[i] == nbr
+                && !Block::is_delete(meta[i])
+                && ordinal.is_none_or(|o| rows.columns[COL_ORDINAL][i] == o)
+                && live(position);
+            hit.then_some(position)
+        })
+    }
+
+    /// Whether the edge to `nbr` (with `ordinal`, where lists have one) was inserted or deleted by an
+    /// entry that a snapshot `delta` after the base timestamp does not see. `self` must be the list
+    /// with every entry visible.
+    pub(crate) fn changed_since(&self, delta: u32, nbr: u32, ordinal: Option<u32>) -> bool {
+        let Some(tail) = self.tail else { return false };
+        let meta = tail.block.meta(tail.len);
+        let seen = meta.partition_point(|m| m & DELTA_MAX <= delta);
+        let dst = tail.block.dst(tail.len);
+        (seen..tail.len).any(|i| {
+            let entry = if Block::is_delete(meta[i]) {
+                self.entry(dst[i] as usize)
+            } else {
+                tail.block.entry(i, self.kind.columns())
+            };
+            entry.nbr == nbr && ordinal.is_none_or(|o| entry.columns[COL_ORDINAL] == o)
+        })
+    }
+
+    /// Whether any entry is newer than what a snapshot `delta` after the base timestamp sees.
+    pub(crate) fn changed_at_all(&self, delta: u32) -> bool {
+        self.tail.is_some_and(|t| {
+            t.block.meta(t.len).last().is_some_and(|m| m & DELTA_MAX > delta)
+        })
+    }
+
+    /// Appends to `out` the newest live entries of a timed list with a sort key in `window`, newest
+    /// first, at most `limit`.
+    pub(crate) fn newest(&self, window: &Range<i64>, limit: usize, out: &mut Vec<Entry>) {
+        let dels = self.tail.filter(|t| t.has_deletes).map(deleted).unwrap_or_default();
+        let live = |position: usize| dels.binary_search(&(position as u32)).is_err();
+        let mut fresh = Vec::new();
+        if let Some(tail) = self.tail {
+            let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+            fresh.extend(
+                (0..tail.len)
+                    .filter(|&i| !Block::is_delete(meta[i]) && live(self.base.nbrs.len() + i))
+                    .map(|i| rows.entry(i))
+                    .filter(|e| window.contains(&e.key())),
+            );
+            fresh.sort_unstable_by(|a, b| compare(self.kind, a, b));
+        }
+        // The settled rows are in order: skip what is too new, stop at what is too old.
+        let rows = self.base.nbrs.len();
+        let from = partition(rows, |i| self.base.entry(i).key() >= window.end);
+        let to = partition(rows, |i| self.base.entry(i).key() >= window.start);
+        let mut settled =
+            (from..to.max(from)).filter(|&i| live(i)).map(|i| self.base.entry(i)).peekable();
+        let mut fresh = fresh.into_iter().peekable();
+        for _ in 0..limit {
+            let next = match (settled.peek(), fresh.peek()) {
+                (Some(s), Some(f)) if compare(self.kind, f, s) == Ordering::Less => fresh.next(),
+                (Some(_), _) => settled.next(),
+                (None, _) => fresh.next(),
+            };
+            match next {
+                Some(entry) => out.push(entry),
+                None => return,
+            }
+        }
+    }
+
+    /// Live entries sorted as the list's kind wants, with the position each came from.
+    pub(crate) fn sorted_entries(&self, out: &mut Vec<(Entry, u32)>) {
+        out.clear();
+        self.for_each_entry(|position, entry| out.push((entry, position as u32)));
+        out.sort_unstable_by(|(a, _), (b, _)| compare(self.kind, a, b));
+    }
+}
+
+/// The order of a list's settled rows.
+#[inline]
+pub(crate) fn compare(kind: ListKind, a: &Entry, b: &Entry) -> Ordering {
+    let ordinal = |e: &Entry| e.columns[COL_ORDINAL];
+    match kind {
+        ListKind::Simple => a.nbr.cmp(&b.nbr),
+        ListKind::Multi => (a.nbr, ordinal(a)).cmp(&(b.nbr, ordinal(b))),
+        ListKind::Timed => (b.key(), a.nbr, ordinal(a)).cmp(&(a.key(), b.nbr, ordinal(b))),
+    }
+}
+
+/// The first of `0..len` for which `before` is false, given that it is true up to there.
+fn partition(len: usize, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, len);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// First index of `nbr` in an unsorted slice. A plain loop the compiler turns into wide compares.
+#[inline]
+pub(crate) fn find_in(slice: &[u32], nbr: u32) -> Option<usize> {
+    let mut chunks = slice.chunks_exact(16);
+    let mut at = 0;
+    for chunk in &mut chunks {
+        if chunk.iter().fold(false, |hit, x| hit | (*x == nbr)) {
+            return chunk.iter().position(|x| *x == nbr).map(|i| i + at);
+        }
+        at += 16;
+    }
+    chunks.remainder().iter().position(|x| *x == nbr).map(|i| i + at)
+}

@@ -1,0 +1,318 @@
+//! Settling: moving what every live snapshot sees from tails into a new base.
+//!
+//! A segment settles when its arena is nearly full (by the writer that notices, after its commit) or
+//! when it has been idle (by the background pass). Entries newer than the watermark are carried into
+//! the new tail, deletes among them renumbered to the new positions.
+//!
+//! Cost: one sequential pass over base and tail. A tail is a fixed share of its base, so an entry is
+//! rewritten a bounded number of times on average (decisions/0003).
+//! Concurrency: runs under every stripe of the segment (or the latch of a hub chunk); readers go on
+//! with the version they hold.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+
+use super::base::Base;
+use super::hub::{HUB_ENTRIES_MIN, Hub};
+use super::list::{List, Visible, compare};
+use super::segment::{SegVersion, Slot, arena_words};
+use super::tail::{Block, DELTA_MAX, Tail, block_words};
+use super::{AdjSegment, AdjTable, Entry, ListKind, SEGMENT_VERTICES};
+
+/// An unsettled entry on its way into a new tail.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Carry {
+    /// The entry, or for a delete the entry it deletes.
+    pub(crate) entry: Entry,
+    /// Timestamp relative to the old tail.
+    pub(crate) delta: u32,
+    /// What a delete deletes.
+    pub(crate) deletes: Option<Target>,
+}
+
+/// What a carried delete points to, in the new numbering.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// A settled row.
+    Row(u32),
+    /// Another carried entry, by its place among them.
+    Carried(u32),
+}
+
+/// One list, merged: rows to settle, in order, and entries to carry.
+#[derive(Debug, Default)]
+pub(crate) struct Merge {
+    pub(crate) rows: Vec<(Entry, u32)>,
+    pub(crate) carried: Vec<Carry>,
+}
+
+/// Splits `list` (with every entry visible) at `watermark`, relative to its tail's base timestamp.
+pub(crate) fn settle_list(list: &List<'_>, watermark: u32, out: &mut Merge) {
+    out.carried.clear();
+    let Some(tail) = list.tail else {
+        return list.sorted_entries(&mut out.rows);
+    };
+    let meta = tail.block.meta(tail.len);
+    let seen = meta.partition_point(|m| m & DELTA_MAX <= watermark);
+    let settled = List { tail: Some(Visible { len: seen, ..tail }), ..*list };
+    settled.sorted_entries(&mut out.rows);
+    let settled_len = list.base.nbrs.len() + seen;
+    for i in seen..tail.len {
+        let entry = tail.block.entry(i, list.kind.columns());
+        let delta = meta[i] & DELTA_MAX;
+        if !Block::is_delete(meta[i]) {
+            out.carried.push(Carry { entry, delta, deletes: None });
+            continue;
+        }
+        let position = entry.nbr as usize;
+        let deleted = list.entry(position);
+        let target = if position >= settled_len {
+            Target::Carried((position - settled_len) as u32)
+        } else {
+            let row = out.rows.binary_search_by(|(e, _)| compare(list.kind, e, &deleted));
+            Target::Row(row.expect("INVARIANT: a carried delete names a live entry") as u32)
+        };
+        out.carried.push(Carry { entry: deleted, delta, deletes: Some(target) });
+    }
+}
+
+impl Merge {
+    /// Appends the carried entries to an empty block over these rows.
+    pub(crate) fn replay(&self, block: Block<'_>, old_ts: u64, new_ts: u64, columns: usize) {
+        for c in &self.carried {
+            let delta = (old_ts + u64::from(c.delta) - new_ts) as u32;
+            match c.deletes {
+                None => block.append(&c.entry, delta, false, columns),
+                Some(target) => {
+                    let position = match target {
+                        Target::Row(row) => row,
+                        Target::Carried(i) => self.rows.len() as u32 + i,
+                    };
+                    block.append(&Entry::simple(position), delta, true, columns);
+                }
+            }
+        }
+    }
+
+    /// The part with rows `rows` and the carried entries whose neighbour `keep` accepts.
+    pub(crate) fn part(&self, rows: Range<usize>, keep: impl Fn(u32) -> bool) -> Merge {
+        let mut places = vec![0; self.carried.len()];
+        let mut carried: Vec<Carry> = Vec::new();
+        for (i, c) in self.carried.iter().enumerate().filter(|(_, c)| keep(c.entry.nbr)) {
+            places[i] = carried.len() as u32;
+            let deletes = c.deletes.map(|t| match t {
+                Target::Row(r) => Target::Row(r - rows.start as u32),
+                Target::Carried(j) => Target::Carried(places[j as usize]),
+            });
+            carried.push(Carry { deletes, ..*c });
+        }
+        Merge { rows: self.rows[rows].to_vec(), carried }
+    }
+}
+
+/// What to leave behind after settling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// More writes are expected: keep an empty tail, with an arena of at least `room` words.
+    Busy {
+        /// Words wanted; 0 for what suits the base.
+        room: usize,
+    },
+    /// Drop the tail if nothing needs it.
+    Idle,
+}
+
+/// What settling does with one vertex.
+enum Plan {
+    Settle { len: usize },
+    MakeHub,
+    KeepHub,
+}
+
+fn plan(version: &SegVersion, local: u32, watermark: u32, kind: ListKind) -> Plan {
+    let list = match version.decode(version.slot_word(local)) {
+        Slot::Hub(_) => return Plan::KeepHub,
+        Slot::Clean => return Plan::Settle { len: version.settled(local).len() },
+        Slot::Block(block) => List {
+            base: super::list::Rows::simple(version.settled(local)),
+            tail: Some(Visible::at(block, watermark)),
+            kind,
+        },
+    };
+    let len = list.degree();
+    let all_settled = list.tail.is_some_and(|t| t.len == Block::len_of(t.block.len_word()));
+    if len >= HUB_ENTRIES_MIN && all_settled && kind != ListKind::Timed {
+        Plan::MakeHub
+    } else {
+        Plan::Settle { len }
+    }
+}
+
+/// Settles `segment` up to `watermark`. Takes the segment's latch; the caller holds none.
+pub(crate) fn settle_segment(
+    table: &AdjTable,
+    segment: &AdjSegment,
+    watermark: u64,
+    after: After,
+    guard: &Guard,
+) {
+    segment.exclusive(|| {
+        let Some(old) = segment.version(guard) else { return };
+        let Some(tail) = &old.tail else { return };
+        // A tail's base timestamp was the watermark when it was made; watermarks only rise.
+        let watermark = watermark.max(tail.base_ts);
+        if tail.is_unused() && after == After::Idle {
+            if tail.hubs.is_empty() {
+                segment.install(SegVersion::new(Arc::clone(&old.base), None), guard);
+            }
+            return;
+        }
+        let new = rebuild(table, old, tail, watermark, after);
+        segment.install(new, guard);
+    });
+}
+
+fn rebuild(
+    table: &AdjTable,
+    old: &SegVersion,
+    tail: &Tail,
+    watermark: u64,
+    after: After,
+) -> SegVersion {
+    let kind = table.kind;
+    let delta = tail.delta(watermark);
+    let mut entries = 0;
+    for local in 0..SEGMENT_VERTICES as u32 {
+        if let Plan::Settle { len } = plan(old, local, delta, kind) {
+            entries += len;
+        }
+    }
+    let mut builder = Base::builder(entries, kind.columns());
+    let mut hubs = old.hubs();
+    let mut carries: Vec<(u32, Merge)> = Vec::new();
+    let mut scratch = Merge::default();
+    let mut fresh: Vec<u32> = Vec::new();
+    let mut clean_from = 0;
+    for local in 0..SEGMENT_VERTICES as u32 {
+        if old.slot_word(local) == 0 {
+            continue;
+        }
+        // Lists without a tail are copied in one piece with their clean neighbours.
+        if clean_from < local as usize {
+            builder.copy_lists(&old.base, clean_from, local as usize - clean_from);
+        }
+        clean_from = local as usize + 1;
+        match plan(old, local, delta, kind) {
+            Plan::KeepHub => {}
+            Plan::MakeHub => {
+                let list = old.list(local, DELTA_MAX, kind).expect("INVARIANT: not a hub yet");
+                settle_list(&list, delta, &mut scratch);
+                hubs.push((local, Hub::new(&scratch.rows, kind, watermark)));
+            }
+            Plan::Settle { .. } => {
+                let list = old.list(local, DELTA_MAX, kind).expect("INVARIANT: not a hub");
+                if !merge_simple(&list, delta, &mut fresh, &mut builder) {
+                    settle_list(&list, delta, &mut scratch);
+                    for (entry, _) in &scratch.rows {
+                        builder.push(entry);
+                    }
+                    if !scratch.carried.is_empty() {
+                        carries.push((local, std::mem::take(&mut scratch)));
+                    }
+                }
+            }
+        }
+        builder.end_list();
+    }
+    if clean_from < SEGMENT_VERTICES {
+        builder.copy_lists(&old.base, clean_from, SEGMENT_VERTICES - clean_from);
+    }
+    let base = if entries == 0 { Arc::clone(&table.empty) } else { Arc::new(builder.finish()) };
+    if carries.is_empty() && hubs.is_empty() && after == After::Idle {
+        return SegVersion::new(base, None);
+    }
+    let tail = new_tail(entries, kind, &carries, hubs, tail.base_ts, watermark, after);
+    SegVersion::new(base, Some(Box::new(tail)))
+}
+
+/// The common case: neighbour ids only, no deletes, everything settles. Copies the base in pieces
+/// around the new ids. Returns false, having written nothing, if the list is not that simple.
+fn merge_simple(
+    list: &List<'_>,
+    watermark: u32,
+    fresh: &mut Vec<u32>,
+    builder: &mut super::base::BaseBuilder,
+) -> bool {
+    let Some(tail) = list.tail else { return false };
+    let seen = Visible::at(tail.block, watermark);
+    if list.kind != ListKind::Simple || tail.has_deletes || seen.len != tail.len {
+        return false;
+    }
+    fresh.clear();
+    fresh.extend_from_slice(tail.block.dst(tail.len));
+    fresh.sort_unstable();
+    let mut rest = list.base.nbrs;
+    for &id in fresh.iter() {
+        let at = rest.partition_point(|&x| x < id);
+        builder.extend(&rest[..at]);
+        builder.extend(&[id]);
+        rest = &rest[at..];
+    }
+    builder.extend(rest);
+    true
+}
+
+fn new_tail(
+    entries: usize,
+    kind: ListKind,
+    carries: &[(u32, Merge)],
+    hubs: Vec<(u32, Arc<Hub>)>,
+    old_ts: u64,
+    new_ts: u64,
+    after: After,
+) -> Tail {
+    let columns = kind.columns();
+    let class_for = |n: usize| n.next_power_of_two().max(2).trailing_zeros();
+    let needed: usize =
+        carries.iter().map(|(_, m)| block_words(class_for(m.carried.len()), columns)).sum();
+    // Room for as much again, so that a held-back watermark does not make every write settle.
+    let words = match after {
+        After::Busy { room } => arena_words(entries, columns).max(4 * needed).max(room),
+        After::Idle if carries.is_empty() => 1,
+        After::Idle => 2 * needed + 1,
+    };
+    let tail = Tail::new(words, new_ts, hubs);
+    for (local, merge) in carries {
+        let block = tail
+            .first_block(*local, class_for(merge.carried.len()), columns)
+            .expect("INVARIANT: the arena was sized for what is carried");
+        merge.replay(block, old_ts, new_ts, columns);
+    }
+    tail
+}
+
+/// The version of a stored base: its longest lists become hubs.
+pub(crate) fn with_hubs(table: &AdjTable, base: Base) -> SegVersion {
+    let is_hub = |local: usize| {
+        base.range(local).len() >= HUB_ENTRIES_MIN && table.kind != ListKind::Timed
+    };
+    if !(0..SEGMENT_VERTICES).any(is_hub) {
+        return SegVersion::new(Arc::new(base), None);
+    }
+    let kept = (0..SEGMENT_VERTICES).filter(|l| !is_hub(*l)).map(|l| base.range(l).len()).sum();
+    let mut builder = Base::builder(kept, table.kind.columns());
+    let mut hubs = Vec::new();
+    for local in 0..SEGMENT_VERTICES {
+        if is_hub(local) {
+            let rows: Vec<(Entry, u32)> = base.range(local).map(|i| (base.entry(i), 0)).collect();
+            hubs.push((local as u32, Hub::new(&rows, table.kind, 0)));
+            builder.end_list();
+        } else {
+            builder.copy_lists(&base, local, 1);
+        }
+    }
+    let tail = Tail::new(1, 0, hubs);
+    SegVersion::new(Arc::new(builder.finish()), Some(Box::new(tail)))
+}

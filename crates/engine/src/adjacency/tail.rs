@@ -1,0 +1,415 @@
+//! Tail: what was committed to a segment since its base was built.
+//!
+//! ```text
+//!  slots[local]   0 = nothing unsettled   H|i = hub number i   otherwise word offset of a block
+//!
+//!  block, in the arena (words)
+//!   0           1               2            2+cap         2+2cap
+//!   ├───────────┼───────────────┼────────────┼─────────────┼──────────────────┐
+//!   │ D | len   │ class│reserved│ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│   cap = 2^class
+//!   └───────────┴───────────────┴────────────┴─────────────┴──────────────────┘
+//!     31  30..0   31..27  26..0                op:2 | Δts:30
+//! ```
+//!
+//! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice of
+//! neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base list, or
+//! base length + place in this block. A reader masks positions and never searches. `D` says that the
+//! block holds at least one delete. `Δts` counts from the tail's `base_ts`.
+//!
+//! Invariants
+//! 1. Entries below `len` never change; `len` grows by a release store after the entry is written.
+//! 2. Entries stand in commit order: the writer holds the vertex's stripe from before it takes its
+//!    commit timestamp until the entry is in. What a snapshot sees is therefore a prefix.
+//! 3. A block that is full is copied into one of twice its size, whose offset replaces the slot; the
+//!    old one stays readable until the whole tail is reclaimed.
+//! 4. `base_ts` is a low watermark: every live snapshot reads at or after it.
+//! 5. `reserved` is only touched under the stripe, and is 0 between commits.
+//!
+//! Source: LiveGraph (VLDB 2020) section 4; split into columns and cut to 8 bytes per entry as
+//! measured in DESIGN 4.1.
+#![expect(unsafe_code, reason = "blocks shared between one latched writer and lock-free readers")]
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use super::hub::Hub;
+use super::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
+use std::sync::atomic::{AtomicU32, Ordering};
+use crate::words::WordBuf;
+
+/// Words of a block before its entries.
+pub(crate) const BLOCK_HEADER_WORDS: usize = 2;
+/// Set in the length word of a block that holds a delete.
+const HAS_DELETES: u32 = 1 << 31;
+/// Set in a slot that holds a hub number.
+pub(crate) const SLOT_HUB: u32 = 1 << 31;
+/// Bits of `Δts`.
+pub(crate) const DELTA_BITS: u32 = 30;
+/// Largest `Δts`.
+pub(crate) const DELTA_MAX: u32 = (1 << DELTA_BITS) - 1;
+const OP_DELETE: u32 = 1 << DELTA_BITS;
+const CLASS_SHIFT: u32 = 27;
+const RESERVED_MASK: u32 = (1 << CLASS_SHIFT) - 1;
+/// Largest class: reservations of a whole block still fit their bits.
+const CLASS_MAX: u32 = 26;
+/// Class of a vertex's first block.
+pub(crate) const FIRST_CLASS: u32 = 1;
+
+const _: () = assert!(DELTA_BITS + 2 == u32::BITS, "op and delta fill one word");
+
+/// Words a block of `class` takes with `columns` columns.
+#[inline]
+pub(crate) fn block_words(class: u32, columns: usize) -> usize {
+    BLOCK_HEADER_WORDS + (2 + columns) * (1 << class)
+}
+
+/// A block of tail entries: of one vertex, or of one hub chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Block<'a> {
+    p: *const u32,
+    lives: PhantomData<&'a u32>,
+}
+
+impl<'a> Block<'a> {
+    /// The block at `p`.
+    ///
+    /// # Safety
+    /// `p` points to an initialised block header followed by its entries, alive for `'a`; writers keep
+    /// to invariants 1, 2 and 5.
+    #[inline(always)]
+    pub(crate) unsafe fn at(p: *const u32) -> Self {
+        Self { p, lives: PhantomData }
+    }
+
+    /// Initialises an empty block of `class` at `p`.
+    ///
+    /// # Safety
+    /// `p` points to `block_words(class, _)` words nobody else reads yet.
+    pub(crate) unsafe fn init(p: *mut u32, class: u32) -> Self {
+        // SAFETY: two words within the block, not shared yet.
+        unsafe { p.write(0) };
+        // SAFETY: as above.
+        unsafe { p.add(1).write(class << CLASS_SHIFT) };
+        Self { p, lives: PhantomData }
+    }
+
+    #[inline(always)]
+    fn len_atomic(self) -> &'a AtomicU32 {
+        // SAFETY: word 0 is only ever accessed atomically once the block is shared; 4-byte aligned.
+        unsafe { &*self.p.cast::<AtomicU32>() }
+    }
+
+    /// Length and delete mark, as one atomic read. Entries below the length may be read after it.
+    #[inline(always)]
+    pub(crate) fn len_word(self) -> u32 {
+        // ORDERING: acquire pairs with the release in `publish`.
+        self.len_atomic().load(Ordering::Acquire)
+    }
+
+    #[inline(always)]
+    pub(crate) fn len_of(word: u32) -> usize {
+        (word & !HAS_DELETES) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn has_deletes(word: u32) -> bool {
+        word & HAS_DELETES != 0
+    }
+
+    #[inline(always)]
+    fn control(self) -> u32 {
+        // SAFETY: word 1 is written by the latched writer only (invariant 5); its class bits, which
+        // readers use, never change, and the access is atomic.
+        unsafe { &*self.p.add(1).cast::<AtomicU32>() }.load(Ordering::Relaxed)
+    }
+
+    /// Size class.
+    #[inline(always)]
+    pub(crate) fn class(self) -> u32 {
+        self.control() >> CLASS_SHIFT
+    }
+
+    /// Most entries the block can hold.
+    #[inline(always)]
+    pub(crate) fn capacity(self) -> usize {
+        1 << self.class()
+    }
+
+    /// `dst` of the first `n` entries. `n` must not exceed a length read before.
+    #[inline(always)]
+    pub(crate) fn dst(self, n: usize) -> &'a [u32] {
+        debug_assert!(n <= Self::len_of(self.len_word()));
+        // SAFETY: entries below a length that was read are initialised and never change (invariant 1).
+        unsafe { std::slice::from_raw_parts(self.p.add(BLOCK_HEADER_WORDS), n) }
+    }
+
+    /// `meta` of the first `n` entries. `n` must not exceed a length read before.
+    #[inline(always)]
+    pub(crate) fn meta(self, n: usize) -> &'a [u32] {
+        debug_assert!(n <= Self::len_of(self.len_word()));
+        // SAFETY: as `dst`; `meta` follows the `dst` array.
+        unsafe { std::slice::from_raw_parts(self.p.add(BLOCK_HEADER_WORDS + self.capacity()), n) }
+    }
+
+    /// Column `column` of the first `n` entries. `n` must not exceed a length read before.
+    #[inline]
+    pub(crate) fn column(self, column: usize, n: usize) -> &'a [u32] {
+        debug_assert!(n <= Self::len_of(self.len_word()));
+        let at = BLOCK_HEADER_WORDS + (2 + column) * self.capacity();
+        // SAFETY: as `dst`; the caller's table has this column.
+        unsafe { std::slice::from_raw_parts(self.p.add(at), n) }
+    }
+
+    /// Entry `i` with its columns. `i` must be below a length read before.
+    pub(crate) fn entry(self, i: usize, columns: usize) -> Entry {
+        let mut e = Entry::simple(self.dst(i + 1)[i]);
+        for c in 0..columns {
+            e.columns[c] = self.column(c, i + 1)[i];
+        }
+        e
+    }
+
+    /// How many entries a snapshot `delta` after the tail's `base_ts` sees, and whether any entry of
+    /// the block is a delete.
+    #[inline(always)]
+    pub(crate) fn visible(self, delta: u32) -> (usize, bool) {
+        let word = self.len_word();
+        let n = Self::len_of(word);
+        let meta = self.meta(n);
+        // One comparison in the common case: the newest entry is visible, so all are.
+        let seen = match meta.last() {
+            Some(&m) if m & DELTA_MAX > delta => meta.partition_point(|m| m & DELTA_MAX <= delta),
+            _ => n,
+        };
+        (seen, Self::has_deletes(word))
+    }
+
+    /// Whether `meta` marks a delete.
+    #[inline(always)]
+    pub(crate) fn is_delete(meta: u32) -> bool {
+        meta & OP_DELETE != 0
+    }
+
+    // ---- writer's side: all of these are called with the vertex's stripe held ----
+
+    /// Reserves room for one more entry; false if the block is full.
+    #[inline]
+    pub(crate) fn reserve(self) -> bool {
+        let control = self.control();
+        let used = Self::len_of(self.len_word()) + (control & RESERVED_MASK) as usize;
+        if used >= self.capacity() {
+            return false;
+        }
+        self.set_control(control + 1);
+        true
+    }
+
+    /// Entries reserved and not yet appended.
+    pub(crate) fn reserved(self) -> u32 {
+        self.control() & RESERVED_MASK
+    }
+
+    /// Drops all reservations.
+    pub(crate) fn unreserve(self) {
+        self.set_control(self.control() & !RESERVED_MASK);
+    }
+
+    #[inline(always)]
+    fn set_control(self, control: u32) {
+        // SAFETY: word 1 is written by the stripe's holder only (invariant 5), atomically.
+        unsafe { &*self.p.add(1).cast::<AtomicU32>() }.store(control, Ordering::Relaxed);
+    }
+
+    /// Appends an entry reserved before and publishes it.
+    #[inline]
+    pub(crate) fn append(self, entry: &Entry, delta: u32, delete: bool, columns: usize) {
+        let word = self.len_atomic().load(Ordering::Relaxed);
+        let n = Self::len_of(word);
+        let cap = self.capacity();
+        assert!(n < cap, "INVARIANT: room was reserved");
+        debug_assert!(delta <= DELTA_MAX);
+        let meta = if delete { delta | OP_DELETE } else { delta };
+        let p = self.p.cast_mut();
+        // SAFETY: entry `n` is below the capacity and above the published length: only the latched
+        // writer touches it, until the release store below.
+        unsafe {
+            p.add(BLOCK_HEADER_WORDS + n).write(entry.nbr);
+            p.add(BLOCK_HEADER_WORDS + cap + n).write(meta);
+            for c in 0..columns.min(COLUMNS_MAX) {
+                p.add(BLOCK_HEADER_WORDS + (2 + c) * cap + n).write(entry.columns[c]);
+            }
+        }
+        let control = self.control();
+        if control & RESERVED_MASK != 0 {
+            self.set_control(control - 1);
+        }
+        let marked = if delete { word | HAS_DELETES } else { word };
+        // ORDERING: release pairs with the acquire in `len_word`: entry first, then length.
+        self.len_atomic().store(marked + 1, Ordering::Release);
+    }
+
+    /// Copies the entries of `from` into this empty, larger, unpublished block.
+    pub(crate) fn copy_from(self, from: Block<'_>, columns: usize) {
+        let word = from.len_word();
+        let n = Self::len_of(word);
+        let (cap, from_cap) = (self.capacity(), from.capacity());
+        assert!(n <= cap);
+        let p = self.p.cast_mut();
+        for array in 0..2 + columns {
+            // SAFETY: `n` entries fit both blocks; the target is not shared yet, the source's entries
+            // below its length do not change.
+            unsafe {
+                std::ptr::copy_nonoverlapping(
+                    from.p.add(BLOCK_HEADER_WORDS + array * from_cap),
+                    p.add(BLOCK_HEADER_WORDS + array * cap),
+                    n,
+                );
+            }
+        }
+        self.set_control(self.control() | from.control() & RESERVED_MASK);
+        self.len_atomic().store(word, Ordering::Release);
+    }
+}
+
+/// The unsettled entries of one segment.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    slots: WordBuf,
+    arena: WordBuf,
+    /// Words of the arena given out; may pass its size when a request did not fit.
+    used: AtomicU32,
+    /// Timestamp from which `Δts` counts.
+    pub(crate) base_ts: u64,
+    /// Hubs of this segment, by number.
+    pub(crate) hubs: Box<[Arc<Hub>]>,
+}
+
+impl Tail {
+    /// A tail without blocks. Slot words are zero but for those of `hubs`, given as (local, hub).
+    pub(crate) fn new(arena_words: usize, base_ts: u64, hubs: Vec<(u32, Arc<Hub>)>) -> Self {
+        let slots = WordBuf::zeroed(SEGMENT_VERTICES);
+        let tail = Self {
+            slots,
+            arena: WordBuf::uninit(arena_words),
+            // Offset 0 means "no block", so the first block starts at word 1.
+            used: AtomicU32::new(1),
+            base_ts,
+            hubs: hubs.iter().map(|(_, h)| Arc::clone(h)).collect(),
+        };
+        for (i, (local, _)) in hubs.iter().enumerate() {
+            tail.slot(*local).store(SLOT_HUB | i as u32, Ordering::Relaxed);
+        }
+        tail
+    }
+
+    /// Slot word of vertex `local`.
+    #[inline(always)]
+    pub(crate) fn slot(&self, local: u32) -> &AtomicU32 {
+        debug_assert!((local as usize) < SEGMENT_VERTICES);
+        // SAFETY: `local` is below the number of slots (callers mask it), slots are initialised and only
+        // accessed atomically.
+        unsafe { &*self.slots.as_ptr().add(local as usize & (SEGMENT_VERTICES - 1)).cast() }
+    }
+
+    /// Start of the slots, for readers that cache it.
+    pub(crate) fn slots_ptr(&self) -> *const u32 {
+        self.slots.as_ptr()
+    }
+
+    /// Start of the arena, for readers that cache it.
+    pub(crate) fn arena_ptr(&self) -> *const u32 {
+        self.arena.as_ptr()
+    }
+
+    /// The block at a slot's offset.
+    #[inline(always)]
+    pub(crate) fn block(&self, offset: u32) -> Block<'_> {
+        debug_assert!((offset as usize) < self.arena.len());
+        // SAFETY: offsets in slots come from `grow`, which initialised a block there.
+        unsafe { Block::at(self.arena.as_ptr().add(offset as usize)) }
+    }
+
+    /// The block of vertex `local`, if it has one (hubs do not).
+    #[inline]
+    pub(crate) fn block_of(&self, local: u32) -> Option<Block<'_>> {
+        // ORDERING: acquire pairs with the release in `grow`.
+        let slot = self.slot(local).load(Ordering::Acquire);
+        (slot != 0 && slot & SLOT_HUB == 0).then(|| self.block(slot))
+    }
+
+    /// Makes sure the block of `local` has room for one more entry and reserves it; false if the arena
+    /// is exhausted. Called with the stripe held.
+    #[inline]
+    pub(crate) fn reserve(&self, local: u32, columns: usize) -> bool {
+        match self.block_of(local) {
+            Some(block) if block.reserve() => true,
+            old => self.grow(local, old, columns),
+        }
+    }
+
+    fn grow(&self, local: u32, old: Option<Block<'_>>, columns: usize) -> bool {
+        let class = old.map_or(FIRST_CLASS, |b| b.class() + 1);
+        let Some((at, block)) = self.allocate(class, columns) else { return false };
+        if let Some(old) = old {
+            block.copy_from(old, columns);
+        }
+        let fits = block.reserve();
+        debug_assert!(fits);
+        // ORDERING: release pairs with the acquire in `block_of` and in scans: a reader that sees the
+        // offset sees an initialised block.
+        self.slot(local).store(at, Ordering::Release);
+        true
+    }
+
+    fn allocate(&self, class: u32, columns: usize) -> Option<(u32, Block<'_>)> {
+        let words = block_words(class, columns);
+        if class > CLASS_MAX || words >= SLOT_HUB as usize {
+            return None;
+        }
+        let at = self.used.fetch_add(words as u32, Ordering::Relaxed);
+        if at as usize + words > self.arena.len() {
+            self.used.fetch_sub(words as u32, Ordering::Relaxed);
+            return None;
+        }
+        // SAFETY: `at..at + words` lies in the arena and was given out to this call alone.
+        Some((at, unsafe { Block::init(self.arena.as_ptr().add(at as usize), class) }))
+    }
+
+    /// Gives vertex `local` an empty first block of `class`; `None` if the arena is exhausted. Only
+    /// while nobody else sees the tail.
+    pub(crate) fn first_block(&self, local: u32, class: u32, columns: usize) -> Option<Block<'_>> {
+        let (at, block) = self.allocate(class, columns)?;
+        self.slot(local).store(at, Ordering::Release);
+        Some(block)
+    }
+
+    /// Drops the reservations of `local`'s block. Called with the stripe held.
+    pub(crate) fn unreserve(&self, local: u32) {
+        if let Some(block) = self.block_of(local) {
+            block.unreserve();
+        }
+    }
+
+    /// Share of the arena in use, in 1/256.
+    #[inline]
+    pub(crate) fn fill(&self) -> u32 {
+        let used = u64::from(self.used.load(Ordering::Relaxed));
+        (used * 256 / self.arena.len().max(1) as u64).min(256) as u32
+    }
+
+    /// Whether nothing was written to the tail.
+    pub(crate) fn is_unused(&self) -> bool {
+        self.used.load(Ordering::Relaxed) == 1
+    }
+
+    /// Heap bytes, hubs not included.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.bytes() + self.arena.bytes() + std::mem::size_of::<Self>()
+    }
+
+    /// `r - base_ts`, clamped to what an entry can hold.
+    #[inline(always)]
+    pub(crate) fn delta(&self, read_ts: u64) -> u32 {
+        read_ts.saturating_sub(self.base_ts).min(u64::from(DELTA_MAX)) as u32
+    }
+}

@@ -1,0 +1,141 @@
+//! Edge types: how their lists are kept, and the tables that keep them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use telar_graph::{Direction, PropertyKeyId};
+
+use super::Catalog;
+use crate::adjacency::{AdjTable, ListKind};
+use crate::column::{ColTable, PropertyChunk};
+use crate::error::Error;
+use crate::table::GrowArray;
+
+/// How an edge type keeps its neighbour lists. Fixed when the type is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct EdgeTypeOptions {
+    /// At most one edge per pair and no edge properties: 4 bytes per entry instead of 8.
+    pub simple: bool,
+    /// Order of neighbour lists.
+    pub order: EdgeOrder,
+}
+
+/// Order of an edge type's neighbour lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum EdgeOrder {
+    /// By neighbour id: binary search and linear intersection.
+    #[default]
+    Neighbour,
+    /// By an integer property of the edge, largest (newest) first: feeds and time windows. Costs 12
+    /// bytes more per entry; searching for one neighbour is linear.
+    NewestFirst(PropertyKeyId),
+}
+
+impl EdgeTypeOptions {
+    /// Parallel edges and properties allowed, sorted by neighbour: the default.
+    #[must_use]
+    pub fn general() -> Self {
+        Self::default()
+    }
+
+    /// At most one edge per pair, no properties.
+    #[must_use]
+    pub fn simple() -> Self {
+        Self { simple: true, ..Self::default() }
+    }
+
+    /// Sorted by the integer property `key`, newest first.
+    #[must_use]
+    pub fn newest_first(key: PropertyKeyId) -> Self {
+        Self { order: EdgeOrder::NewestFirst(key), ..Self::default() }
+    }
+
+    /// The same options with the given order.
+    pub(crate) fn kind(self) -> ListKind {
+        match (self.simple, self.order) {
+            (_, EdgeOrder::NewestFirst(_)) => ListKind::Timed,
+            (true, EdgeOrder::Neighbour) => ListKind::Simple,
+            (false, EdgeOrder::Neighbour) => ListKind::Multi,
+        }
+    }
+}
+
+/// An edge type and its tables.
+#[derive(Debug)]
+pub(crate) struct EdgeType {
+    pub(crate) name: String,
+    pub(crate) options: EdgeTypeOptions,
+    out: AdjTable,
+    inward: AdjTable,
+    next_ordinal: AtomicU32,
+    properties: GrowArray<OnceLock<ColTable<PropertyChunk>>>,
+}
+
+impl EdgeType {
+    pub(super) fn new(name: &str, options: EdgeTypeOptions, out: u32, inward: u32) -> Self {
+        let kind = options.kind();
+        Self {
+            name: name.to_owned(),
+            options,
+            out: AdjTable::new(out, kind),
+            inward: AdjTable::new(inward, kind),
+            next_ordinal: AtomicU32::new(1),
+            properties: GrowArray::default(),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> ListKind {
+        self.out.kind
+    }
+
+    #[inline]
+    pub(crate) fn table(&self, direction: Direction) -> &AdjTable {
+        match direction {
+            Direction::Out => &self.out,
+            Direction::In => &self.inward,
+        }
+    }
+
+    /// The next edge ordinal. Ordinals of aborted transactions stay unused.
+    pub(crate) fn new_ordinal(&self) -> Result<u32, Error> {
+        let taken = self.next_ordinal.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
+            n.checked_add(1)
+        });
+        taken.map_err(|max| Error::TooMany { what: "edges of one type", max: max.into() })
+    }
+
+    /// One past the largest ordinal given out.
+    pub(crate) fn ordinal_bound(&self) -> u32 {
+        self.next_ordinal.load(Ordering::Relaxed)
+    }
+
+    /// Never gives out ordinals below `bound` again.
+    pub(crate) fn raise_ordinal_bound(&self, bound: u32) {
+        self.next_ordinal.fetch_max(bound, Ordering::Relaxed);
+    }
+
+    /// The column of a property, if anything was ever written to it.
+    pub(crate) fn column(&self, key: PropertyKeyId) -> Option<&ColTable<PropertyChunk>> {
+        self.properties.get(u32::from(key.get()))?.get()
+    }
+
+    /// The column of a property, made if needed.
+    pub(crate) fn column_for_write(
+        &self,
+        key: PropertyKeyId,
+        catalog: &Catalog,
+    ) -> &ColTable<PropertyChunk> {
+        self.properties
+            .get_or_grow(u32::from(key.get()))
+            .get_or_init(|| ColTable::new(catalog.table_number()))
+    }
+
+    /// Every property column with its key.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
+        self.properties.iter().filter_map(|(key, cell)| {
+            Some((PropertyKeyId::from_raw(key as u16), cell.get()?))
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Schema names, label sets and the tables they lead to.
+//!
+//! Names are never removed, so an id, once seen, stays valid and is looked up without a lock. A new
+//! name is logged on its own before it is used; a transaction that aborts leaves it behind unused.
+
+mod edge_type;
+mod label_set;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use parking_lot::{Mutex, RwLock};
+use telar_graph::name::{NameKind, validate_name};
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
+
+pub(crate) use edge_type::EdgeType;
+pub use edge_type::{EdgeOrder, EdgeTypeOptions};
+pub(crate) use label_set::LabelSets;
+
+use crate::column::{ColTable, PropertyChunk};
+use crate::error::Error;
+use crate::table::GrowArray;
+
+/// Table number of the vertex state column; others are given out from 1.
+pub(crate) const STATE_TABLE: u32 = 0;
+/// Most names of a kind: ids are 16 bits.
+const NAMES_MAX: usize = u16::MAX as usize;
+
+/// Names of one kind, numbered in the order they were made.
+#[derive(Debug, Default)]
+struct Names {
+    list: Vec<String>,
+    index: HashMap<String, u16>,
+}
+
+impl Names {
+    fn add(&mut self, name: &str) -> u16 {
+        let id = self.list.len() as u16;
+        self.list.push(name.to_owned());
+        self.index.insert(name.to_owned(), id);
+        id
+    }
+}
+
+/// The schema of a database.
+#[derive(Debug)]
+pub(crate) struct Catalog {
+    labels: RwLock<Names>,
+    property_keys: RwLock<Names>,
+    edge_types: RwLock<HashMap<String, u16>>,
+    types: GrowArray<OnceLock<EdgeType>>,
+    type_count: AtomicU32,
+    vertex_properties: GrowArray<OnceLock<ColTable<PropertyChunk>>>,
+    pub(crate) label_sets: LabelSets,
+    next_table: AtomicU32,
+    /// Held while a name is made and logged.
+    pub(crate) making: Mutex<()>,
+    /// Shared by commits that delete vertices: no edge type may appear meanwhile, or an edge of the
+    /// new type could slip in unseen.
+    pub(crate) types_fixed: RwLock<()>,
+}
+
+impl Catalog {
+    pub(crate) fn new() -> Self {
+        Self {
+            labels: RwLock::default(),
+            property_keys: RwLock::default(),
+            edge_types: RwLock::default(),
+            types: GrowArray::default(),
+            type_count: AtomicU32::new(0),
+            vertex_properties: GrowArray::default(),
+            label_sets: LabelSets::new(),
+            next_table: AtomicU32::new(STATE_TABLE + 1),
+            making: Mutex::new(()),
+            types_fixed: RwLock::new(()),
+        }
+    }
+
+    pub(crate) fn table_number(&self) -> u32 {
+        self.next_table.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn names(&self, kind: NameKind) -> &RwLock<Names> {
+        match kind {
+            NameKind::Label => &self.labels,
+            NameKind::PropertyKey => &self.property_keys,
+            NameKind::EdgeType => unreachable!("INVARIANT: edge types have their own table"),
+        }
+    }
+
+    /// The number of `name`, if it was made.
+    pub(crate) fn find(&self, kind: NameKind, name: &str) -> Option<u16> {
+        self.names(kind).read().index.get(name).copied()
+    }
+
+    /// The name with number `id`.
+    pub(crate) fn name(&self, kind: NameKind, id: u16) -> Option<String> {
+        self.names(kind).read().list.get(usize::from(id)).cloned()
+    }
+
+    /// Every name of a kind, by number.
+    pub(crate) fn all_names(&self, kind: NameKind) -> Vec<String> {
+        self.names(kind).read().list.clone()
+    }
+
+    /// Checks that `name` may be added.
+    pub(crate) fn check_new(&self, kind: NameKind, name: &str) -> Result<(), Error> {
+        validate_name(kind, name)?;
+        if self.names(kind).read().list.len() >= NAMES_MAX {
+            return Err(Error::TooMany { what: "schema names", max: NAMES_MAX as u64 });
+        }
+        Ok(())
+    }
+
+    /// Adds a name. The caller holds `making` or is recovering.
+    pub(crate) fn add(&self, kind: NameKind, name: &str) -> u16 {
+        let mut names = self.names(kind).write();
+        if let Some(&id) = names.index.get(name) {
+            return id;
+        }
+        names.add(name)
+    }
+
+    pub(crate) fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.edge_types.read().get(name).copied().map(EdgeTypeId::from_raw)
+    }
+
+    /// Adds an edge type. The caller holds `making` or is recovering.
+    pub(crate) fn add_edge_type(&self, name: &str, options: EdgeTypeOptions) -> EdgeTypeId {
+        if let Some(id) = self.find_edge_type(name) {
+            return id;
+        }
+        let _fixed = self.types_fixed.write();
+        let raw = self.type_count.load(Ordering::Relaxed);
+        let (out, inward) = (self.table_number(), self.table_number());
+        let ty = EdgeType::new(name, options, out, inward);
+        let fresh = self.types.get_or_grow(raw).set(ty).is_ok();
+        debug_assert!(fresh, "numbers are given out under `making`");
+        self.type_count.store(raw + 1, Ordering::Release);
+        self.edge_types.write().insert(name.to_owned(), raw as u16);
+        EdgeTypeId::from_raw(raw as u16)
+    }
+
+    /// Checks that an edge type of this name may be added.
+    pub(crate) fn check_new_edge_type(&self, name: &str) -> Result<(), Error> {
+        validate_name(NameKind::EdgeType, name)?;
+        if self.type_count() as usize >= NAMES_MAX {
+            return Err(Error::TooMany { what: "edge types", max: NAMES_MAX as u64 });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn type_count(&self) -> u32 {
+        self.type_count.load(Ordering::Acquire)
+    }
+
+    /// The edge type with this number.
+    #[inline]
+    pub(crate) fn edge_type(&self, id: EdgeTypeId) -> Result<&EdgeType, Error> {
+        self.types
+            .get(u32::from(id.get()))
+            .and_then(OnceLock::get)
+            .ok_or(Error::UnknownEdgeType(id))
+    }
+
+    /// Every edge type with its number.
+    pub(crate) fn edge_types(&self) -> impl Iterator<Item = (EdgeTypeId, &EdgeType)> {
+        (0..self.type_count()).filter_map(|raw| {
+            Some((EdgeTypeId::from_raw(raw as u16), self.types.get(raw)?.get()?))
+        })
+    }
+
+    /// The column of a vertex property, if anything was ever written to it.
+    #[inline]
+    pub(crate) fn vertex_column(&self, key: PropertyKeyId) -> Option<&ColTable<PropertyChunk>> {
+        self.vertex_properties.get(u32::from(key.get()))?.get()
+    }
+
+    /// The column of a vertex property, made if needed.
+    pub(crate) fn vertex_column_for_write(&self, key: PropertyKeyId) -> &ColTable<PropertyChunk> {
+        self.vertex_properties
+            .get_or_grow(u32::from(key.get()))
+            .get_or_init(|| ColTable::new(self.table_number()))
+    }
+
+    /// Every vertex property column with its key.
+    pub(crate) fn vertex_columns(
+        &self,
+    ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
+        let keys = self.property_keys.read().list.len();
+        (0..keys as u16).map(PropertyKeyId::from_raw).filter_map(|k| Some((k, self.vertex_column(k)?)))
+    }
+
+    /// The name of a property key, for messages.
+    pub(crate) fn property_key_name(&self, key: PropertyKeyId) -> String {
+        self.name(NameKind::PropertyKey, key.get()).unwrap_or_else(|| key.to_string())
+    }
+
+    pub(crate) fn check_property_key(&self, key: PropertyKeyId) -> Result<(), Error> {
+        let known = usize::from(key.get()) < self.property_keys.read().list.len();
+        if known { Ok(()) } else { Err(Error::UnknownPropertyKey(key)) }
+    }
+
+    pub(crate) fn check_label(&self, label: LabelId) -> Result<(), Error> {
+        let known = usize::from(label.get()) < self.labels.read().list.len();
+        if known { Ok(()) } else { Err(Error::UnknownLabel(label)) }
+    }
+}

@@ -1,0 +1,88 @@
+//! The meta value of a checkpoint: timestamp, counters, schema.
+//!
+//! ```text
+//!  crc u32 · version · commit timestamp · next vertex
+//!  · label count, names · property key count, names
+//!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
+//!  · label set count (from number 2), each: label count, labels
+//!  all integers are varints, a name is its length and its bytes
+//! ```
+
+use std::sync::atomic::Ordering;
+
+use telar_graph::LabelId;
+use telar_graph::codec::put_varint;
+use telar_graph::name::NameKind;
+
+use super::seal;
+use crate::shared::Shared;
+use crate::txn::record::{Reader, put_edge_type_options};
+
+const VERSION: u64 = 1;
+
+fn put_name(name: &str, out: &mut Vec<u8>) {
+    put_varint(name.len() as u64, out);
+    out.extend_from_slice(name.as_bytes());
+}
+
+/// Encodes the meta value of a checkpoint at `at`.
+pub(crate) fn encode(shared: &Shared, at: u64, out: &mut Vec<u8>) {
+    out.clear();
+    out.extend_from_slice(&[0; 4]);
+    put_varint(VERSION, out);
+    put_varint(at, out);
+    put_varint(shared.next_vertex.load(Ordering::Acquire), out);
+    for kind in [NameKind::Label, NameKind::PropertyKey] {
+        let names = shared.catalog.all_names(kind);
+        put_varint(names.len() as u64, out);
+        names.iter().for_each(|n| put_name(n, out));
+    }
+    let types: Vec<_> = shared.catalog.edge_types().collect();
+    put_varint(types.len() as u64, out);
+    for (_, ty) in types {
+        put_name(&ty.name, out);
+        put_edge_type_options(ty.options, out);
+        put_varint(ty.ordinal_bound().into(), out);
+    }
+    let sets = shared.catalog.label_sets.stored();
+    put_varint(sets.len() as u64, out);
+    for set in sets {
+        put_varint(set.len() as u64, out);
+        set.iter().for_each(|l| put_varint(l.get().into(), out));
+    }
+    seal(out);
+}
+
+/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp.
+pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<u64, String> {
+    let mut r = Reader(body);
+    let version = r.varint()?;
+    if version != VERSION {
+        return Err(format!("meta version {version} is not known"));
+    }
+    let at = r.varint()?;
+    shared.next_vertex.store(r.varint()?, Ordering::Release);
+    for kind in [NameKind::Label, NameKind::PropertyKey] {
+        for _ in 0..r.varint()? {
+            let name = r.name()?;
+            shared.catalog.add(kind, &name);
+        }
+    }
+    for _ in 0..r.varint()? {
+        let name = r.name()?;
+        let options = r.edge_type_options()?;
+        let id = shared.catalog.add_edge_type(&name, options);
+        let ty = shared.catalog.edge_type(id).map_err(|e| e.to_string())?;
+        ty.raise_ordinal_bound(r.number("edge ordinal")?);
+    }
+    for number in 0..r.varint()? {
+        let count = r.varint()?;
+        let labels: Result<Vec<_>, String> =
+            (0..count).map(|_| Ok(LabelId::from_raw(r.number("label")?))).collect();
+        if u64::from(shared.catalog.label_sets.number(&labels?)) != number + 2 {
+            return Err("label sets are not in order".into());
+        }
+    }
+    r.end()?;
+    Ok(at)
+}

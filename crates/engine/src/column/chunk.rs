@@ -1,0 +1,209 @@
+//! Settled values of one segment, in the tightest form that holds them.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use telar_graph::Value;
+
+use super::Chunk;
+use crate::adjacency::SEGMENT_VERTICES;
+
+/// Words of a presence bitmap.
+const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
+
+/// Label-set numbers of a segment's vertices; 0 means that there is no vertex.
+#[derive(Debug)]
+pub(crate) enum StateChunk {
+    /// All the same.
+    Uniform(u32),
+    /// One each.
+    Dense(Box<[u32; SEGMENT_VERTICES]>),
+}
+
+impl Chunk for StateChunk {
+    type Value = u32;
+
+    fn absent() -> Self {
+        Self::Uniform(0)
+    }
+
+    #[inline]
+    fn get(&self, local: usize) -> u32 {
+        match self {
+            Self::Uniform(state) => *state,
+            Self::Dense(states) => states[local],
+        }
+    }
+
+    fn build(values: &[u32; SEGMENT_VERTICES]) -> Self {
+        if values.iter().all(|v| *v == values[0]) {
+            Self::Uniform(values[0])
+        } else {
+            Self::Dense(Box::new(*values))
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Uniform(_) => 0,
+            Self::Dense(_) => SEGMENT_VERTICES * 4,
+        }
+    }
+}
+
+/// One bit per place: is there a value?
+pub(crate) type Presence = Box<[u64; BITMAP_WORDS]>;
+
+/// Property values of a segment. Values of one type are stored unboxed; a mixture is legal.
+#[derive(Debug)]
+pub(crate) enum PropertyChunk {
+    /// No values.
+    Absent,
+    /// Truth values.
+    Bool(Presence, Presence),
+    /// Integers.
+    Int(Presence, Box<[i64; SEGMENT_VERTICES]>),
+    /// Floats.
+    Float(Presence, Box<[f64; SEGMENT_VERTICES]>),
+    /// Strings; equal ones share their text.
+    Text(Box<[Option<Arc<str>>; SEGMENT_VERTICES]>),
+    /// Anything else, and mixtures.
+    Mixed(Box<[Value; SEGMENT_VERTICES]>),
+}
+
+fn bit(bits: &[u64; BITMAP_WORDS], i: usize) -> bool {
+    bits[i / 64] >> (i % 64) & 1 == 1
+}
+
+fn collect_bits(mut f: impl FnMut(usize) -> bool) -> Presence {
+    let mut bits = Box::new([0; BITMAP_WORDS]);
+    for i in 0..SEGMENT_VERTICES {
+        bits[i / 64] |= u64::from(f(i)) << (i % 64);
+    }
+    bits
+}
+
+fn collect<T: Copy + Default>(
+    values: &[Value; SEGMENT_VERTICES],
+    f: impl Fn(&Value) -> Option<T>,
+) -> Box<[T; SEGMENT_VERTICES]> {
+    let mut out = Box::new([T::default(); SEGMENT_VERTICES]);
+    for (to, from) in out.iter_mut().zip(values) {
+        *to = f(from).unwrap_or_default();
+    }
+    out
+}
+
+fn share_text(values: &[Value; SEGMENT_VERTICES]) -> Box<[Option<Arc<str>>; SEGMENT_VERTICES]> {
+    let mut seen: HashSet<Arc<str>> = HashSet::new();
+    let mut out = Box::new([const { None }; SEGMENT_VERTICES]);
+    for (to, from) in out.iter_mut().zip(values) {
+        if let Value::String(text) = from {
+            let shared = seen.get(text).cloned().unwrap_or_else(|| {
+                seen.insert(Arc::clone(text));
+                Arc::clone(text)
+            });
+            *to = Some(shared);
+        }
+    }
+    out
+}
+
+impl Chunk for PropertyChunk {
+    type Value = Value;
+
+    fn absent() -> Self {
+        Self::Absent
+    }
+
+    fn get(&self, local: usize) -> Value {
+        match self {
+            Self::Absent => Value::Null,
+            Self::Bool(some, v) if bit(some, local) => Value::Bool(bit(v, local)),
+            Self::Int(some, v) if bit(some, local) => Value::Int(v[local]),
+            Self::Float(some, v) if bit(some, local) => Value::Float(v[local]),
+            Self::Text(v) => v[local].clone().map_or(Value::Null, Value::String),
+            Self::Mixed(v) => v[local].clone(),
+            Self::Bool(..) | Self::Int(..) | Self::Float(..) => Value::Null,
+        }
+    }
+
+    fn build(values: &[Value; SEGMENT_VERTICES]) -> Self {
+        let mut present = values.iter().filter(|v| !v.is_null());
+        let Some(first) = present.next() else { return Self::Absent };
+        let kind = std::mem::discriminant(first);
+        if present.any(|v| std::mem::discriminant(v) != kind) {
+            return Self::Mixed(Box::new(values.clone()));
+        }
+        let some = || collect_bits(|i| !values[i].is_null());
+        match first {
+            Value::Bool(_) => {
+                Self::Bool(some(), collect_bits(|i| matches!(values[i], Value::Bool(true))))
+            }
+            Value::Int(_) => Self::Int(
+                some(),
+                collect(values, |v| if let Value::Int(i) = v { Some(*i) } else { None }),
+            ),
+            Value::Float(_) => Self::Float(
+                some(),
+                collect(values, |v| if let Value::Float(x) = v { Some(*x) } else { None }),
+            ),
+            Value::String(_) => Self::Text(share_text(values)),
+            _ => Self::Mixed(Box::new(values.clone())),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        const BITMAP: usize = BITMAP_WORDS * 8;
+        match self {
+            Self::Absent => 0,
+            Self::Bool(..) => 2 * BITMAP,
+            Self::Int(..) | Self::Float(..) => BITMAP + SEGMENT_VERTICES * 8,
+            Self::Text(v) => {
+                let mut seen = HashSet::new();
+                let text = v.iter().flatten().filter(|t| seen.insert(t.as_ptr()));
+                size_of_val(&**v) + text.map(|t| t.len() + 16).sum::<usize>()
+            }
+            Self::Mixed(v) => size_of_val(&**v),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(f: impl Fn(usize) -> Value) -> Box<[Value; SEGMENT_VERTICES]> {
+        let all: Vec<Value> = (0..SEGMENT_VERTICES).map(f).collect();
+        all.into_boxed_slice().try_into().unwrap()
+    }
+
+    #[test]
+    fn every_kind_of_chunk_returns_what_was_put_in() {
+        let makers: [fn(usize) -> Value; 6] = [
+            |_| Value::Null,
+            |i| if i % 3 == 0 { Value::Null } else { Value::Bool(i % 2 == 0) },
+            |i| if i % 5 == 1 { Value::Null } else { Value::Int(i as i64 - 500) },
+            |i| if i % 7 == 1 { Value::Null } else { Value::Float(i as f64 / 3.0) },
+            |i| if i % 2 == 1 { Value::Null } else { format!("name {}", i % 10).as_str().into() },
+            |i| if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) },
+        ];
+        for make in makers {
+            let input = values(make);
+            let chunk = PropertyChunk::build(&input);
+            for (i, v) in input.iter().enumerate() {
+                let got = chunk.get(i);
+                assert_eq!(&got, v);
+                assert_eq!(std::mem::discriminant(&got), std::mem::discriminant(v));
+            }
+        }
+    }
+
+    #[test]
+    fn equal_strings_share_their_text() {
+        let chunk = PropertyChunk::build(&values(|i| format!("city {}", i % 4).as_str().into()));
+        let PropertyChunk::Text(text) = &chunk else { panic!("one type: text") };
+        let distinct: HashSet<_> = text.iter().flatten().map(|t| t.as_ptr()).collect();
+        assert_eq!(distinct.len(), 4);
+    }
+}

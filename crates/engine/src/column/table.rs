@@ -1,0 +1,301 @@
+//! Tables of versioned columns: the read path, the latched write path and settling.
+#![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
+
+use std::sync::{Arc, OnceLock};
+
+use crossbeam_epoch::{Atomic, Guard, Owned};
+
+use super::Chunk;
+use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::latch::{ALL_STRIPES, Latch};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::table::GrowArray;
+
+/// A tail with this many entries settles after the commit that filled it.
+const TAIL_ENTRIES_MAX: u32 = SEGMENT_VERTICES as u32 / 2;
+
+#[derive(Debug)]
+struct Version<V> {
+    ts: u64,
+    /// Number of the previous entry, plus one; 0 if the chunk holds the previous value.
+    previous: u32,
+    value: V,
+}
+
+#[derive(Debug)]
+struct ColTail<V> {
+    /// Number of the newest entry, plus one; 0 if the chunk's value holds.
+    heads: Box<[AtomicU32; SEGMENT_VERTICES]>,
+    entries: GrowArray<OnceLock<Version<V>>>,
+    len: AtomicU32,
+    /// Entries at which the tail is settled.
+    settle_at: u32,
+}
+
+impl<V> ColTail<V> {
+    fn new() -> Self {
+        Self {
+            settle_at: TAIL_ENTRIES_MAX,
+            heads: Box::new([const { AtomicU32::new(0) }; SEGMENT_VERTICES]),
+            entries: GrowArray::default(),
+            len: AtomicU32::new(0),
+        }
+    }
+
+    /// Versions of `local`, newest first.
+    fn versions(&self, local: u32) -> impl Iterator<Item = &Version<V>> {
+        // ORDERING: acquire pairs with the release in `push`.
+        let mut next = self.heads[local as usize].load(Ordering::Acquire);
+        std::iter::from_fn(move || {
+            let entry = self.entries.get(next.checked_sub(1)?)?.get()?;
+            next = entry.previous;
+            Some(entry)
+        })
+    }
+
+    fn push(&self, local: u32, ts: u64, value: V) {
+        let head = &self.heads[local as usize];
+        let number = self.len.fetch_add(1, Ordering::Relaxed);
+        let entry = Version { ts, previous: head.load(Ordering::Relaxed), value };
+        let fresh = self.entries.get_or_grow(number).set(entry).is_ok();
+        debug_assert!(fresh, "every number is given out once");
+        // ORDERING: release publishes the entry to readers of the head.
+        head.store(number + 1, Ordering::Release);
+    }
+}
+
+#[derive(Debug)]
+struct ColVersion<C: Chunk> {
+    chunk: Arc<C>,
+    tail: Option<Box<ColTail<C::Value>>>,
+}
+
+/// One segment of a column.
+#[derive(Debug)]
+pub(crate) struct ColSegment<C: Chunk> {
+    pub(crate) latch: Latch,
+    /// Largest commit timestamp that wrote here.
+    pub(crate) last_write: AtomicU64,
+    version: Atomic<ColVersion<C>>,
+}
+
+impl<C: Chunk> Default for ColSegment<C> {
+    fn default() -> Self {
+        Self { latch: Latch::default(), last_write: AtomicU64::new(0), version: Atomic::null() }
+    }
+}
+
+impl<C: Chunk> Drop for ColSegment<C> {
+    fn drop(&mut self) {
+        let version = std::mem::replace(&mut self.version, Atomic::null());
+        // SAFETY: `&mut self`: no reader can reach the segment any more.
+        drop(unsafe { version.try_into_owned() });
+    }
+}
+
+impl<C: Chunk + 'static> ColSegment<C> {
+    #[inline]
+    fn version<'g>(&self, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
+        // ORDERING: acquire pairs with the release swap in `install`.
+        let shared = self.version.load(Ordering::Acquire, guard);
+        // SAFETY: versions are retired through the epoch only, and `guard` pins it.
+        unsafe { shared.as_ref() }
+    }
+
+    fn install(&self, version: ColVersion<C>, guard: &Guard) {
+        let old = self.version.swap(Owned::new(version), Ordering::AcqRel, guard);
+        if !old.is_null() {
+            // SAFETY: unreachable for new readers; those that have it are pinned.
+            unsafe { guard.defer_destroy(old) };
+        }
+    }
+
+    fn exclusive<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.latch.acquire(ALL_STRIPES);
+        let out = f();
+        self.latch.release(ALL_STRIPES);
+        out
+    }
+
+    /// The value of `local` at `read_ts`.
+    #[inline]
+    pub(crate) fn get(&self, local: u32, read_ts: u64, guard: &Guard) -> C::Value {
+        let Some(version) = self.version(guard) else { return C::Value::default() };
+        if let Some(tail) = &version.tail
+            && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
+        {
+            return seen.value.clone();
+        }
+        version.chunk.get(local as usize)
+    }
+
+    /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
+    pub(crate) fn newest_ts(&self, local: u32, guard: &Guard) -> u64 {
+        let tail = self.version(guard).and_then(|v| v.tail.as_ref());
+        tail.and_then(|t| t.versions(local).next()).map_or(0, |v| v.ts)
+    }
+
+    /// Makes sure the segment has a tail to write to. The caller holds no latch.
+    pub(crate) fn ensure_tail(&self, guard: &Guard) {
+        if self.has_tail(guard) {
+            return;
+        }
+        self.exclusive(|| {
+            if !self.has_tail(guard) {
+                let chunk = self.version(guard).map_or_else(|| Arc::new(C::absent()), |v| Arc::clone(&v.chunk));
+                self.install(ColVersion { chunk, tail: Some(Box::new(ColTail::new())) }, guard);
+            }
+        });
+    }
+
+    /// Appends a version. The caller holds the stripe since before it took `ts`, and saw a tail under it.
+    pub(crate) fn write(&self, local: u32, ts: u64, value: C::Value, guard: &Guard) {
+        let version = self.version(guard).expect("INVARIANT: a tail was seen under the latch");
+        let tail = version.tail.as_ref().expect("INVARIANT: a tail was seen under the latch");
+        self.last_write.fetch_max(ts, Ordering::Relaxed);
+        tail.push(local, ts, value);
+    }
+
+    /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
+    pub(crate) fn settle(&self, watermark: u64, keep_tail: bool, guard: &Guard) {
+        self.exclusive(|| {
+            let Some(old) = self.version(guard) else { return };
+            let Some(tail) = &old.tail else { return };
+            let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
+                Box::new(std::array::from_fn(|_| C::Value::default()));
+            let mut new_tail = ColTail::new();
+            let mut carry = Vec::new();
+            for (local, value) in values.iter_mut().enumerate() {
+                carry.clear();
+                let mut settled = None;
+                for v in tail.versions(local as u32) {
+                    if v.ts <= watermark {
+                        settled = Some(v.value.clone());
+                        break;
+                    }
+                    carry.push(v);
+                }
+                *value = settled.unwrap_or_else(|| old.chunk.get(local));
+                for v in carry.iter().rev() {
+                    new_tail.push(local as u32, v.ts, v.value.clone());
+                }
+            }
+            let carried = new_tail.len.load(Ordering::Relaxed);
+            // What a held-back watermark keeps is not copied again before as much has come anew.
+            new_tail.settle_at = TAIL_ENTRIES_MAX.max(2 * carried);
+            let needed = keep_tail || carried > 0;
+            let chunk = Arc::new(C::build(&values));
+            let version = ColVersion { chunk, tail: needed.then(|| Box::new(new_tail)) };
+            self.install(version, guard);
+        });
+    }
+
+    /// Every value at `read_ts`.
+    pub(crate) fn values(&self, read_ts: u64, guard: &Guard) -> Box<[C::Value; SEGMENT_VERTICES]> {
+        Box::new(std::array::from_fn(|local| self.get(local as u32, read_ts, guard)))
+    }
+
+    /// Installs settled values; nobody else uses the segment yet.
+    pub(crate) fn load(&self, values: &[C::Value; SEGMENT_VERTICES], guard: &Guard) {
+        self.install(ColVersion { chunk: Arc::new(C::build(values)), tail: None }, guard);
+    }
+
+    fn bytes(&self, guard: &Guard) -> usize {
+        self.version(guard).map_or(0, |v| {
+            let tail = v.tail.as_ref().map_or(0, |t| {
+                let entries = t.entries.iter().count();
+                SEGMENT_VERTICES * 4 + entries * size_of::<OnceLock<Version<C::Value>>>()
+            });
+            v.chunk.bytes() + tail
+        })
+    }
+}
+
+/// Something a commit needs a tail of.
+pub(crate) trait HasTail {
+    /// Whether there is a tail. Stable while a stripe is held.
+    fn has_tail(&self, guard: &Guard) -> bool;
+}
+
+impl<C: Chunk + 'static> HasTail for ColSegment<C> {
+    #[inline]
+    fn has_tail(&self, guard: &Guard) -> bool {
+        self.version(guard).is_some_and(|v| v.tail.is_some())
+    }
+}
+
+/// A versioned column over all vertices, or over all edge ordinals of a type.
+#[derive(Debug)]
+pub(crate) struct ColTable<C: Chunk> {
+    /// Number in the global latch order.
+    pub(crate) id: u32,
+    segments: GrowArray<ColSegment<C>>,
+    bound: AtomicU32,
+}
+
+impl<C: Chunk + 'static> ColTable<C> {
+    pub(crate) fn new(id: u32) -> Self {
+        Self { id, segments: GrowArray::default(), bound: AtomicU32::new(0) }
+    }
+
+    /// The segment of `index`, made if needed.
+    pub(crate) fn segment_for_write(&self, index: u32) -> &ColSegment<C> {
+        let segment = index >> SEGMENT_BITS;
+        if segment >= self.bound.load(Ordering::Relaxed) {
+            self.bound.fetch_max(segment + 1, Ordering::AcqRel);
+        }
+        self.segments.get_or_grow(segment)
+    }
+
+    /// Segment number `segment`, if it exists.
+    pub(crate) fn segment(&self, segment: u32) -> Option<&ColSegment<C>> {
+        self.segments.get(segment)
+    }
+
+    /// One past the largest segment that may hold something.
+    pub(crate) fn segment_bound(&self) -> u32 {
+        self.bound.load(Ordering::Acquire)
+    }
+
+    /// The value at `index` as of `read_ts`; absent where nothing was written.
+    #[inline]
+    pub(crate) fn get(&self, index: u32, read_ts: u64, guard: &Guard) -> C::Value {
+        match self.segments.get(index >> SEGMENT_BITS) {
+            Some(segment) => segment.get(local_of(index), read_ts, guard),
+            None => C::Value::default(),
+        }
+    }
+
+    /// Settles the segment of `index` if its tail has grown large.
+    pub(crate) fn settle_if_full(
+        &self,
+        index: u32,
+        watermark: impl Fn() -> u64,
+        guard: &Guard,
+    ) {
+        let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else { return };
+        let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
+        if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
+            segment.settle(watermark(), true, guard);
+        }
+    }
+
+    /// Settles every segment that has a tail and drops the tails nothing is left in.
+    pub(crate) fn settle_all(&self, watermark: u64, guard: &Guard) {
+        for s in 0..self.segment_bound() {
+            if let Some(segment) = self.segments.get(s)
+                && segment.has_tail(guard)
+            {
+                segment.settle(watermark, false, guard);
+            }
+        }
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self, guard: &Guard) -> usize {
+        (0..self.segment_bound())
+            .filter_map(|s| self.segments.get(s))
+            .map(|s| size_of::<ColSegment<C>>() + s.bytes(guard))
+            .sum()
+    }
+}

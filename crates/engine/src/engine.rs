@@ -1,0 +1,340 @@
+//! The database handle: opening, schema names, transactions, snapshots, upkeep.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use parking_lot::Mutex;
+use telar_graph::name::NameKind;
+use telar_graph::{CommitTs, Direction, EdgeTypeId, LabelId, PropertyKeyId};
+
+use crate::background::Background;
+use crate::catalog::EdgeTypeOptions;
+use crate::error::Error;
+use crate::recovery;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::snapshot::{Handle, Snapshot};
+use crate::transaction::{Isolation, Transaction};
+use crate::txn::record;
+
+/// An open database. Cheap to share between threads by reference; see [`Engine::begin_owned`] for
+/// handles without a lifetime.
+#[derive(Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    background: Mutex<Option<Background>>,
+}
+
+/// Memory held by the parts of a database, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// Adjacency of every edge type, both directions: bases, tails with their unused room, hubs.
+    pub topology: usize,
+    /// Vertex states.
+    pub states: usize,
+    /// Property columns.
+    pub properties: usize,
+}
+
+/// How an edge type's entries are spread over settled and unsettled memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SettleState {
+    /// Entries in bases and hub chunks.
+    pub settled: u64,
+    /// Entries in tails, deletes included.
+    pub unsettled: u64,
+    /// Segments with a tail.
+    pub written_segments: u64,
+    /// Lists kept as hubs.
+    pub hubs: u64,
+}
+
+impl Engine {
+    /// A database in memory: the same engine without log and store. It is gone when dropped.
+    ///
+    /// # Errors
+    /// [`Error::Setting`].
+    pub fn in_memory(settings: Settings) -> Result<Self, Error> {
+        settings.validate()?;
+        Ok(Self::start(Arc::new(Shared::empty(settings))))
+    }
+
+    /// Opens the database in the directory `path`, creating it if there is none, and brings it to the
+    /// state of the last durable commit.
+    ///
+    /// # Errors
+    /// [`Error::Setting`], [`Error::Locked`], [`Error::NotADatabase`], [`Error::NewerFormat`],
+    /// [`Error::Damaged`], [`Error::Log`], [`Error::Store`], [`Error::File`]. None of them changes
+    /// what is stored.
+    ///
+    /// # Cost
+    /// Reads the last checkpoint and replays the log written since.
+    pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+        settings.validate()?;
+        Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings)?)))
+    }
+
+    fn start(shared: Arc<Shared>) -> Self {
+        let background = Background::start(&shared);
+        Self { shared, background: Mutex::new(background) }
+    }
+
+    // ---- schema names ----
+
+    fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
+        let catalog = &self.shared.catalog;
+        if let Some(id) = catalog.find(kind, name) {
+            return Ok(id);
+        }
+        let _making = catalog.making.lock();
+        if let Some(id) = catalog.find(kind, name) {
+            return Ok(id);
+        }
+        catalog.check_new(kind, name)?;
+        let number = catalog.all_names(kind).len() as u16;
+        self.shared.log_schema(&record::encode_name(kind, number, name))?;
+        Ok(catalog.add(kind, name))
+    }
+
+    /// The number of label `name`, made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
+    pub fn label(&self, name: &str) -> Result<LabelId, Error> {
+        self.add_name(NameKind::Label, name).map(LabelId::from_raw)
+    }
+
+    /// The number of property key `name`, made if there is none.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
+    pub fn property_key(&self, name: &str) -> Result<PropertyKeyId, Error> {
+        self.add_name(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+    }
+
+    /// The number of edge type `name`, made with these options if there is none.
+    ///
+    /// # Errors
+    /// [`Error::EdgeTypeExists`] if it was made with other options; [`Error::Name`],
+    /// [`Error::TooMany`], [`Error::Log`], [`Error::UnknownPropertyKey`] (of the options).
+    pub fn edge_type(&self, name: &str, options: EdgeTypeOptions) -> Result<EdgeTypeId, Error> {
+        let catalog = &self.shared.catalog;
+        let existing = |id: EdgeTypeId| match catalog.edge_type(id)?.options == options {
+            true => Ok(id),
+            false => Err(Error::EdgeTypeExists { name: name.to_owned() }),
+        };
+        if let Some(id) = catalog.find_edge_type(name) {
+            return existing(id);
+        }
+        let _making = catalog.making.lock();
+        if let Some(id) = catalog.find_edge_type(name) {
+            return existing(id);
+        }
+        catalog.check_new_edge_type(name)?;
+        if let crate::EdgeOrder::NewestFirst(key) = options.order {
+            catalog.check_property_key(key)?;
+        }
+        let number = catalog.type_count() as u16;
+        self.shared.log_schema(&record::encode_edge_type(number, name, options))?;
+        Ok(catalog.add_edge_type(name, options))
+    }
+
+    /// The number of an existing label.
+    #[must_use]
+    pub fn find_label(&self, name: &str) -> Option<LabelId> {
+        self.shared.catalog.find(NameKind::Label, name).map(LabelId::from_raw)
+    }
+
+    /// The number of an existing property key.
+    #[must_use]
+    pub fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+        self.shared.catalog.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+    }
+
+    /// The number of an existing edge type.
+    #[must_use]
+    pub fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.shared.catalog.find_edge_type(name)
+    }
+
+    /// Every label, by number.
+    #[must_use]
+    pub fn labels(&self) -> Vec<String> {
+        self.shared.catalog.all_names(NameKind::Label)
+    }
+
+    /// Every property key, by number.
+    #[must_use]
+    pub fn property_keys(&self) -> Vec<String> {
+        self.shared.catalog.all_names(NameKind::PropertyKey)
+    }
+
+    /// Every edge type with its options, by number.
+    #[must_use]
+    pub fn edge_types(&self) -> Vec<(String, EdgeTypeOptions)> {
+        self.shared.catalog.edge_types().map(|(_, t)| (t.name.clone(), t.options)).collect()
+    }
+
+    // ---- transactions and snapshots ----
+
+    /// Begins a transaction under snapshot isolation.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    #[inline]
+    pub fn begin(&self) -> Result<Transaction<'_>, Error> {
+        self.begin_with(Isolation::Snapshot)
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    #[inline]
+    pub fn begin_with(&self, isolation: Isolation) -> Result<Transaction<'_>, Error> {
+        Transaction::new(Handle::Borrowed(&self.shared), isolation)
+    }
+
+    /// Begins a transaction that keeps the database open by itself.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    pub fn begin_owned(&self, isolation: Isolation) -> Result<Transaction<'static>, Error> {
+        Transaction::new(Handle::Owned(Arc::clone(&self.shared)), isolation)
+    }
+
+    /// Opens a snapshot of everything committed so far.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    #[inline]
+    pub fn snapshot(&self) -> Result<Snapshot<'_>, Error> {
+        Snapshot::new(Handle::Borrowed(&self.shared))
+    }
+
+    /// Opens a snapshot that keeps the database open by itself.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    pub fn snapshot_owned(&self) -> Result<Snapshot<'static>, Error> {
+        Snapshot::new(Handle::Owned(Arc::clone(&self.shared)))
+    }
+
+    /// Runs `f` in a transaction and commits it; runs it again, with a short pause, as long as it
+    /// conflicts with others.
+    ///
+    /// # Errors
+    /// What `f` returns, and every error of a commit that is not retryable.
+    pub fn write<T, E: From<Error>>(
+        &self,
+        isolation: Isolation,
+        mut f: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<(T, CommitTs), E> {
+        let mut attempt = 0u32;
+        loop {
+            let mut txn = self.begin_with(isolation)?;
+            let value = f(&mut txn)?;
+            match txn.commit() {
+                Ok(ts) => return Ok((value, ts)),
+                Err(e) if e.is_retryable() => {
+                    attempt += 1;
+                    self.shared.back_off(attempt);
+                }
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    // ---- upkeep ----
+
+    /// Settles everything live snapshots allow and drops tails nothing is left in. The background
+    /// pass does this for idle segments by itself.
+    pub fn settle(&self) {
+        self.shared.settle_all(None);
+    }
+
+    /// Writes what changed since the last checkpoint to the store and cuts the log. Readers and
+    /// writers go on meanwhile. Does nothing for a database in memory.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Log`]; the last checkpoint stays in force.
+    pub fn checkpoint(&self) -> Result<CommitTs, Error> {
+        crate::checkpoint::checkpoint(&self.shared).map(CommitTs::from_raw)
+    }
+
+    /// Makes everything committed so far durable, whatever the durability setting.
+    ///
+    /// # Errors
+    /// [`Error::Log`].
+    pub fn flush(&self) -> Result<(), Error> {
+        match &self.shared.durable {
+            Some(d) => Ok(d.wal.flush()?),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes a checkpoint and closes the database, so that opening it again need not replay
+    /// anything. Dropping the handle closes it, too, without a checkpoint.
+    ///
+    /// # Errors
+    /// [`Error::Store`], [`Error::Log`]; nothing committed is lost.
+    pub fn close(self) -> Result<(), Error> {
+        drop(self.background.lock().take());
+        self.checkpoint()?;
+        match &self.shared.durable {
+            Some(d) => Ok(d.wal.close()?),
+            None => Ok(()),
+        }
+    }
+
+    /// The timestamp of the newest commit a new snapshot would see.
+    #[must_use]
+    pub fn published(&self) -> CommitTs {
+        CommitTs::from_raw(self.shared.clock.published())
+    }
+
+    /// Number of snapshots and transactions open, and the oldest timestamp among them.
+    #[must_use]
+    pub fn readers(&self) -> (usize, Option<CommitTs>) {
+        let (count, oldest) = self.shared.readers.live();
+        (count, oldest.map(CommitTs::from_raw))
+    }
+
+    /// Memory held now, arenas included.
+    #[must_use]
+    pub fn memory(&self) -> MemoryUse {
+        let guard = &epoch::pin();
+        let catalog = &self.shared.catalog;
+        let mut total =
+            MemoryUse { states: self.shared.states.bytes(guard), ..MemoryUse::default() };
+        for (_, ty) in catalog.edge_types() {
+            total.topology += Direction::ALL.map(|d| ty.table(d).bytes(guard)).iter().sum::<usize>();
+            total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
+        }
+        total.properties += catalog.vertex_columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
+        total
+    }
+
+    /// How much of an edge type is settled, both directions together.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`].
+    pub fn settle_state(&self, ty: EdgeTypeId) -> Result<SettleState, Error> {
+        let guard = &epoch::pin();
+        let ty = self.shared.catalog.edge_type(ty)?;
+        let mut state = SettleState::default();
+        for direction in Direction::ALL {
+            ty.table(direction).settle_state(guard, &mut state);
+        }
+        Ok(state)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        drop(self.background.lock().take());
+    }
+}

@@ -1,0 +1,241 @@
+//! What can go wrong, and what the caller can do about it.
+
+use std::path::PathBuf;
+
+use telar_graph::name::NameError;
+use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
+
+use crate::wal::WalError;
+
+/// Error of the storage engine.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another transaction changed the object after this one began. Run the transaction again.
+    #[error("conflict on {object}: another transaction committed a change first; retry")]
+    Conflict {
+        /// What both transactions touched.
+        object: Object,
+    },
+    /// The object does not exist at this snapshot.
+    #[error("{0} does not exist")]
+    NotFound(Object),
+    /// A vertex that still has edges was deleted without `detach`.
+    #[error("vertex {vertex} still has {edges} edges; delete them first or use a detaching delete")]
+    StillConnected {
+        /// The vertex.
+        vertex: VertexId,
+        /// How many edges it has, both directions together.
+        edges: usize,
+    },
+    /// The edge type keeps at most one edge per pair and no properties.
+    #[error("edge type {name} was made `simple`: it holds no parallel edges and no properties")]
+    SimpleEdgeType {
+        /// Name of the edge type.
+        name: String,
+    },
+    /// The edge type holds parallel edges, so an edge is not named by its ends alone.
+    #[error("edge type {name} may hold parallel edges; create or delete an edge by its identity")]
+    NotSimpleEdgeType {
+        /// Name of the edge type.
+        name: String,
+    },
+    /// An edge of a time-ordered type came without its sort property, or with one that is no integer.
+    #[error("edges of type {name} are ordered by property {key}, which must be set to an integer")]
+    SortProperty {
+        /// Name of the edge type.
+        name: String,
+        /// Name of the property.
+        key: String,
+    },
+    /// The sort property of a time-ordered edge was to be changed.
+    #[error("property {key} orders the edges of type {name} and cannot be changed afterwards")]
+    SortPropertyFixed {
+        /// Name of the edge type.
+        name: String,
+        /// Name of the property.
+        key: String,
+    },
+    /// No edge type has this number.
+    #[error("edge type number {0} was never made")]
+    UnknownEdgeType(EdgeTypeId),
+    /// No property key has this number.
+    #[error("property key number {0} was never made")]
+    UnknownPropertyKey(PropertyKeyId),
+    /// No label has this number.
+    #[error("label number {0} was never made")]
+    UnknownLabel(LabelId),
+    /// An edge type exists with other options.
+    #[error("edge type {name} exists already with other options")]
+    EdgeTypeExists {
+        /// Name of the edge type.
+        name: String,
+    },
+    /// A schema name is not allowed.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// A property value nests deeper than can be stored.
+    #[error("a property value nests lists or maps more than {max} deep")]
+    TooDeep {
+        /// Deepest nesting allowed.
+        max: u32,
+    },
+    /// A hard limit was reached.
+    #[error("too many {what}: the limit is {max}")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The limit.
+        max: u64,
+    },
+    /// A snapshot is so old that newer writes can no longer be told apart from it. Close it and retry.
+    #[error("a snapshot open for more than 2^30 commits blocks this write; close it and retry")]
+    SnapshotTooOld,
+    /// A setting has a value that makes no sense.
+    #[error("setting {name}: {reason}")]
+    Setting {
+        /// Name of the setting.
+        name: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Another process has the database open.
+    #[error("{} is open in another process ({holder}); close it there first", path.display())]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// What the holder wrote into it.
+        holder: String,
+    },
+    /// The directory holds something, but not a database of ours.
+    #[error("{} is not a Telar database: {reason}", path.display())]
+    NotADatabase {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The database was written by a newer version of the program.
+    #[error(
+        "{} has format version {found}; this program reads up to {supported}: upgrade the program",
+        path.display()
+    )]
+    NewerFormat {
+        /// The database.
+        path: PathBuf,
+        /// Version found.
+        found: u32,
+        /// Newest version this program reads.
+        supported: u32,
+    },
+    /// Stored data fails a checksum or an invariant.
+    #[error("{} is damaged at {place}: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The write-ahead log failed; the database refuses writes until it is opened again.
+    #[error(transparent)]
+    Log(#[from] WalError),
+    /// The checkpoint store failed.
+    #[error("checkpoint store {}: {source}", path.display())]
+    Store {
+        /// The store.
+        path: PathBuf,
+        /// Its error.
+        source: heed::Error,
+    },
+    /// A file operation failed.
+    #[error("{action} {}: {source}", path.display())]
+    File {
+        /// What was being done.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+}
+
+/// What an error is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Object {
+    /// A vertex.
+    Vertex(VertexId),
+    /// A property of a vertex.
+    VertexProperty(VertexId, PropertyKeyId),
+    /// An edge.
+    Edge(EdgeId),
+    /// A property of an edge.
+    EdgeProperty(EdgeId, PropertyKeyId),
+    /// The neighbours of a vertex by edges of one type, read by a serializable transaction or deleted
+    /// with the vertex.
+    Neighbours(VertexId, EdgeTypeId),
+    /// The set of vertices, scanned by a serializable transaction.
+    VertexScan,
+}
+
+impl std::fmt::Display for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vertex(v) => write!(f, "vertex {v}"),
+            Self::VertexProperty(v, k) => write!(f, "property {k} of vertex {v}"),
+            Self::Edge(e) => write!(f, "edge {e}"),
+            Self::EdgeProperty(e, k) => write!(f, "property {k} of edge {e}"),
+            Self::Neighbours(v, t) => write!(f, "neighbours of vertex {v} by edge type {t}"),
+            Self::VertexScan => f.write_str("the set of vertices"),
+        }
+    }
+}
+
+/// What the caller can do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Run the transaction again.
+    Retry,
+    /// The request was wrong: change it.
+    Request,
+    /// The database no longer accepts writes: find the cause, then open it again.
+    Reopen,
+    /// Stored data is damaged: restore from a backup.
+    Damaged,
+    /// The environment refused something: disk, permissions, another process.
+    Environment,
+}
+
+impl Error {
+    /// What the caller can do.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Conflict { .. } | Self::SnapshotTooOld => ErrorKind::Retry,
+            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Log(e) => match e.kind() {
+                crate::wal::WalErrorKind::Data => ErrorKind::Damaged,
+                _ => ErrorKind::Reopen,
+            },
+            Self::Store { .. } | Self::File { .. } | Self::Locked { .. } => ErrorKind::Environment,
+            _ => ErrorKind::Request,
+        }
+    }
+
+    /// Whether running the transaction again may succeed.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        self.kind() == ErrorKind::Retry
+    }
+
+    pub(crate) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::File { action, path, source }
+    }
+}

@@ -1,0 +1,161 @@
+//! Opening a database: checkpoint, then log, in that order and nowhere else.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
+
+use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, segment, unseal};
+use crate::error::Error;
+use crate::failpoint;
+use crate::io::{FileStorage, Storage, StorageError};
+use crate::settings::Settings;
+use crate::shared::{Durable, Shared};
+use crate::store::{Store, wal_path};
+use crate::txn::clock::Clock;
+use crate::txn::commit::{Mode, commit};
+use crate::txn::record::{Record, decode};
+use crate::txn::write_set::WriteSet;
+use crate::wal::{Wal, WalError, WalOptions};
+
+/// Opens the database in `path`.
+pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
+    let store = Store::open(path, settings.store_bytes_max)?;
+    let mut shared = Shared::empty(settings);
+    let checkpoint_ts = load_checkpoint(&shared, &store)?;
+    shared.clock = Clock::new(checkpoint_ts);
+    failpoint!("recovery::checkpoint_loaded");
+    let storage: Arc<dyn Storage> = {
+        let path = wal_path(path);
+        let open = FileStorage::open(path).map_err(|e: StorageError| WalError::from(e))?;
+        Arc::new(open)
+    };
+    let mut options = WalOptions::default();
+    options.file_bytes_max = settings.wal_file_bytes;
+    options.durability = settings.durability;
+    let mut failed = None;
+    let wal = Wal::open(storage, options, checkpoint_ts, &mut |ts, payload| {
+        failpoint!("recovery::replay");
+        replay(&shared, ts, payload).map_err(|e| {
+            let text = e.to_string();
+            failed = Some(e);
+            WalError::replay(ts, text)
+        })
+    });
+    let wal = match (wal, failed) {
+        (Err(_), Some(cause)) => return Err(cause),
+        (wal, _) => wal?,
+    };
+    // An async checkpoint may be ahead of the log; the log goes on after it.
+    shared.clock.restart_at(wal.last_ts());
+    let progress = Progress::at(checkpoint_ts);
+    shared.durable = Some(Durable { wal, store, progress });
+    Ok(shared)
+}
+
+fn load_checkpoint(shared: &Shared, store: &Store) -> Result<u64, Error> {
+    let txn = store.read()?;
+    let database = store.database();
+    let meta_key = key(Kind::Meta, 0, 0, 0);
+    let Some(value) = database.get(&txn, &meta_key).map_err(|e| store.error(e))? else {
+        return Ok(0);
+    };
+    let body = unseal(value).map_err(|e| damaged(store, &meta_key, e))?;
+    let at = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let guard = &epoch::pin();
+    for item in database.iter(&txn).map_err(|e| store.error(e))? {
+        let (stored_key, value) = item.map_err(|e| store.error(e))?;
+        if stored_key != meta_key {
+            load_segment(shared, stored_key, value, guard)
+                .map_err(|reason| damaged(store, stored_key, reason))?;
+        }
+    }
+    Ok(at)
+}
+
+fn load_segment(shared: &Shared, key: &[u8], value: &[u8], guard: &Guard) -> Result<(), String> {
+    let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| "a key has the wrong length")?;
+    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
+    let (a, b) = (short(1), short(3));
+    let number = u32::from(short(5)) << 16 | u32::from(short(7));
+    let body = unseal(value)?;
+    let catalog = &shared.catalog;
+    let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());
+    let property = |raw| {
+        let key = PropertyKeyId::from_raw(raw);
+        catalog.check_property_key(key).map(|()| key).map_err(|e| e.to_string())
+    };
+    let first = number
+        .checked_shl(crate::adjacency::SEGMENT_BITS)
+        .filter(|f| f >> crate::adjacency::SEGMENT_BITS == number)
+        .ok_or("a segment number is out of range")?;
+    match key[0] {
+        k if k == Kind::Adjacency as u8 => {
+            let direction = if b == 0 { Direction::Out } else { Direction::In };
+            let table = edge_type()?.table(direction);
+            let base = segment::decode_adjacency(body, table.kind.columns())?;
+            table.load(number, base, guard)?;
+        }
+        k if k == Kind::States as u8 => {
+            let sets = catalog.label_sets.len();
+            let states = segment::decode_states(body, sets)?;
+            shared.states.segment_for_write(first).load(&states, guard);
+        }
+        k if k == Kind::VertexProperty as u8 => {
+            let column = catalog.vertex_column_for_write(property(a)?);
+            let values = segment::decode_properties(body)?;
+            column.segment_for_write(first).load(&values, guard);
+        }
+        k if k == Kind::EdgeProperty as u8 => {
+            let column = edge_type()?.column_for_write(property(b)?, catalog);
+            let values = segment::decode_properties(body)?;
+            column.segment_for_write(first).load(&values, guard);
+        }
+        kind => return Err(format!("unknown kind of value {kind}")),
+    }
+    Ok(())
+}
+
+fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
+    let bad = |reason: String| Error::Damaged {
+        path: "write-ahead log".into(),
+        place: format!("commit {ts}"),
+        reason,
+    };
+    match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
+        Record::Commit(writes) => {
+            raise_bounds(shared, &writes)?;
+            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts })?;
+        }
+        Record::Name { kind, number, name } => {
+            expect_number(shared.catalog.add(kind, &name), number).map_err(bad)?;
+        }
+        Record::EdgeType { number, name, options } => {
+            let id = shared.catalog.add_edge_type(&name, options);
+            expect_number(id.get(), number).map_err(bad)?;
+        }
+    }
+    shared.clock.restart_at(ts);
+    Ok(())
+}
+
+fn expect_number(got: u16, wanted: u16) -> Result<(), String> {
+    if got == wanted { Ok(()) } else { Err(format!("name {wanted} came out as number {got}")) }
+}
+
+/// Ids in a replayed commit are taken from now on.
+fn raise_bounds(shared: &Shared, writes: &WriteSet) -> Result<(), Error> {
+    for w in writes.states.items() {
+        shared.next_vertex.fetch_max(u64::from(w.vertex) + 1, Ordering::Relaxed);
+    }
+    for w in writes.edges.items() {
+        shared.catalog.edge_type(w.ty)?.raise_ordinal_bound(w.ordinal.saturating_add(1));
+    }
+    for w in writes.vertex_properties.items() {
+        shared.catalog.check_property_key(w.key)?;
+    }
+    Ok(())
+}
+

@@ -1,0 +1,66 @@
+//! Settings of a database: plain values, checked once when it is opened.
+
+use crate::error::Error;
+use crate::wal::Durability;
+
+/// How a database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// When a commit returns. Default: once it is on disk.
+    pub durability: Durability,
+    /// Size at which a new log file is begun, in bytes. Default: 64 MiB; at least 4 KiB.
+    pub wal_file_bytes: u64,
+    /// Log written since the last checkpoint that starts another, in bytes. Default: 256 MiB;
+    /// 0 means that only `checkpoint()` and closing write one.
+    pub checkpoint_wal_bytes: u64,
+    /// Largest size of the checkpoint store, in bytes; address space is reserved for it, memory and
+    /// disk are not. Default: 1 TiB.
+    pub store_bytes_max: u64,
+    /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
+    pub background_interval_ms: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            durability: Durability::Full,
+            wal_file_bytes: 64 << 20,
+            checkpoint_wal_bytes: 256 << 20,
+            store_bytes_max: 1 << 40,
+            background_interval_ms: 200,
+        }
+    }
+}
+
+impl Settings {
+    /// The defaults, with commits that return before they are on disk; the log is written and synced
+    /// every `interval_ms` milliseconds. A crash loses at most the last interval and one sync.
+    #[must_use]
+    pub fn asynchronous(interval_ms: u64) -> Self {
+        Self { durability: Durability::Async { interval_ms }, ..Self::default() }
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] names the first one that makes no sense.
+    pub fn validate(&self) -> Result<(), Error> {
+        let check = |ok: bool, name, reason: &str| {
+            if ok { Ok(()) } else { Err(Error::Setting { name, reason: reason.to_owned() }) }
+        };
+        if let Durability::Async { interval_ms } = self.durability {
+            check(
+                (1..=60_000).contains(&interval_ms),
+                "durability",
+                "the interval of async commits must be 1 to 60000 milliseconds",
+            )?;
+        }
+        check(self.wal_file_bytes >= 4096, "wal_file_bytes", "must be at least 4096")?;
+        check(
+            self.store_bytes_max >= 1 << 20 && self.store_bytes_max <= 1 << 46,
+            "store_bytes_max",
+            "must be 1 MiB to 64 TiB",
+        )
+    }
+}

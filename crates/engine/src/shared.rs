@@ -1,0 +1,204 @@
+//! What every handle of a database shares: tables, clock, readers, log.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crossbeam_epoch as epoch;
+use parking_lot::Mutex;
+use telar_graph::Direction;
+
+use crate::adjacency::settle::{After, settle_segment};
+use crate::catalog::{Catalog, STATE_TABLE};
+use crate::checkpoint::Progress;
+use crate::column::{ColTable, StateChunk};
+use crate::error::Error;
+use crate::latch::Latch;
+use crate::settings::Settings;
+use crate::store::Store;
+use crate::txn::clock::Clock;
+use crate::txn::commit;
+use crate::txn::readers::Readers;
+use crate::txn::write_set::WriteSet;
+use crate::wal::{Durability, Wal};
+
+/// Most vertices a database can hold: ids are 32 bits within the engine.
+pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
+
+/// The state of an open database.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) settings: Settings,
+    pub(crate) catalog: Catalog,
+    pub(crate) states: ColTable<StateChunk>,
+    pub(crate) growth: Latch,
+    pub(crate) clock: Clock,
+    pub(crate) readers: Readers,
+    pub(crate) next_vertex: AtomicU64,
+    /// Ids taken by transactions that aborted.
+    pub(crate) unused_vertices: Mutex<Vec<u32>>,
+    pub(crate) has_unused_vertices: AtomicBool,
+    /// Log and checkpoints; `None` in memory.
+    pub(crate) durable: Option<Durable>,
+}
+
+/// What makes a database survive.
+#[derive(Debug)]
+pub(crate) struct Durable {
+    pub(crate) wal: Wal,
+    pub(crate) store: Store,
+    pub(crate) progress: Progress,
+}
+
+impl Shared {
+    /// The state of an empty database.
+    pub(crate) fn empty(settings: Settings) -> Self {
+        Self {
+            settings,
+            catalog: Catalog::new(),
+            states: ColTable::new(STATE_TABLE),
+            growth: Latch::default(),
+            clock: Clock::new(0),
+            readers: Readers::new(),
+            next_vertex: AtomicU64::new(0),
+            unused_vertices: Mutex::new(Vec::new()),
+            has_unused_vertices: AtomicBool::new(false),
+            durable: None,
+        }
+    }
+
+    /// The oldest timestamp a live or future reader can read at.
+    pub(crate) fn watermark(&self) -> u64 {
+        self.readers.watermark(&self.clock)
+    }
+
+    /// A timestamp no smaller than any taken so far.
+    #[inline]
+    pub(crate) fn last_ts(&self) -> u64 {
+        match &self.durable {
+            None => self.clock.last(),
+            Some(d) => d.wal.last_ts(),
+        }
+    }
+
+    /// The log record of a commit, where there is a log.
+    pub(crate) fn encode_commit(&self, writes: &WriteSet) -> Option<Vec<u8>> {
+        self.durable.as_ref().map(|_| commit::encode(writes, self))
+    }
+
+    /// Takes the next commit timestamp and queues the log record, in one critical section. The caller
+    /// holds every latch of the commit.
+    #[inline]
+    pub(crate) fn take_timestamp(&self, payload: Option<&[u8]>) -> Result<u64, Error> {
+        let ts = match (&self.durable, payload) {
+            (Some(d), Some(payload)) => d.wal.append(payload)?,
+            _ => self.clock.next(),
+        };
+        self.clock.wait_for_room(ts, || self.publish_limit());
+        Ok(ts)
+    }
+
+    /// How far commits may be published.
+    #[inline]
+    fn publish_limit(&self) -> u64 {
+        match &self.durable {
+            Some(d) if self.settings.durability == Durability::Full => d.wal.durable_ts(),
+            _ => u64::MAX,
+        }
+    }
+
+    /// Waits until `commit_ts` is durable (`full`) and visible to new snapshots.
+    #[inline]
+    pub(crate) fn publish(&self, commit_ts: u64) -> Result<(), Error> {
+        if let Some(d) = &self.durable {
+            d.wal.wait_durable(commit_ts)?;
+        }
+        self.clock.wait_published(commit_ts, || self.publish_limit());
+        Ok(())
+    }
+
+    /// Logs a schema record of its own and waits until it is durable.
+    pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<(), Error> {
+        if self.durable.is_none() {
+            return Ok(());
+        }
+        let ts = self.take_timestamp(Some(payload))?;
+        self.clock.mark_applied(ts);
+        self.publish(ts)
+    }
+
+    /// Waits a little before a conflicting transaction runs again: until what it may have conflicted
+    /// with is visible, and longer with every attempt.
+    pub(crate) fn back_off(&self, attempt: u32) {
+        let seen = self.last_ts();
+        for _ in 0..1u32 << attempt.min(10) {
+            self.clock.advance(self.publish_limit());
+            if self.clock.published() >= seen {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        if attempt > 4 {
+            std::thread::sleep(std::time::Duration::from_micros(20 << attempt.min(10)));
+        }
+    }
+
+    /// A new vertex id.
+    pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
+        if self.has_unused_vertices.load(Ordering::Relaxed) {
+            let mut unused = self.unused_vertices.lock();
+            let id = unused.pop();
+            self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
+            if let Some(id) = id {
+                return Ok(id);
+            }
+        }
+        let id = self.next_vertex.fetch_add(1, Ordering::Relaxed);
+        if id >= VERTICES_MAX {
+            self.next_vertex.fetch_sub(1, Ordering::Relaxed);
+            return Err(Error::TooMany { what: "vertices", max: VERTICES_MAX });
+        }
+        Ok(id as u32)
+    }
+
+    /// Takes back ids a transaction did not use.
+    pub(crate) fn give_back_vertices(&self, ids: impl Iterator<Item = u32>) {
+        let mut unused = self.unused_vertices.lock();
+        unused.extend(ids);
+        self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
+    }
+
+    /// One past the largest vertex id ever given out.
+    pub(crate) fn vertex_bound(&self) -> u32 {
+        self.next_vertex.load(Ordering::Acquire).min(VERTICES_MAX) as u32
+    }
+
+    /// Settles every segment that has a tail, up to the watermark. With `idle_before`, leaves alone
+    /// those written to after that timestamp.
+    pub(crate) fn settle_all(&self, idle_before: Option<u64>) {
+        for (_, ty) in self.catalog.edge_types() {
+            for direction in Direction::ALL {
+                let table = ty.table(direction);
+                for number in 0..table.segment_bound() {
+                    let Some(segment) = table.segments.get(number) else { continue };
+                    // One pin per segment: old versions are freed as the pass goes on.
+                    let guard = &epoch::pin();
+                    let busy = idle_before
+                        .is_some_and(|ts| segment.last_write.load(Ordering::Relaxed) > ts);
+                    if !busy && segment.version(guard).is_some_and(|v| !v.is_clean()) {
+                        settle_segment(table, segment, self.watermark(), After::Idle, guard);
+                    }
+                }
+            }
+        }
+        let guard = &epoch::pin();
+        let watermark = self.watermark();
+        self.states.settle_all(watermark, guard);
+        for (_, column) in self.catalog.vertex_columns() {
+            column.settle_all(watermark, guard);
+        }
+        for (_, ty) in self.catalog.edge_types() {
+            for (_, column) in ty.columns() {
+                column.settle_all(watermark, guard);
+            }
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Snapshots: read-only pictures of the graph at one commit timestamp.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+
+use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics, Topology,
+    Value, VertexId, View,
+};
+
+use crate::adjacency::scan::TableView;
+use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS};
+use crate::catalog::EdgeType;
+use crate::error::Error;
+use crate::shared::Shared;
+
+/// A database, borrowed or shared.
+#[derive(Debug)]
+pub(crate) enum Handle<'e> {
+    Borrowed(&'e Shared),
+    Owned(Arc<Shared>),
+}
+
+impl Deref for Handle<'_> {
+    type Target = Shared;
+
+    #[inline(always)]
+    fn deref(&self) -> &Shared {
+        match self {
+            Self::Borrowed(shared) => shared,
+            Self::Owned(shared) => shared,
+        }
+    }
+}
+
+/// A place in the reader slots; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Registration<'e> {
+    pub(crate) shared: Handle<'e>,
+    slot: usize,
+    pub(crate) read_ts: u64,
+}
+
+impl<'e> Registration<'e> {
+    #[inline]
+    pub(crate) fn new(shared: Handle<'e>) -> Result<Self, Error> {
+        let (slot, read_ts) = shared.readers.open(&shared.clock).ok_or(Error::TooMany {
+            what: "snapshots and transactions open at once",
+            max: crate::txn::readers::READERS_MAX as u64,
+        })?;
+        Ok(Self { shared, slot, read_ts })
+    }
+}
+
+impl Drop for Registration<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.shared.readers.close(self.slot);
+    }
+}
+
+/// A read-only snapshot. Opening one costs the same for any size of graph; it never waits and makes
+/// nobody wait. While it is open, what it sees is kept.
+#[derive(Debug)]
+pub struct Snapshot<'e> {
+    registration: Registration<'e>,
+}
+
+impl<'e> Snapshot<'e> {
+    pub(crate) fn new(shared: Handle<'e>) -> Result<Self, Error> {
+        Ok(Self { registration: Registration::new(shared)? })
+    }
+
+    /// The commit timestamp the snapshot reads at.
+    #[must_use]
+    pub fn read_ts(&self) -> CommitTs {
+        CommitTs::from_raw(self.registration.read_ts)
+    }
+
+    /// A reader of this snapshot. Memory the writers replace is kept while a reader lives, so long
+    /// work should take a new one now and then; the snapshot stays the same.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.registration.shared, self.registration.read_ts)
+    }
+}
+
+/// Reads at a snapshot's timestamp. Not to be sent to other threads; [`Adjacency`] can be shared.
+#[derive(Debug)]
+pub struct Reader<'s> {
+    shared: &'s Shared,
+    guard: Guard,
+    read_ts: u64,
+}
+
+/// The engine's number of a vertex id; `None` if no vertex can have it.
+#[inline]
+pub(crate) fn number(v: VertexId) -> Option<u32> {
+    u32::try_from(v.get()).ok()
+}
+
+impl<'s> Reader<'s> {
+    pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
+        Self { shared, guard: epoch::pin(), read_ts }
+    }
+
+    pub(crate) fn table<'r>(&'r self, ty: &'r EdgeType, direction: Direction) -> TableView<'r> {
+        TableView { table: ty.table(direction), guard: &self.guard, read_ts: self.read_ts }
+    }
+
+    /// Number of the vertex's label set; 0 if it does not exist.
+    pub(crate) fn state(&self, v: u32) -> u32 {
+        self.shared.states.get(v, self.read_ts, &self.guard)
+    }
+
+    /// Adjacency of one edge type and direction, for kernels: plain 32-bit vertex numbers, neighbours
+    /// as contiguous runs, shareable between threads.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`].
+    pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
+        let table = self.shared.catalog.edge_type(ty)?.table(direction);
+        Ok(Adjacency {
+            reader: PinnedReader { table, read_ts: self.read_ts },
+            bound: self.shared.vertex_bound(),
+        })
+    }
+
+    /// Whether `vertex` exists.
+    #[must_use]
+    pub fn exists(&self, vertex: VertexId) -> bool {
+        number(vertex).is_some_and(|v| self.state(v) != 0)
+    }
+
+    /// The value of a vertex property; null if there is none.
+    #[must_use]
+    pub fn vertex_property(&self, vertex: VertexId, key: PropertyKeyId) -> Value {
+        let column = self.shared.catalog.vertex_column(key);
+        match (number(vertex), column) {
+            // A deleted vertex keeps its last values in the column until its id is used again.
+            (Some(v), Some(column)) if self.state(v) != 0 => {
+                column.get(v, self.read_ts, &self.guard)
+            }
+            _ => Value::Null,
+        }
+    }
+
+    /// The value of an edge property; null if there is none.
+    #[must_use]
+    pub fn edge_property(&self, edge: EdgeId, key: PropertyKeyId) -> Value {
+        let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else { return Value::Null };
+        match ty.column(key) {
+            Some(column) if edge.ordinal != 0 => {
+                column.get(edge.ordinal, self.read_ts, &self.guard)
+            }
+            _ => Value::Null,
+        }
+    }
+
+    /// Whether an edge of type `ty` leads from `src` to `dst`.
+    #[must_use]
+    pub fn search_edge(&self, ty: EdgeTypeId, src: VertexId, dst: VertexId) -> bool {
+        match (self.shared.catalog.edge_type(ty), number(src), number(dst)) {
+            (Ok(t), Some(u), Some(v)) => self.table(t, Direction::Out).contains(u, v),
+            _ => false,
+        }
+    }
+
+    /// Whether exactly this edge exists.
+    #[must_use]
+    pub fn edge_exists(&self, edge: EdgeId) -> bool {
+        match (self.shared.catalog.edge_type(edge.ty), number(edge.src), number(edge.dst)) {
+            (Ok(t), Some(u), Some(v)) if t.kind() != ListKind::Simple => self
+                .table(t, Direction::Out)
+                .with_list_of(u, v, |list| list.find_ordinal(v, edge.ordinal).is_some()),
+            (Ok(_), Some(_), Some(_)) => {
+                edge.ordinal == 0 && self.search_edge(edge.ty, edge.src, edge.dst)
+            }
+            _ => false,
+        }
+    }
+
+    /// Number of edges of `vertex` of type `ty` in `direction`.
+    #[must_use]
+    pub fn degree(&self, vertex: VertexId, ty: EdgeTypeId, direction: Direction) -> usize {
+        match (self.shared.catalog.edge_type(ty), number(vertex)) {
+            (Ok(t), Some(v)) => self.table(t, direction).degree(v),
+            _ => 0,
+        }
+    }
+
+    /// Calls `f` with each run of neighbours: plain vertex numbers, contiguous in storage.
+    pub fn for_each_run(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+        f: impl FnMut(&[u32]),
+    ) {
+        if let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) {
+            self.table(t, direction).for_each_run(v, f);
+        }
+    }
+
+    /// The edges of `vertex`, settled ones first; sorted as the type's options say where nothing is
+    /// unsettled.
+    pub fn edges(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+    ) -> impl Iterator<Item = EdgeId> + use<> {
+        let mut edges = Vec::new();
+        self.for_each_edge(vertex, ty, direction, |id, _| edges.push(id));
+        edges.into_iter()
+    }
+
+    /// Calls `f` with each edge of `vertex` and its sort key (0 unless the type is time-ordered).
+    pub(crate) fn for_each_edge(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+        mut f: impl FnMut(EdgeId, i64),
+    ) {
+        let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) else { return };
+        let timed = t.kind() == ListKind::Timed;
+        self.table(t, direction).for_each_list(v, |list| {
+            list.for_each_entry(|_, entry| {
+                let other = VertexId::from_raw(entry.nbr.into());
+                let (src, dst) = match direction {
+                    Direction::Out => (vertex, other),
+                    Direction::In => (other, vertex),
+                };
+                let id = EdgeId { ty, src, dst, ordinal: entry.columns[COL_ORDINAL] };
+                f(id, if timed { entry.key() } else { 0 });
+            });
+        });
+    }
+
+    /// The newest edges of `vertex` by the sort property of a time-ordered type, newest first, with
+    /// that property: at most `limit` of those with a value in `window`.
+    ///
+    /// Cost: the settled list is read from its newest end and only as far as needed; unsettled edges
+    /// are all looked at.
+    #[must_use]
+    pub fn newest_edges(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+        window: Range<i64>,
+        limit: usize,
+    ) -> Vec<(EdgeId, i64)> {
+        let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) else {
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        if t.kind() == ListKind::Timed {
+            self.table(t, direction).for_each_list(v, |list| {
+                list.newest(&window, limit, &mut found);
+            });
+        }
+        let id = |entry: &crate::adjacency::Entry| {
+            let other = VertexId::from_raw(entry.nbr.into());
+            let (src, dst) = match direction {
+                Direction::Out => (vertex, other),
+                Direction::In => (other, vertex),
+            };
+            EdgeId { ty, src, dst, ordinal: entry.columns[COL_ORDINAL] }
+        };
+        found.iter().map(|e| (id(e), e.key())).collect()
+    }
+}
+
+impl View for Reader<'_> {
+    fn read_ts(&self) -> CommitTs {
+        CommitTs::from_raw(self.read_ts)
+    }
+
+    fn vertex_bound(&self) -> VertexId {
+        VertexId::from_raw(self.shared.vertex_bound().into())
+    }
+
+    fn scan(&self, label: Option<LabelId>, from: VertexId, to: VertexId, out: &mut Vec<VertexId>) {
+        let holds = self.shared.catalog.label_sets.with_label(label);
+        let bound = self.shared.vertex_bound();
+        let start = number(from).unwrap_or(bound).min(bound);
+        let end = number(to).unwrap_or(bound).min(bound);
+        out.extend(
+            (start..end)
+                .filter(|v| holds.get(self.state(*v) as usize).copied().unwrap_or(false))
+                .map(|v| VertexId::from_raw(v.into())),
+        );
+    }
+
+    fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
+        let state = self.state(number(vertex)?);
+        (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
+    }
+
+    fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
+        out.clear();
+        out.offsets.push(0);
+        let Ok(t) = self.shared.catalog.edge_type(ty) else {
+            return out.offsets.resize(sources.len() + 1, 0);
+        };
+        let table = self.table(t, dir);
+        for source in sources {
+            if let Some(v) = number(*source) {
+                if t.kind() == ListKind::Simple {
+                    table.for_each_run(v, |run| {
+                        out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
+                        out.ordinals.resize(out.neighbours.len(), 0);
+                    });
+                } else {
+                    table.for_each_list(v, |list| {
+                        list.for_each_entry(|_, e| {
+                            out.neighbours.push(VertexId::from_raw(e.nbr.into()));
+                            out.ordinals.push(e.columns[COL_ORDINAL]);
+                        });
+                    });
+                }
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
+
+    fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
+        out.extend(vertices.iter().map(|v| self.degree(*v, ty, dir) as u64));
+    }
+
+    fn search_edges(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Vec<bool>) {
+        out.extend(pairs.iter().map(|(u, v)| self.search_edge(ty, *u, *v)));
+    }
+
+    fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
+        out.extend(vertices.iter().map(|v| self.vertex_property(*v, key)));
+    }
+
+    fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+        out.extend(edges.iter().map(|e| self.edge_property(*e, key)));
+    }
+
+    fn statistics(&self) -> Statistics {
+        let catalog = &self.shared.catalog;
+        let mut by_state: Vec<u64> = Vec::new();
+        for v in 0..self.shared.vertex_bound() {
+            let state = self.state(v) as usize;
+            if state >= by_state.len() {
+                by_state.resize(state + 1, 0);
+            }
+            by_state[state] += 1;
+        }
+        let mut statistics = Statistics::default();
+        for (state, count) in by_state.iter().enumerate().skip(1) {
+            statistics.vertices += count;
+            for label in catalog.label_sets.labels(state as u32).iter() {
+                let at = usize::from(label.get());
+                if at >= statistics.vertices_by_label.len() {
+                    statistics.vertices_by_label.resize(at + 1, 0);
+                }
+                statistics.vertices_by_label[at] += count;
+            }
+        }
+        for (_, ty) in catalog.edge_types() {
+            let edges = self.table(ty, Direction::Out).entries();
+            statistics.edges_by_type.push(edges);
+        }
+        statistics
+    }
+}
+
+/// A table and a timestamp, read under the pin of the [`Reader`] it was made from.
+#[derive(Debug, Clone, Copy)]
+struct PinnedReader<'r> {
+    table: &'r crate::adjacency::AdjTable,
+    read_ts: u64,
+}
+
+/// Adjacency of one edge type and direction at a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct Adjacency<'r> {
+    reader: PinnedReader<'r>,
+    bound: u32,
+}
+
+impl<'r> Adjacency<'r> {
+    #[inline(always)]
+    fn view(&self) -> TableView<'r> {
+        TableView {
+            table: self.reader.table,
+            guard: crate::reclaim::pinned_elsewhere(self),
+            read_ts: self.reader.read_ts,
+        }
+    }
+
+    /// Vertices per segment: the natural unit of parallel work.
+    pub const SEGMENT_VERTICES: u32 = 1 << SEGMENT_BITS;
+}
+
+impl Topology for Adjacency<'_> {
+    fn vertex_bound(&self) -> u32 {
+        self.bound
+    }
+
+    #[inline]
+    fn degree(&self, v: u32) -> u32 {
+        self.view().degree(v) as u32
+    }
+
+    #[inline]
+    fn for_each_run<F: FnMut(&[u32])>(&self, v: u32, f: F) {
+        self.view().for_each_run(v, f);
+    }
+
+    #[inline]
+    fn scan<F: FnMut(u32, &[u32])>(&self, vertices: Range<u32>, f: F) {
+        self.view().scan(vertices, f);
+    }
+
+    #[inline]
+    fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], f: F) {
+        self.view().visit(vertices, f);
+    }
+
+    #[inline]
+    fn sorted<'a>(&'a self, v: u32, scratch: &'a mut Vec<u32>) -> &'a [u32] {
+        self.view().sorted(v, scratch)
+    }
+
+    #[inline]
+    fn contains(&self, u: u32, v: u32) -> bool {
+        self.view().contains(u, v)
+    }
+
+    #[inline]
+    fn prefetch(&self, v: u32) {
+        self.view().prefetch_rows(v);
+    }
+}

@@ -1,0 +1,166 @@
+//! A database's directory: format mark, lock, log, checkpoint store.
+//!
+//! ```text
+//!  graph.telar/
+//!    FORMAT      "telar 1\n": format version, checked before anything else is touched
+//!    LOCK        locked while a process has the database open; names the process
+//!    wal/        write-ahead log, see wal/mod.rs
+//!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
+//! ```
+#![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn};
+
+use crate::error::Error;
+
+/// Newest format this program writes and reads.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+const FORMAT_NAME: &str = "telar ";
+
+/// The checkpoint store of an open database, and the lock that makes it ours.
+#[derive(Debug)]
+pub(crate) struct Store {
+    root: PathBuf,
+    env: Env,
+    database: Database<'static, Bytes, Bytes>,
+    /// Held for as long as the database is open.
+    _lock: File,
+}
+
+/// Directory of the log.
+pub(crate) fn wal_path(root: &Path) -> PathBuf {
+    root.join("wal")
+}
+
+fn take_lock(root: &Path) -> Result<File, Error> {
+    let path = root.join("LOCK");
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(Error::file("cannot open lock file", &path))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            // Who holds it is a courtesy; not being able to read it changes nothing.
+            let _ = file.read_to_string(&mut holder);
+            let holder = if holder.is_empty() { "unknown process".into() } else { holder };
+            return Err(Error::Locked { path, holder: holder.trim().to_owned() });
+        }
+        Err(TryLockError::Error(source)) => {
+            return Err(Error::File { action: "cannot lock", path, source });
+        }
+    }
+    let write = |file: &mut File| {
+        file.set_len(0)?;
+        write!(file, "process {}", std::process::id())
+    };
+    write(&mut file).map_err(Error::file("cannot write lock file", &path))?;
+    Ok(file)
+}
+
+fn check_format(root: &Path) -> Result<(), Error> {
+    let path = root.join("FORMAT");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return create_format(root, &path),
+        Err(e) => return Err(Error::file("cannot read", &path)(e)),
+    };
+    let version = text.strip_prefix(FORMAT_NAME).and_then(|v| v.trim().parse::<u32>().ok());
+    match version {
+        Some(found) if found > FORMAT_VERSION => {
+            Err(Error::NewerFormat { path: root.into(), found, supported: FORMAT_VERSION })
+        }
+        Some(1..) => Ok(()),
+        _ => Err(Error::NotADatabase {
+            path: root.into(),
+            reason: "its FORMAT file is not one of ours".into(),
+        }),
+    }
+}
+
+/// Marks a fresh directory as a database: only if nothing but our own half-made files is in it.
+fn create_format(root: &Path, path: &Path) -> Result<(), Error> {
+    let entries = fs::read_dir(root).map_err(Error::file("cannot list", root))?;
+    for entry in entries {
+        let name = entry.map_err(Error::file("cannot list", root))?.file_name();
+        if !["LOCK", "FORMAT.new"].iter().any(|ours| name == **ours) {
+            let reason = format!("it holds {name:?} and no FORMAT file");
+            return Err(Error::NotADatabase { path: root.into(), reason });
+        }
+    }
+    let new = root.join("FORMAT.new");
+    let write = || {
+        let mut file = File::create(&new)?;
+        writeln!(file, "{FORMAT_NAME}{FORMAT_VERSION}")?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        File::open(root)?.sync_all()
+    };
+    write().map_err(Error::file("cannot write", path))
+}
+
+impl Store {
+    /// Opens or creates the directory: lock first, then format, then store.
+    pub(crate) fn open(root: &Path, bytes_max: u64) -> Result<Self, Error> {
+        fs::create_dir_all(root).map_err(Error::file("cannot create directory", root))?;
+        let lock = take_lock(root)?;
+        check_format(root)?;
+        let path = root.join("store");
+        fs::create_dir_all(&path).map_err(Error::file("cannot create directory", &path))?;
+        let wal = wal_path(root);
+        fs::create_dir_all(&wal).map_err(Error::file("cannot create directory", &wal))?;
+        File::open(root)
+            .and_then(|d| d.sync_all())
+            .map_err(Error::file("cannot sync directory", root))?;
+        let store = |source| Error::Store { path: path.clone(), source };
+        let mut options = EnvOpenOptions::new();
+        options.map_size(usize::try_from(bytes_max).unwrap_or(usize::MAX) & !0xFFFF);
+        // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
+        // handles of this one, away from it.
+        let env = unsafe { options.open(&path) }.map_err(store)?;
+        let txn = env.write_txn().map_err(store)?;
+        let database = env
+            .create_databases_and_commit(txn, |dbo, txn| {
+                dbo.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+            })
+            .map_err(store)?
+            .unwrap_commit();
+        Ok(Self { root: root.into(), env, database, _lock: lock })
+    }
+
+    /// Path of the store, for messages.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.root.join("store")
+    }
+
+    pub(crate) fn error(&self, source: heed::Error) -> Error {
+        Error::Store { path: self.path(), source }
+    }
+
+    pub(crate) fn read(&self) -> Result<RoTxn<'_, heed::WithTls>, Error> {
+        self.env.read_txn().map_err(|e| self.error(e))
+    }
+
+    pub(crate) fn write(&self) -> Result<RwTxn<'_>, Error> {
+        self.env.write_txn().map_err(|e| self.error(e))
+    }
+
+    pub(crate) fn database(&self) -> Database<'static, Bytes, Bytes> {
+        self.database
+    }
+
+    /// Bytes of log on disk.
+    pub(crate) fn log_bytes(&self) -> u64 {
+        let Ok(entries) = fs::read_dir(wal_path(&self.root)) else { return 0 };
+        entries.filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum()
+    }
+}

@@ -1,0 +1,231 @@
+//! Commit: the steps of `txn/mod.rs`, in the calling thread.
+
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use super::plan::{Plan, PlanInput, Target};
+use super::record;
+use super::validate::validate;
+use super::write_set::{Read, WriteSet};
+use crate::adjacency::settle::{After, settle_segment};
+use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::{AdjSegment, AdjTable};
+use crate::error::Error;
+use crate::failpoint;
+use crate::shared::Shared;
+
+/// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.
+const FILL_MAX: u32 = 224;
+/// Commits that may take a timestamp between the check of a tail's age and the append.
+const DELTA_SLACK: u64 = 1 << 20;
+
+/// How a write set is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// A transaction that read at this timestamp.
+    Live { read_ts: u64 },
+    /// A log record, replayed at its own timestamp.
+    Replay { commit_ts: u64 },
+}
+
+/// What could not be reserved: the segment to settle first.
+struct NoRoom<'g> {
+    table: &'g AdjTable,
+    segment: &'g AdjSegment,
+    number: u32,
+}
+
+/// Commits `writes`. Returns the commit timestamp, or `None` if nothing had to be changed.
+///
+/// On return the commit is applied, and durable if the database is `full`; it is published by
+/// `Shared::publish`.
+pub(crate) fn commit(
+    shared: &Shared,
+    writes: &WriteSet,
+    reads: &[Read],
+    mode: Mode,
+) -> Result<Option<u64>, Error> {
+    let guard = &epoch::pin();
+    let watermark = || shared.watermark();
+    let input = PlanInput {
+        catalog: &shared.catalog,
+        states: &shared.states,
+        growth: &shared.growth,
+        watermark: &watermark,
+        writes,
+        reads,
+    };
+    let read_ts = match mode {
+        Mode::Live { read_ts } => read_ts,
+        Mode::Replay { commit_ts } => commit_ts,
+    };
+    // An edge type that appears now could hold edges of a vertex that is being deleted.
+    let deletes = writes.states.items().iter().any(|w| w.state == 0);
+    let _types_fixed = deletes.then(|| shared.catalog.types_fixed.read());
+    let payload = match mode {
+        Mode::Live { .. } => shared.encode_commit(writes),
+        Mode::Replay { .. } => None,
+    };
+    let mut plan = Plan::default();
+    let mut attempts = 0;
+    let commit_ts = loop {
+        plan.make(&input, guard)?;
+        plan.latches.acquire();
+        failpoint!("commit::latched");
+        if !plan.is_valid(guard) {
+            continue;
+        }
+        if !validate(&mut plan, &input, read_ts, guard)? {
+            return Ok(None);
+        }
+        if let Err(full) = reserve(&plan, shared, guard)? {
+            plan.latches.release();
+            attempts += 1;
+            make_room(&plan, &full, attempts, shared, guard);
+            continue;
+        }
+        let commit_ts = match mode {
+            Mode::Replay { commit_ts } => commit_ts,
+            Mode::Live { .. } => match shared.take_timestamp(payload.as_deref()) {
+                Ok(ts) => ts,
+                Err(e) => {
+                    unreserve(&plan.targets, guard);
+                    return Err(e);
+                }
+            },
+        };
+        apply(&plan, &input, commit_ts, guard);
+        break commit_ts;
+    };
+    failpoint!("commit::applied");
+    plan.latches.release();
+    shared.clock.mark_applied(commit_ts);
+    settle_after(&plan, writes, shared, guard);
+    Ok(Some(commit_ts))
+}
+
+/// Reserves room for every append, or says which segment is full.
+fn reserve<'g>(
+    plan: &Plan<'g>,
+    shared: &Shared,
+    guard: &'g Guard,
+) -> Result<Result<(), NoRoom<'g>>, Error> {
+    for (i, t) in plan.targets.iter().enumerate().filter(|(_, t)| t.append.is_some()) {
+        let columns = t.table.kind.columns();
+        if let Some((_, chunk)) = t.chunk {
+            chunk.reserve(t.table.kind, &|| shared.watermark(), guard);
+            if chunk.version(guard).base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK {
+                unreserve(&plan.targets[..=i], guard);
+                return Err(Error::SnapshotTooOld);
+            }
+            continue;
+        }
+        let tail = t
+            .segment
+            .version(guard)
+            .and_then(|v| v.tail.as_ref())
+            .expect("INVARIANT: the plan was verified");
+        let aged = tail.base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK;
+        if aged && shared.watermark() <= tail.base_ts {
+            unreserve(&plan.targets[..i], guard);
+            return Err(Error::SnapshotTooOld);
+        }
+        if aged || !tail.reserve(t.local, columns) {
+            unreserve(&plan.targets[..i], guard);
+            return Ok(Err(NoRoom { table: t.table, segment: t.segment, number: t.number }));
+        }
+    }
+    Ok(Ok(()))
+}
+
+fn unreserve(targets: &[Target<'_>], guard: &Guard) {
+    for t in targets.iter().filter(|t| t.append.is_some()) {
+        if let Some((_, chunk)) = t.chunk {
+            chunk.version(guard).block().unreserve();
+        } else if let Some(tail) = t.segment.version(guard).and_then(|v| v.tail.as_ref()) {
+            tail.unreserve(t.local);
+        }
+    }
+}
+
+/// Settles a full segment and gives its new tail room for what the commit wants to append, twice as
+/// much with every attempt.
+fn make_room(plan: &Plan<'_>, full: &NoRoom<'_>, attempts: u32, shared: &Shared, guard: &Guard) {
+    let wanted = plan
+        .targets
+        .iter()
+        .filter(|t| std::ptr::eq(t.table, full.table) && t.number == full.number)
+        .count();
+    let entry_words = 2 + full.table.kind.columns();
+    let room = (8 * wanted * entry_words) << attempts.min(16);
+    settle_segment(full.table, full.segment, shared.watermark(), After::Busy { room }, guard);
+}
+
+fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
+    for t in &plan.targets {
+        let Some((entry, delete)) = t.append else { continue };
+        let columns = t.table.kind.columns();
+        t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        if let Some((_, chunk)) = t.chunk {
+            let v = chunk.version(guard);
+            v.block().append(&entry, v.delta(ts), delete, columns);
+        } else {
+            let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
+            let tail = tail.expect("INVARIANT: the plan was verified");
+            let block = tail.block_of(t.local).expect("INVARIANT: room was reserved");
+            block.append(&entry, tail.delta(ts), delete, columns);
+        }
+    }
+    let writes = input.writes;
+    for w in writes.states.items() {
+        let segment = input.states.segment_for_write(w.vertex);
+        segment.write(crate::adjacency::local_of(w.vertex), ts, w.state, guard);
+    }
+    for w in writes.vertex_properties.items() {
+        let segment = input.catalog.vertex_column_for_write(w.key).segment_for_write(w.vertex);
+        segment.write(crate::adjacency::local_of(w.vertex), ts, w.value.clone(), guard);
+    }
+    for w in writes.edge_properties.items() {
+        let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
+        let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.ordinal);
+        segment.write(crate::adjacency::local_of(w.ordinal), ts, w.value.clone(), guard);
+    }
+}
+
+/// Settles what this commit filled up, and splits hub chunks it made too large.
+fn settle_after(plan: &Plan<'_>, writes: &WriteSet, shared: &Shared, guard: &Guard) {
+    for t in plan.targets.iter().filter(|t| t.append.is_some()) {
+        if let Some((hub, chunk)) = t.chunk {
+            if chunk.is_oversized(guard) {
+                hub.split(t.nbr, shared.watermark(), guard);
+            }
+            continue;
+        }
+        let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
+        if tail.is_some_and(|tail| tail.fill() > FILL_MAX) {
+            let after = After::Busy { room: 0 };
+            settle_segment(t.table, t.segment, shared.watermark(), after, guard);
+        }
+    }
+    let watermark = || shared.watermark();
+    for w in writes.states.items() {
+        shared.states.settle_if_full(w.vertex, watermark, guard);
+    }
+    for w in writes.vertex_properties.items() {
+        shared.catalog.vertex_column_for_write(w.key).settle_if_full(w.vertex, watermark, guard);
+    }
+    for w in writes.edge_properties.items() {
+        if let Ok(ty) = shared.catalog.edge_type(w.ty) {
+            let column = ty.column_for_write(w.key, &shared.catalog);
+            column.settle_if_full(w.ordinal, watermark, guard);
+        }
+    }
+}
+
+/// Encodes a write set as a log record.
+pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    record::encode_commit(writes, &shared.catalog.label_sets, &mut out);
+    out
+}

@@ -1,0 +1,388 @@
+//! Which latches a commit needs, and where its entries go.
+//!
+//! Planning reads without latches, so what it found is verified once they are held: a list may have
+//! become a hub, a chunk may have been split, an idle tail dropped. Then the commit plans anew.
+
+use crossbeam_epoch::Guard;
+use smallvec::SmallVec;
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
+
+use super::write_set::{EdgeOp, EdgeWrite, Read, WriteSet};
+use crate::adjacency::hub::{Chunk, Hub};
+use crate::adjacency::segment::Slot;
+use crate::adjacency::{AdjSegment, AdjTable, Entry, ListKind, SegVersion, local_of, segment_of};
+use crate::catalog::{Catalog, STATE_TABLE};
+use crate::adjacency::tail::DELTA_MAX;
+use crate::column::{ColTable, HasTail, StateChunk};
+use crate::error::Error;
+use crate::latch::{ALL_STRIPES, Latch, LatchKey};
+use crate::words::prefetch;
+
+/// Place of the growth latch: after every segment of the state table.
+const GROWTH_KEY: LatchKey =
+    LatchKey { table_segment: (STATE_TABLE as u64) << 32 | u32::MAX as u64, hub: 0 };
+
+/// A latch word and the stripes wanted of it.
+struct Wanted<'g> {
+    key: LatchKey,
+    latch: &'g Latch,
+    mask: u32,
+}
+
+/// The latches of a commit. Held from `acquire` until dropped.
+#[derive(Default)]
+pub(crate) struct Latches<'g> {
+    wanted: SmallVec<[Wanted<'g>; 4]>,
+    held: bool,
+}
+
+impl<'g> Latches<'g> {
+    #[inline]
+    fn want(&mut self, key: LatchKey, latch: &'g Latch, mask: u32) {
+        self.wanted.push(Wanted { key, latch, mask });
+    }
+
+    /// Takes every latch, in ascending order of keys.
+    pub(crate) fn acquire(&mut self) {
+        self.wanted.sort_unstable_by_key(|w| w.key);
+        self.wanted.dedup_by(|next, kept| {
+            let same = next.key == kept.key;
+            if same {
+                kept.mask |= next.mask;
+            }
+            same
+        });
+        for w in &self.wanted {
+            w.latch.acquire(w.mask);
+        }
+        self.held = true;
+    }
+
+    /// Gives every latch back and forgets them.
+    pub(crate) fn release(&mut self) {
+        if std::mem::take(&mut self.held) {
+            for w in self.wanted.iter().rev() {
+                w.latch.release(w.mask);
+            }
+        }
+        self.wanted.clear();
+    }
+}
+
+impl Drop for Latches<'_> {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// One end of an edge write: the list it belongs to.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'g> {
+    pub(crate) table: &'g AdjTable,
+    pub(crate) segment: &'g AdjSegment,
+    pub(crate) number: u32,
+    pub(crate) local: u32,
+    pub(crate) nbr: u32,
+    /// The hub chunk, if the list is a hub.
+    pub(crate) chunk: Option<(&'g Hub, &'g Chunk)>,
+    /// What to append; `None` if there is nothing to do, set by validation.
+    pub(crate) append: Option<(Entry, bool)>,
+}
+
+impl<'g> Target<'g> {
+    fn find(
+        table: &'g AdjTable,
+        v: u32,
+        nbr: u32,
+        watermark: &dyn Fn() -> u64,
+        guard: &'g Guard,
+    ) -> Self {
+        let (number, local) = (segment_of(v), local_of(v));
+        let segment = table.segment_for_write(number);
+        let mut version = segment.version(guard);
+        while version.is_none_or(SegVersion::is_clean) {
+            segment.ensure_tail(table, watermark(), guard);
+            version = segment.version(guard);
+        }
+        let chunk = version.and_then(|ver| match ver.decode(ver.slot_word(local)) {
+            Slot::Hub(hub) => Some((hub, hub.chunk(nbr, guard))),
+            Slot::Clean | Slot::Block(_) => None,
+        });
+        Self { table, segment, number, local, nbr, chunk, append: None }
+    }
+
+    fn want_latch(&self, latches: &mut Latches<'g>) {
+        match self.chunk {
+            Some((_, c)) => latches.want(
+                LatchKey::chunk(self.table.id, self.number, self.local, c.first),
+                &c.latch,
+                ALL_STRIPES,
+            ),
+            None => latches.want(
+                LatchKey::segment(self.table.id, self.number),
+                &self.segment.latch,
+                Latch::stripe(self.local),
+            ),
+        }
+    }
+
+    /// Whether the plan still holds, now that the latch is held.
+    #[inline]
+    fn is_valid(&self, guard: &Guard) -> bool {
+        match self.chunk {
+            Some((_, chunk)) => !chunk.is_retired(),
+            None => self.segment.version(guard).is_some_and(|ver| {
+                !ver.is_clean() && !matches!(ver.decode(ver.slot_word(self.local)), Slot::Hub(_))
+            }),
+        }
+    }
+}
+
+/// A whole list that must not have changed: read by a serializable transaction, or about to be deleted
+/// with its vertex.
+pub(crate) struct ListGuard<'g> {
+    pub(crate) ty: EdgeTypeId,
+    pub(crate) vertex: u32,
+    segment: &'g AdjSegment,
+    local: u32,
+    hub: Option<(&'g Hub, Vec<*const Chunk>)>,
+}
+
+impl<'g> ListGuard<'g> {
+    fn find(
+        ty: EdgeTypeId,
+        table: &'g AdjTable,
+        vertex: u32,
+        latches: &mut Latches<'g>,
+        guard: &'g Guard,
+    ) -> Self {
+        let (number, local) = (segment_of(vertex), local_of(vertex));
+        let segment = table.segment_for_write(number);
+        let slot = segment.version(guard).map(|v| v.decode(v.slot_word(local)));
+        let Some(Slot::Hub(hub)) = slot else {
+            let key = LatchKey::segment(table.id, number);
+            latches.want(key, &segment.latch, Latch::stripe(local));
+            return Self { ty, vertex, segment, local, hub: None };
+        };
+        let chunks = hub.chunks(guard);
+        for c in chunks {
+            let key = LatchKey::chunk(table.id, number, local, c.first);
+            latches.want(key, &c.latch, ALL_STRIPES);
+        }
+        let seen = chunks.iter().map(std::sync::Arc::as_ptr).collect();
+        Self { ty, vertex, segment, local, hub: Some((hub, seen)) }
+    }
+
+    fn is_valid(&self, guard: &Guard) -> bool {
+        let slot = self.segment.version(guard).map(|v| v.decode(v.slot_word(self.local)));
+        match (&self.hub, slot) {
+            (None, Some(Slot::Hub(_))) => false,
+            (None, _) => true,
+            (Some((hub, seen)), _) => {
+                // A split retires the old chunk before its latch is released, so an unchanged
+                // directory under all latches stays so.
+                hub.chunks(guard).iter().map(std::sync::Arc::as_ptr).eq(seen.iter().copied())
+            }
+        }
+    }
+
+    /// Whether the list was written to after `read_ts`.
+    pub(crate) fn changed_since(&self, read_ts: u64, guard: &Guard) -> bool {
+        if let Some((hub, _)) = &self.hub {
+            return hub.chunks(guard).iter().any(|c| {
+                let v = c.version(guard);
+                v.list(DELTA_MAX, ListKind::Simple).changed_at_all(v.delta(read_ts))
+            });
+        }
+        let Some(ver) = self.segment.version(guard) else { return false };
+        ver.list(self.local, DELTA_MAX, ListKind::Simple)
+            .is_some_and(|list| list.changed_at_all(ver.delta(read_ts)))
+    }
+}
+
+/// Everything a commit holds on to.
+#[derive(Default)]
+pub(crate) struct Plan<'g> {
+    pub(crate) latches: Latches<'g>,
+    /// Two per edge write: the out list, then the in list.
+    pub(crate) targets: SmallVec<[Target<'g>; 2]>,
+    pub(crate) guards: Vec<ListGuard<'g>>,
+    /// Column segments that must still have a tail once latched.
+    places: SmallVec<[&'g dyn HasTail; 2]>,
+}
+
+/// What planning needs to see.
+pub(crate) struct PlanInput<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) states: &'a ColTable<StateChunk>,
+    /// Shared by stripe among commits that make vertices, taken whole by those that scanned them all.
+    pub(crate) growth: &'a Latch,
+    pub(crate) watermark: &'a dyn Fn() -> u64,
+    pub(crate) writes: &'a WriteSet,
+    pub(crate) reads: &'a [Read],
+}
+
+impl<'g> Plan<'g> {
+    /// Brings the cache lines an edge write will touch closer: slots and offsets of both lists.
+    fn prefetch_places(write: &EdgeWrite, catalog: &Catalog, guard: &Guard) {
+        let Ok(ty) = catalog.edge_type(write.ty) else { return };
+        for (direction, v) in [(Direction::Out, write.src), (Direction::In, write.dst)] {
+            let segment = ty.table(direction).segments.get(segment_of(v));
+            if let Some(ver) = segment.and_then(|s| s.version(guard)) {
+                let local = local_of(v);
+                prefetch(ver.slot_addr(local));
+                prefetch(&raw const ver.offsets()[local as usize]);
+            }
+        }
+    }
+
+    /// Second stage: the tail blocks, and the middle of the base lists.
+    fn prefetch_lists(write: &EdgeWrite, catalog: &Catalog, guard: &Guard) {
+        let Ok(ty) = catalog.edge_type(write.ty) else { return };
+        for (direction, v) in [(Direction::Out, write.src), (Direction::In, write.dst)] {
+            let segment = ty.table(direction).segments.get(segment_of(v));
+            if let Some(ver) = segment.and_then(|s| s.version(guard)) {
+                let local = local_of(v);
+                prefetch(ver.block_addr(ver.slot_word(local)));
+                let offsets = ver.offsets();
+                let (start, end) = (offsets[local as usize], offsets[local as usize + 1]);
+                prefetch(ver.row_addr(start + (end - start) / 2));
+            }
+        }
+    }
+
+    /// Plans a commit.
+    pub(crate) fn make(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
+        self.latches.release();
+        self.targets.clear();
+        self.guards.clear();
+        self.places.clear();
+        let edges = input.writes.edges.items();
+        // PERF: insert_batch64_mps: the misses of a batch overlap instead of queueing up.
+        for w in edges {
+            Self::prefetch_places(w, input.catalog, guard);
+        }
+        for w in edges {
+            Self::prefetch_lists(w, input.catalog, guard);
+        }
+        for w in edges {
+            let ty = input.catalog.edge_type(w.ty)?;
+            for (direction, v, nbr) in
+                [(Direction::Out, w.src, w.dst), (Direction::In, w.dst, w.src)]
+            {
+                let target =
+                    Target::find(ty.table(direction), v, nbr, input.watermark, guard);
+                if w.op != EdgeOp::Nothing {
+                    target.want_latch(&mut self.latches);
+                }
+                self.targets.push(target);
+            }
+        }
+        self.plan_columns(input, guard)?;
+        self.plan_reads(input, guard)
+    }
+
+    fn plan_columns(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
+        for w in input.writes.states.items() {
+            self.want_place(input.states, w.vertex, guard);
+            if w.created {
+                self.latches.want(GROWTH_KEY, input.growth, Latch::stripe(w.vertex));
+            }
+            if w.state == 0 {
+                for (id, ty) in input.catalog.edge_types() {
+                    for direction in Direction::ALL {
+                        let table = ty.table(direction);
+                        let held =
+                            ListGuard::find(id, table, w.vertex, &mut self.latches, guard);
+                        self.guards.push(held);
+                    }
+                }
+            }
+        }
+        for w in input.writes.vertex_properties.items() {
+            // The vertex must go on existing: its state is latched, too.
+            self.want_latch_only(input.states, w.vertex);
+            self.want_place(input.catalog.vertex_column_for_write(w.key), w.vertex, guard);
+        }
+        for w in input.writes.edge_properties.items() {
+            let ty = input.catalog.edge_type(w.ty)?;
+            // The edge must go on existing: its out list is latched, too.
+            let target =
+                Target::find(ty.table(Direction::Out), w.src, w.dst, input.watermark, guard);
+            target.want_latch(&mut self.latches);
+            self.targets.push(target);
+            self.want_place(ty.column_for_write(w.key, input.catalog), w.ordinal, guard);
+        }
+        Ok(())
+    }
+
+    fn plan_reads(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
+        for read in input.reads {
+            match *read {
+                Read::State(v) => self.want_latch_only(input.states, v),
+                Read::VertexProperty(v, key) => {
+                    self.want_latch_only(input.catalog.vertex_column_for_write(key), v);
+                }
+                Read::Neighbours(id, direction, v) => {
+                    let table = input.catalog.edge_type(id)?.table(direction);
+                    let held = ListGuard::find(id, table, v, &mut self.latches, guard);
+                    self.guards.push(held);
+                }
+                Read::EdgeProperty(id, ordinal, key) => {
+                    let ty = input.catalog.edge_type(id)?;
+                    self.want_latch_only(ty.column_for_write(key, input.catalog), ordinal);
+                }
+                Read::AllStates => {
+                    self.latches.want(GROWTH_KEY, input.growth, ALL_STRIPES);
+                    for s in 0..input.states.segment_bound() {
+                        if let Some(segment) = input.states.segment(s) {
+                            let key = LatchKey::segment(input.states.id, s);
+                            self.latches.want(key, &segment.latch, ALL_STRIPES);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn want_latch_only<C>(&mut self, table: &'g ColTable<C>, index: u32)
+    where
+        C: crate::column::Chunk + 'static,
+    {
+        let segment = table.segment_for_write(index);
+        let key = LatchKey::segment(table.id, segment_of(index));
+        self.latches.want(key, &segment.latch, Latch::stripe(local_of(index)));
+    }
+
+    fn want_place<C>(&mut self, table: &'g ColTable<C>, index: u32, guard: &Guard)
+    where
+        C: crate::column::Chunk + 'static,
+    {
+        let segment = table.segment_for_write(index);
+        segment.ensure_tail(guard);
+        self.want_latch_only(table, index);
+        self.places.push(segment);
+    }
+
+    /// Whether what planning saw still holds, now that the latches are held.
+    #[inline]
+    pub(crate) fn is_valid(&self, guard: &Guard) -> bool {
+        self.targets.iter().all(|t| t.is_valid(guard))
+            && self.guards.iter().all(|g| g.is_valid(guard))
+            && self.places.iter().all(|p| p.has_tail(guard))
+    }
+}
+
+/// Properties whose writes count as changes of the edge.
+pub(crate) fn edge_columns_changed(
+    ty: &crate::catalog::EdgeType,
+    ordinal: u32,
+    read_ts: u64,
+    guard: &Guard,
+) -> Option<PropertyKeyId> {
+    ty.columns().find_map(|(key, column)| {
+        let segment = column.segment(segment_of(ordinal))?;
+        (segment.newest_ts(local_of(ordinal), guard) > read_ts).then_some(key)
+    })
+}

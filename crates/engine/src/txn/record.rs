@@ -1,0 +1,288 @@
+//! Log records: what a commit changed, as logical redo.
+//!
+//! ```text
+//!  record  = kind u8, body
+//!  kind 1  commit: operations until the end of the record
+//!  kind 2  new label           number varint, name (length varint, bytes)
+//!  kind 3  new property key    number varint, name
+//!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key varint]
+//!
+//!  operation = tag u8, body (integers are varints)
+//!  1 vertex state     vertex, label count, labels...; deleted if the count is 0xFFFF
+//!  2 vertex property  vertex, key, value
+//!  3 create edge      type, src, dst, ordinal, sort key (zigzag)
+//!  4 upsert edge      type, src, dst
+//!  5 delete edge      type, src, dst, ordinal
+//!  6 edge property    type, src, dst, ordinal, key, value
+//! ```
+//!
+//! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed on
+//! gives the state after it; the commit timestamp stands in the log's frame.
+
+use telar_graph::codec::{
+    self, DecodeError, get_varint, get_varint_signed, put_varint, put_varint_signed,
+};
+use telar_graph::name::NameKind;
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
+
+use super::write_set::{
+    EdgeOp, EdgePropertyWrite, EdgeWrite, StateWrite, VertexPropertyWrite, WriteSet,
+};
+use crate::catalog::{EdgeOrder, EdgeTypeOptions, LabelSets};
+
+const KIND_COMMIT: u8 = 1;
+const KIND_LABEL: u8 = 2;
+const KIND_PROPERTY_KEY: u8 = 3;
+const KIND_EDGE_TYPE: u8 = 4;
+
+const OP_STATE: u8 = 1;
+const OP_VERTEX_PROPERTY: u8 = 2;
+const OP_CREATE_EDGE: u8 = 3;
+const OP_UPSERT_EDGE: u8 = 4;
+const OP_DELETE_EDGE: u8 = 5;
+const OP_EDGE_PROPERTY: u8 = 6;
+
+/// In place of a label count: the vertex is deleted.
+const DELETED: u64 = 0xFFFF;
+
+const FLAG_SIMPLE: u8 = 1;
+const FLAG_NEWEST_FIRST: u8 = 2;
+
+/// A decoded record.
+#[derive(Debug)]
+pub(crate) enum Record {
+    /// A commit.
+    Commit(WriteSet),
+    /// A new label or property key.
+    Name { kind: NameKind, number: u16, name: String },
+    /// A new edge type.
+    EdgeType { number: u16, name: String, options: EdgeTypeOptions },
+}
+
+fn put_value(value: &telar_graph::Value, out: &mut Vec<u8>) {
+    codec::encode(value, out).expect("INVARIANT: nesting was checked when the value was set");
+}
+
+fn put_edge(out: &mut Vec<u8>, tag: u8, ty: EdgeTypeId, src: u32, dst: u32) {
+    out.push(tag);
+    put_varint(u64::from(ty.get()), out);
+    put_varint(src.into(), out);
+    put_varint(dst.into(), out);
+}
+
+/// Encodes a commit.
+pub(crate) fn encode_commit(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
+    out.push(KIND_COMMIT);
+    for w in writes.states.items() {
+        out.push(OP_STATE);
+        put_varint(w.vertex.into(), out);
+        if w.state == 0 {
+            put_varint(DELETED, out);
+            continue;
+        }
+        let labels = sets.labels(w.state);
+        put_varint(labels.len() as u64, out);
+        for l in labels.iter() {
+            put_varint(l.get().into(), out);
+        }
+    }
+    for w in writes.vertex_properties.items() {
+        out.push(OP_VERTEX_PROPERTY);
+        put_varint(w.vertex.into(), out);
+        put_varint(w.key.get().into(), out);
+        put_value(&w.value, out);
+    }
+    for w in writes.edges.items() {
+        match w.op {
+            EdgeOp::Create => {
+                put_edge(out, OP_CREATE_EDGE, w.ty, w.src, w.dst);
+                put_varint(w.ordinal.into(), out);
+                put_varint_signed(w.sort_key, out);
+            }
+            EdgeOp::Upsert => put_edge(out, OP_UPSERT_EDGE, w.ty, w.src, w.dst),
+            EdgeOp::Delete => {
+                put_edge(out, OP_DELETE_EDGE, w.ty, w.src, w.dst);
+                put_varint(w.ordinal.into(), out);
+            }
+            EdgeOp::Nothing => {}
+        }
+    }
+    for w in writes.edge_properties.items() {
+        put_edge(out, OP_EDGE_PROPERTY, w.ty, w.src, w.dst);
+        put_varint(w.ordinal.into(), out);
+        put_varint(w.key.get().into(), out);
+        put_value(&w.value, out);
+    }
+}
+
+fn put_name(kind: u8, number: u16, name: &str) -> Vec<u8> {
+    let mut out = vec![kind];
+    put_varint(number.into(), &mut out);
+    put_varint(name.len() as u64, &mut out);
+    out.extend_from_slice(name.as_bytes());
+    out
+}
+
+/// Encodes a new label or property key.
+pub(crate) fn encode_name(kind: NameKind, number: u16, name: &str) -> Vec<u8> {
+    let tag = if kind == NameKind::Label { KIND_LABEL } else { KIND_PROPERTY_KEY };
+    put_name(tag, number, name)
+}
+
+/// Encodes a new edge type.
+pub(crate) fn encode_edge_type(number: u16, name: &str, options: EdgeTypeOptions) -> Vec<u8> {
+    let mut out = put_name(KIND_EDGE_TYPE, number, name);
+    put_edge_type_options(options, &mut out);
+    out
+}
+
+/// Encodes the options of an edge type: flags, then the sort property if there is one.
+pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>) {
+    let simple = if options.simple { FLAG_SIMPLE } else { 0 };
+    match options.order {
+        EdgeOrder::Neighbour => out.push(simple),
+        EdgeOrder::NewestFirst(key) => {
+            out.push(simple | FLAG_NEWEST_FIRST);
+            put_varint(key.get().into(), out);
+        }
+    }
+}
+
+/// Reads a record apart. Any bytes give a record or a reason, never a panic.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl Reader<'_> {
+    fn byte(&mut self) -> Result<u8, String> {
+        let (first, rest) = self.0.split_first().ok_or("the record ends early")?;
+        self.0 = rest;
+        Ok(*first)
+    }
+
+    pub(crate) fn varint(&mut self) -> Result<u64, String> {
+        get_varint(&mut self.0).map_err(|e: DecodeError| e.to_string())
+    }
+
+    pub(crate) fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Result<T, String> {
+        let n = self.varint()?;
+        T::try_from(n).map_err(|_| format!("{what} {n} is out of range"))
+    }
+
+    fn value(&mut self) -> Result<telar_graph::Value, String> {
+        codec::decode(&mut self.0).map_err(|e| e.to_string())
+    }
+
+    pub(crate) fn name(&mut self) -> Result<String, String> {
+        let len: usize = self.number("name length")?;
+        if len > self.0.len() {
+            return Err("a name is longer than the record".into());
+        }
+        let (name, rest) = self.0.split_at(len);
+        self.0 = rest;
+        String::from_utf8(name.to_vec()).map_err(|_| "a name is not UTF-8".into())
+    }
+
+    pub(crate) fn edge_type_options(&mut self) -> Result<EdgeTypeOptions, String> {
+        let flags = self.byte()?;
+        let mut options = EdgeTypeOptions::default();
+        options.simple = flags & FLAG_SIMPLE != 0;
+        if flags & FLAG_NEWEST_FIRST != 0 {
+            let key = PropertyKeyId::from_raw(self.number("property key")?);
+            options.order = EdgeOrder::NewestFirst(key);
+        }
+        if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST) != 0 {
+            return Err(format!("unknown edge type flags {flags}"));
+        }
+        Ok(options)
+    }
+
+    pub(crate) fn end(&self) -> Result<(), String> {
+        if self.0.is_empty() { Ok(()) } else { Err("bytes after the end".into()) }
+    }
+
+    fn edge(&mut self, op: EdgeOp) -> Result<EdgeWrite, String> {
+        Ok(EdgeWrite {
+            ty: EdgeTypeId::from_raw(self.number("edge type")?),
+            src: self.number("vertex")?,
+            dst: self.number("vertex")?,
+            ordinal: 0,
+            sort_key: 0,
+            op,
+        })
+    }
+
+    fn operation(&mut self, sets: &LabelSets, out: &mut WriteSet) -> Result<(), String> {
+        match self.byte()? {
+            OP_STATE => {
+                let vertex = self.number("vertex")?;
+                let count = self.varint()?;
+                let mut state = 0;
+                if count != DELETED {
+                    if count > self.0.len() as u64 {
+                        return Err("more labels than the record holds".into());
+                    }
+                    let labels: Result<Vec<_>, String> =
+                        (0..count).map(|_| Ok(LabelId::from_raw(self.number("label")?))).collect();
+                    state = sets.number(&labels?);
+                }
+                out.states.put(StateWrite { vertex, state, created: false });
+            }
+            OP_VERTEX_PROPERTY => out.vertex_properties.put(VertexPropertyWrite {
+                vertex: self.number("vertex")?,
+                key: PropertyKeyId::from_raw(self.number("property key")?),
+                value: self.value()?,
+            }),
+            OP_CREATE_EDGE => {
+                let edge = self.edge(EdgeOp::Create)?;
+                let ordinal = self.number("edge ordinal")?;
+                let sort_key =
+                    get_varint_signed(&mut self.0).map_err(|e| e.to_string())?;
+                out.edges.put(EdgeWrite { ordinal, sort_key, ..edge });
+            }
+            OP_UPSERT_EDGE => out.edges.put(self.edge(EdgeOp::Upsert)?),
+            OP_DELETE_EDGE => {
+                let edge = self.edge(EdgeOp::Delete)?;
+                let ordinal = self.number("edge ordinal")?;
+                out.edges.put(EdgeWrite { ordinal, ..edge });
+            }
+            OP_EDGE_PROPERTY => {
+                let edge = self.edge(EdgeOp::Nothing)?;
+                out.edge_properties.put(EdgePropertyWrite {
+                    ty: edge.ty,
+                    src: edge.src,
+                    dst: edge.dst,
+                    ordinal: self.number("edge ordinal")?,
+                    key: PropertyKeyId::from_raw(self.number("property key")?),
+                    value: self.value()?,
+                });
+            }
+            tag => return Err(format!("unknown operation {tag}")),
+        }
+        Ok(())
+    }
+}
+
+/// Decodes a record.
+pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String> {
+    let mut r = Reader(payload);
+    let record = match r.byte()? {
+        KIND_COMMIT => {
+            let mut writes = WriteSet::default();
+            while !r.0.is_empty() {
+                r.operation(sets, &mut writes)?;
+            }
+            Record::Commit(writes)
+        }
+        kind @ (KIND_LABEL | KIND_PROPERTY_KEY) => {
+            let kind = if kind == KIND_LABEL { NameKind::Label } else { NameKind::PropertyKey };
+            Record::Name { kind, number: r.number("name number")?, name: r.name()? }
+        }
+        KIND_EDGE_TYPE => {
+            let (number, name) = (r.number("name number")?, r.name()?);
+            let options = r.edge_type_options()?;
+            Record::EdgeType { number, name, options }
+        }
+        kind => return Err(format!("unknown record kind {kind}")),
+    };
+    r.end()?;
+    Ok(record)
+}

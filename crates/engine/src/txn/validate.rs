@@ -1,0 +1,280 @@
+//! Validation: first committer wins, under every latch the commit needs.
+//!
+//! A write conflicts if its key (edge, vertex state, property) was changed by a commit newer than the
+//! transaction's read timestamp. A serializable transaction also conflicts if anything it read was.
+
+use crossbeam_epoch::Guard;
+use telar_graph::{EdgeId, EdgeTypeId, VertexId};
+
+use super::plan::{Plan, PlanInput, Target, edge_columns_changed};
+use super::write_set::{EdgeOp, EdgeWrite, Read};
+use crate::adjacency::list::List;
+use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::{Entry, ListKind, local_of, segment_of};
+use crate::column::{Chunk, ColTable};
+use crate::error::{Error, Object};
+
+/// The read timestamp that sees everything applied.
+const NOW: u64 = u64::MAX;
+
+pub(crate) fn vertex_id(v: u32) -> VertexId {
+    VertexId::from_raw(v.into())
+}
+
+fn edge_id(w: &EdgeWrite) -> EdgeId {
+    EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal }
+}
+
+/// Calls `f` with the target's list (or hub chunk), every entry visible, and the read timestamp
+/// relative to it.
+fn with_list<R>(
+    target: &Target<'_>,
+    read_ts: u64,
+    guard: &Guard,
+    f: impl FnOnce(&List<'_>, u32) -> R,
+) -> R {
+    let kind = target.table.kind;
+    if let Some((_, chunk)) = target.chunk {
+        let v = chunk.version(guard);
+        return f(&v.list(DELTA_MAX, kind), v.delta(read_ts));
+    }
+    let v = target.segment.version(guard).expect("INVARIANT: the plan was verified");
+    let list = v.list(target.local, DELTA_MAX, kind).expect("INVARIANT: the plan was verified");
+    f(&list, v.delta(read_ts))
+}
+
+/// Length of the settled list, as a guess at what a search costs; hubs count as longest.
+#[inline]
+fn settled_len(target: &Target<'_>, guard: &Guard) -> usize {
+    match (target.chunk, target.segment.version(guard)) {
+        (None, Some(v)) => v.settled(target.local).len(),
+        _ => usize::MAX,
+    }
+}
+
+/// Validates everything and fills in what each target appends. Returns whether anything will change.
+/// Runs with every latch held.
+pub(crate) fn validate(
+    plan: &mut Plan<'_>,
+    input: &PlanInput<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<bool, Error> {
+    let mut changes = validate_columns(plan, input, read_ts, guard)?;
+    for (i, w) in input.writes.edges.items().iter().enumerate() {
+        let (out, inward) = (plan.targets[2 * i], plan.targets[2 * i + 1]);
+        let appends = match w.op {
+            EdgeOp::Nothing => None,
+            EdgeOp::Create => {
+                check_ends(w, input, read_ts, guard)?;
+                Some(created(w, out.table.kind))
+            }
+            EdgeOp::Upsert => {
+                check_ends(w, input, read_ts, guard)?;
+                let exists = current(&out, &inward, w, read_ts, guard)?;
+                (!exists).then(|| created(w, ListKind::Simple))
+            }
+            EdgeOp::Delete => deleted(&out, &inward, w, input, read_ts, guard)?,
+        };
+        if let Some((to_out, to_in)) = appends {
+            plan.targets[2 * i].append = Some(to_out);
+            plan.targets[2 * i + 1].append = Some(to_in);
+            changes = true;
+        }
+    }
+    validate_reads(plan, input, read_ts, guard)?;
+    Ok(changes)
+}
+
+type Appends = ((Entry, bool), (Entry, bool));
+
+fn created(w: &EdgeWrite, kind: ListKind) -> Appends {
+    let entry = |nbr| match kind {
+        ListKind::Simple => Entry::simple(nbr),
+        ListKind::Multi => Entry::multi(nbr, w.ordinal),
+        ListKind::Timed => Entry::timed(nbr, w.ordinal, w.sort_key),
+    };
+    ((entry(w.dst), false), (entry(w.src), false))
+}
+
+/// Both ends must exist now. Whoever deletes a vertex holds the latches of all its lists, one of which
+/// this commit holds.
+#[inline]
+fn check_ends(
+    w: &EdgeWrite,
+    input: &PlanInput<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    for v in [w.src, w.dst] {
+        let made_here = || input.writes.states.get(v.into()).is_some_and(|s| s.state != 0);
+        if input.states.get(v, NOW, guard) == 0 && !made_here() {
+            let object = Object::Vertex(vertex_id(v));
+            let existed = input.states.get(v, read_ts, guard) != 0;
+            return Err(if existed { Error::Conflict { object } } else { Error::NotFound(object) });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the edge of a simple type exists now; an error if it changed since `read_ts`. Looks at the
+/// shorter of the two lists: both hold every edge.
+#[inline]
+fn current(
+    out: &Target<'_>,
+    inward: &Target<'_>,
+    w: &EdgeWrite,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<bool, Error> {
+    // PERF: insert_single_mps, hub_insert_mps: the other end of a hub's edge is seldom a hub.
+    let shorter = if settled_len(inward, guard) < settled_len(out, guard) { inward } else { out };
+    let (changed, found) = with_list(shorter, read_ts, guard, |list, delta| {
+        let changed = list.changed_at_all(delta) && list.changed_since(delta, shorter.nbr, None);
+        (changed, !changed && list.contains(shorter.nbr))
+    });
+    if changed {
+        return Err(Error::Conflict { object: Object::Edge(edge_id(w)) });
+    }
+    Ok(found)
+}
+
+fn deleted(
+    out: &Target<'_>,
+    inward: &Target<'_>,
+    w: &EdgeWrite,
+    input: &PlanInput<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<Option<Appends>, Error> {
+    let ordinal = (out.table.kind != ListKind::Simple).then_some(w.ordinal);
+    let position = |target: &Target<'_>| {
+        with_list(target, read_ts, guard, |list, delta| {
+            if list.changed_at_all(delta) && list.changed_since(delta, target.nbr, ordinal) {
+                return Err(Error::Conflict { object: Object::Edge(edge_id(w)) });
+            }
+            Ok(match ordinal {
+                None => list.find(target.nbr),
+                Some(o) => list.find_ordinal(target.nbr, o),
+            })
+        })
+    };
+    let Some(in_out) = position(out)? else { return Ok(None) };
+    if ordinal.is_some() {
+        let ty = input.catalog.edge_type(w.ty)?;
+        if let Some(key) = edge_columns_changed(ty, w.ordinal, read_ts, guard) {
+            let object = Object::EdgeProperty(edge_id(w), key);
+            return Err(Error::Conflict { object });
+        }
+    }
+    let in_in = position(inward)?.expect("INVARIANT: both lists hold every edge");
+    let delete = |position: usize| (Entry::simple(position as u32), true);
+    Ok(Some((delete(in_out), delete(in_in))))
+}
+
+fn newest<C: Chunk + 'static>(table: &ColTable<C>, index: u32, guard: &Guard) -> u64 {
+    table.segment(segment_of(index)).map_or(0, |s| s.newest_ts(local_of(index), guard))
+}
+
+fn validate_columns(
+    plan: &Plan<'_>,
+    input: &PlanInput<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<bool, Error> {
+    let writes = input.writes;
+    let conflict = |object| Err(Error::Conflict { object });
+    for w in writes.states.items().iter().filter(|w| !w.created) {
+        if newest(input.states, w.vertex, guard) > read_ts {
+            return conflict(Object::Vertex(vertex_id(w.vertex)));
+        }
+        if w.state == 0 {
+            for (key, column) in input.catalog.vertex_columns() {
+                if newest(column, w.vertex, guard) > read_ts {
+                    return conflict(Object::VertexProperty(vertex_id(w.vertex), key));
+                }
+            }
+        }
+    }
+    for w in writes.vertex_properties.items() {
+        let made_here = || writes.states.get(w.vertex.into()).is_some_and(|s| s.state != 0);
+        if input.states.get(w.vertex, NOW, guard) == 0 && !made_here() {
+            return conflict(Object::Vertex(vertex_id(w.vertex)));
+        }
+        let column = input.catalog.vertex_column_for_write(w.key);
+        if newest(column, w.vertex, guard) > read_ts {
+            return conflict(Object::VertexProperty(vertex_id(w.vertex), w.key));
+        }
+    }
+    let first = 2 * writes.edges.items().len();
+    for (w, target) in writes.edge_properties.items().iter().zip(&plan.targets[first..]) {
+        let id = EdgeId {
+            ty: w.ty,
+            src: vertex_id(w.src),
+            dst: vertex_id(w.dst),
+            ordinal: w.ordinal,
+        };
+        let made_here = || {
+            let key = super::write_set::edge_key(w.ty, w.src, w.dst, w.ordinal);
+            writes.edges.get(key).is_some_and(|e| e.op == EdgeOp::Create)
+        };
+        let exists = with_list(target, read_ts, guard, |list, _| {
+            list.find_ordinal(target.nbr, w.ordinal).is_some()
+        });
+        if !exists && !made_here() {
+            return conflict(Object::Edge(id));
+        }
+        let column = input.catalog.edge_type(w.ty)?.column_for_write(w.key, input.catalog);
+        if newest(column, w.ordinal, guard) > read_ts {
+            return conflict(Object::EdgeProperty(id, w.key));
+        }
+    }
+    Ok(!writes.states.items().is_empty()
+        || !writes.vertex_properties.items().is_empty()
+        || !writes.edge_properties.items().is_empty())
+}
+
+fn validate_reads(
+    plan: &Plan<'_>,
+    input: &PlanInput<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    for g in &plan.guards {
+        if g.changed_since(read_ts, guard) {
+            return Err(Error::Conflict { object: Object::Neighbours(vertex_id(g.vertex), g.ty) });
+        }
+    }
+    for read in input.reads {
+        let changed = match *read {
+            Read::State(v) => {
+                (newest(input.states, v, guard) > read_ts).then(|| Object::Vertex(vertex_id(v)))
+            }
+            Read::VertexProperty(v, key) => {
+                let column = input.catalog.vertex_column_for_write(key);
+                (newest(column, v, guard) > read_ts)
+                    .then(|| Object::VertexProperty(vertex_id(v), key))
+            }
+            Read::EdgeProperty(ty, ordinal, key) => {
+                let column = input.catalog.edge_type(ty)?.column_for_write(key, input.catalog);
+                (newest(column, ordinal, guard) > read_ts).then(|| edge_read(ty, ordinal, key))
+            }
+            // Guards cover these.
+            Read::Neighbours(_, _, _) => None,
+            Read::AllStates => (0..input.states.segment_bound())
+                .filter_map(|s| input.states.segment(s))
+                .any(|s| s.last_write.load(std::sync::atomic::Ordering::Relaxed) > read_ts)
+                .then_some(Object::VertexScan),
+        };
+        if let Some(object) = changed {
+            return Err(Error::Conflict { object });
+        }
+    }
+    Ok(())
+}
+
+fn edge_read(ty: EdgeTypeId, ordinal: u32, key: telar_graph::PropertyKeyId) -> Object {
+    let nowhere = vertex_id(0);
+    Object::EdgeProperty(EdgeId { ty, src: nowhere, dst: nowhere, ordinal }, key)
+}
+

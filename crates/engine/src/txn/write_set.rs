@@ -1,0 +1,237 @@
+//! Writes of one transaction before it commits.
+//!
+//! Private to the transaction; later writes to the same thing replace earlier ones, so that a commit
+//! sees each vertex, property and edge once. Small sets are searched linearly, larger ones through an
+//! index built on the way.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use smallvec::SmallVec;
+use telar_graph::{EdgeTypeId, PropertyKeyId, Value};
+
+/// Sets up to this size are searched linearly.
+const LINEAR_MAX: usize = 8;
+
+/// Writes in order, found by key.
+#[derive(Debug)]
+pub(crate) struct Keyed<T, const N: usize>
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    items: SmallVec<[T; N]>,
+    index: HashMap<u128, u32, foldhash::fast::RandomState>,
+}
+
+impl<T, const N: usize> Default for Keyed<T, N>
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    fn default() -> Self {
+        Self { items: SmallVec::new(), index: HashMap::default() }
+    }
+}
+
+/// Something with a unique key.
+pub(crate) trait Key {
+    /// The key: unique among the items of one kind.
+    fn key(&self) -> u128;
+}
+
+impl<T: Key, const N: usize> Keyed<T, N>
+where
+    [T; N]: smallvec::Array<Item = T>,
+{
+    /// The item with `key`.
+    #[inline]
+    pub(crate) fn find(&self, key: u128) -> Option<usize> {
+        if self.items.len() <= LINEAR_MAX {
+            self.items.iter().position(|i| i.key() == key)
+        } else {
+            self.index.get(&key).map(|&i| i as usize)
+        }
+    }
+
+    pub(crate) fn get(&self, key: u128) -> Option<&T> {
+        self.find(key).map(|i| &self.items[i])
+    }
+
+    pub(crate) fn get_mut(&mut self, key: u128) -> Option<&mut T> {
+        self.find(key).map(|i| &mut self.items[i])
+    }
+
+    /// Adds an item whose key is not there yet.
+    #[inline]
+    pub(crate) fn push(&mut self, item: T) {
+        let at = self.items.len();
+        if at == LINEAR_MAX {
+            self.index = self.items.iter().enumerate().map(|(i, t)| (t.key(), i as u32)).collect();
+        }
+        if at >= LINEAR_MAX {
+            self.index.insert(item.key(), at as u32);
+        }
+        self.items.push(item);
+    }
+
+    /// Replaces the item with the same key, or adds it.
+    #[inline]
+    pub(crate) fn put(&mut self, item: T) {
+        match self.find(item.key()) {
+            Some(i) => self.items[i] = item,
+            None => self.push(item),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+}
+
+/// A vertex's new state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StateWrite {
+    pub(crate) vertex: u32,
+    /// Number of the label set; 0 deletes the vertex.
+    pub(crate) state: u32,
+    /// Whether this transaction made the vertex.
+    pub(crate) created: bool,
+}
+
+impl Key for StateWrite {
+    fn key(&self) -> u128 {
+        self.vertex.into()
+    }
+}
+
+/// A vertex property's new value; null removes it.
+#[derive(Debug, Clone)]
+pub(crate) struct VertexPropertyWrite {
+    pub(crate) vertex: u32,
+    pub(crate) key: PropertyKeyId,
+    pub(crate) value: Value,
+}
+
+pub(crate) fn vertex_property_key(vertex: u32, key: PropertyKeyId) -> u128 {
+    u128::from(vertex) << 16 | u128::from(key.get())
+}
+
+impl Key for VertexPropertyWrite {
+    fn key(&self) -> u128 {
+        vertex_property_key(self.vertex, self.key)
+    }
+}
+
+/// What happens to an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EdgeOp {
+    /// Make a new edge with this ordinal.
+    Create,
+    /// Make sure the edge exists (simple types).
+    Upsert,
+    /// Make sure the edge does not exist.
+    Delete,
+    /// Made and deleted again in this transaction.
+    Nothing,
+}
+
+/// A write to an edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EdgeWrite {
+    pub(crate) ty: EdgeTypeId,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) ordinal: u32,
+    /// Sort key of a time-ordered edge.
+    pub(crate) sort_key: i64,
+    pub(crate) op: EdgeOp,
+}
+
+pub(crate) fn edge_key(ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u128 {
+    u128::from(ty.get()) << 96 | u128::from(src) << 64 | u128::from(dst) << 32 | u128::from(ordinal)
+}
+
+impl Key for EdgeWrite {
+    #[inline]
+    fn key(&self) -> u128 {
+        edge_key(self.ty, self.src, self.dst, self.ordinal)
+    }
+}
+
+/// An edge property's new value; null removes it.
+#[derive(Debug, Clone)]
+pub(crate) struct EdgePropertyWrite {
+    pub(crate) ty: EdgeTypeId,
+    pub(crate) src: u32,
+    pub(crate) dst: u32,
+    pub(crate) ordinal: u32,
+    pub(crate) key: PropertyKeyId,
+    pub(crate) value: Value,
+}
+
+pub(crate) fn edge_property_key(ty: EdgeTypeId, ordinal: u32, key: PropertyKeyId) -> u128 {
+    u128::from(ty.get()) << 48 | u128::from(ordinal) << 16 | u128::from(key.get())
+}
+
+impl Key for EdgePropertyWrite {
+    fn key(&self) -> u128 {
+        edge_property_key(self.ty, self.ordinal, self.key)
+    }
+}
+
+/// Everything a transaction wants to change.
+#[derive(Debug, Default)]
+pub(crate) struct WriteSet {
+    pub(crate) states: Keyed<StateWrite, 1>,
+    pub(crate) vertex_properties: Keyed<VertexPropertyWrite, 1>,
+    pub(crate) edges: Keyed<EdgeWrite, 2>,
+    pub(crate) edge_properties: Keyed<EdgePropertyWrite, 1>,
+}
+
+impl WriteSet {
+    /// Whether nothing was written.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.states.items().is_empty()
+            && self.edges.items().is_empty()
+            && self.vertex_properties.items().is_empty()
+            && self.edge_properties.items().is_empty()
+    }
+}
+
+impl WriteSet {
+    /// Forgets property writes of a vertex that is deleted.
+    pub(crate) fn drop_vertex_properties(&mut self, vertex: u32) {
+        if self.vertex_properties.items().iter().any(|w| w.vertex == vertex) {
+            let all = std::mem::take(&mut self.vertex_properties);
+            for w in all.items.into_iter().filter(|w| w.vertex != vertex) {
+                self.vertex_properties.push(w);
+            }
+        }
+    }
+
+    /// Forgets property writes of an edge that is deleted.
+    pub(crate) fn drop_edge_properties(&mut self, ty: EdgeTypeId, ordinal: u32) {
+        if self.edge_properties.items().iter().any(|w| w.ty == ty && w.ordinal == ordinal) {
+            let all = std::mem::take(&mut self.edge_properties);
+            for w in all.items.into_iter().filter(|w| w.ty != ty || w.ordinal != ordinal) {
+                self.edge_properties.push(w);
+            }
+        }
+    }
+}
+
+/// What a serializable transaction read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Read {
+    /// A vertex's existence and labels.
+    State(u32),
+    /// A vertex property.
+    VertexProperty(u32, PropertyKeyId),
+    /// The neighbours of a vertex.
+    Neighbours(EdgeTypeId, telar_graph::Direction, u32),
+    /// An edge property.
+    EdgeProperty(EdgeTypeId, u32, PropertyKeyId),
+    /// All vertices.
+    AllStates,
+}

@@ -1,0 +1,132 @@
+//! The files of an open log: writing groups, rotating, dropping old ones.
+//!
+//! ```text
+//!   wal-…0001.log     wal-…0934.log     wal-…1870.log
+//!   1 ────────── 933  934 ─────── 1869  1870 ──────── written_ts
+//!   └──────── older: complete, synced ┘ └─ active: groups are appended here
+//! ```
+//!
+//! Protocol. A group is one append and one sync. A new file is created, its header written and
+//! synced and the directory synced before the first record goes into it, and only after everything
+//! before it is synced: so the existence of a file proves that the ones before it were complete.
+//!
+//! Invariants: a group lies within one file; a file's records are `first_ts..` up to the next file's
+//! `first_ts`; the active file is never removed.
+//! Concurrency: one thread at a time, the leader of `group_commit.rs`; removal runs beside it.
+
+use std::collections::VecDeque;
+
+use super::WalError;
+use super::header::{FILE_HEADER_BYTES, FileHeader, file_name};
+use crate::failpoint;
+use crate::io::{Storage, StorageFile};
+use crate::sync::Arc;
+
+/// The files of an open log.
+#[derive(Debug)]
+pub(super) struct LogFiles {
+    pub(super) storage: Arc<dyn Storage>,
+    /// First timestamps of the complete files, oldest first.
+    pub(super) older: VecDeque<u64>,
+    pub(super) active: Box<dyn StorageFile>,
+    /// First timestamp of the active file.
+    pub(super) active_ts: u64,
+    /// Last timestamp written.
+    pub(super) written_ts: u64,
+    pub(super) salt: u32,
+    pub(super) file_bytes_max: u64,
+}
+
+impl LogFiles {
+    /// Appends `group`, which ends with the record `last_ts`, and syncs it.
+    pub(super) fn write_group(&mut self, group: &[u8], last_ts: u64) -> Result<(), WalError> {
+        if self.active.len() + group.len() as u64 > self.file_bytes_max {
+            self.rotate()?;
+        }
+        failpoint!("wal::before_write", injected);
+        let torn = torn_at(group);
+        if torn > 0 {
+            self.active.append(&group[..torn])?;
+        }
+        failpoint!("wal::after_partial_write", injected);
+        self.active.append(&group[torn..])?;
+        failpoint!("wal::before_sync", injected);
+        self.active.sync_data()?;
+        failpoint!("wal::after_sync", injected);
+        self.written_ts = last_ts;
+        Ok(())
+    }
+
+    /// Makes a new file the active one, unless the active one holds no records yet.
+    pub(super) fn rotate(&mut self) -> Result<(), WalError> {
+        let first_ts = self.written_ts + 1;
+        if first_ts == self.active_ts {
+            return Ok(());
+        }
+        self.active = create_file(
+            &*self.storage,
+            FileHeader {
+                salt: self.salt,
+                first_ts,
+            },
+        )?;
+        self.older.push_back(self.active_ts);
+        self.active_ts = first_ts;
+        Ok(())
+    }
+
+    /// Takes the oldest file off the list if all its records are `<= commit_ts`.
+    pub(super) fn take_older(&mut self, commit_ts: u64) -> Option<u64> {
+        let next = self.older.get(1).copied().unwrap_or(self.active_ts);
+        self.older
+            .pop_front_if(|_| next <= commit_ts.saturating_add(1))
+    }
+}
+
+/// Creates a log file that holds nothing but its header, all of it durable.
+pub(super) fn create_file(
+    storage: &dyn Storage,
+    header: FileHeader,
+) -> Result<Box<dyn StorageFile>, WalError> {
+    failpoint!("wal::rotate_before_create", injected);
+    let mut file = storage.create(&file_name(header.first_ts))?;
+    failpoint!("wal::rotate_after_create", injected);
+    file.append(&header.encode())?;
+    debug_assert_eq!(file.len(), FILE_HEADER_BYTES as u64);
+    failpoint!("wal::rotate_before_sync", injected);
+    file.sync_data()?;
+    failpoint!("wal::rotate_before_sync_dir", injected);
+    storage.sync_dir()?;
+    failpoint!("wal::rotate_after_sync_dir", injected);
+    Ok(file)
+}
+
+/// Removes the log file that begins with `first_ts`; durable with the next `sync_dir`.
+pub(super) fn remove_file(storage: &dyn Storage, first_ts: u64) -> Result<(), WalError> {
+    failpoint!("wal::truncate_before_remove", injected);
+    storage.remove(&file_name(first_ts))?;
+    failpoint!("wal::truncate_after_remove", injected);
+    Ok(())
+}
+
+/// Where a test wants the group torn: in the middle, or nowhere.
+#[cfg(feature = "failpoints")]
+fn torn_at(group: &[u8]) -> usize {
+    if failpoint::is_set("wal::after_partial_write") {
+        group.len() / 2
+    } else {
+        0
+    }
+}
+
+#[cfg(not(feature = "failpoints"))]
+fn torn_at(_group: &[u8]) -> usize {
+    0
+}
+
+/// The failure of a failpoint, as the failure of a file operation.
+#[cfg(feature = "failpoints")]
+pub(super) fn injected<T>(cause: std::io::Error) -> Result<T, WalError> {
+    use crate::io::{Operation, StorageError};
+    Err(StorageError::new(Operation::Append, "failpoint", 0, cause).into())
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# The gate: every check of the project, in order of cost. Stops at the first step that fails and
+# names it; ends with the number of tests passed and failed. Never edits the tree.
+#
+# All steps share one target directory, one package set and one profile, so that nothing is built
+# twice; only the feature builds at the end compile the engine again.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Runs with features that must stay out of the ordinary build. One line each: arguments of
+# `cargo test`. A feature that does not exist is an error, not a skip.
+FEATURE_TESTS=(
+    "-p telar-engine --features shuttle --lib"
+    "-p telar-tests --features failpoints"
+)
+
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target"
+log=$target/test-gate.log
+: >"$log"
+started=$SECONDS
+
+# Adds up the `test result:` lines of all steps so far.
+summary() {
+    awk '/^test result:/ { passed += $4; failed += $6 }
+         END { printf "%d passed, %d failed", passed, failed }' "$log"
+}
+
+# step NAME COMMAND...: runs the command, shows its output, and stops the gate if it fails.
+step() {
+    local name=$1 begin=$SECONDS status=0
+    shift
+    printf '==> %s: %s\n' "$name" "$*"
+    "$@" 2>&1 | tee -a "$log" || status=$?
+    if ((status != 0)); then
+        printf '\nFAILED: %s (exit %d after %d s)\n%s\n' \
+            "$name" "$status" $((SECONDS - begin)) "$(summary)"
+        exit 1
+    fi
+    printf '<== %s: ok, %d s\n\n' "$name" $((SECONDS - begin))
+}
+
+# install PACKAGE...: system packages, where this system has apt and we may use it.
+install() {
+    local sudo=()
+    if ((EUID != 0)); then sudo=(sudo -n); fi
+    if ! command -v apt-get >/dev/null; then
+        printf 'missing: %s; install it with the package manager of this system\n' "$*"
+        return 1
+    fi
+    "${sudo[@]}" apt-get update -qq && "${sudo[@]}" apt-get install -y -qq "$@"
+}
+
+# Rust with its components, a C compiler (LMDB and zstd are C) and Git (the repository's own rules
+# read the list of its files).
+#
+# `step` tests the status of what it calls, which turns `set -e` off inside: say `|| return 1`.
+tools() {
+    if ! command -v cargo >/dev/null; then
+        printf 'missing: cargo; install Rust with rustup\n'
+        return 1
+    fi
+    if ! cargo fmt --version >/dev/null 2>&1; then rustup component add rustfmt || return 1; fi
+    if ! cargo clippy --version >/dev/null 2>&1; then rustup component add clippy || return 1; fi
+    if ! command -v cc >/dev/null; then install gcc libc6-dev || return 1; fi
+    if ! command -v git >/dev/null; then install git || return 1; fi
+    cargo --version && cargo clippy --version && cc --version | head -n 1
+}
+
+docs() {
+    RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
+}
+
+step tools tools
+step format cargo fmt --all --check
+step fetch cargo fetch --locked
+step clippy cargo clippy --workspace --all-targets --locked -- -D warnings
+step docs docs
+step tests cargo test --workspace --locked --no-fail-fast
+for arguments in "${FEATURE_TESTS[@]}"; do
+    # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
+    read -r -a words <<<"$arguments"
+    step "tests ($arguments)" cargo test --locked --no-fail-fast "${words[@]}"
+done
+
+printf 'all steps ok in %d s\n%s\n' $((SECONDS - started)) "$(summary)"

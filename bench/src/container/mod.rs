@@ -21,10 +21,12 @@ mod locked;
 #[cfg(test)]
 mod model;
 mod tel;
+mod telar;
 
 pub use adjlst::{AdjLst, SortedLists};
 pub use locked::{Locked, LockedSnapshot, LockedWriter};
 pub use tel::{Tel, TelView};
+pub use telar::{Telar, TelarSnapshot, TelarWriter};
 
 use crate::generate::Edge;
 use telar_graph::topology::Topology;

@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::snapshot::{Handle, Snapshot};
-use crate::transaction::{Isolation, Transaction};
+use crate::snapshot::{Handle, Reader, Snapshot};
+use crate::transaction::{Committed, Isolation, Transaction};
 use crate::txn::record;
 
 /// An open database. Cheap to share between threads by reference; see [`Engine::begin_owned`] for
@@ -215,6 +215,14 @@ impl Engine {
         Snapshot::new(Handle::Borrowed(&self.shared))
     }
 
+    /// Opens a snapshot and a reader of it in one, for a single piece of work.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] if too many are open.
+    pub fn reader(&self) -> Result<Reader<'_>, Error> {
+        Reader::open(&self.shared)
+    }
+
     /// Opens a snapshot that keeps the database open by itself.
     ///
     /// # Errors
@@ -232,13 +240,13 @@ impl Engine {
         &self,
         isolation: Isolation,
         mut f: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<(T, CommitTs), E> {
+    ) -> Result<(T, Committed), E> {
         let mut attempt = 0u32;
         loop {
             let mut txn = self.begin_with(isolation)?;
             let value = f(&mut txn)?;
             match txn.commit() {
-                Ok(ts) => return Ok((value, ts)),
+                Ok(done) => return Ok((value, done)),
                 Err(e) if e.is_retryable() => {
                     attempt += 1;
                     self.shared.back_off(attempt);

@@ -62,5 +62,5 @@ pub use engine::{Engine, MemoryUse, SettleState};
 pub use error::{Error, ErrorKind, Object};
 pub use settings::Settings;
 pub use snapshot::{Adjacency, Reader, Snapshot};
-pub use transaction::{Isolation, Transaction};
+pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

@@ -92,6 +92,8 @@ pub struct Reader<'s> {
     shared: &'s Shared,
     guard: Guard,
     read_ts: u64,
+    /// The snapshot itself, where nobody else holds it open.
+    _registration: Option<Registration<'s>>,
 }
 
 /// The engine's number of a vertex id; `None` if no vertex can have it.
@@ -102,7 +104,13 @@ pub(crate) fn number(v: VertexId) -> Option<u32> {
 
 impl<'s> Reader<'s> {
     pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
-        Self { shared, guard: epoch::pin(), read_ts }
+        Self { shared, guard: epoch::pin(), read_ts, _registration: None }
+    }
+
+    pub(crate) fn open(shared: &'s Shared) -> Result<Self, Error> {
+        let registration = Registration::new(Handle::Borrowed(shared))?;
+        let read_ts = registration.read_ts;
+        Ok(Self { _registration: Some(registration), ..Self::new(shared, read_ts) })
     }
 
     pub(crate) fn table<'r>(&'r self, ty: &'r EdgeType, direction: Direction) -> TableView<'r> {

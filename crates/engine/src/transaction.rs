@@ -31,6 +31,19 @@ pub enum Isolation {
     Serializable,
 }
 
+/// What a commit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// The commit timestamp, at which every later snapshot sees the writes; for a transaction that
+    /// changed nothing, the timestamp it read at.
+    pub ts: CommitTs,
+    /// Edges that did not exist before.
+    pub edges_added: u64,
+    /// Edges that existed before.
+    pub edges_removed: u64,
+}
+
 /// A read-write transaction. Writes are private until [`commit`](Self::commit); dropping it aborts.
 #[derive(Debug)]
 pub struct Transaction<'e> {
@@ -523,16 +536,16 @@ impl<'e> Transaction<'e> {
 
     // ---- end ----
 
-    /// Commits. Returns the commit timestamp, at which every later snapshot sees the writes; for a
-    /// transaction that changed nothing, the timestamp it read at.
+    /// Commits; says at which timestamp, and which upserts and deletes of edges changed something.
     ///
     /// # Errors
     /// [`Error::Conflict`] (run the transaction again) and [`Error::SnapshotTooOld`]: nothing was
     /// written. [`Error::Log`]: the log failed; the database refuses writes from now on, and whether
     /// this commit survives is known after it is opened again.
-    pub fn commit(mut self) -> Result<CommitTs, Error> {
+    pub fn commit(mut self) -> Result<Committed, Error> {
+        let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
         if self.writes.is_empty() {
-            return Ok(self.read_ts());
+            return Ok(nothing);
         }
         let read_ts = self.registration.read_ts;
         let reads: Vec<Read> = match &self.reads {
@@ -541,13 +554,13 @@ impl<'e> Transaction<'e> {
         };
         let done = commit(self.shared(), &self.writes, &reads, Mode::Live { read_ts })?;
         self.committed = true;
-        match done {
-            None => Ok(CommitTs::from_raw(read_ts)),
-            Some(ts) => {
-                self.shared().publish(ts)?;
-                Ok(CommitTs::from_raw(ts))
-            }
-        }
+        let Some(done) = done else { return Ok(nothing) };
+        self.shared().publish(done.ts)?;
+        Ok(Committed {
+            ts: CommitTs::from_raw(done.ts),
+            edges_added: done.edges_added,
+            edges_removed: done.edges_removed,
+        })
     }
 
     /// Aborts: nothing was written.

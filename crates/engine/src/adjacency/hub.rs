@@ -155,30 +155,16 @@ impl Chunk {
         unsafe { guard.defer_destroy(old) };
     }
 
-    /// Reserves room for one entry, settling or growing the block if it is full. Latch held.
-    pub(crate) fn reserve(&self, kind: ListKind, watermark: &dyn Fn() -> u64, guard: &Guard) {
-        while !self.version(guard).block().reserve() {
-            self.rebuild(kind, watermark(), guard);
-        }
-    }
-
-    /// Settles what `watermark` allows; makes the block larger if that leaves it more than half full.
-    fn rebuild(&self, kind: ListKind, watermark: u64, guard: &Guard) {
+    /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held and
+    /// nothing is reserved. Positions change, so the caller validates anew.
+    pub(crate) fn make_room(&self, kind: ListKind, wanted: usize, watermark: u64, guard: &Guard) {
         let old = self.version(guard);
         let watermark = watermark.max(old.base_ts);
         let mut merge = Merge::default();
         settle_list(&old.list(DELTA_MAX, kind), old.delta(watermark), &mut merge);
-        let mut class = CHUNK_TAIL_CLASS;
-        while (1 << class) < 2 * merge.carried.len() {
-            class += 1;
-        }
+        let class = tail_class(2 * merge.carried.len() + wanted);
         let new = ChunkVersion::new(&merge.rows, kind, class, watermark);
         merge.replay(new.block(), old.base_ts, watermark, kind.columns());
-        // Reservations of the running commit move along.
-        for _ in 0..old.block().reserved() {
-            let room = new.block().reserve();
-            debug_assert!(room, "a fresh block is at most half full");
-        }
         self.install(new, guard);
     }
 
@@ -208,6 +194,11 @@ impl Drop for Hub {
         // SAFETY: `&mut self`: no reader can reach the hub any more.
         drop(unsafe { directory.try_into_owned() });
     }
+}
+
+/// Class of a tail block for `entries`, not below the usual.
+fn tail_class(entries: usize) -> u32 {
+    entries.next_power_of_two().trailing_zeros().max(CHUNK_TAIL_CLASS)
 }
 
 /// Cuts sorted rows into chunks of about `CHUNK_ENTRIES`, never between parallel edges.
@@ -309,10 +300,7 @@ impl Hub {
             let part = merge.part(range.clone(), |nbr| {
                 (i == 0 || nbr >= first) && end.is_none_or(|e| nbr < e)
             });
-            let mut class = CHUNK_TAIL_CLASS;
-            while (1 << class) < 2 * part.carried.len() {
-                class += 1;
-            }
+            let class = tail_class(2 * part.carried.len());
             let new = ChunkVersion::new(&part.rows, self.kind, class, watermark);
             part.replay(new.block(), old.base_ts, watermark, self.kind.columns());
             parts.push(Chunk::new(first, new));

@@ -204,11 +204,6 @@ impl<'a> Block<'a> {
         true
     }
 
-    /// Entries reserved and not yet appended.
-    pub(crate) fn reserved(self) -> u32 {
-        self.control() & RESERVED_MASK
-    }
-
     /// Drops all reservations.
     pub(crate) fn unreserve(self) {
         self.set_control(self.control() & !RESERVED_MASK);

@@ -10,7 +10,6 @@ use super::validate::validate;
 use super::write_set::{Read, WriteSet};
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
-use crate::adjacency::{AdjSegment, AdjTable};
 use crate::error::Error;
 use crate::failpoint;
 use crate::shared::Shared;
@@ -29,14 +28,18 @@ pub(crate) enum Mode {
     Replay { commit_ts: u64 },
 }
 
-/// What could not be reserved: the segment to settle first.
-struct NoRoom<'g> {
-    table: &'g AdjTable,
-    segment: &'g AdjSegment,
-    number: u32,
+/// What a commit did.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    pub(crate) ts: u64,
+    pub(crate) edges_added: u64,
+    pub(crate) edges_removed: u64,
 }
 
-/// Commits `writes`. Returns the commit timestamp, or `None` if nothing had to be changed.
+/// Why nothing was reserved: this target's tail has no room, or counts from too long ago.
+struct NoRoom(usize);
+
+/// Commits `writes`. Returns `None` if nothing had to be changed.
 ///
 /// On return the commit is applied, and durable if the database is `full`; it is published by
 /// `Shared::publish`.
@@ -45,7 +48,7 @@ pub(crate) fn commit(
     writes: &WriteSet,
     reads: &[Read],
     mode: Mode,
-) -> Result<Option<u64>, Error> {
+) -> Result<Option<Done>, Error> {
     let guard = &epoch::pin();
     let watermark = || shared.watermark();
     let input = PlanInput {
@@ -80,9 +83,8 @@ pub(crate) fn commit(
             return Ok(None);
         }
         if let Err(full) = reserve(&plan, shared, guard)? {
-            plan.latches.release();
             attempts += 1;
-            make_room(&plan, &full, attempts, shared, guard);
+            make_room(&mut plan, full, attempts, shared, guard);
             continue;
         }
         let commit_ts = match mode {
@@ -101,40 +103,38 @@ pub(crate) fn commit(
     failpoint!("commit::applied");
     plan.latches.release();
     shared.clock.mark_applied(commit_ts);
+    let appended = |delete| {
+        // Two targets, one for each end, per edge.
+        plan.targets.iter().filter(|t| t.append.is_some_and(|(_, d)| d == delete)).count() as u64 / 2
+    };
+    let (edges_added, edges_removed) = (appended(false), appended(true));
     settle_after(&plan, writes, shared, guard);
-    Ok(Some(commit_ts))
+    Ok(Some(Done { ts: commit_ts, edges_added, edges_removed }))
 }
 
-/// Reserves room for every append, or says which segment is full.
-fn reserve<'g>(
-    plan: &Plan<'g>,
-    shared: &Shared,
-    guard: &'g Guard,
-) -> Result<Result<(), NoRoom<'g>>, Error> {
+/// Reserves room for every append, or for none and says which target stands in the way.
+fn reserve(plan: &Plan<'_>, shared: &Shared, guard: &Guard) -> Result<Result<(), NoRoom>, Error> {
     for (i, t) in plan.targets.iter().enumerate().filter(|(_, t)| t.append.is_some()) {
-        let columns = t.table.kind.columns();
-        if let Some((_, chunk)) = t.chunk {
-            chunk.reserve(t.table.kind, &|| shared.watermark(), guard);
-            if chunk.version(guard).base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK {
-                unreserve(&plan.targets[..=i], guard);
-                return Err(Error::SnapshotTooOld);
+        let (base_ts, reserved) = match t.chunk {
+            Some((_, chunk)) => {
+                let v = chunk.version(guard);
+                (v.base_ts, v.block().reserve())
             }
+            None => {
+                let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
+                let tail = tail.expect("INVARIANT: the plan was verified");
+                (tail.base_ts, tail.reserve(t.local, t.table.kind.columns()))
+            }
+        };
+        let aged = base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK;
+        if reserved && !aged {
             continue;
         }
-        let tail = t
-            .segment
-            .version(guard)
-            .and_then(|v| v.tail.as_ref())
-            .expect("INVARIANT: the plan was verified");
-        let aged = tail.base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK;
-        if aged && shared.watermark() <= tail.base_ts {
-            unreserve(&plan.targets[..i], guard);
+        unreserve(&plan.targets[..=i], guard);
+        if aged && shared.watermark() <= base_ts {
             return Err(Error::SnapshotTooOld);
         }
-        if aged || !tail.reserve(t.local, columns) {
-            unreserve(&plan.targets[..i], guard);
-            return Ok(Err(NoRoom { table: t.table, segment: t.segment, number: t.number }));
-        }
+        return Ok(Err(NoRoom(i)));
     }
     Ok(Ok(()))
 }
@@ -149,17 +149,29 @@ fn unreserve(targets: &[Target<'_>], guard: &Guard) {
     }
 }
 
-/// Settles a full segment and gives its new tail room for what the commit wants to append, twice as
-/// much with every attempt.
-fn make_room(plan: &Plan<'_>, full: &NoRoom<'_>, attempts: u32, shared: &Shared, guard: &Guard) {
-    let wanted = plan
-        .targets
-        .iter()
-        .filter(|t| std::ptr::eq(t.table, full.table) && t.number == full.number)
-        .count();
-    let entry_words = 2 + full.table.kind.columns();
-    let room = (8 * wanted * entry_words) << attempts.min(16);
-    settle_segment(full.table, full.segment, shared.watermark(), After::Busy { room }, guard);
+/// Settles a full tail and gives the new one room for what the commit wants to append, twice as much
+/// with every attempt. Positions within the list change, so the commit starts over.
+fn make_room(
+    plan: &mut Plan<'_>,
+    NoRoom(full): NoRoom,
+    attempts: u32,
+    shared: &Shared,
+    guard: &Guard,
+) {
+    let t = plan.targets[full];
+    let doubled = attempts.min(16);
+    if let Some((_, chunk)) = t.chunk {
+        let same = |o: &Target<'_>| o.chunk.is_some_and(|(_, c)| std::ptr::eq(c, chunk));
+        let wanted = plan.targets.iter().filter(|o| same(o)).count() << doubled;
+        chunk.make_room(t.table.kind, wanted, shared.watermark(), guard);
+        plan.latches.release();
+        return;
+    }
+    plan.latches.release();
+    let same = |o: &Target<'_>| std::ptr::eq(o.table, t.table) && o.number == t.number;
+    let wanted = plan.targets.iter().filter(|o| same(o)).count();
+    let room = (8 * wanted * (2 + t.table.kind.columns())) << doubled;
+    settle_segment(t.table, t.segment, shared.watermark(), After::Busy { room }, guard);
 }
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {

@@ -5,6 +5,8 @@ use telar_bench::container::*;
 use telar_bench::generate::{Rmat, edges, rmat};
 use telar_bench::workload::*;
 use telar_bench::csr::Csr;
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let mut a = std::env::args().skip(1);
     let scale: u32 = a.next().map_or(18, |t| t.parse().unwrap());

@@ -1,1 +1,67 @@
-//! Cross-crate tests.
+//! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
+//! of the crash tests, and the checkers of isolation histories.
+
+pub mod dump;
+pub mod graph;
+pub mod history;
+pub mod oracle;
+pub mod unit;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Whether `TELAR_LONG=1` asks for the long modes.
+#[must_use]
+pub fn long() -> bool {
+    std::env::var("TELAR_LONG").is_ok_and(|v| v == "1")
+}
+
+/// A seed: `TELAR_SEED` if set, otherwise of the clock. Tests print it when they fail.
+#[must_use]
+pub fn seed() -> u64 {
+    let set = std::env::var("TELAR_SEED").ok().and_then(|v| v.parse().ok());
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(7, |d| d.as_nanos() as u64);
+    set.unwrap_or_else(clock)
+}
+
+/// Prints the seed if the test panics while this lives.
+#[derive(Debug)]
+pub struct PrintSeed(pub u64);
+
+impl Drop for PrintSeed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed with TELAR_SEED={}", self.0);
+        }
+    }
+}
+
+/// SplitMix64: small, seeded, good enough to choose test steps.
+#[derive(Debug, Clone)]
+pub struct Rng(u64);
+
+impl Rng {
+    /// A generator; the same seed gives the same numbers.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.next() % n.max(1)
+    }
+
+    /// True once in `n`.
+    pub fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}

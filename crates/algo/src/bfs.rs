@@ -3,9 +3,8 @@
 //! Result: for each vertex the number of edges on a shortest path from the source, [`UNREACHED`] if
 //! there is none.
 //!
-//! Method: top-down with one queue. Vertices leave the queue in the order they were found, so the
-//! lists read next are known long before: each step hints the list of the vertex eight places
-//! further on.
+//! Method: top-down, one frontier after the other. A frontier is known in full before it is read, so
+//! it goes to storage as one batch ([`Topology::visit`]), which fetches lists ahead of their turn.
 //!
 //! Cost: every edge out of a reached vertex once, one random 4-byte read for each; 8 bytes per
 //! vertex.
@@ -18,9 +17,6 @@ use telar_graph::topology::Topology;
 /// Depth of a vertex no path leads to.
 pub const UNREACHED: u32 = u32::MAX;
 
-/// Queue places between the hint and the read (4-16 measured alike, storage-notes section 3).
-const AHEAD: usize = 8;
-
 /// Returns the hops from `source` to each vertex below `n`, following `outgoing`.
 ///
 /// # Panics
@@ -28,30 +24,26 @@ const AHEAD: usize = 8;
 pub fn bfs<T: Topology>(outgoing: &T, n: u32, source: u32) -> Vec<u32> {
     let bound = outgoing.vertex_bound();
     let mut depths = vec![UNREACHED; n as usize];
-    let mut queue = Vec::with_capacity(n as usize);
     depths[source as usize] = 0;
-    queue.push(source);
-    let mut head = 0;
-    while let Some(&v) = queue.get(head) {
-        if let Some(&ahead) = queue.get(head + AHEAD)
-            && ahead < bound
-        {
-            outgoing.prefetch(ahead);
+    let mut frontier = vec![source];
+    let mut next = Vec::new();
+    let mut depth = 0;
+    while !frontier.is_empty() {
+        depth += 1;
+        if bound < n {
+            frontier.retain(|v| *v < bound);
         }
-        head += 1;
-        if v >= bound {
-            continue;
-        }
-        let depth = depths[v as usize] + 1;
-        outgoing.for_each_run(v, |run| {
+        outgoing.visit(&frontier, |_, run| {
             for &u in run {
                 let known = &mut depths[u as usize];
                 if *known == UNREACHED {
                     *known = depth;
-                    queue.push(u);
+                    next.push(u);
                 }
             }
         });
+        frontier.clear();
+        std::mem::swap(&mut frontier, &mut next);
     }
     depths
 }

@@ -1,1 +1,129 @@
-//! The embedded Telar graph database.
+//! The embedded Telar graph database: everything a Rust program needs, in one crate.
+//!
+//! A [`Database`] is opened in a directory ([`open`]) or in memory ([`open_in_memory`]). Programs
+//! write through a [`Transaction`] and read through a [`Snapshot`]; both see one state of the graph,
+//! whatever commits beside them. [`import`] brings in files and generated graphs, [`algo`] computes
+//! over snapshots.
+//!
+//! ```
+//! use telar_db::{Direction, EdgeTypeOptions, Error, algo::pagerank};
+//!
+//! fn main() -> Result<(), Error> {
+//!     // A database in memory; `telar_db::open("social.telar")` keeps it in a directory.
+//!     let db = telar_db::open_in_memory()?;
+//!     let person = db.label("Person")?;
+//!     let name = db.property_key("name")?;
+//!     let follows = db.edge_type("FOLLOWS", EdgeTypeOptions::general())?;
+//!
+//!     // Writes are private until the commit.
+//!     let mut txn = db.begin()?;
+//!     let mut people = Vec::new();
+//!     for who in ["Ada", "Bob", "Cleo"] {
+//!         let vertex = txn.create_vertex(&[person])?;
+//!         txn.set_vertex_property(vertex, name, who.into())?;
+//!         people.push(vertex);
+//!     }
+//!     txn.create_edge(follows, people[1], people[0], &[])?;
+//!     txn.create_edge(follows, people[2], people[0], &[])?;
+//!     txn.commit()?;
+//!
+//!     // A snapshot stays as it is, whatever is written meanwhile.
+//!     let snapshot = db.snapshot()?;
+//!     db.write(Default::default(), |txn| txn.delete_vertex(people[2], true))?;
+//!     let reader = snapshot.reader();
+//!     assert_eq!(reader.degree(people[0], follows, Direction::In), 2);
+//!
+//!     // Graph kernels read the snapshot's adjacency in place.
+//!     let incoming = reader.adjacency(follows, Direction::In)?;
+//!     let outgoing = reader.adjacency(follows, Direction::Out)?;
+//!     let degrees = pagerank::out_degrees(&outgoing, 3);
+//!     let ranks = pagerank::pagerank(&incoming, &degrees, &pagerank::Settings::default());
+//!     assert!(ranks.scores[0] > ranks.scores[1]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | open and close | [`open`], [`open_with`], [`open_in_memory`], [`Database::close`] |
+//! | name things | [`Database::label`], [`Database::edge_type`], [`Database::property_key`] |
+//! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
+//! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
+//! | analyse | [`Reader::adjacency`] with [`algo`] |
+//! | load much | [`import::import_edge_list`], [`import::load`] |
+//! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+
+pub mod import;
+
+use std::path::Path;
+
+pub use telar_algo as algo;
+pub use telar_engine::{
+    Adjacency, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
+    ErrorKind, Isolation, MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
+};
+pub use telar_graph::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics, Topology,
+    Value, ValueMap, VertexId, View, name, value,
+};
+
+/// Returns the database in the directory `path`, made if there is none, in the state of its last
+/// durable commit. Commits return once they are on disk; [`open_with`] can choose otherwise.
+///
+/// # Errors
+/// As [`Database::open`]: among them [`Error::Locked`] if another process has it open, and
+/// [`Error::NotADatabase`] if the directory holds something else.
+///
+/// # Examples
+/// ```
+/// # let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+/// # let path = folder.path().join("social.telar");
+/// let db = telar_db::open(&path)?;
+/// let person = db.label("Person")?;
+/// db.write(Default::default(), |txn| txn.create_vertex(&[person]))?;
+/// drop(db); // as good as a crash: nothing committed is lost
+///
+/// let db = telar_db::open(&path)?;
+/// assert!(db.find_label("Person").is_some());
+/// assert!(db.reader()?.exists(telar_db::VertexId::from_raw(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Database, Error> {
+    open_with(path, Settings::default())
+}
+
+/// As [`open`], with settings.
+///
+/// # Errors
+/// As [`open`], and [`Error::Setting`].
+///
+/// # Examples
+/// ```
+/// use telar_db::Settings;
+///
+/// # let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+/// # let path = folder.path().join("fast.telar");
+/// // Commits return before they are on disk; a crash loses at most the last 50 ms and one sync.
+/// let db = telar_db::open_with(&path, Settings::asynchronous(50))?;
+/// db.close()?; // writes a checkpoint: the next open replays nothing
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Database, Error> {
+    Database::open(path, settings)
+}
+
+/// Returns an empty database without a directory: the same engine without log and checkpoints, gone
+/// when dropped.
+///
+/// # Errors
+/// None with today's defaults.
+///
+/// # Examples
+/// ```
+/// let db = telar_db::open_in_memory()?;
+/// assert_eq!(db.published(), telar_db::CommitTs::ZERO);
+/// # Ok::<(), telar_db::Error>(())
+/// ```
+pub fn open_in_memory() -> Result<Database, Error> {
+    Database::in_memory(Settings::default())
+}

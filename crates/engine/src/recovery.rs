@@ -48,6 +48,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
         (Err(_), Some(cause)) => return Err(cause),
         (wal, _) => wal?,
     };
+    crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
     let progress = Progress::at(checkpoint_ts);
@@ -127,7 +128,10 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
     match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
         Record::Commit(writes) => {
             raise_bounds(shared, &writes)?;
-            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts })?;
+            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, |ts| {
+                shared.clock.restart_at(ts);
+                Ok(())
+            })?;
         }
         Record::Name { kind, number, name } => {
             expect_number(shared.catalog.add(kind, &name), number).map_err(bad)?;

@@ -178,7 +178,7 @@ impl Shared {
             for direction in Direction::ALL {
                 let table = ty.table(direction);
                 for number in 0..table.segment_bound() {
-                    let Some(segment) = table.segments.get(number) else { continue };
+                    let Some(segment) = table.segment(number) else { continue };
                     // One pin per segment: old versions are freed as the pass goes on.
                     let guard = &epoch::pin();
                     let busy = idle_before
@@ -187,6 +187,11 @@ impl Shared {
                         settle_segment(table, segment, self.watermark(), After::Idle, guard);
                     }
                 }
+            }
+        }
+        for (_, ty) in self.catalog.edge_types() {
+            for direction in Direction::ALL {
+                crate::adjacency::extent::place(ty.table(direction), idle_before);
             }
         }
         let guard = &epoch::pin();

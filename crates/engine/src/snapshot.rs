@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
@@ -39,6 +40,7 @@ impl Deref for Handle<'_> {
 pub(crate) struct Registration<'e> {
     pub(crate) shared: Handle<'e>,
     slot: usize,
+    closed: AtomicBool,
     pub(crate) read_ts: u64,
 }
 
@@ -49,14 +51,24 @@ impl<'e> Registration<'e> {
             what: "snapshots and transactions open at once",
             max: crate::txn::readers::READERS_MAX as u64,
         })?;
-        Ok(Self { shared, slot, read_ts })
+        Ok(Self { shared, slot, closed: AtomicBool::new(false), read_ts })
+    }
+}
+
+impl Registration<'_> {
+    /// Gives the place back before the end of the value's life: nothing is read any more.
+    #[inline]
+    pub(crate) fn close(&self) {
+        if !self.closed.swap(true, Ordering::Relaxed) {
+            self.shared.readers.close(self.slot);
+        }
     }
 }
 
 impl Drop for Registration<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.shared.readers.close(self.slot);
+        self.close();
     }
 }
 

@@ -101,8 +101,11 @@ fn create_format(root: &Path, path: &Path) -> Result<(), Error> {
     let write = || {
         let mut file = File::create(&new)?;
         writeln!(file, "{FORMAT_NAME}{FORMAT_VERSION}")?;
+        crate::failpoint!("store::format_unsynced");
         file.sync_all()?;
+        crate::failpoint!("store::format_before_rename");
         fs::rename(&new, path)?;
+        crate::failpoint!("store::format_after_rename");
         File::open(root)?.sync_all()
     };
     write().map_err(Error::file("cannot write", path))
@@ -121,6 +124,7 @@ impl Store {
         File::open(root)
             .and_then(|d| d.sync_all())
             .map_err(Error::file("cannot sync directory", root))?;
+        crate::failpoint!("store::directories_made");
         let store = |source| Error::Store { path: path.clone(), source };
         let mut options = EnvOpenOptions::new();
         options.map_size(usize::try_from(bytes_max).unwrap_or(usize::MAX) & !0xFFFF);
@@ -134,6 +138,7 @@ impl Store {
             })
             .map_err(store)?
             .unwrap_commit();
+        crate::failpoint!("store::opened");
         Ok(Self { root: root.into(), env, database, _lock: lock })
     }
 

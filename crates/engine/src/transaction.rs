@@ -314,10 +314,12 @@ impl<'e> Transaction<'e> {
         Error::SortProperty { name: ty.name.clone(), key }
     }
 
-    /// Makes sure an edge of a `simple` type exists. Whether it did is found out at commit.
+    /// Makes sure an edge of a `simple` type exists. Whether it did, and whether both ends exist, is
+    /// found out at commit.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if an end does not exist; [`Error::NotSimpleEdgeType`].
+    /// [`Error::NotFound`] if an end was never made, or deleted in this transaction;
+    /// [`Error::NotSimpleEdgeType`].
     #[inline]
     pub fn upsert_edge(
         &mut self,
@@ -331,7 +333,8 @@ impl<'e> Transaction<'e> {
     /// Makes sure an edge of a `simple` type does not exist. Whether it did is found out at commit.
     ///
     /// # Errors
-    /// [`Error::NotFound`] if an end does not exist; [`Error::NotSimpleEdgeType`].
+    /// [`Error::NotFound`] if an end was never made, or deleted in this transaction;
+    /// [`Error::NotSimpleEdgeType`].
     #[inline]
     pub fn remove_edge(
         &mut self,
@@ -354,9 +357,19 @@ impl<'e> Transaction<'e> {
         if edge_type.kind() != ListKind::Simple {
             return Err(Error::NotSimpleEdgeType { name: edge_type.name.clone() });
         }
-        let (u, v) = (self.existing(src)?, self.existing(dst)?);
+        let (u, v) = (self.end_of_edge(src)?, self.end_of_edge(dst)?);
         self.writes.edges.put(EdgeWrite { ty, src: u, dst: v, ordinal: 0, sort_key: 0, op });
         Ok(())
+    }
+
+    /// The number of a vertex that may be an end of an edge. That it exists is checked at commit.
+    #[inline]
+    fn end_of_edge(&self, vertex: VertexId) -> Result<u32, Error> {
+        let deleted_here = |v: u32| self.writes.states.get(v.into()).is_some_and(|w| w.state == 0);
+        match number(vertex) {
+            Some(v) if v < self.shared().vertex_bound() && !deleted_here(v) => Ok(v),
+            _ => Err(Error::NotFound(Object::Vertex(vertex))),
+        }
     }
 
     /// Deletes an edge; nothing happens if it does not exist.
@@ -552,10 +565,17 @@ impl<'e> Transaction<'e> {
             Some(reads) => reads.borrow().iter().copied().collect(),
             None => Vec::new(),
         };
-        let done = commit(self.shared(), &self.writes, &reads, Mode::Live { read_ts })?;
-        self.committed = true;
-        let Some(done) = done else { return Ok(nothing) };
-        self.shared().publish(done.ts)?;
+        let shared = self.shared();
+        let mut applied = false;
+        let done = commit(shared, &self.writes, &reads, Mode::Live { read_ts }, |ts| {
+            applied = true;
+            let published = shared.publish(ts);
+            self.registration.close();
+            published
+        });
+        // Once applied, the ids of new vertices are taken, whatever became of the log.
+        self.committed = applied;
+        let Some(done) = done? else { return Ok(nothing) };
         Ok(Committed {
             ts: CommitTs::from_raw(done.ts),
             edges_added: done.edges_added,

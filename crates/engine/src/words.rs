@@ -10,12 +10,15 @@ use std::ptr::NonNull;
 
 /// Alignment of every buffer: one cache line.
 const ALIGN_BYTES: usize = 64;
+/// Size of a large page.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// A fixed-size heap buffer of `u32` words, aligned to a cache line.
 #[derive(Debug)]
 pub(crate) struct WordBuf {
     ptr: NonNull<u32>,
     len: usize,
+    align: usize,
 }
 
 // SAFETY: the buffer owns its memory; shared access goes through raw pointers whose users keep to the
@@ -25,35 +28,49 @@ unsafe impl Send for WordBuf {}
 unsafe impl Sync for WordBuf {}
 
 impl WordBuf {
-    fn layout(len: usize) -> Layout {
-        Layout::from_size_align(len * 4, ALIGN_BYTES).expect("INVARIANT: a buffer fits in memory")
+    fn layout_aligned(len: usize, align: usize) -> Layout {
+        Layout::from_size_align(len * 4, align).expect("INVARIANT: a buffer fits in memory")
+    }
+
+    fn with_layout(len: usize, layout: Layout, zeroed: bool) -> Self {
+        if len == 0 {
+            return Self { ptr: NonNull::dangling(), len, align: layout.align() };
+        }
+        // SAFETY: the layout has a non-zero size.
+        let p = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
+        match NonNull::new(p.cast::<u32>()) {
+            Some(ptr) => Self { ptr, len, align: layout.align() },
+            None => handle_alloc_error(layout),
+        }
     }
 
     /// A buffer of `len` words whose contents are not initialised.
     pub(crate) fn uninit(len: usize) -> Self {
-        if len == 0 {
-            return Self { ptr: NonNull::dangling(), len };
-        }
-        // SAFETY: the layout has a non-zero size.
-        let p = unsafe { alloc(Self::layout(len)) };
-        Self::from_alloc(p, len)
+        Self::with_layout(len, Self::layout_aligned(len, ALIGN_BYTES), false)
     }
 
     /// A buffer of `len` zero words.
     pub(crate) fn zeroed(len: usize) -> Self {
-        if len == 0 {
-            return Self { ptr: NonNull::dangling(), len };
-        }
-        // SAFETY: the layout has a non-zero size.
-        let p = unsafe { alloc_zeroed(Self::layout(len)) };
-        Self::from_alloc(p, len)
+        Self::with_layout(len, Self::layout_aligned(len, ALIGN_BYTES), true)
     }
 
-    fn from_alloc(p: *mut u8, len: usize) -> Self {
-        match NonNull::new(p.cast::<u32>()) {
-            Some(ptr) => Self { ptr, len },
-            None => handle_alloc_error(Self::layout(len)),
+    /// A buffer of `len` words on 2 MiB pages, as far as it fills them and the system gives them; its
+    /// contents are not initialised.
+    pub(crate) fn huge(len: usize) -> Self {
+        let buf = Self::with_layout(len, Self::layout_aligned(len, HUGE_PAGE_BYTES), false);
+        let whole = buf.bytes() & !(HUGE_PAGE_BYTES - 1);
+        if whole > 0 {
+            // SAFETY: the range lies within the buffer; the advice changes the size of pages, not
+            // their contents. That it cannot be followed is not an error.
+            let _ = unsafe {
+                rustix::mm::madvise(
+                    buf.as_ptr().cast(),
+                    whole,
+                    rustix::mm::Advice::LinuxHugepage,
+                )
+            };
         }
+        buf
     }
 
     /// Size in words.
@@ -79,6 +96,16 @@ impl WordBuf {
         unsafe { self.ptr.as_ptr().add(at).write(word) }
     }
 
+    /// Copies `from` to the words starting at `at`, adding `shift` to each, wrapping around.
+    #[inline]
+    pub(crate) fn copy_shifted(&mut self, at: usize, from: &[u32], shift: u32) {
+        assert!(from.len() <= self.len && at <= self.len - from.len(), "copy outside a word buffer");
+        for (i, word) in from.iter().enumerate() {
+            // SAFETY: in bounds as asserted, exclusively borrowed.
+            unsafe { self.ptr.as_ptr().add(at + i).write(word.wrapping_add(shift)) }
+        }
+    }
+
     /// Copies `from` to the words starting at `at`. Exclusive access: nobody else sees the buffer yet.
     #[inline]
     pub(crate) fn copy_from(&mut self, at: usize, from: &[u32]) {
@@ -102,8 +129,9 @@ impl WordBuf {
 impl Drop for WordBuf {
     fn drop(&mut self) {
         if self.len != 0 {
-            // SAFETY: allocated in `from_alloc` with the same layout, freed once.
-            unsafe { dealloc(self.ptr.as_ptr().cast(), Self::layout(self.len)) }
+            let layout = Self::layout_aligned(self.len, self.align);
+            // SAFETY: allocated in `with_layout` with the same layout, freed once.
+            unsafe { dealloc(self.ptr.as_ptr().cast(), layout) }
         }
     }
 }

@@ -1,4 +1,8 @@
-//! Reading graphs from files.
+//! Bringing graphs in: from a file of edges, or from anything a program can enumerate.
+//!
+//! [`import_edge_list`] reads a file into a database in one call. It is made of two halves that can
+//! be used alone: [`EdgeList::read`] (file to memory) and [`load`] (any [`GraphSource`] to database,
+//! in large transactions on several threads).
 //!
 //! [`EdgeList::read`] reads one file of edges and returns them over dense 32-bit vertex numbers:
 //!
@@ -25,8 +29,10 @@ mod delimited;
 mod edge_list;
 mod error;
 mod field;
+mod file;
 mod ids;
 mod layout;
+mod load;
 mod metis;
 mod number;
 mod options;
@@ -38,4 +44,8 @@ mod tests;
 pub use column::{Column, ColumnValues};
 pub use edge_list::{EdgeList, OriginalId, OriginalIds};
 pub use error::{ImportError, Problem};
+pub use file::{EdgeListSource, ImportOptions, ImportReport, import_edge_list};
+pub use load::{
+    GraphSource, ImportProgress, ImportStage, LoadError, LoadOptions, Loaded, Properties, load,
+};
 pub use options::{Columns, EdgeListOptions, Format, Header, IdKind, Numbering, Progress};

@@ -13,6 +13,9 @@
 //! table's [`ListKind`] says; a base is never written to once published.
 #![expect(unsafe_code, reason = "slices of an immutable word buffer")]
 
+use std::sync::Arc;
+
+use super::extent::Extent;
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
 use crate::words::WordBuf;
 
@@ -22,22 +25,41 @@ pub(crate) const OFFSET_WORDS: usize = SEGMENT_VERTICES + 1;
 /// The settled lists of one segment.
 #[derive(Debug)]
 pub(crate) struct Base {
-    words: WordBuf,
+    words: *const u32,
+    len: usize,
     entries: usize,
     columns: usize,
+    memory: Memory,
 }
+
+/// Where the words of a base are.
+#[derive(Debug)]
+enum Memory {
+    /// In a buffer of its own.
+    Own(WordBuf),
+    /// Beside its neighbours' in an extent, which lives as long as any base in it.
+    Placed {
+        /// Keeps the words alive.
+        _extent: Arc<Extent>,
+    },
+}
+
+// SAFETY: `words` points into `memory`, which is owned and never written to again.
+unsafe impl Send for Base {}
+// SAFETY: as above.
+unsafe impl Sync for Base {}
 
 impl Base {
     /// A base without entries.
     pub(crate) fn empty(columns: usize) -> Self {
-        Self { words: WordBuf::zeroed(OFFSET_WORDS), entries: 0, columns }
+        Self::of(WordBuf::zeroed(OFFSET_WORDS), 0, columns)
     }
 
     /// A base with room for `entries`, to be filled by the caller before anyone sees it.
     pub(crate) fn builder(entries: usize, columns: usize) -> BaseBuilder {
         let mut words = WordBuf::uninit(OFFSET_WORDS + entries * (1 + columns));
         words.set(0, 0);
-        BaseBuilder { base: Base { words, entries, columns }, lists: 0, filled: 0 }
+        BaseBuilder { words, entries, columns, lists: 0, filled: 0 }
     }
 
     /// Rebuilds a base from its words, checking every invariant that memory safety rests on.
@@ -55,13 +77,41 @@ impl Base {
         }
         let mut buf = WordBuf::uninit(words.len());
         buf.copy_from(0, words);
-        Ok(Self { words: buf, entries, columns })
+        Ok(Self::of(buf, entries, columns))
+    }
+
+    fn of(words: WordBuf, entries: usize, columns: usize) -> Self {
+        Self {
+            words: words.as_ptr(),
+            len: words.len(),
+            entries,
+            columns,
+            memory: Memory::Own(words),
+        }
+    }
+
+    /// The same base, its words copied to `at` in `extent`.
+    pub(crate) fn placed(&self, extent: &Arc<Extent>, at: usize) -> Self {
+        let words = &extent.words()[at..at + self.len];
+        debug_assert_eq!(words, self.words());
+        Self {
+            words: words.as_ptr(),
+            len: self.len,
+            entries: self.entries,
+            columns: self.columns,
+            memory: Memory::Placed { _extent: Arc::clone(extent) },
+        }
+    }
+
+    /// Whether the words lie in an extent.
+    pub(crate) fn is_placed(&self) -> bool {
+        matches!(self.memory, Memory::Placed { .. })
     }
 
     /// All words, as stored on disk.
     pub(crate) fn words(&self) -> &[u32] {
-        // SAFETY: a finished base is fully initialised and never written to.
-        unsafe { self.words.as_slice() }
+        // SAFETY: `len` words of a finished base: initialised, never written to, owned by `memory`.
+        unsafe { std::slice::from_raw_parts(self.words, self.len) }
     }
 
     /// Number of entries in all lists.
@@ -69,14 +119,17 @@ impl Base {
         self.entries
     }
 
-    /// Heap bytes.
+    /// Heap bytes of its own; those of an extent are counted once, with the extent.
     pub(crate) fn bytes(&self) -> usize {
-        self.words.bytes()
+        match &self.memory {
+            Memory::Own(words) => words.bytes(),
+            Memory::Placed { .. } => 0,
+        }
     }
 
     /// Start of the offsets, for readers that cache it.
     pub(crate) fn offsets_ptr(&self) -> *const u32 {
-        self.words.as_ptr()
+        self.words
     }
 
     /// Start of the neighbours, for readers that cache it.
@@ -115,7 +168,9 @@ impl Base {
 /// Fills a base list by list.
 #[derive(Debug)]
 pub(crate) struct BaseBuilder {
-    base: Base,
+    words: WordBuf,
+    entries: usize,
+    columns: usize,
     lists: usize,
     filled: usize,
 }
@@ -124,16 +179,16 @@ impl BaseBuilder {
     /// Appends neighbours to the current list.
     #[inline]
     pub(crate) fn extend(&mut self, nbrs: &[u32]) {
-        self.base.words.copy_from(OFFSET_WORDS + self.filled, nbrs);
+        self.words.copy_from(OFFSET_WORDS + self.filled, nbrs);
         self.filled += nbrs.len();
     }
 
     /// Appends one entry with its columns to the current list.
     pub(crate) fn push(&mut self, entry: &Entry) {
-        self.base.words.set(OFFSET_WORDS + self.filled, entry.nbr);
-        for c in 0..self.base.columns {
-            let at = OFFSET_WORDS + self.base.entries * (1 + c) + self.filled;
-            self.base.words.set(at, entry.columns[c]);
+        self.words.set(OFFSET_WORDS + self.filled, entry.nbr);
+        for c in 0..self.columns {
+            let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
+            self.words.set(at, entry.columns[c]);
         }
         self.filled += 1;
     }
@@ -142,14 +197,12 @@ impl BaseBuilder {
     pub(crate) fn copy_lists(&mut self, from: &Base, first: usize, count: usize) {
         let start = from.range(first).start;
         let end = from.range(first + count - 1).end;
-        let shift = self.filled as u32;
-        for (i, offset) in from.words()[first + 1..=first + count].iter().enumerate() {
-            self.base.words.set(self.lists + i + 1, offset - start as u32 + shift);
-        }
-        self.base.words.copy_from(OFFSET_WORDS + self.filled, &from.neighbours()[start..end]);
-        for c in 0..self.base.columns {
-            let at = OFFSET_WORDS + self.base.entries * (1 + c) + self.filled;
-            self.base.words.copy_from(at, &from.column(c)[start..end]);
+        let shift = (self.filled as u32).wrapping_sub(start as u32);
+        self.words.copy_shifted(self.lists + 1, &from.words()[first + 1..=first + count], shift);
+        self.words.copy_from(OFFSET_WORDS + self.filled, &from.neighbours()[start..end]);
+        for c in 0..self.columns {
+            let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
+            self.words.copy_from(at, &from.column(c)[start..end]);
         }
         self.lists += count;
         self.filled += end - start;
@@ -159,7 +212,7 @@ impl BaseBuilder {
     #[inline]
     pub(crate) fn end_list(&mut self) {
         self.lists += 1;
-        self.base.words.set(self.lists, self.filled as u32);
+        self.words.set(self.lists, self.filled as u32);
     }
 
     /// The finished base.
@@ -168,8 +221,8 @@ impl BaseBuilder {
     /// If not every list was ended or not every entry was written: the caller counted wrongly.
     pub(crate) fn finish(self) -> Base {
         assert_eq!(self.lists, SEGMENT_VERTICES, "INVARIANT: one list per vertex");
-        assert_eq!(self.filled, self.base.entries, "INVARIANT: entries were counted before");
-        self.base
+        assert_eq!(self.filled, self.entries, "INVARIANT: entries were counted before");
+        Base::of(self.words, self.entries, self.columns)
     }
 }
 

@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
-use super::list::{List, Rows, Visible};
+use super::list::{List, Rows, Visible, find_in, search};
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, DELTA_MAX, block_words};
 use super::{Entry, ListKind};
@@ -263,6 +263,17 @@ impl Hub {
             let rows = v.rows(ListKind::Simple);
             super::list::runs(rows.nbrs, Visible::at(v.block(), v.delta(read_ts)), &mut f);
         }
+    }
+
+    /// Whether the hub of a simple type has an edge to `nbr` at `read_ts`.
+    pub(crate) fn contains(&self, nbr: u32, read_ts: u64, guard: &Guard) -> bool {
+        let v = self.chunk(nbr, guard).version(guard);
+        let tail = Visible::at(v.block(), v.delta(read_ts));
+        if tail.has_deletes {
+            return v.list(v.delta(read_ts), self.kind).contains(nbr);
+        }
+        search(v.rows(self.kind).nbrs, nbr).is_some()
+            || find_in(tail.block.dst(tail.len), nbr).is_some()
     }
 
     /// Number of live entries at `read_ts`.

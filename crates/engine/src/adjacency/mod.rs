@@ -29,6 +29,7 @@
 //! `tail.rs`, `settle.rs`, `hub.rs`.
 
 pub(crate) mod base;
+pub(crate) mod extent;
 pub(crate) mod hub;
 pub(crate) mod list;
 pub(crate) mod scan;
@@ -36,7 +37,7 @@ pub(crate) mod segment;
 pub(crate) mod settle;
 pub(crate) mod tail;
 
-pub(crate) use segment::{AdjSegment, AdjTable, SegVersion};
+pub(crate) use segment::{AdjTable, SegVersion, SegmentRef};
 
 /// Vertices per segment, as a power of two.
 ///

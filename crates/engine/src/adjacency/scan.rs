@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crossbeam_epoch::Guard;
 
-use super::list::{List, Visible, runs};
+use super::list::{List, Visible, find_in, runs, search};
 use super::segment::{SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
@@ -22,10 +22,26 @@ pub(crate) struct TableView<'g> {
     pub(crate) read_ts: u64,
 }
 
+/// What is known of the vertices in one stage of `visit`.
+#[derive(Clone, Copy)]
+struct Stage<'g> {
+    versions: [Option<&'g SegVersion>; PREFETCH_AHEAD],
+    rows: [(u32, u32); PREFETCH_AHEAD],
+    words: [u32; PREFETCH_AHEAD],
+}
+
+impl Stage<'_> {
+    const EMPTY: Self = Self {
+        versions: [None; PREFETCH_AHEAD],
+        rows: [(0, 0); PREFETCH_AHEAD],
+        words: [0; PREFETCH_AHEAD],
+    };
+}
+
 impl<'g> TableView<'g> {
     #[inline(always)]
     fn version(&self, v: u32) -> Option<&'g SegVersion> {
-        self.table.segments.get(segment_of(v))?.version(self.guard)
+        self.table.version_of(v, self.guard)
     }
 
     /// Calls `f` with each run of `v`'s neighbours.
@@ -60,10 +76,7 @@ impl<'g> TableView<'g> {
         }
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
         for segment in segment_of(range.start)..=last {
-            let Some(ver) = self.table.segments.get(segment).and_then(|s| s.version(self.guard))
-            else {
-                continue;
-            };
+            let Some(ver) = self.version(segment << SEGMENT_BITS) else { continue };
             let first = u64::from(segment) << SEGMENT_BITS;
             let lo = u64::from(range.start).saturating_sub(first) as usize;
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
@@ -104,34 +117,59 @@ impl<'g> TableView<'g> {
         }
     }
 
-    /// Calls `f(v, run)` for each listed vertex in the order given, prefetching in two stages: where
-    /// the list is, then its first rows.
+    /// Calls `f(v, run)` for each listed vertex in the order given.
+    ///
+    /// A pipeline of three stages, each over eight vertices: find the version and prefetch the offsets;
+    /// read the offsets and prefetch the rows; hand the rows out. Every vertex is looked up once.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
-        for &v in vertices.iter().take(2 * PREFETCH_AHEAD) {
-            self.prefetch_place(v);
-        }
-        for &v in vertices.iter().take(PREFETCH_AHEAD) {
-            self.prefetch_rows(v);
-        }
-        for (i, &v) in vertices.iter().enumerate() {
-            if let Some(&ahead) = vertices.get(i + 2 * PREFETCH_AHEAD) {
-                self.prefetch_place(ahead);
+        let groups = vertices.len().div_ceil(PREFETCH_AHEAD);
+        let group = |g: usize| {
+            let start = (g * PREFETCH_AHEAD).min(vertices.len());
+            &vertices[start..(start + PREFETCH_AHEAD).min(vertices.len())]
+        };
+        let mut stages = [Stage::EMPTY; 3];
+        self.locate(group(0), &mut stages[0]);
+        self.locate(group(1), &mut stages[1]);
+        Self::resolve(group(0), &mut stages[0]);
+        for g in 0..groups {
+            self.locate(group(g + 2), &mut stages[(g + 2) % 3]);
+            Self::resolve(group(g + 1), &mut stages[(g + 1) % 3]);
+            let stage = &stages[g % 3];
+            for (i, &v) in group(g).iter().enumerate() {
+                let Some(ver) = stage.versions[i] else { continue };
+                let (start, end) = stage.rows[i];
+                if stage.words[i] == 0 {
+                    f(v, ver.nbrs(start, end));
+                } else {
+                    self.written_runs(ver, local_of(v), stage.words[i], |run| f(v, run));
+                }
             }
-            if let Some(&ahead) = vertices.get(i + PREFETCH_AHEAD) {
-                self.prefetch_rows(ahead);
-            }
-            self.for_each_run(v, |run| f(v, run));
         }
     }
 
-    /// Hints that `v`'s place in its segment will be read soon.
     #[inline(always)]
-    pub(crate) fn prefetch_place(&self, v: u32) {
-        if let Some(ver) = self.version(v) {
-            let local = local_of(v);
-            prefetch(&raw const ver.offsets()[local as usize]);
-            prefetch(ver.slot_addr(local));
+    fn locate(&self, vertices: &[u32], stage: &mut Stage<'g>) {
+        for (i, &v) in vertices.iter().enumerate() {
+            stage.versions[i] = self.version(v);
+            if let Some(ver) = stage.versions[i] {
+                prefetch(&raw const ver.offsets()[local_of(v) as usize]);
+                prefetch(ver.slot_addr(local_of(v)));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn resolve(vertices: &[u32], stage: &mut Stage<'g>) {
+        for (i, &v) in vertices.iter().enumerate() {
+            let Some(ver) = stage.versions[i] else { continue };
+            let local = local_of(v) as usize;
+            stage.rows[i] = (ver.offsets()[local], ver.offsets()[local + 1]);
+            prefetch(ver.row_addr(stage.rows[i].0));
+            stage.words[i] = ver.slot_word(local as u32);
+            if stage.words[i] != 0 {
+                prefetch(ver.block_addr(stage.words[i]));
+            }
         }
     }
 
@@ -172,7 +210,7 @@ impl<'g> TableView<'g> {
         let local = local_of(u);
         let word = ver.slot_word(local);
         if word == 0 && self.table.kind == ListKind::Simple {
-            return ver.settled(local).binary_search(&v).is_ok();
+            return search(ver.settled(local), v).is_some();
         }
         if self.table.kind != ListKind::Simple {
             return self.with_list_of(u, v, |list| list.find(v).is_some());
@@ -185,10 +223,10 @@ impl<'g> TableView<'g> {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
                 // The tail first: its line was prefetched with the slot, and it is short.
-                super::list::find_in(tail.block.dst(tail.len), v).is_some()
-                    || ver.settled(local).binary_search(&v).is_ok()
+                find_in(tail.block.dst(tail.len), v).is_some()
+                    || search(ver.settled(local), v).is_some()
             }
-            Slot::Hub(_) => self.with_list_of(u, v, |list| list.find(v).is_some()),
+            Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),
         }
     }
 
@@ -249,8 +287,7 @@ impl<'g> TableView<'g> {
     pub(crate) fn entries(&self) -> u64 {
         let mut total = 0;
         for number in 0..self.table.segment_bound() {
-            let version = self.table.segments.get(number).and_then(|s| s.version(self.guard));
-            match version {
+            match self.version(number << SEGMENT_BITS) {
                 None => {}
                 Some(v) if v.is_clean() => total += v.base.entries() as u64,
                 Some(_) => {

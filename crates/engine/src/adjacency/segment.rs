@@ -9,17 +9,19 @@
 //! Cost: a settled, empty segment is one cache line; a settled one adds 64 bytes and its base.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use crossbeam_epoch::{Atomic, Guard, Owned};
+use crossbeam_epoch::Guard;
+use parking_lot::Mutex;
 
 use super::base::Base;
+use super::extent::Extent;
 use super::hub::Hub;
 use super::list::{List, Rows, Visible};
 use super::tail::{Block, SLOT_HUB, Tail};
-use super::{ListKind, SEGMENT_VERTICES};
+use super::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::latch::{ALL_STRIPES, Latch};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::table::GrowArray;
 
 /// Smallest arena of a tail, in words.
@@ -173,10 +175,12 @@ impl SegVersion {
             Slot::Block(block) => Some(Visible::at(block, delta)),
             Slot::Hub(_) => return None,
         };
-        let range = self.base.range(local as usize);
-        let mut base = Rows::simple(&self.base.neighbours()[range.clone()]);
-        for c in 0..kind.columns() {
-            base.columns[c] = &self.base.column(c)[range.clone()];
+        let mut base = Rows::simple(self.settled(local));
+        if kind.columns() > 0 {
+            let range = self.base.range(local as usize);
+            for c in 0..kind.columns() {
+                base.columns[c] = &self.base.column(c)[range.clone()];
+            }
         }
         Some(List { base, tail, kind })
     }
@@ -207,38 +211,71 @@ impl SegVersion {
     }
 }
 
-/// One segment: its latch and its current version.
-#[derive(Debug)]
+/// The writers' side of a segment: its latch, and when it was last written to.
+#[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct AdjSegment {
     pub(crate) latch: Latch,
-    /// Largest commit timestamp that wrote here; read by checkpoints and serializable validation.
-    pub(crate) last_write: std::sync::atomic::AtomicU64,
-    version: Atomic<SegVersion>,
+    /// Largest commit timestamp that wrote here; read by checkpoints and the background pass.
+    pub(crate) last_write: AtomicU64,
 }
 
-impl Default for AdjSegment {
-    fn default() -> Self {
-        Self { latch: Latch::default(), last_write: 0.into(), version: Atomic::null() }
+/// Segments a table can have: every `u32` vertex number.
+const SEGMENTS_MAX: usize = 1 << (u32::BITS - SEGMENT_BITS);
+
+/// The current version of every segment, one pointer each, densely: what readers go through.
+///
+/// PERF: scan_random_order, search: one load from a small array instead of a walk through the
+/// segments' own cache lines. All 2^22 pointers are reserved at once (32 MiB of address space); pages
+/// of it become memory only where a segment exists.
+struct Versions(Box<[AtomicPtr<SegVersion>]>);
+
+impl std::fmt::Debug for Versions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Versions")
     }
 }
 
-impl AdjSegment {
+impl Versions {
+    fn new() -> Self {
+        // SAFETY: an AtomicPtr of zero bytes is a null pointer.
+        Self(unsafe { Box::new_zeroed_slice(SEGMENTS_MAX).assume_init() })
+    }
+}
+
+/// A segment with the place of its version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SegmentRef<'t> {
+    pub(crate) segment: &'t AdjSegment,
+    version: &'t AtomicPtr<SegVersion>,
+}
+
+impl std::ops::Deref for SegmentRef<'_> {
+    type Target = AdjSegment;
+
+    #[inline(always)]
+    fn deref(&self) -> &AdjSegment {
+        self.segment
+    }
+}
+
+impl SegmentRef<'_> {
     /// The current version; `None` before the first write.
     #[inline(always)]
-    pub(crate) fn version<'g>(&self, guard: &'g Guard) -> Option<&'g SegVersion> {
+    pub(crate) fn version<'g>(&self, _pinned: &'g Guard) -> Option<&'g SegVersion> {
         // ORDERING: acquire pairs with the release swap in `install`.
-        let shared = self.version.load(Ordering::Acquire, guard);
-        // SAFETY: versions are retired through the epoch only, and `guard` pins it.
-        unsafe { shared.as_ref() }
+        let p = self.version.load(Ordering::Acquire);
+        // SAFETY: versions are retired through the epoch only, and the guard pins it.
+        unsafe { p.as_ref() }
     }
 
     /// Replaces the version. The caller holds every stripe.
     pub(crate) fn install(&self, version: SegVersion, guard: &Guard) {
-        let old = self.version.swap(Owned::new(version), Ordering::AcqRel, guard);
+        let old = self.version.swap(Box::into_raw(Box::new(version)), Ordering::AcqRel);
         if !old.is_null() {
-            // SAFETY: the old version is unreachable for new readers; those that have it are pinned.
-            unsafe { guard.defer_destroy(old) };
+            // SAFETY: unreachable for new readers, and those that have it are pinned; made by
+            // `Box::into_raw` above and retired once.
+            unsafe { guard.defer_unchecked(move || drop(Box::from_raw(old))) };
         }
     }
 
@@ -266,22 +303,17 @@ impl AdjSegment {
     }
 }
 
-impl Drop for AdjSegment {
-    fn drop(&mut self) {
-        let version = std::mem::replace(&mut self.version, Atomic::null());
-        // SAFETY: `&mut self`: no reader can reach the segment any more.
-        drop(unsafe { version.try_into_owned() });
-    }
-}
-
 /// All edges of one type in one direction.
 #[derive(Debug)]
 pub(crate) struct AdjTable {
     /// Number in the global latch order; unique among all tables of an engine.
     pub(crate) id: u32,
     pub(crate) kind: ListKind,
-    pub(crate) segments: GrowArray<AdjSegment>,
+    segments: GrowArray<AdjSegment>,
+    versions: Versions,
     pub(crate) empty: Arc<Base>,
+    /// Extents that hold bases of this table.
+    pub(crate) extents: Mutex<Vec<Weak<Extent>>>,
     /// One past the largest segment ever written to.
     bound: AtomicU32,
 }
@@ -292,7 +324,9 @@ impl AdjTable {
             id,
             kind,
             segments: GrowArray::default(),
+            versions: Versions::new(),
             empty: Arc::new(Base::empty(kind.columns())),
+            extents: Mutex::new(Vec::new()),
             bound: AtomicU32::new(0),
         }
     }
@@ -309,11 +343,29 @@ impl AdjTable {
 
     /// The segment to write to.
     #[inline]
-    pub(crate) fn segment_for_write(&self, segment: u32) -> &AdjSegment {
-        if segment >= self.bound.load(Ordering::Relaxed) {
-            self.bound.fetch_max(segment + 1, Ordering::AcqRel);
+    pub(crate) fn segment_for_write(&self, number: u32) -> SegmentRef<'_> {
+        if number >= self.bound.load(Ordering::Relaxed) {
+            self.bound.fetch_max(number + 1, Ordering::AcqRel);
         }
-        self.segments.get_or_grow(segment)
+        let version = &self.versions.0[number as usize];
+        SegmentRef { segment: self.segments.get_or_grow(number), version }
+    }
+
+    /// The segment with this number, if anything was ever written near it.
+    #[inline]
+    pub(crate) fn segment(&self, number: u32) -> Option<SegmentRef<'_>> {
+        let version = self.versions.0.get(number as usize)?;
+        Some(SegmentRef { segment: self.segments.get(number)?, version })
+    }
+
+    /// The current version of the segment of vertex `v`.
+    #[inline(always)]
+    pub(crate) fn version_of<'g>(&'g self, v: u32, _pinned: &'g Guard) -> Option<&'g SegVersion> {
+        // SAFETY: there is a pointer for the segment of every `u32`.
+        let place = unsafe { self.versions.0.get_unchecked((v >> SEGMENT_BITS) as usize) };
+        // ORDERING: acquire pairs with the release swap in `install`.
+        // SAFETY: versions are retired through the epoch only, and the guard pins it.
+        unsafe { place.load(Ordering::Acquire).as_ref() }
     }
 
     /// One past the largest segment that may hold something.
@@ -322,21 +374,21 @@ impl AdjTable {
         self.bound.load(Ordering::Acquire)
     }
 
-    /// Heap bytes of all versions, arenas and hubs.
+    /// Heap bytes of all versions, arenas and hubs, extents with what is stranded in them included.
     pub(crate) fn bytes(&self, guard: &Guard) -> usize {
-        (0..self.segment_bound())
-            .filter_map(|s| self.segments.get(s))
-            .map(|s| {
-                std::mem::size_of::<AdjSegment>() + s.version(guard).map_or(0, |v| v.bytes(guard))
-            })
-            .sum()
+        let segments: usize = (0..self.segment_bound())
+            .filter_map(|s| self.segment(s))
+            .map(|s| size_of::<AdjSegment>() + 8 + s.version(guard).map_or(0, |v| v.bytes(guard)))
+            .sum();
+        let extents = self.extents.lock();
+        segments + extents.iter().filter_map(Weak::upgrade).map(|e| e.bytes()).sum::<usize>()
     }
 
     /// Adds up how much is settled.
     pub(crate) fn settle_state(&self, guard: &Guard, state: &mut crate::SettleState) {
         let block_len = |b: Block<'_>| Block::len_of(b.len_word()) as u64;
         for number in 0..self.segment_bound() {
-            let Some(v) = self.segments.get(number).and_then(|s| s.version(guard)) else { continue };
+            let Some(v) = self.segment(number).and_then(|s| s.version(guard)) else { continue };
             state.settled += v.base.entries() as u64;
             if v.is_clean() {
                 continue;
@@ -355,6 +407,19 @@ impl AdjTable {
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+impl Drop for AdjTable {
+    fn drop(&mut self) {
+        let bound = self.segment_bound() as usize;
+        for place in &mut self.versions.0[..bound] {
+            let version = std::mem::replace(place.get_mut(), std::ptr::null_mut());
+            if !version.is_null() {
+                // SAFETY: `&mut self`: no reader can reach the segment any more.
+                drop(unsafe { Box::from_raw(version) });
             }
         }
     }

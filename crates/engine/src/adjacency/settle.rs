@@ -19,7 +19,7 @@ use super::hub::{HUB_ENTRIES_MIN, Hub};
 use super::list::{List, Visible, compare};
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
-use super::{AdjSegment, AdjTable, Entry, ListKind, SEGMENT_VERTICES};
+use super::{SegmentRef, AdjTable, Entry, ListKind, SEGMENT_VERTICES};
 
 /// An unsettled entry on its way into a new tail.
 #[derive(Debug, Clone, Copy)]
@@ -124,25 +124,26 @@ pub(crate) enum After {
     Idle,
 }
 
-/// What settling does with one vertex.
+/// What settling does with a vertex that has something in the tail.
+#[derive(Debug, Clone, Copy)]
 enum Plan {
+    /// Its list in the new base has this length.
     Settle { len: usize },
+    /// The list leaves the base and becomes a hub.
     MakeHub,
+    /// It is a hub.
     KeepHub,
 }
 
-fn plan(version: &SegVersion, local: u32, watermark: u32, kind: ListKind) -> Plan {
-    let list = match version.decode(version.slot_word(local)) {
-        Slot::Hub(_) => return Plan::KeepHub,
-        Slot::Clean => return Plan::Settle { len: version.settled(local).len() },
-        Slot::Block(block) => List {
-            base: super::list::Rows::simple(version.settled(local)),
-            tail: Some(Visible::at(block, watermark)),
-            kind,
-        },
+fn plan(version: &SegVersion, local: u32, word: u32, watermark: u32, kind: ListKind) -> Plan {
+    let Slot::Block(block) = version.decode(word) else { return Plan::KeepHub };
+    let list = List {
+        base: super::list::Rows::simple(version.settled(local)),
+        tail: Some(Visible::at(block, watermark)),
+        kind,
     };
     let len = list.degree();
-    let all_settled = list.tail.is_some_and(|t| t.len == Block::len_of(t.block.len_word()));
+    let all_settled = list.tail.is_some_and(|t| t.len == Block::len_of(block.len_word()));
     if len >= HUB_ENTRIES_MIN && all_settled && kind != ListKind::Timed {
         Plan::MakeHub
     } else {
@@ -153,7 +154,7 @@ fn plan(version: &SegVersion, local: u32, watermark: u32, kind: ListKind) -> Pla
 /// Settles `segment` up to `watermark`. Takes the segment's latch; the caller holds none.
 pub(crate) fn settle_segment(
     table: &AdjTable,
-    segment: &AdjSegment,
+    segment: SegmentRef<'_>,
     watermark: u64,
     after: After,
     guard: &Guard,
@@ -170,6 +171,7 @@ pub(crate) fn settle_segment(
             return;
         }
         let new = rebuild(table, old, tail, watermark, after);
+        crate::failpoint!("settle::before_install");
         segment.install(new, guard);
     });
 }
@@ -183,10 +185,16 @@ fn rebuild(
 ) -> SegVersion {
     let kind = table.kind;
     let delta = tail.delta(watermark);
-    let mut entries = 0;
+    let mut plans: Vec<(u32, Plan)> = Vec::new();
+    let mut entries = old.base.entries();
     for local in 0..SEGMENT_VERTICES as u32 {
-        if let Plan::Settle { len } = plan(old, local, delta, kind) {
-            entries += len;
+        let word = old.slot_word(local);
+        if word != 0 {
+            let plan = plan(old, local, word, delta, kind);
+            // A list that becomes a hub leaves the base; one that is a hub was never in it.
+            entries -= old.settled(local).len();
+            entries += if let Plan::Settle { len } = plan { len } else { 0 };
+            plans.push((local, plan));
         }
     }
     let mut builder = Base::builder(entries, kind.columns());
@@ -195,16 +203,13 @@ fn rebuild(
     let mut scratch = Merge::default();
     let mut fresh: Vec<u32> = Vec::new();
     let mut clean_from = 0;
-    for local in 0..SEGMENT_VERTICES as u32 {
-        if old.slot_word(local) == 0 {
-            continue;
-        }
+    for (local, plan) in plans {
         // Lists without a tail are copied in one piece with their clean neighbours.
         if clean_from < local as usize {
             builder.copy_lists(&old.base, clean_from, local as usize - clean_from);
         }
         clean_from = local as usize + 1;
-        match plan(old, local, delta, kind) {
+        match plan {
             Plan::KeepHub => {}
             Plan::MakeHub => {
                 let list = old.list(local, DELTA_MAX, kind).expect("INVARIANT: not a hub yet");

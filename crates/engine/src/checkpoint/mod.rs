@@ -125,10 +125,10 @@ fn write(shared: &Shared, durable: &Durable, last: u64, at: u64) -> Result<(), E
         for direction in Direction::ALL {
             let table = ty.table(direction);
             for number in 0..table.segment_bound() {
-                let written = |s: &crate::adjacency::AdjSegment| {
+                let written = |s: crate::adjacency::SegmentRef<'_>| {
                     s.last_write.load(Ordering::Relaxed) > last
                 };
-                if table.segments.get(number).is_some_and(written) {
+                if table.segment(number).is_some_and(written) {
                     let guard = &epoch::pin();
                     let view = TableView { table, guard, read_ts: at };
                     segment::encode_adjacency(&view, number, &mut value);

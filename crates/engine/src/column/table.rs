@@ -157,7 +157,7 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
-    pub(crate) fn settle(&self, watermark: u64, keep_tail: bool, guard: &Guard) {
+    pub(crate) fn settle(&self, watermark: u64, guard: &Guard) {
         self.exclusive(|| {
             let Some(old) = self.version(guard) else { return };
             let Some(tail) = &old.tail else { return };
@@ -183,7 +183,7 @@ impl<C: Chunk + 'static> ColSegment<C> {
             let carried = new_tail.len.load(Ordering::Relaxed);
             // What a held-back watermark keeps is not copied again before as much has come anew.
             new_tail.settle_at = TAIL_ENTRIES_MAX.max(2 * carried);
-            let needed = keep_tail || carried > 0;
+            let needed = carried > 0;
             let chunk = Arc::new(C::build(&values));
             let version = ColVersion { chunk, tail: needed.then(|| Box::new(new_tail)) };
             self.install(version, guard);
@@ -276,7 +276,7 @@ impl<C: Chunk + 'static> ColTable<C> {
         let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else { return };
         let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
         if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
-            segment.settle(watermark(), true, guard);
+            segment.settle(watermark(), guard);
         }
     }
 
@@ -286,7 +286,7 @@ impl<C: Chunk + 'static> ColTable<C> {
             if let Some(segment) = self.segments.get(s)
                 && segment.has_tail(guard)
             {
-                segment.settle(watermark, false, guard);
+                segment.settle(watermark, guard);
             }
         }
     }

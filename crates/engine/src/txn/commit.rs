@@ -41,13 +41,14 @@ struct NoRoom(usize);
 
 /// Commits `writes`. Returns `None` if nothing had to be changed.
 ///
-/// On return the commit is applied, and durable if the database is `full`; it is published by
-/// `Shared::publish`.
+/// `publish` makes the applied commit durable and visible and ends the transaction's snapshot; what
+/// the commit filled up is settled after that, when the snapshot no longer holds the watermark back.
 pub(crate) fn commit(
     shared: &Shared,
     writes: &WriteSet,
     reads: &[Read],
     mode: Mode,
+    publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
     let guard = &epoch::pin();
     let watermark = || shared.watermark();
@@ -97,6 +98,7 @@ pub(crate) fn commit(
                 }
             },
         };
+        crate::failpoint!("commit::stamped");
         apply(&plan, &input, commit_ts, guard);
         break commit_ts;
     };
@@ -108,6 +110,7 @@ pub(crate) fn commit(
         plan.targets.iter().filter(|t| t.append.is_some_and(|(_, d)| d == delete)).count() as u64 / 2
     };
     let (edges_added, edges_removed) = (appended(false), appended(true));
+    publish(commit_ts)?;
     settle_after(&plan, writes, shared, guard);
     Ok(Some(Done { ts: commit_ts, edges_added, edges_removed }))
 }

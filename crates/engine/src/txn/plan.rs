@@ -10,7 +10,7 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 use super::write_set::{EdgeOp, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
 use crate::adjacency::segment::Slot;
-use crate::adjacency::{AdjSegment, AdjTable, Entry, ListKind, SegVersion, local_of, segment_of};
+use crate::adjacency::{SegmentRef, AdjTable, Entry, ListKind, SegVersion, local_of, segment_of};
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::column::{ColTable, HasTail, StateChunk};
@@ -79,7 +79,7 @@ impl Drop for Latches<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'g> {
     pub(crate) table: &'g AdjTable,
-    pub(crate) segment: &'g AdjSegment,
+    pub(crate) segment: SegmentRef<'g>,
     pub(crate) number: u32,
     pub(crate) local: u32,
     pub(crate) nbr: u32,
@@ -120,7 +120,7 @@ impl<'g> Target<'g> {
             ),
             None => latches.want(
                 LatchKey::segment(self.table.id, self.number),
-                &self.segment.latch,
+                &self.segment.segment.latch,
                 Latch::stripe(self.local),
             ),
         }
@@ -143,7 +143,7 @@ impl<'g> Target<'g> {
 pub(crate) struct ListGuard<'g> {
     pub(crate) ty: EdgeTypeId,
     pub(crate) vertex: u32,
-    segment: &'g AdjSegment,
+    segment: SegmentRef<'g>,
     local: u32,
     hub: Option<(&'g Hub, Vec<*const Chunk>)>,
 }
@@ -161,7 +161,7 @@ impl<'g> ListGuard<'g> {
         let slot = segment.version(guard).map(|v| v.decode(v.slot_word(local)));
         let Some(Slot::Hub(hub)) = slot else {
             let key = LatchKey::segment(table.id, number);
-            latches.want(key, &segment.latch, Latch::stripe(local));
+            latches.want(key, &segment.segment.latch, Latch::stripe(local));
             return Self { ty, vertex, segment, local, hub: None };
         };
         let chunks = hub.chunks(guard);
@@ -227,7 +227,7 @@ impl<'g> Plan<'g> {
     fn prefetch_places(write: &EdgeWrite, catalog: &Catalog, guard: &Guard) {
         let Ok(ty) = catalog.edge_type(write.ty) else { return };
         for (direction, v) in [(Direction::Out, write.src), (Direction::In, write.dst)] {
-            let segment = ty.table(direction).segments.get(segment_of(v));
+            let segment = ty.table(direction).segment(segment_of(v));
             if let Some(ver) = segment.and_then(|s| s.version(guard)) {
                 let local = local_of(v);
                 prefetch(ver.slot_addr(local));
@@ -240,7 +240,7 @@ impl<'g> Plan<'g> {
     fn prefetch_lists(write: &EdgeWrite, catalog: &Catalog, guard: &Guard) {
         let Ok(ty) = catalog.edge_type(write.ty) else { return };
         for (direction, v) in [(Direction::Out, write.src), (Direction::In, write.dst)] {
-            let segment = ty.table(direction).segments.get(segment_of(v));
+            let segment = ty.table(direction).segment(segment_of(v));
             if let Some(ver) = segment.and_then(|s| s.version(guard)) {
                 let local = local_of(v);
                 prefetch(ver.block_addr(ver.slot_word(local)));

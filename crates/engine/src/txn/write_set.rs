@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, PropertyKeyId, Value};
 
 /// Sets up to this size are searched linearly.
-const LINEAR_MAX: usize = 8;
+const LINEAR_MAX: usize = 16;
 
 /// Writes in order, found by key.
 #[derive(Debug)]
@@ -20,7 +21,8 @@ where
     [T; N]: smallvec::Array<Item = T>,
 {
     items: SmallVec<[T; N]>,
-    index: HashMap<u128, u32, foldhash::fast::RandomState>,
+    /// Made once the items are too many to search.
+    index: Option<HashMap<u128, u32, RandomState>>,
 }
 
 impl<T, const N: usize> Default for Keyed<T, N>
@@ -28,7 +30,7 @@ where
     [T; N]: smallvec::Array<Item = T>,
 {
     fn default() -> Self {
-        Self { items: SmallVec::new(), index: HashMap::default() }
+        Self { items: SmallVec::new(), index: None }
     }
 }
 
@@ -48,7 +50,7 @@ where
         if self.items.len() <= LINEAR_MAX {
             self.items.iter().position(|i| i.key() == key)
         } else {
-            self.index.get(&key).map(|&i| i as usize)
+            self.index.as_ref()?.get(&key).map(|&i| i as usize)
         }
     }
 
@@ -64,11 +66,14 @@ where
     #[inline]
     pub(crate) fn push(&mut self, item: T) {
         let at = self.items.len();
-        if at == LINEAR_MAX {
-            self.index = self.items.iter().enumerate().map(|(i, t)| (t.key(), i as u32)).collect();
-        }
         if at >= LINEAR_MAX {
-            self.index.insert(item.key(), at as u32);
+            let items = &self.items;
+            let index = self.index.get_or_insert_with(|| {
+                let mut index = HashMap::with_capacity_and_hasher(128, RandomState::default());
+                index.extend(items.iter().enumerate().map(|(i, t)| (t.key(), i as u32)));
+                index
+            });
+            index.insert(item.key(), at as u32);
         }
         self.items.push(item);
     }

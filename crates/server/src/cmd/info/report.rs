@@ -1,0 +1,181 @@
+//! The figures of `telar info`, collected at one snapshot, as text and as JSON.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use telar_db::{
+    Database, Direction, EdgeOrder, EdgeTypeId, EdgeTypeOptions, MemoryUse, VertexId, View,
+};
+
+use super::degrees::Degrees;
+use crate::ui::{Screen, number};
+
+/// Everything `telar info` shows.
+#[derive(Debug)]
+pub(super) struct Report {
+    path: String,
+    last_commit: u64,
+    vertices: u64,
+    edges: u64,
+    labels: Vec<(String, u64)>,
+    property_keys: Vec<String>,
+    types: Vec<TypeReport>,
+    memory: MemoryUse,
+    settled: u64,
+    unsettled: u64,
+    log_bytes: u64,
+    checkpoint_bytes: u64,
+}
+
+#[derive(Debug)]
+struct TypeReport {
+    name: String,
+    kind: String,
+    edges: u64,
+    settled: u64,
+    unsettled: u64,
+    hubs: u64,
+    out: Degrees,
+    inward: Degrees,
+}
+
+/// `part` of `whole`, 0 of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Bytes of the files in a folder.
+fn folder_bytes(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else { return 0 };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|m| m.len()).sum()
+}
+
+fn kind(db: &Database, options: EdgeTypeOptions) -> String {
+    match options.order {
+        EdgeOrder::NewestFirst(key) => {
+            let keys = db.property_keys();
+            let key = keys.get(usize::from(key.get())).map_or("?", String::as_str);
+            format!("newest first by {key}")
+        }
+        _ if options.simple => "simple".to_owned(),
+        _ => "general".to_owned(),
+    }
+}
+
+impl Report {
+    pub(super) fn collect(db: &Database, path: &Path) -> Result<Self, telar_db::Error> {
+        let memory = db.memory();
+        let reader = db.reader()?;
+        let statistics = reader.statistics();
+        let mut vertices: Vec<VertexId> = Vec::new();
+        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+        let mut types = Vec::new();
+        for (number, (name, options)) in (0..).zip(db.edge_types()) {
+            let ty = EdgeTypeId::from_raw(number);
+            let state = db.settle_state(ty)?;
+            types.push(TypeReport {
+                name,
+                kind: kind(db, options),
+                edges: statistics.edges_by_type.get(usize::from(number)).copied().unwrap_or(0),
+                settled: state.settled,
+                unsettled: state.unsettled,
+                hubs: state.hubs,
+                out: Degrees::of(&reader.adjacency(ty, Direction::Out)?, &vertices),
+                inward: Degrees::of(&reader.adjacency(ty, Direction::In)?, &vertices),
+            });
+        }
+        let counts = statistics.vertices_by_label.iter().copied().chain(std::iter::repeat(0));
+        Ok(Self {
+            path: path.display().to_string(),
+            last_commit: reader.read_ts().get(),
+            vertices: statistics.vertices,
+            edges: statistics.edges(),
+            labels: db.labels().into_iter().zip(counts).collect(),
+            property_keys: db.property_keys(),
+            settled: types.iter().map(|t| t.settled).sum(),
+            unsettled: types.iter().map(|t| t.unsettled).sum(),
+            types,
+            memory,
+            log_bytes: folder_bytes(&path.join("wal")),
+            checkpoint_bytes: folder_bytes(&path.join("store")),
+        })
+    }
+
+    /// An edge has two entries, one at each end.
+    fn bytes_per_entry(&self) -> f64 {
+        share(self.memory.topology as u64, self.settled + self.unsettled)
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let label = |(name, vertices): &(String, u64)| json!({ "name": name, "vertices": vertices });
+        let labels: Vec<Value> = self.labels.iter().map(label).collect();
+        let types: Vec<Value> = self.types.iter().map(TypeReport::json).collect();
+        json!({
+            "path": self.path,
+            "last_commit": self.last_commit,
+            "vertices": self.vertices,
+            "edges": self.edges,
+            "labels": labels,
+            "edge_types": types,
+            "property_keys": self.property_keys,
+            "bytes_per_entry": self.bytes_per_entry(),
+            "unsettled_share": share(self.unsettled, self.settled + self.unsettled),
+            "memory_bytes": {
+                "topology": self.memory.topology,
+                "states": self.memory.states,
+                "properties": self.memory.properties,
+            },
+            "log_bytes": self.log_bytes,
+            "checkpoint_bytes": self.checkpoint_bytes,
+        })
+    }
+
+    pub(super) fn print(&self, screen: Screen) -> std::io::Result<()> {
+        screen.line(screen.bold(&self.path))?;
+        let row = |name: &str, text: String| screen.line(format!("  {name:<14}{text}"));
+        row("vertices", number::count(self.vertices))?;
+        for (label, vertices) in &self.labels {
+            row("", format!("{}  :{label}", number::count(*vertices)))?;
+        }
+        row("edges", number::count(self.edges))?;
+        for ty in &self.types {
+            row("", format!("{}  :{}  ({})", number::count(ty.edges), ty.name, ty.kind))?;
+        }
+        row("property keys", self.property_keys.join(", "))?;
+        row("last commit", number::count(self.last_commit))?;
+        let size = |bytes: usize| number::bytes(bytes as u64);
+        let MemoryUse { topology, states, properties, .. } = self.memory;
+        let (topology, states, properties) = (size(topology), size(states), size(properties));
+        row("memory", format!("edges {topology}, vertices {states}, properties {properties}"))?;
+        let unsettled = 100.0 * share(self.unsettled, self.settled + self.unsettled);
+        let per_entry = self.bytes_per_entry();
+        row("per entry", format!("{per_entry:.2} bytes, {unsettled:.1} % unsettled"))?;
+        let (log, store) = (self.log_bytes, self.checkpoint_bytes);
+        row("on disk", format!("log {}, checkpoint {}", number::bytes(log), number::bytes(store)))?;
+        self.types.iter().try_for_each(|ty| ty.print(screen))
+    }
+}
+
+impl TypeReport {
+    fn json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "kind": self.kind,
+            "edges": self.edges,
+            "unsettled_share": share(self.unsettled, self.settled + self.unsettled),
+            "hubs": self.hubs,
+            "degrees": { "out": self.out.json(), "in": self.inward.json() },
+        })
+    }
+
+    fn print(&self, screen: Screen) -> std::io::Result<()> {
+        screen.gap()?;
+        let unsettled = 100.0 * share(self.unsettled, self.settled + self.unsettled);
+        let hubs = number::counted(self.hubs, "hub list", "hub lists");
+        let about = screen.dim(format!("{}, {unsettled:.1} % unsettled, {hubs}", self.kind));
+        screen.line(format!("{}  {about}", screen.bold(format!(":{}", self.name))))?;
+        self.out.print(screen, "out")?;
+        self.inward.print(screen, "in")
+    }
+}

@@ -1,0 +1,51 @@
+//! The subcommands.
+
+mod demo;
+mod import;
+mod info;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::{Parser, Subcommand};
+
+/// Telar: a transactional property-graph database.
+#[derive(Debug, Parser)]
+#[command(name = "telar", version, propagate_version = true, arg_required_else_help = true)]
+#[command(after_help = "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Import, change, analyse, kill and recover a graph, and check that nothing was lost
+    Demo(demo::Options),
+    #[command(hide = true)]
+    DemoWorker(demo::WorkerOptions),
+    /// Read a file of edges into a database
+    Import(import::Options),
+    /// Show what a database holds and what it costs
+    Info(info::Options),
+}
+
+/// Runs a subcommand; the exit code says whether what it was to find out holds.
+pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(options) => demo::run(&options),
+        Command::DemoWorker(options) => demo::run_worker(&options),
+        Command::Import(options) => import::run(&options),
+        Command::Info(options) => info::run(&options),
+    }
+}
+
+/// Fails if there is no database in `path`, which opening it would make.
+fn expect_database(path: &Path) -> anyhow::Result<()> {
+    if !path.join("FORMAT").is_file() {
+        bail!("{}: there is no Telar database", path.display());
+    }
+    Ok(())
+}

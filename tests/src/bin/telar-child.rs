@@ -1,0 +1,168 @@
+//! The process that the crash tests kill: opens a database and works on it until it dies.
+//!
+//! ```text
+//!  telar-child run DIR THREADS DURABILITY SEED COUNT    work; COUNT 0: until killed
+//!  telar-child open DIR THREADS                         open, verify, say what is there
+//!  telar-child close DIR THREADS                        the same, then close with a checkpoint
+//!  telar-child hold DIR                                 open and wait for standard input to end
+//!
+//!  lines written:  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME · error KIND TEXT
+//!                  wrong TEXT · failed TEXT (a commit was refused)
+//! ```
+
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+use telar_engine::{Durability, Engine, Error, Settings};
+use telar_tests::Rng;
+use telar_tests::unit::{self, Schema};
+
+/// Writes a line at once, whole, so that a kill cannot leave half of it in a buffer of ours.
+fn say(line: &str) {
+    let line = line.replace('\n', " ") + "\n";
+    // The reader may be gone; then nobody is interested.
+    let _ = std::io::stdout().lock().write_all(line.as_bytes());
+    let _ = std::io::stdout().lock().flush();
+}
+
+fn say_error(e: &Error) {
+    let variant = format!("{e:?}");
+    let variant: String = variant.chars().take_while(char::is_ascii_alphanumeric).collect();
+    say(&format!("error {variant} {:?} {e}", e.kind()));
+}
+
+fn settings(durability: &str) -> Settings {
+    let mut settings = Settings::default();
+    if durability == "async" {
+        settings.durability = Durability::Async { interval_ms: 7 };
+    }
+    settings.wal_file_bytes = 16 << 10;
+    settings.checkpoint_wal_bytes = 256 << 10;
+    settings.store_bytes_max = 1 << 30;
+    settings.background_interval_ms = 20;
+    settings
+}
+
+/// One thread, the same steps every time: for failpoints, and to make databases of a known content.
+fn work_in_order(db: &Engine, count: i64) -> Result<(), Error> {
+    let schema = Schema::new(db, 1)?;
+    let first = schema.last(db)?[0] + 1;
+    for n in first..first + count {
+        schema.run(db, 0, n)?;
+        say(&format!("ack 0 {n}"));
+        if n % 10 == 9 {
+            db.settle();
+        }
+        if n % 37 == 36 {
+            db.checkpoint()?;
+        }
+    }
+    Ok(())
+}
+
+fn work(db: &Engine, threads: usize, seed: u64) -> Result<(), Error> {
+    let schema = Schema::new(db, threads)?;
+    let last = schema.last(db)?;
+    let done: Vec<AtomicI64> = last.iter().map(|n| AtomicI64::new(*n)).collect();
+    let stop = AtomicBool::new(false);
+    let failed = |what: &str, e: &Error| {
+        if !stop.swap(true, Ordering::SeqCst) {
+            say(&format!("failed {what}: {e}"));
+        }
+    };
+    std::thread::scope(|scope| {
+        for (t, done) in done.iter().enumerate() {
+            let (schema, stop, failed) = (&schema, &stop, &failed);
+            scope.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let n = done.load(Ordering::Relaxed) + 1;
+                    match schema.run(db, t, n) {
+                        Ok(()) => {
+                            say(&format!("ack {t} {n}"));
+                            done.store(n, Ordering::SeqCst);
+                        }
+                        Err(e) if e.is_retryable() => {}
+                        Err(e) => failed("commit", &e),
+                    }
+                }
+            });
+        }
+        let mut rng = Rng::new(seed);
+        while !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(rng.below(25)));
+            match rng.below(3) {
+                0 => db.settle(),
+                1 => {
+                    if let Err(e) = db.checkpoint() {
+                        failed("checkpoint", &e);
+                    }
+                }
+                _ => {
+                    let before: Vec<i64> = done.iter().map(|n| n.load(Ordering::SeqCst)).collect();
+                    if let Err(e) = db.flush() {
+                        failed("flush", &e);
+                        continue;
+                    }
+                    for (t, n) in before.iter().enumerate() {
+                        say(&format!("flushed {t} {n}"));
+                    }
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    let argument = |i: usize| arguments.get(i).map_or("", String::as_str);
+    let number = |i: usize| argument(i).parse::<i64>().unwrap_or(0);
+    let db = match Engine::open(argument(2), settings(argument(4))) {
+        Ok(db) => db,
+        Err(e) => {
+            say_error(&e);
+            return ExitCode::from(3);
+        }
+    };
+    say("ready");
+    match argument(1) {
+        "run" => {
+            let done = match number(6) {
+                0 => work(&db, number(3) as usize, number(5) as u64),
+                count => work_in_order(&db, count),
+            };
+            if let Err(e) = done {
+                say(&format!("failed {e}"));
+                return ExitCode::from(4);
+            }
+            #[cfg(feature = "failpoints")]
+            for name in telar_engine::failpoint::names_hit() {
+                say(&format!("hit {name}"));
+            }
+        }
+        "open" | "close" => match unit::verify(&db, number(3) as usize) {
+            Ok(done) => {
+                let done: Vec<String> = done.iter().map(ToString::to_string).collect();
+                say(&format!("state {}", done.join(" ")));
+                #[cfg(feature = "failpoints")]
+                for name in telar_engine::failpoint::names_hit() {
+                    say(&format!("hit {name}"));
+                }
+            }
+            Err(e) => {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
+        },
+        _ => drop(std::io::stdin().read(&mut [0])),
+    }
+    if argument(1) == "close"
+        && let Err(e) = db.close()
+    {
+        say_error(&e);
+        return ExitCode::from(6);
+    }
+    ExitCode::SUCCESS
+}

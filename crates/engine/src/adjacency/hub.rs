@@ -108,6 +108,12 @@ impl ChunkVersion {
         rows
     }
 
+    /// The settled neighbours.
+    #[inline]
+    pub(crate) fn neighbours(&self) -> &[u32] {
+        self.rows(ListKind::Simple).nbrs
+    }
+
     /// Number of settled entries.
     pub(crate) fn settled(&self) -> usize {
         self.entries

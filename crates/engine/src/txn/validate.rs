@@ -6,7 +6,7 @@
 use crossbeam_epoch::Guard;
 use telar_graph::{EdgeId, EdgeTypeId, VertexId};
 
-use super::plan::{Plan, PlanInput, Target, edge_columns_changed};
+use super::plan::{Plan, PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
@@ -43,22 +43,13 @@ fn with_list<R>(
     f(&list, v.delta(read_ts))
 }
 
-/// Length of the settled list, as a guess at what a search costs; hubs count as longest.
-#[inline]
-fn settled_len(target: &Target<'_>, guard: &Guard) -> usize {
-    match (target.chunk, target.segment.version(guard)) {
-        (None, Some(v)) => v.settled(target.local).len(),
-        _ => usize::MAX,
-    }
-}
-
 /// Validates everything and fills in what each target appends. Returns whether anything will change.
 /// Runs with every latch held.
-pub(crate) fn validate(
-    plan: &mut Plan<'_>,
+pub(crate) fn validate<'g>(
+    plan: &mut Plan<'g>,
     input: &PlanInput<'_>,
     read_ts: u64,
-    guard: &Guard,
+    guard: &'g Guard,
 ) -> Result<bool, Error> {
     let mut changes = validate_columns(plan, input, read_ts, guard)?;
     for (i, w) in input.writes.edges.items().iter().enumerate() {
@@ -120,15 +111,14 @@ fn check_ends(
 /// Whether the edge of a simple type exists now; an error if it changed since `read_ts`. Looks at the
 /// shorter of the two lists: both hold every edge.
 #[inline]
-fn current(
-    out: &Target<'_>,
-    inward: &Target<'_>,
+fn current<'g>(
+    out: &Target<'g>,
+    inward: &Target<'g>,
     w: &EdgeWrite,
     read_ts: u64,
-    guard: &Guard,
+    guard: &'g Guard,
 ) -> Result<bool, Error> {
-    // PERF: insert_single_mps, hub_insert_mps: the other end of a hub's edge is seldom a hub.
-    let shorter = if settled_len(inward, guard) < settled_len(out, guard) { inward } else { out };
+    let shorter = shorter(out, inward, guard);
     let (changed, found) = with_list(shorter, read_ts, guard, |list, delta| {
         let changed = list.changed_at_all(delta) && list.changed_since(delta, shorter.nbr, None);
         (changed, !changed && list.contains(shorter.nbr))

@@ -18,4 +18,4 @@ fmt: ## format all Rust code
 
 bench: ## run the benchmarks at their default size
 	cargo build --release --locked -p telar-server
-	target/release/telar bench
+	target/release/telar bench kernel

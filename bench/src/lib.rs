@@ -11,14 +11,16 @@
 //! | [`container`] | what a graph store must do to be measured; `AdjLst` and `Tel` as baselines |
 //! | [`workload`] | loads, updates, scans, searches, kernels |
 //! | [`measure`], [`histogram`] | clocks, medians, interleaved runs, latencies |
+//! | [`kernel`] | all of it together: the benchmark behind `telar bench kernel` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
-//! `cargo run --release -p telar-bench --example baselines -- 18` prints the baselines' table.
+//! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
 
 pub mod container;
 pub mod csr;
 pub mod generate;
 pub mod histogram;
+pub mod kernel;
 pub mod machine;
 pub mod measure;
 pub mod mem;

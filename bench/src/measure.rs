@@ -43,6 +43,17 @@ pub fn time<R>(work: impl FnOnce() -> R) -> (R, Elapsed) {
     )
 }
 
+/// Returns the middle value, the mean of the middle two if their number is even; NaN without
+/// values.
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
+    }
+}
+
 /// Seconds of repeated runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
@@ -63,12 +74,7 @@ impl Samples {
     /// Returns the middle run, the mean of the middle two if their number is even; NaN without
     /// runs.
     pub fn median(&self) -> f64 {
-        let mut sorted = self.seconds.clone();
-        sorted.sort_unstable_by(f64::total_cmp);
-        match sorted.len() {
-            0 => f64::NAN,
-            n => (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0,
-        }
+        median(&self.seconds)
     }
 
     /// Returns the fastest run; infinity without runs.

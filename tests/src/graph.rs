@@ -9,8 +9,8 @@
 //!  G2       any cycle: forbidden under serializability
 //! ```
 //!
-//! Version orders come from the lists read, not from the engine's timestamps; only whether a removed
-//! member was not yet or no longer there is told by them.
+//! Version orders come from the lists read, not from the engine's timestamps; only whether a
+//! removed member was not yet or no longer there is told by them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -137,12 +137,18 @@ impl Builder<'_> {
         let mut removes: HashMap<u64, usize> = HashMap::new();
         let mut of_set: HashMap<Set, Vec<u64>> = HashMap::new();
         let committed: Vec<bool> = self.history.iter().map(|t| t.commit_ts.is_some()).collect();
-        for (i, txn) in self.history.iter().enumerate().filter(|(i, _)| committed[*i]) {
+        for (i, txn) in self
+            .history
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| committed[*i])
+        {
             for op in &txn.ops {
                 match op {
                     Op::Insert { item, sets } => {
                         inserts.insert(*item, i);
-                        sets.iter().for_each(|s| of_set.entry(*s).or_default().push(*item));
+                        sets.iter()
+                            .for_each(|s| of_set.entry(*s).or_default().push(*item));
                     }
                     Op::Remove { item } => {
                         let other = removes.insert(*item, i);
@@ -217,8 +223,11 @@ impl Builder<'_> {
         let n = self.history.len();
         let committed = |t: &&(usize, &Txn)| t.1.commit_ts.is_some();
         let txns: Vec<(usize, &Txn)> = self.history.iter().enumerate().collect();
-        let mut ends: Vec<(u64, usize)> =
-            txns.iter().filter(committed).map(|(i, t)| (t.end, *i)).collect();
+        let mut ends: Vec<(u64, usize)> = txns
+            .iter()
+            .filter(committed)
+            .map(|(i, t)| (t.end, *i))
+            .collect();
         ends.sort_unstable();
         for (k, (_, i)) in ends.iter().enumerate() {
             self.edges.push((*i, n + k, Dep::Rt));
@@ -271,13 +280,16 @@ fn cycle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Option<Ve
     None
 }
 
-/// Looks for every anomaly that `level` forbids. The last transactions of the history must have read
-/// every list, so that lost appends show.
+/// Looks for every anomaly that `level` forbids. The last transactions of the history must have
+/// read every list, so that lost appends show.
 ///
 /// # Errors
 /// The first anomaly found, the worst kind first.
 pub fn check(history: &[Txn], level: Level) -> Result<Found, Anomaly> {
-    let mut builder = Builder { history, edges: Vec::new() };
+    let mut builder = Builder {
+        history,
+        edges: Vec::new(),
+    };
     builder.lists()?;
     builder.sets()?;
     let nodes = builder.real_time();
@@ -312,5 +324,9 @@ pub fn check(history: &[Txn], level: Level) -> Result<Found, Anomaly> {
         return describe(Kind::G2, found);
     }
     let count = |dep| edges.iter().filter(|e| e.2 == dep).count();
-    Ok(Found { ww: count(Dep::Ww), wr: count(Dep::Wr), rw: count(Dep::Rw) })
+    Ok(Found {
+        ww: count(Dep::Ww),
+        wr: count(Dep::Wr),
+        rw: count(Dep::Rw),
+    })
 }

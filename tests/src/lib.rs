@@ -18,8 +18,14 @@ pub fn long() -> bool {
 /// A seed: `TELAR_SEED` if set, otherwise of the clock. Tests print it when they fail.
 #[must_use]
 pub fn seed() -> u64 {
-    let set = std::env::var("TELAR_SEED").ok().and_then(|v| v.parse().ok());
-    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(7, |d| d.as_nanos() as u64);
+    let set = std::env::var("TELAR_SEED")
+        .ok()
+        .and_then(|v| v.parse().ok());
+    let clock = || {
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(7, |d| d.as_nanos() as u64)
+    };
     set.unwrap_or_else(clock)
 }
 
@@ -47,7 +53,7 @@ impl Rng {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -57,7 +63,7 @@ impl Rng {
 
     /// A number below `n`.
     pub fn below(&mut self, n: u64) -> u64 {
-        self.next() % n.max(1)
+        self.number() % n.max(1)
     }
 
     /// True once in `n`.

@@ -54,7 +54,11 @@ impl State {
                 }
                 Op::ReadSet { set, members } => {
                     let mut wanted = self.sets.get(set).cloned().unwrap_or_default();
-                    wanted.extend(made.iter().filter(|(_, s)| s.contains(set)).map(|(i, _)| *i));
+                    wanted.extend(
+                        made.iter()
+                            .filter(|(_, s)| s.contains(set))
+                            .map(|(i, _)| *i),
+                    );
                     wanted.retain(|i| !gone.contains(i));
                     if !wanted.iter().eq(members) {
                         return Err(format!("{set:?} was {wanted:?}, read {members:?}"));
@@ -137,7 +141,8 @@ pub fn check(history: &[Txn], level: Level) -> Result<(), Anomaly> {
     let mut state = State::default();
     let mut last = 0;
     for (ts, step, txn) in order {
-        let wrong = |text: String| Anomaly::new(Kind::Timestamps, format!("{text} at {ts}: {txn:?}"));
+        let wrong =
+            |text: String| Anomaly::new(Kind::Timestamps, format!("{text} at {ts}: {txn:?}"));
         if step == 1 {
             if let Err(e) = state.explains(txn) {
                 return wrong(format!("snapshot: {e}"));
@@ -148,7 +153,9 @@ pub fn check(history: &[Txn], level: Level) -> Result<(), Anomaly> {
             return wrong("timestamps are not unique and ascending".into());
         }
         last = ts;
-        if let Some(o) = objects(txn).find(|o| state.written.get(o).is_some_and(|w| *w > txn.read_ts)) {
+        if let Some(o) =
+            objects(txn).find(|o| state.written.get(o).is_some_and(|w| *w > txn.read_ts))
+        {
             return wrong(format!("{o:?} had a newer version, but was written"));
         }
         if level == Level::Serializable

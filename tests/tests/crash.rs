@@ -1,5 +1,10 @@
 //! A real process is killed at a random moment, again and again on the same directory; each time
 //! the database must reopen with everything it acknowledged, whole.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says how much it tried"
+)]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -19,7 +24,12 @@ fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Child {
     Command::new(env!("CARGO_BIN_EXE_telar-child"))
         .arg("run")
         .arg(dir)
-        .args([&threads.to_string(), durability, &(seed >> 1).to_string(), "0"])
+        .args([
+            &threads.to_string(),
+            durability,
+            &(seed >> 1).to_string(),
+            "0",
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -37,7 +47,9 @@ fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [S
         for line in lines.map_while(Result::ok) {
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
-                ["ack", t, n] => said[t.parse::<usize>().unwrap()].acknowledged = n.parse().unwrap(),
+                ["ack", t, n] => {
+                    said[t.parse::<usize>().unwrap()].acknowledged = n.parse().unwrap()
+                }
                 ["flushed", t, n] => said[t.parse::<usize>().unwrap()].flushed = n.parse().unwrap(),
                 ["ready"] => {}
                 _ => panic!("the child says: {line}"),
@@ -48,7 +60,10 @@ fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [S
     std::thread::sleep(after);
     child.kill().unwrap();
     let status = child.wait().unwrap();
-    assert!(!status.success() && status.code().is_none(), "the child ended by itself: {status}");
+    assert!(
+        !status.success() && status.code().is_none(),
+        "the child ended by itself: {status}"
+    );
     for (all, new) in said.iter_mut().zip(reader.join().unwrap()) {
         all.acknowledged = all.acknowledged.max(new.acknowledged);
         all.flushed = all.flushed.max(new.flushed);
@@ -59,7 +74,12 @@ fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [S
 fn open(dir: &Path, threads: usize, close: bool, context: &str) -> Vec<i64> {
     let mode = if close { "close" } else { "open" };
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
-    let output = command.arg(mode).arg(dir).arg(threads.to_string()).output().unwrap();
+    let output = command
+        .arg(mode)
+        .arg(dir)
+        .arg(threads.to_string())
+        .output()
+        .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let state = text.lines().find_map(|l| l.strip_prefix("state "));
     let state = state.unwrap_or_else(|| panic!("{context}: {output:?}"));
@@ -74,7 +94,7 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
     let path = dir.path().join("graph");
     let mut said = vec![Said::default(); threads];
     for round in 0..kills {
-        let child = start(&path, threads, durability, rng.next());
+        let child = start(&path, threads, durability, rng.number());
         let most = if rng.one_in(4) { 8_000 } else { 400_000 };
         let wait = if rng.one_in(8) { 0 } else { rng.below(most) };
         if wait == 0 {
@@ -83,14 +103,21 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
         run_and_kill(child, threads, Duration::from_micros(wait), &mut said);
         let found = open(&path, threads, rng.one_in(6), &format!("round {round}"));
         for (t, (said, n)) in said.iter_mut().zip(&found).enumerate() {
-            let least = if durability == "full" { said.acknowledged } else { said.flushed };
+            let least = if durability == "full" {
+                said.acknowledged
+            } else {
+                said.flushed
+            };
             // One more may have been committed and not yet said.
             assert!(
                 (least..=said.acknowledged + 1).contains(n),
                 "round {round}, thread {t}: {n} is there, the child said {said:?}"
             );
             // What was seen after a restart is durable.
-            *said = Said { acknowledged: *n, flushed: *n };
+            *said = Said {
+                acknowledged: *n,
+                flushed: *n,
+            };
         }
     }
     said.iter().map(|s| s.acknowledged).sum()
@@ -98,7 +125,10 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
 
 #[test]
 fn full_durability_survives_kills() {
-    let (seed, kills) = (telar_tests::seed(), if telar_tests::long() { 100 } else { 12 });
+    let (seed, kills) = (
+        telar_tests::seed(),
+        if telar_tests::long() { 100 } else { 12 },
+    );
     for threads in 1..=3 {
         let done = kill_often("full", threads, kills, seed.wrapping_add(threads as u64));
         println!("full, {threads} threads, {kills} kills: {done} transactions");
@@ -108,7 +138,10 @@ fn full_durability_survives_kills() {
 
 #[test]
 fn async_durability_keeps_a_prefix_and_what_was_flushed() {
-    let (seed, kills) = (telar_tests::seed() ^ 1, if telar_tests::long() { 100 } else { 12 });
+    let (seed, kills) = (
+        telar_tests::seed() ^ 1,
+        if telar_tests::long() { 100 } else { 12 },
+    );
     for threads in [1, 3] {
         let done = kill_often("async", threads, kills, seed.wrapping_add(threads as u64));
         println!("async, {threads} threads, {kills} kills: {done} transactions");

@@ -18,6 +18,10 @@ pub enum Kernel {
     RandomScan,
     /// Whether edges exist, half of which do; work: searches.
     Search,
+    /// Degree of each vertex, in random order: what it costs to find one; work: vertices.
+    SearchVertex,
+    /// Degree of each vertex, in order; work: vertices.
+    ScanVertices,
     /// PageRank over in-neighbours; work: entries times iterations.
     PageRank,
     /// Breadth-first search from the vertex of highest degree; work: entries out of reached
@@ -28,7 +32,7 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// The kernels that make sense on any directed graph: all but [`Triangles`](Self::Triangles).
+    /// The scans, searches and algorithms that make sense on any directed graph.
     pub const DIRECTED: [Self; 5] = [
         Self::Scan,
         Self::RandomScan,
@@ -43,6 +47,8 @@ impl Kernel {
             Self::Scan => "scan",
             Self::RandomScan => "random_scan",
             Self::Search => "search",
+            Self::SearchVertex => "search_vertex",
+            Self::ScanVertices => "scan_vertices",
             Self::PageRank => "pagerank",
             Self::Bfs => "bfs",
             Self::Triangles => "triangles",
@@ -142,6 +148,14 @@ impl<'a> ReadPlan<'a> {
                     .count();
                 Answer::Count(hits as u64)
             }
+            Kernel::SearchVertex => {
+                let degrees = self.order.iter().map(|&v| u64::from(out.degree(v)));
+                Answer::Count(degrees.sum())
+            }
+            Kernel::ScanVertices => {
+                let degrees = (0..out.vertex_bound()).map(|v| u64::from(out.degree(v)));
+                Answer::Count(degrees.sum())
+            }
             Kernel::PageRank => {
                 let found = pagerank::pagerank(incoming, &self.out_degrees, &self.settings);
                 Answer::Scores(found.scores)
@@ -159,6 +173,7 @@ impl<'a> ReadPlan<'a> {
         match (kernel, answer) {
             (Kernel::Scan | Kernel::RandomScan, _) => self.out.edges(),
             (Kernel::Search, _) => self.searches.len() as u64,
+            (Kernel::SearchVertex | Kernel::ScanVertices, _) => self.order.len() as u64,
             (Kernel::PageRank, _) => {
                 self.incoming.edges() * u64::from(self.settings.iterations_max)
             }
@@ -285,56 +300,4 @@ pub fn run_reads(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::generate::{Rmat, rmat};
-
-    fn graph(orient: bool) -> (u32, Vec<Edge>) {
-        let parameters = Rmat {
-            scale: 9,
-            edge_factor: 8,
-            seed: 5,
-        };
-        let mut edges = rmat(&parameters);
-        edges::dedup_undirected(&mut edges);
-        if orient {
-            edges::orient(&mut edges);
-        }
-        (parameters.vertices(), edges)
-    }
-
-    #[test]
-    fn every_kernel_is_timed_and_knows_its_work() {
-        let (n, edges) = graph(true);
-        let (out, incoming) = (Csr::outgoing(n, &edges), Csr::incoming(n, &edges));
-        let options = ReadOptions {
-            searches: 1000,
-            ..ReadOptions::default()
-        };
-        let plan = ReadPlan::new(&out, &incoming, &options);
-        for kernel in Kernel::DIRECTED.into_iter().chain([Kernel::Triangles]) {
-            let mut subjects = [
-                Subject::new("A", &out, &incoming),
-                Subject::new("B", &out, &incoming),
-            ];
-            let outcomes = run_reads(&plan, kernel, &mut subjects, 3).unwrap();
-            assert_eq!((outcomes.len(), outcomes[1].samples.count()), (2, 3));
-            assert!(outcomes[0].work > 0 && outcomes[0].work <= 10 * out.edges().max(1000));
-            assert!((outcomes[0].speed_ratio(&outcomes[0]) - 1.0).abs() < 1e-9);
-        }
-    }
-
-    #[test]
-    fn missing_edge_is_noticed() {
-        let (n, mut edges) = graph(false);
-        let (out, incoming) = (Csr::outgoing(n, &edges), Csr::incoming(n, &edges));
-        let plan = ReadPlan::new(&out, &incoming, &ReadOptions::default());
-        edges.pop();
-        let (less_out, less_in) = (Csr::<u32>::outgoing(n, &edges), Csr::incoming(n, &edges));
-        for kernel in [Kernel::Scan, Kernel::RandomScan, Kernel::PageRank] {
-            let mut subjects = [Subject::new("less", &less_out, &less_in)];
-            let wrong = run_reads(&plan, kernel, &mut subjects, 1).unwrap_err();
-            assert_eq!(wrong.subject, "less");
-        }
-    }
-}
+mod tests;

@@ -99,7 +99,7 @@ impl UpdatePlan {
         self
     }
 
-    /// Sets the edges of [`Update::Hub`].
+    /// Sets the edges of [`Update::Hub`]; 0 leaves it out.
     #[must_use]
     pub fn hub_leaves(mut self, leaves: u32) -> Self {
         self.hub_leaves = leaves;
@@ -149,6 +149,7 @@ type PassFn<'a> = dyn FnMut(&UpdatePlan) -> Result<Pass, WrongAnswer> + 'a;
 /// One kind of container among those compared.
 pub struct UpdateSubject<'a> {
     name: String,
+    once: bool,
     pass: Box<PassFn<'a>>,
 }
 
@@ -158,8 +159,17 @@ impl<'a> UpdateSubject<'a> {
         let name = make().name();
         Self {
             name,
+            once: false,
             pass: Box::new(move |plan| pass::pass(&make, plan)),
         }
+    }
+
+    /// Lets the subject pass a single time, in the last round and without warming up: enough for a
+    /// baseline that no ratio refers to.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        self.once = true;
+        self
     }
 }
 
@@ -201,9 +211,10 @@ pub fn run_updates(
 ) -> Result<Vec<UpdateOutcome>, WrongAnswer> {
     let mut passes: Vec<Vec<Pass>> = vec![Vec::new(); subjects.len()];
     for round in 0..=rounds {
-        for (subject, passes) in subjects.iter_mut().zip(&mut passes) {
+        let turns = subjects.iter_mut().zip(&mut passes);
+        for (subject, passes) in turns.filter(|(subject, _)| !subject.once || round == rounds) {
             let pass = (subject.pass)(plan)?;
-            if round > 0 {
+            if round > 0 || subject.once {
                 passes.push(pass);
             }
         }

@@ -63,8 +63,8 @@ pub use telar_engine::{
     ErrorKind, Isolation, MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics, Topology,
-    Value, ValueMap, VertexId, View, name, value,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,
+    Topology, Value, ValueMap, VertexId, View, name, value,
 };
 
 /// Returns the database in the directory `path`, made if there is none, in the state of its last

@@ -319,7 +319,8 @@ impl Engine {
         let mut total =
             MemoryUse { states: self.shared.states.bytes(guard), ..MemoryUse::default() };
         for (_, ty) in catalog.edge_types() {
-            total.topology += Direction::ALL.map(|d| ty.table(d).bytes(guard)).iter().sum::<usize>();
+            total.topology +=
+                Direction::ALL.map(|d| ty.table(d).bytes(guard)).iter().sum::<usize>();
             total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
         }
         total.properties += catalog.vertex_columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use telar_graph::name::NameError;
 use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
 
-use crate::wal::WalError;
+use crate::wal::{WalError, WalErrorKind};
 
 /// Error of the storage engine.
 #[derive(Debug, thiserror::Error)]
@@ -217,7 +217,8 @@ impl Error {
             Self::Conflict { .. } | Self::SnapshotTooOld => ErrorKind::Retry,
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Log(e) => match e.kind() {
-                crate::wal::WalErrorKind::Data => ErrorKind::Damaged,
+                WalErrorKind::Data => ErrorKind::Damaged,
+                WalErrorKind::Request | WalErrorKind::NewerFormat => ErrorKind::Request,
                 _ => ErrorKind::Reopen,
             },
             Self::Store { .. } | Self::File { .. } | Self::Locked { .. } => ErrorKind::Environment,

@@ -88,14 +88,9 @@ mod enabled {
 
     fn parse(text: &str) -> Result<BTreeMap<String, Point>, String> {
         let mut parsed = BTreeMap::new();
-        for entry in text
-            .split(';')
-            .map(str::trim)
-            .filter(|entry| !entry.is_empty())
-        {
-            let (name, rest) = entry
-                .split_once('=')
-                .ok_or_else(|| format!("no '=' in '{entry}'"))?;
+        for entry in text.split(';').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let (name, rest) =
+                entry.split_once('=').ok_or_else(|| format!("no '=' in '{entry}'"))?;
             let (action, nth) = match rest.split_once('@') {
                 Some((action, nth)) => (action, Some(number(nth)?)),
                 None => (rest, None),
@@ -107,9 +102,7 @@ mod enabled {
     }
 
     fn parse_action(text: &str) -> Result<Action, String> {
-        let sleep = text
-            .strip_prefix("sleep(")
-            .and_then(|rest| rest.strip_suffix(')'));
+        let sleep = text.strip_prefix("sleep(").and_then(|rest| rest.strip_suffix(')'));
         match (text, sleep) {
             ("abort", _) => Ok(Action::Abort),
             ("error", _) => Ok(Action::Error),
@@ -119,9 +112,7 @@ mod enabled {
     }
 
     fn number(text: &str) -> Result<u64, String> {
-        text.trim()
-            .parse()
-            .map_err(|error| format!("'{text}': {error}"))
+        text.trim().parse().map_err(|error| format!("'{text}': {error}"))
     }
 
     /// Makes every hit of `name` do `action`.
@@ -147,11 +138,7 @@ mod enabled {
     /// Returns the names of the failpoints hit since the start or the last [`clear`], sorted.
     pub fn names_hit() -> Vec<String> {
         let points = points();
-        points
-            .iter()
-            .filter(|(_, point)| point.hits > 0)
-            .map(|(name, _)| name.clone())
-            .collect()
+        points.iter().filter(|(_, point)| point.hits > 0).map(|(name, _)| name.clone()).collect()
     }
 
     /// Returns whether the next hit of `name` does something.

@@ -43,6 +43,7 @@ mod error;
 pub mod failpoint;
 pub mod io;
 mod latch;
+mod lmdb_check;
 mod reclaim;
 mod recovery;
 mod settings;

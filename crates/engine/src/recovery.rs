@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, segment, unseal};
@@ -24,7 +25,8 @@ use crate::wal::{Wal, WalError, WalOptions};
 pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let store = Store::open(path, settings.store_bytes_max)?;
     let mut shared = Shared::empty(settings);
-    let checkpoint_ts = load_checkpoint(&shared, &store)?;
+    let progress = load_checkpoint(&shared, &store)?;
+    let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
     failpoint!("recovery::checkpoint_loaded");
     let storage: Arc<dyn Storage> = {
@@ -51,37 +53,48 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
-    let progress = Progress::at(checkpoint_ts);
-    shared.durable = Some(Durable { wal, store, progress });
+    shared.durable = Some(Durable { wal, store, progress: Mutex::new(progress) });
     Ok(shared)
 }
 
-fn load_checkpoint(shared: &Shared, store: &Store) -> Result<u64, Error> {
+fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
+    let mut progress = Progress::default();
     let txn = store.read()?;
     let database = store.database();
     let meta_key = key(Kind::Meta, 0, 0, 0);
     let Some(value) = database.get(&txn, &meta_key).map_err(|e| store.error(e))? else {
-        return Ok(0);
+        return Ok(progress);
     };
-    let body = unseal(value).map_err(|e| damaged(store, &meta_key, e))?;
-    let at = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
+    let (at, totals) = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
         if stored_key != meta_key {
-            load_segment(shared, stored_key, value, guard)
+            load_segment(shared, stored_key, value, guard, &mut progress)
                 .map_err(|reason| damaged(store, stored_key, reason))?;
         }
     }
-    Ok(at)
+    if progress.stored.totals() != totals {
+        return Err(damaged(store, &meta_key, "values are missing from the store"));
+    }
+    progress.last = at;
+    Ok(progress)
 }
 
-fn load_segment(shared: &Shared, key: &[u8], value: &[u8], guard: &Guard) -> Result<(), String> {
+fn load_segment(
+    shared: &Shared,
+    key: &[u8],
+    value: &[u8],
+    guard: &Guard,
+    progress: &mut Progress,
+) -> Result<(), String> {
     let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| "a key has the wrong length")?;
     let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
     let (a, b) = (short(1), short(3));
     let number = u32::from(short(5)) << 16 | u32::from(short(7));
-    let body = unseal(value)?;
+    let (crc, body) = unseal(key, value)?;
+    progress.stored.put(*key, crc);
     let catalog = &shared.catalog;
     let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());
     let property = |raw| {
@@ -127,11 +140,14 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
     };
     match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
         Record::Commit(writes) => {
-            raise_bounds(shared, &writes)?;
-            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, |ts| {
+            raise_bounds(shared, &writes).map_err(|e| bad(e.to_string()))?;
+            let restart = |ts| {
                 shared.clock.restart_at(ts);
                 Ok(())
-            })?;
+            };
+            // A record that fits the log's checksums but not the state it is replayed on.
+            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, restart)
+                .map_err(|e| bad(e.to_string()))?;
         }
         Record::Name { kind, number, name } => {
             expect_number(shared.catalog.add(kind, &name), number).map_err(bad)?;
@@ -162,4 +178,3 @@ fn raise_bounds(shared: &Shared, writes: &WriteSet) -> Result<(), Error> {
     }
     Ok(())
 }
-

@@ -45,7 +45,8 @@ pub(crate) struct Shared {
 pub(crate) struct Durable {
     pub(crate) wal: Wal,
     pub(crate) store: Store,
-    pub(crate) progress: Progress,
+    /// Held while a checkpoint is made.
+    pub(crate) progress: Mutex<Progress>,
 }
 
 impl Shared {
@@ -178,7 +179,9 @@ impl Shared {
             for direction in Direction::ALL {
                 let table = ty.table(direction);
                 for number in 0..table.segment_bound() {
-                    let Some(segment) = table.segment(number) else { continue };
+                    let Some(segment) = table.segment(number) else {
+                        continue;
+                    };
                     // One pin per segment: old versions are freed as the pass goes on.
                     let guard = &epoch::pin();
                     let busy = idle_before

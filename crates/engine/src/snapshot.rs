@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics, Topology,
-    Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,
+    Topology, Value, VertexId, View,
 };
 
 use crate::adjacency::scan::TableView;
@@ -169,7 +169,9 @@ impl<'s> Reader<'s> {
     /// The value of an edge property; null if there is none.
     #[must_use]
     pub fn edge_property(&self, edge: EdgeId, key: PropertyKeyId) -> Value {
-        let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else { return Value::Null };
+        let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else {
+            return Value::Null;
+        };
         match ty.column(key) {
             Some(column) if edge.ordinal != 0 => {
                 column.get(edge.ordinal, self.read_ts, &self.guard)
@@ -244,7 +246,9 @@ impl<'s> Reader<'s> {
         direction: Direction,
         mut f: impl FnMut(EdgeId, i64),
     ) {
-        let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) else { return };
+        let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) else {
+            return;
+        };
         let timed = t.kind() == ListKind::Timed;
         self.table(t, direction).for_each_list(v, |list| {
             list.for_each_entry(|_, entry| {

@@ -17,6 +17,7 @@ use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn};
 
 use crate::error::Error;
+use crate::lmdb_check;
 
 /// Newest format this program writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 1;
@@ -29,7 +30,7 @@ pub(crate) struct Store {
     env: Env,
     database: Database<'static, Bytes, Bytes>,
     /// Held for as long as the database is open.
-    _lock: File,
+    lock: File,
 }
 
 /// Directory of the log.
@@ -67,19 +68,24 @@ fn take_lock(root: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-fn check_format(root: &Path) -> Result<(), Error> {
+/// Whether the directory has a format mark, one that this program can work with.
+fn check_format(root: &Path) -> Result<bool, Error> {
     let path = root.join("FORMAT");
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return create_format(root, &path),
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            check_fresh(root)?;
+            return Ok(false);
+        }
         Err(e) => return Err(Error::file("cannot read", &path)(e)),
     };
+    let text = String::from_utf8_lossy(&bytes);
     let version = text.strip_prefix(FORMAT_NAME).and_then(|v| v.trim().parse::<u32>().ok());
     match version {
         Some(found) if found > FORMAT_VERSION => {
             Err(Error::NewerFormat { path: root.into(), found, supported: FORMAT_VERSION })
         }
-        Some(1..) => Ok(()),
+        Some(1..) => Ok(true),
         _ => Err(Error::NotADatabase {
             path: root.into(),
             reason: "its FORMAT file is not one of ours".into(),
@@ -87,8 +93,8 @@ fn check_format(root: &Path) -> Result<(), Error> {
     }
 }
 
-/// Marks a fresh directory as a database: only if nothing but our own half-made files is in it.
-fn create_format(root: &Path, path: &Path) -> Result<(), Error> {
+/// A directory without a format mark may hold our own half-made files and nothing else.
+fn check_fresh(root: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(root).map_err(Error::file("cannot list", root))?;
     for entry in entries {
         let name = entry.map_err(Error::file("cannot list", root))?.file_name();
@@ -97,6 +103,12 @@ fn create_format(root: &Path, path: &Path) -> Result<(), Error> {
             return Err(Error::NotADatabase { path: root.into(), reason });
         }
     }
+    Ok(())
+}
+
+/// Marks a fresh directory as a database.
+fn create_format(root: &Path) -> Result<(), Error> {
+    let path = root.join("FORMAT");
     let new = root.join("FORMAT.new");
     let write = || {
         let mut file = File::create(&new)?;
@@ -104,23 +116,55 @@ fn create_format(root: &Path, path: &Path) -> Result<(), Error> {
         crate::failpoint!("store::format_unsynced");
         file.sync_all()?;
         crate::failpoint!("store::format_before_rename");
-        fs::rename(&new, path)?;
+        fs::rename(&new, &path)?;
         crate::failpoint!("store::format_after_rename");
         File::open(root)?.sync_all()
     };
-    write().map_err(Error::file("cannot write", path))
+    write().map_err(Error::file("cannot write", &path))
+}
+
+/// The store is made before the first log file: a log without a store has lost it.
+fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
+    let data = path.join("data.mdb");
+    let damaged = |reason: String| Error::Damaged {
+        path: data.clone(),
+        place: "its structure".into(),
+        reason,
+    };
+    if !data.exists() {
+        let mut logs = fs::read_dir(wal).map_err(Error::file("cannot list", wal))?;
+        return match logs.next() {
+            None => Ok(()),
+            Some(_) => Err(damaged("the file is missing, but there is a log".into())),
+        };
+    }
+    lmdb_check::check(&data).map_err(damaged)
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Closing the file would do, but a child process being started may hold a copy of it for a
+        // moment. Nothing can be done about a failure.
+        let _ = self.lock.unlock();
+    }
 }
 
 impl Store {
     /// Opens or creates the directory: lock first, then format, then store.
     pub(crate) fn open(root: &Path, bytes_max: u64) -> Result<Self, Error> {
         fs::create_dir_all(root).map_err(Error::file("cannot create directory", root))?;
-        let lock = take_lock(root)?;
+        // Looked at once before anything is written to a directory that may not be ours, and again once
+        // nobody else can be making it.
         check_format(root)?;
+        let lock = take_lock(root)?;
+        if !check_format(root)? {
+            create_format(root)?;
+        }
         let path = root.join("store");
         fs::create_dir_all(&path).map_err(Error::file("cannot create directory", &path))?;
         let wal = wal_path(root);
         fs::create_dir_all(&wal).map_err(Error::file("cannot create directory", &wal))?;
+        check_store(&path, &wal)?;
         File::open(root)
             .and_then(|d| d.sync_all())
             .map_err(Error::file("cannot sync directory", root))?;
@@ -139,7 +183,7 @@ impl Store {
             .map_err(store)?
             .unwrap_commit();
         crate::failpoint!("store::opened");
-        Ok(Self { root: root.into(), env, database, _lock: lock })
+        Ok(Self { root: root.into(), env, database, lock })
     }
 
     /// Path of the store, for messages.
@@ -165,7 +209,9 @@ impl Store {
 
     /// Bytes of log on disk.
     pub(crate) fn log_bytes(&self) -> u64 {
-        let Ok(entries) = fs::read_dir(wal_path(&self.root)) else { return 0 };
+        let Ok(entries) = fs::read_dir(wal_path(&self.root)) else {
+            return 0;
+        };
         entries.filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum()
     }
 }

@@ -75,6 +75,9 @@ mod tests {
             assert_eq!(array.get(i).unwrap().load(Ordering::Relaxed), i);
         }
         assert!(array.get(1_000_000).is_none());
-        assert_eq!(array.iter().take(10_000).filter(|(i, t)| t.load(Ordering::Relaxed) == *i).count(), 10_000);
+        assert_eq!(
+            array.iter().take(10_000).filter(|(i, t)| t.load(Ordering::Relaxed) == *i).count(),
+            10_000
+        );
     }
 }

@@ -3,7 +3,10 @@
 //! Invariants: a buffer never moves and never changes size; whoever writes a word while readers may
 //! hold the buffer keeps to the publication rule of its owner (see `adjacency/tail.rs`).
 //! Cost: one allocation each; nothing is initialised unless asked for.
-#![expect(unsafe_code, reason = "raw words shared between one latched writer and lock-free readers")]
+#![expect(
+    unsafe_code,
+    reason = "raw words shared between one latched writer and lock-free readers"
+)]
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -63,11 +66,7 @@ impl WordBuf {
             // SAFETY: the range lies within the buffer; the advice changes the size of pages, not
             // their contents. That it cannot be followed is not an error.
             let _ = unsafe {
-                rustix::mm::madvise(
-                    buf.as_ptr().cast(),
-                    whole,
-                    rustix::mm::Advice::LinuxHugepage,
-                )
+                rustix::mm::madvise(buf.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage)
             };
         }
         buf
@@ -99,7 +98,10 @@ impl WordBuf {
     /// Copies `from` to the words starting at `at`, adding `shift` to each, wrapping around.
     #[inline]
     pub(crate) fn copy_shifted(&mut self, at: usize, from: &[u32], shift: u32) {
-        assert!(from.len() <= self.len && at <= self.len - from.len(), "copy outside a word buffer");
+        assert!(
+            from.len() <= self.len && at <= self.len - from.len(),
+            "copy outside a word buffer"
+        );
         for (i, word) in from.iter().enumerate() {
             // SAFETY: in bounds as asserted, exclusively borrowed.
             unsafe { self.ptr.as_ptr().add(at + i).write(word.wrapping_add(shift)) }
@@ -109,7 +111,10 @@ impl WordBuf {
     /// Copies `from` to the words starting at `at`. Exclusive access: nobody else sees the buffer yet.
     #[inline]
     pub(crate) fn copy_from(&mut self, at: usize, from: &[u32]) {
-        assert!(from.len() <= self.len && at <= self.len - from.len(), "copy outside a word buffer");
+        assert!(
+            from.len() <= self.len && at <= self.len - from.len(),
+            "copy outside a word buffer"
+        );
         // SAFETY: in bounds, exclusively borrowed, so the ranges cannot overlap.
         unsafe {
             std::ptr::copy_nonoverlapping(from.as_ptr(), self.ptr.as_ptr().add(at), from.len());

@@ -101,7 +101,9 @@ fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Name
             model.vertices.insert(v, ([label].into(), BTreeMap::new()));
         }
         Step::CreateEdge { timed, src, dst, value } => {
-            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else { return };
+            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else {
+                return;
+            };
             let ty = if timed { names.timed } else { names.multi };
             let properties =
                 vec![(names.time, Value::Int(value)), (names.key, Value::Int(value * 2))];
@@ -109,18 +111,24 @@ fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Name
             model.edges.insert(id, properties.into_iter().collect());
         }
         Step::Upsert { src, dst } => {
-            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else { return };
+            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else {
+                return;
+            };
             txn.upsert_edge(names.simple, u, v).unwrap();
             let id = EdgeId { ty: names.simple, src: u, dst: v, ordinal: 0 };
             model.edges.entry(id).or_default();
         }
         Step::Remove { src, dst } => {
-            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else { return };
+            let (Some(u), Some(v)) = (vertex(src, model), vertex(dst, model)) else {
+                return;
+            };
             txn.remove_edge(names.simple, u, v).unwrap();
             model.edges.remove(&EdgeId { ty: names.simple, src: u, dst: v, ordinal: 0 });
         }
         Step::DeleteEdge { which } => {
-            let Some(id) = pick(model.edges.keys().copied(), which) else { return };
+            let Some(id) = pick(model.edges.keys().copied(), which) else {
+                return;
+            };
             txn.delete_edge(id).unwrap();
             model.edges.remove(&id);
         }
@@ -136,7 +144,9 @@ fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Name
         Step::SetEdge { which, value } => {
             let others = model.edges.keys().copied().filter(|e| e.ty != names.simple);
             let others: Vec<_> = others.collect();
-            let Some(id) = pick(others.into_iter(), which) else { return };
+            let Some(id) = pick(others.into_iter(), which) else {
+                return;
+            };
             txn.set_edge_property(id, names.key, value.into()).unwrap();
             let properties = model.edges.get_mut(&id).unwrap();
             match value {
@@ -245,8 +255,11 @@ fn check_newest(
         Some(Value::Int(n)) => *n,
         other => panic!("timed edges have a time, not {other:?}"),
     };
-    let mut expected: Vec<i64> =
-        edges_of(model, v, names.timed, dir).iter().map(time).filter(|t| (-20..30).contains(t)).collect();
+    let mut expected: Vec<i64> = edges_of(model, v, names.timed, dir)
+        .iter()
+        .map(time)
+        .filter(|t| (-20..30).contains(t))
+        .collect();
     expected.sort_unstable_by(|a, b| b.cmp(a));
     expected.truncate(3);
     let found = reader.newest_edges(v, names.timed, dir, -20..30, 3);

@@ -8,11 +8,11 @@ use crate::generate::star;
 use crate::measure::{self, Elapsed};
 use crate::workload::{WrongAnswer, same_adjacency};
 
-/// Shares of a load, in per cent, at which the clock stops.
-const STOPS_PERCENT: [usize; 6] = [10, 25, 50, 75, UNSAMPLED_PERCENT, 100];
+/// Steps of a load, in per cent, after which the clock stops and memory is sampled.
+const STEP_PERCENT: usize = 5;
 
-/// The stop that only separates the last fifth; at all others memory is sampled.
-const UNSAMPLED_PERCENT: usize = 80;
+/// Where the last fifth of a load begins.
+const LAST_FIFTH_PERCENT: usize = 80;
 
 /// All updates of one container, once.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +79,9 @@ pub(super) fn pass<C: Container>(
         pass.settled_bytes = container.memory_bytes();
         check(&container, &plan.loaded)?;
     }
+    if plan.hub_leaves == 0 {
+        return Ok(pass);
+    }
     let container = make();
     let spokes = star(plan.hub_leaves, 3);
     let mut writer = container.writer();
@@ -97,29 +100,27 @@ fn single_inserts<C: Container>(
     pass: &mut Pass,
 ) -> Result<(), WrongAnswer> {
     let total = plan.edges.len();
-    let (mut done, mut added) = (0, 0);
-    let (mut all, mut since_sample) = (Elapsed::default(), Elapsed::default());
-    for percent in STOPS_PERCENT {
+    let (mut done, mut added, mut last_edges) = (0, 0, 0);
+    let (mut all, mut last) = (Elapsed::default(), Elapsed::default());
+    for percent in (STEP_PERCENT..=100).step_by(STEP_PERCENT) {
         let stop = total * percent / 100;
         let (some, elapsed) = measure::time(|| insert(writer, &plan.edges[done..stop], 1));
         all += elapsed;
-        since_sample += elapsed;
-        if percent == 100 {
-            pass.updates
-                .push((Update::InsertLast, elapsed, (stop - done) as u64));
+        if percent > LAST_FIFTH_PERCENT {
+            last += elapsed;
+            last_edges += (stop - done) as u64;
         }
         done = stop;
         added += some;
-        if percent != UNSAMPLED_PERCENT {
-            pass.samples.push(LoadSample {
-                percent,
-                edges: added,
-                memory_bytes: container.memory_bytes(),
-                reserved_bytes: container.reserved_bytes(),
-                seconds: std::mem::take(&mut since_sample).cpu_s,
-            });
-        }
+        pass.samples.push(LoadSample {
+            percent,
+            edges: added,
+            memory_bytes: container.memory_bytes(),
+            reserved_bytes: container.reserved_bytes(),
+            seconds: elapsed.cpu_s,
+        });
     }
+    pass.updates.push((Update::InsertLast, last, last_edges));
     pass.updates.push((Update::Insert, all, total as u64));
     counted(container, Update::Insert, added, total as u64)
 }

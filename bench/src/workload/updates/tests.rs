@@ -15,18 +15,20 @@ fn containers_pass_all_updates() {
     let plan = plan();
     let mut subjects = [
         UpdateSubject::new(Locked::<AdjLst>::new),
-        UpdateSubject::new(Locked::<Tel>::new),
+        UpdateSubject::new(Locked::<Tel>::new).once(),
     ];
     let outcomes = run_updates(&plan, &mut subjects, 2).unwrap();
     for outcome in &outcomes {
-        assert_eq!(outcome.samples.len(), 5);
-        assert_eq!(outcome.samples[4].edges, plan.edges().len() as u64);
-        assert!(outcome.settled_bytes > 0 && outcome.samples[4].bytes_per_entry() > 4.0);
+        assert_eq!(outcome.samples.len(), 20);
+        assert_eq!(outcome.samples[19].edges, plan.edges().len() as u64);
+        assert!(outcome.settled_bytes > 0 && outcome.samples[19].bytes_per_entry() > 4.0);
         for update in Update::ALL {
             assert!(outcome.millions_per_s(update) > 0.0, "{}", update.name());
         }
     }
     assert_eq!(outcomes[1].subject, "TEL");
+    let passes = |outcome: &UpdateOutcome| outcome.updates[0].1.count();
+    assert_eq!((passes(&outcomes[0]), passes(&outcomes[1])), (2, 1));
 }
 
 #[test]

@@ -86,10 +86,7 @@ pub(super) fn parse(
     threads: usize,
     progress: impl FnMut(usize, usize),
 ) -> Result<EdgeList, Fault> {
-    let too_many = |max| Fault {
-        offset: text.len(),
-        problem: Problem::TooManyVertices { max },
-    };
+    let too_many = |max| Fault { offset: text.len(), problem: Problem::TooManyVertices { max } };
     let (numbered, columns) = if layout.numeric {
         let (parts, columns) = parse_pieces::<NumberPairs>(text, layout, threads, progress)?;
         (ids::from_numbers(parts, numbering, threads), columns)
@@ -129,12 +126,7 @@ fn parse_pieces<'a, I: Endpoints<'a> + Default>(
         }
     }
     let named = layout.names.iter().cloned().zip(columns);
-    Ok((
-        ids,
-        named
-            .map(|(name, values)| Column { name, values })
-            .collect(),
-    ))
+    Ok((ids, named.map(|(name, values)| Column { name, values }).collect()))
 }
 
 fn parse_piece<'a, I: Endpoints<'a> + Default>(
@@ -142,10 +134,8 @@ fn parse_piece<'a, I: Endpoints<'a> + Default>(
     piece: Range<usize>,
     layout: &Layout,
 ) -> Result<Rows<I>, Fault> {
-    let mut rows = Rows {
-        ids: I::default(),
-        columns: vec![ColumnValues::default(); layout.names.len()],
-    };
+    let mut rows =
+        Rows { ids: I::default(), columns: vec![ColumnValues::default(); layout.names.len()] };
     let mut lines = Lines::new(text, piece);
     while let Some(line) = lines.next_record() {
         parse_record(line, layout, &mut rows)?;
@@ -158,11 +148,7 @@ fn parse_record<'a, I: Endpoints<'a>>(
     layout: &Layout,
     rows: &mut Rows<I>,
 ) -> Result<(), Fault> {
-    let nothing = Field {
-        offset: line.offset,
-        text: b"",
-        escaped: false,
-    };
+    let nothing = Field { offset: line.offset, text: b"", escaped: false };
     let (mut from, mut to) = (nothing, nothing);
     let mut fields = line.fields(layout.delimiter);
     let mut found = 0;
@@ -188,10 +174,7 @@ fn parse_record<'a, I: Endpoints<'a>>(
     }
     if found != expected {
         let problem = Problem::FieldCount { expected, found };
-        return Err(Fault {
-            offset: line.offset,
-            problem,
-        });
+        return Err(Fault { offset: line.offset, problem });
     }
     rows.ids.push(&from, &to, layout.id_max)
 }
@@ -204,9 +187,9 @@ fn vertex_id(field: &Field<'_>, id_max: u64) -> Result<u64, Fault> {
             let expected = format!("a vertex id up to {id_max}, as ids are kept");
             Err(Fault::unexpected(field.offset, expected, field.text))
         }
-        None if !field.text.is_empty() && field.text.iter().all(u8::is_ascii_digit) => Err(
-            Fault::unexpected(field.offset, "a vertex id below 2^64", field.text),
-        ),
+        None if !field.text.is_empty() && field.text.iter().all(u8::is_ascii_digit) => {
+            Err(Fault::unexpected(field.offset, "a vertex id below 2^64", field.text))
+        }
         None => Err(Fault::unexpected(field.offset, "a vertex id", field.text)),
     }
 }

@@ -166,11 +166,7 @@ fn parse_text(
 ) -> Result<EdgeList, Fault> {
     let threads = options.thread_count();
     let bytes_total = text.len() as u64;
-    let mut state = Progress {
-        bytes_done: 0,
-        bytes_total,
-        edges: 0,
-    };
+    let mut state = Progress { bytes_done: 0, bytes_total, edges: 0 };
     let mut report = |bytes: usize, edges: usize| {
         state.bytes_done += bytes as u64;
         state.edges += edges as u64;

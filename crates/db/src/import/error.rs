@@ -98,29 +98,17 @@ impl Fault {
         expected: impl Into<Cow<'static, str>>,
         found: &[u8],
     ) -> Self {
-        let problem = Problem::Unexpected {
-            expected: expected.into(),
-            found: excerpt(found),
-        };
+        let problem = Problem::Unexpected { expected: expected.into(), found: excerpt(found) };
         Self { offset, problem }
     }
 
     /// The error a caller sees: the offset in `text` becomes line and column.
     pub(super) fn locate(self, file: &str, text: &[u8]) -> ImportError {
         let before = text.get(..self.offset).unwrap_or(text);
-        let line_start = before
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
-        let lines = before[..line_start]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count();
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let lines = before[..line_start].iter().filter(|&&byte| byte == b'\n').count();
         // Continuation bytes of UTF-8 (0b10xxxxxx) do not begin a character.
-        let chars = before[line_start..]
-            .iter()
-            .filter(|&&byte| byte & 0xC0 != 0x80)
-            .count();
+        let chars = before[line_start..].iter().filter(|&&byte| byte & 0xC0 != 0x80).count();
         ImportError::Text {
             file: file.to_owned(),
             line: lines as u64 + 1,

@@ -36,12 +36,7 @@ impl<'a> Line<'a> {
 
     /// The fields of the line.
     pub(super) fn fields(&self, delimiter: Delimiter) -> Fields<'a> {
-        Fields {
-            line: *self,
-            position: 0,
-            ended: false,
-            delimiter,
-        }
+        Fields { line: *self, position: 0, ended: false, delimiter }
     }
 }
 
@@ -55,11 +50,7 @@ pub(super) struct Lines<'a> {
 impl<'a> Lines<'a> {
     /// The lines that begin in `range`, which must end at the end of a line.
     pub(super) fn new(text: &'a [u8], range: Range<usize>) -> Self {
-        Self {
-            text,
-            position: range.start,
-            end: range.end.min(text.len()),
-        }
+        Self { text, position: range.start, end: range.end.min(text.len()) }
     }
 
     /// The next line that is neither blank nor a comment.
@@ -84,10 +75,7 @@ impl<'a> Iterator for Lines<'a> {
         let length = rest.iter().position(|&byte| byte == b'\n');
         self.position += length.map_or(rest.len(), |length| length + 1);
         let text = &rest[..length.unwrap_or(rest.len())];
-        Some(Line {
-            offset,
-            text: text.strip_suffix(b"\r").unwrap_or(text),
-        })
+        Some(Line { offset, text: text.strip_suffix(b"\r").unwrap_or(text) })
     }
 }
 
@@ -107,11 +95,7 @@ impl<'a> Field<'a> {
     pub(super) fn as_str(&self) -> Result<Cow<'a, str>, Fault> {
         let text = std::str::from_utf8(self.text)
             .map_err(|_| Fault::unexpected(self.offset, "UTF-8 text", self.text))?;
-        Ok(if self.escaped {
-            Cow::Owned(text.replace("\"\"", "\""))
-        } else {
-            Cow::Borrowed(text)
-        })
+        Ok(if self.escaped { Cow::Owned(text.replace("\"\"", "\"")) } else { Cow::Borrowed(text) })
     }
 }
 
@@ -149,11 +133,7 @@ impl<'a> Fields<'a> {
 
     fn skip_blanks(&mut self, separator: u8) {
         let is_blank = |byte: u8| is_blank(byte) && byte != separator;
-        self.position += self
-            .rest()
-            .iter()
-            .take_while(|&&byte| is_blank(byte))
-            .count();
+        self.position += self.rest().iter().take_while(|&&byte| is_blank(byte)).count();
     }
 
     fn next_word(&mut self) -> Option<Field<'a>> {
@@ -162,17 +142,10 @@ impl<'a> Fields<'a> {
         if rest.is_empty() {
             return None;
         }
-        let length = rest
-            .iter()
-            .position(|&byte| is_blank(byte))
-            .unwrap_or(rest.len());
+        let length = rest.iter().position(|&byte| is_blank(byte)).unwrap_or(rest.len());
         let offset = self.line.offset + self.position;
         self.position += length;
-        Some(Field {
-            offset,
-            text: &rest[..length],
-            escaped: false,
-        })
+        Some(Field { offset, text: &rest[..length], escaped: false })
     }
 
     fn next_separated(&mut self, separator: u8) -> Result<Field<'a>, Fault> {
@@ -186,11 +159,7 @@ impl<'a> Fields<'a> {
         self.ended = length.is_none();
         self.position += length.map_or(rest.len(), |length| length + 1);
         let text = rest[..length.unwrap_or(rest.len())].trim_ascii_end();
-        Ok(Field {
-            offset,
-            text,
-            escaped: false,
-        })
+        Ok(Field { offset, text, escaped: false })
     }
 
     /// `quoted` is the rest of the line after an opening quote.
@@ -213,11 +182,7 @@ impl<'a> Fields<'a> {
                 }
             }
         }
-        let field = Field {
-            offset: self.line.offset + start,
-            text: &quoted[..length],
-            escaped,
-        };
+        let field = Field { offset: self.line.offset + start, text: &quoted[..length], escaped };
         self.position = start + length + 1;
         self.skip_blanks(separator);
         match self.rest() {

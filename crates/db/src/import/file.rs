@@ -8,10 +8,10 @@ use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::column::ColumnValues;
 use super::edge_list::{EdgeList, OriginalId};
-use super::load::{
-    GraphSource, ImportProgress, ImportStage, LoadError, LoadOptions, Loaded, Properties, load,
-};
+use super::graph_source::{GraphSource, LoadOptions, Properties};
+use super::load::load;
 use super::options::{Columns, EdgeListOptions, Progress};
+use super::outcome::{ImportProgress, ImportStage, LoadError, Loaded};
 
 /// How to import a file of edges.
 #[derive(Debug, Clone)]
@@ -67,8 +67,10 @@ pub struct ImportReport {
     pub transactions: u64,
     /// Seconds spent reading and parsing.
     pub read_s: f64,
-    /// Seconds spent writing, all commits included.
-    pub write_s: f64,
+    /// Seconds spent writing vertices, all commits included.
+    pub vertices_s: f64,
+    /// Seconds spent writing edges, all commits included.
+    pub edges_s: f64,
 }
 
 /// Reads the edges in the file at `path` into `db`: one new vertex per id in the file, one edge per
@@ -115,7 +117,6 @@ pub fn import_edge_list(
         progress(ImportProgress { stage, done: p.bytes_done, total: p.bytes_total });
     })?;
     let read_s = begun.elapsed().as_secs_f64();
-    let begun = Instant::now();
     let source = EdgeListSource::prepare(db, list, options)?;
     let loaded = source.load(db, options, progress)?;
     Ok(ImportReport {
@@ -126,7 +127,8 @@ pub fn import_edge_list(
         undirected: source.list.undirected,
         transactions: loaded.transactions,
         read_s,
-        write_s: begun.elapsed().as_secs_f64(),
+        vertices_s: loaded.vertices_s,
+        edges_s: loaded.edges_s,
     })
 }
 

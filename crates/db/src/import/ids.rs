@@ -89,11 +89,7 @@ pub(super) fn from_numbers(
 ) -> Result<Numbered, TooManyVertices> {
     let edge_count: usize = parts.iter().map(NumberPairs::len).sum();
     if edge_count == 0 {
-        return Ok(Numbered {
-            edges: Vec::new(),
-            vertex_count: 0,
-            original_ids: None,
-        });
+        return Ok(Numbered { edges: Vec::new(), vertex_count: 0, original_ids: None });
     }
     let mut id_max = 0;
     for part in &parts {
@@ -102,44 +98,26 @@ pub(super) fn from_numbers(
     if numbering == Numbering::Keep {
         let vertex_count = vertex_count(id_max.saturating_add(1))?;
         let edges = renumber(parts, threads, |id| id as u32);
-        return Ok(Numbered {
-            edges,
-            vertex_count,
-            original_ids: None,
-        });
+        return Ok(Numbered { edges, vertex_count, original_ids: None });
     }
-    let bitmap_ids = edge_count
-        .saturating_mul(BITMAP_IDS_PER_EDGE)
-        .max(BITMAP_IDS_MIN);
+    let bitmap_ids = edge_count.saturating_mul(BITMAP_IDS_PER_EDGE).max(BITMAP_IDS_MIN);
     if id_max < bitmap_ids as u64 {
         let ranks = Ranks::new(&parts, id_max);
         let vertex_count = vertex_count(ranks.count)?;
         if ranks.count == id_max + 1 {
             let edges = renumber(parts, threads, |id| id as u32);
-            return Ok(Numbered {
-                edges,
-                vertex_count,
-                original_ids: None,
-            });
+            return Ok(Numbered { edges, vertex_count, original_ids: None });
         }
         let edges = renumber(parts, threads, |id| ranks.rank(id));
         let original_ids = Some(OriginalIds::Numbers(ranks.ids()));
-        return Ok(Numbered {
-            edges,
-            vertex_count,
-            original_ids,
-        });
+        return Ok(Numbered { edges, vertex_count, original_ids });
     }
     let distinct = distinct(&parts, threads);
     let vertex_count = vertex_count(distinct.len() as u64)?;
     // Every id is in the list it was collected into; either arm holds its place.
     let place = |id: u64| distinct.binary_search(&id).unwrap_or_else(|place| place) as u32;
     let edges = renumber(parts, threads, place);
-    Ok(Numbered {
-        edges,
-        vertex_count,
-        original_ids: Some(OriginalIds::Numbers(distinct)),
-    })
+    Ok(Numbered { edges, vertex_count, original_ids: Some(OriginalIds::Numbers(distinct)) })
 }
 
 /// Numbers the endpoints of all pieces.
@@ -179,11 +157,7 @@ pub(super) fn from_texts(
             *edge = (map[from as usize], map[to as usize]);
         }
     });
-    Ok(Numbered {
-        edges,
-        vertex_count,
-        original_ids: Some(OriginalIds::Texts(originals)),
-    })
+    Ok(Numbered { edges, vertex_count, original_ids: Some(OriginalIds::Texts(originals)) })
 }
 
 fn vertex_count(count: u64) -> Result<u32, TooManyVertices> {
@@ -218,15 +192,11 @@ fn renumber(
 /// The distinct ids, ascending.
 fn distinct(parts: &[NumberPairs], threads: usize) -> Vec<u64> {
     let mut lists: Vec<Vec<u64>> = parts.iter().map(|_| Vec::new()).collect();
-    for_each(
-        lists.iter_mut().zip(parts).collect(),
-        threads,
-        |(list, part)| {
-            part.for_each(|from, to| list.extend([from, to]));
-            list.sort_unstable();
-            list.dedup();
-        },
-    );
+    for_each(lists.iter_mut().zip(parts).collect(), threads, |(list, part)| {
+        part.for_each(|from, to| list.extend([from, to]));
+        list.sort_unstable();
+        list.dedup();
+    });
     let mut ids = lists.concat();
     // Stable on purpose: it finds the sorted runs and merges them.
     ids.sort();
@@ -261,11 +231,7 @@ impl Ranks {
                 before
             })
             .collect();
-        Self {
-            words,
-            before,
-            count,
-        }
+        Self { words, before, count }
     }
 
     /// Members smaller than `id`, which is at most the `id_max` the set was made with.

@@ -77,10 +77,8 @@ pub(super) fn format_of(file: &str, text: &[u8], options: &EdgeListOptions) -> F
         return options.format;
     }
     let name = file.to_ascii_lowercase();
-    let name = [".gz", ".zst", ".zstd"]
-        .iter()
-        .find_map(|end| name.strip_suffix(end))
-        .unwrap_or(&name);
+    let name =
+        [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("csv") => Format::Csv,
         Some("tsv") => Format::Tsv,
@@ -115,19 +113,10 @@ pub(super) fn detect(
         Header::Auto => is_header(&fields, second.map(|line| line.fields(delimiter)))?,
     };
     if fields.len() < 2 {
-        let problem = Problem::FieldCount {
-            expected: 2,
-            found: fields.len(),
-        };
-        return Err(Fault {
-            offset: first.offset,
-            problem,
-        });
+        let problem = Problem::FieldCount { expected: 2, found: fields.len() };
+        return Err(Fault { offset: first.offset, problem });
     }
-    let (from, to) = has_header
-        .then(|| endpoints_by_name(&fields))
-        .flatten()
-        .unwrap_or((0, 1));
+    let (from, to) = has_header.then(|| endpoints_by_name(&fields)).flatten().unwrap_or((0, 1));
     let data = if has_header { second } else { Some(first) };
     let numeric = match options.ids {
         IdKind::Numbers => true,
@@ -140,11 +129,7 @@ pub(super) fn detect(
         names: Vec::new(),
         open_ended: options.columns == Columns::Ignore,
         numeric,
-        id_max: if options.numbering == Numbering::Keep {
-            KEPT_ID_MAX
-        } else {
-            u64::MAX
-        },
+        id_max: if options.numbering == Numbering::Keep { KEPT_ID_MAX } else { u64::MAX },
         data_start: data.map_or(text.len(), |line| line.offset),
     };
     layout.assign_roles(&fields, from, to, has_header)?;
@@ -159,11 +144,7 @@ impl Layout {
         to: usize,
         named: bool,
     ) -> Result<(), Fault> {
-        let used = if self.open_ended {
-            from.max(to) + 1
-        } else {
-            fields.len()
-        };
+        let used = if self.open_ended { from.max(to) + 1 } else { fields.len() };
         for (position, field) in fields.iter().enumerate().take(used) {
             let role = if position == from {
                 Role::From
@@ -172,11 +153,7 @@ impl Layout {
             } else if self.open_ended {
                 Role::Skip
             } else {
-                let text = if named {
-                    field.as_str()?.into_owned()
-                } else {
-                    String::new()
-                };
+                let text = if named { field.as_str()?.into_owned() } else { String::new() };
                 let name = match (text.as_str(), position) {
                     ("", 2) => "weight".to_owned(),
                     ("", 3) => "time".to_owned(),
@@ -200,9 +177,7 @@ fn is_header(fields: &[Field<'_>], second: Option<Fields<'_>>) -> Result<bool, F
         return Ok(false);
     };
     let numbers = |fields: &[Field<'_>], expected: bool| match fields {
-        [from, to, ..] => [from, to]
-            .iter()
-            .all(|f| parse_u64(f.text).is_some() == expected),
+        [from, to, ..] => [from, to].iter().all(|f| parse_u64(f.text).is_some() == expected),
         _ => false,
     };
     Ok(numbers(fields, false) && numbers(&second.collect()?, true))
@@ -210,9 +185,7 @@ fn is_header(fields: &[Field<'_>], second: Option<Fields<'_>>) -> Result<bool, F
 
 fn endpoints_by_name(fields: &[Field<'_>]) -> Option<(usize, usize)> {
     let position = |names: &[&str]| {
-        fields
-            .iter()
-            .position(|field| names.contains(&plain_name(field.text).as_str()))
+        fields.iter().position(|field| names.contains(&plain_name(field.text).as_str()))
     };
     Some((position(&FROM_NAMES)?, position(&TO_NAMES)?))
 }
@@ -220,9 +193,7 @@ fn endpoints_by_name(fields: &[Field<'_>]) -> Option<(usize, usize)> {
 /// `From_Node-ID` and `fromNodeId` are one name: lower case, letters and digits only.
 fn plain_name(name: &[u8]) -> String {
     let plain = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
-    plain
-        .map(|byte| char::from(byte.to_ascii_lowercase()))
-        .collect()
+    plain.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
 fn numeric_endpoints(

@@ -13,132 +13,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use telar_engine::{Engine, Error, Isolation, Transaction};
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_graph::{EdgeTypeId, LabelId, VertexId};
 
-use super::error::ImportError;
-
-/// Properties of one vertex or edge.
-pub type Properties = Vec<(PropertyKeyId, Value)>;
-
-/// A graph to be loaded: vertices `0..vertex_count()`, edges `0..edge_count()`.
-///
-/// Asked for in batches and from several threads; the same number must always give the same answer.
-pub trait GraphSource: Sync {
-    /// Number of vertices.
-    fn vertex_count(&self) -> u32;
-
-    /// Number of edges.
-    fn edge_count(&self) -> usize;
-
-    /// Source and target of an edge.
-    fn edge(&self, edge: usize) -> (u32, u32);
-
-    /// Appends the properties of a vertex to `out`. Default: none.
-    fn vertex_properties(&self, vertex: u32, out: &mut Properties) {
-        let _ = (vertex, out);
-    }
-
-    /// Appends the properties of an edge to `out`; not asked for if the edge type is simple.
-    /// Default: none.
-    fn edge_properties(&self, edge: usize, out: &mut Properties) {
-        let _ = (edge, out);
-    }
-}
-
-/// How to load a [`GraphSource`].
-#[derive(Debug, Clone, Copy)]
-pub struct LoadOptions {
-    /// Label of every vertex.
-    pub label: LabelId,
-    /// Type of every edge. If it is simple, an edge that exists already is counted as a duplicate.
-    pub edge_type: EdgeTypeId,
-    /// Writing threads; 0 means one per core.
-    pub threads: usize,
-    /// Vertices or edges per transaction; 0 means the default.
-    pub batch: usize,
-}
+use super::graph_source::{GraphSource, LoadOptions, Properties};
+use super::outcome::{ImportProgress, ImportStage, LoadError, Loaded};
 
 /// Vertices per transaction by default: a write set of a megabyte or so.
 const VERTICES_PER_BATCH: usize = 1 << 14;
 /// Edges per transaction by default: large enough that syncing the log costs less than applying the
 /// batch, small enough that a batch fills few segments at once, each of which plans it anew.
 const EDGES_PER_BATCH: usize = 1 << 11;
-
-impl LoadOptions {
-    /// The defaults, for vertices of `label` and edges of `edge_type`.
-    #[must_use]
-    pub fn new(label: LabelId, edge_type: EdgeTypeId) -> Self {
-        Self { label, edge_type, threads: 0, batch: 0 }
-    }
-
-    fn thread_count(&self) -> usize {
-        match self.threads {
-            0 => thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
-    }
-}
-
-/// What [`load`] did.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Loaded {
-    /// Id of each vertex of the source, by its number there.
-    pub vertices: Vec<VertexId>,
-    /// Edges added.
-    pub edges: u64,
-    /// Edges of a simple type that were there already, from before or from earlier in the source.
-    pub duplicates: u64,
-    /// Transactions committed.
-    pub transactions: u64,
-}
-
-/// What an import is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ImportStage {
-    /// Parsing the file; counted in bytes of its decompressed text.
-    Reading,
-    /// Writing vertices; counted in vertices.
-    Vertices,
-    /// Writing edges; counted in edges.
-    Edges,
-}
-
-/// How far an import has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ImportProgress {
-    /// The stage it is in; stages come in the order of the enum.
-    pub stage: ImportStage,
-    /// How much of the stage is done.
-    pub done: u64,
-    /// How much there is to do in the stage.
-    pub total: u64,
-}
-
-/// Why a graph did not come in, and what of it did.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// The file could not be read. Nothing was written.
-    #[error(transparent)]
-    File(#[from] ImportError),
-    /// The database refused a label, an edge type or a property key. No vertex, no edge was written.
-    #[error(transparent)]
-    Schema(#[from] Error),
-    /// The database refused a batch. Those committed before stay.
-    #[error("import stopped after {vertices} vertices and {edges} edges had been committed: {source}")]
-    Write {
-        /// Vertices committed.
-        vertices: u64,
-        /// Edges committed.
-        edges: u64,
-        /// What went wrong.
-        source: Error,
-    },
-}
 
 /// A committed batch.
 struct Batch {
@@ -188,7 +75,10 @@ pub fn load<S: GraphSource + ?Sized>(
         edges: 0,
         duplicates: 0,
         transactions: 0,
+        vertices_s: 0.0,
+        edges_s: 0.0,
     };
+    let begun = Instant::now();
     let mut written = 0;
     let order = Mutex::new(0);
     let total = source.vertex_count() as usize;
@@ -210,6 +100,7 @@ pub fn load<S: GraphSource + ?Sized>(
     );
     result.map_err(|source| LoadError::Write { vertices: written, edges: 0, source })?;
 
+    loaded.vertices_s = begun.elapsed().as_secs_f64();
     let (mut done, mut added) = (0, 0);
     let next = AtomicUsize::new(0);
     let (vertices, total) = (&loaded.vertices, source.edge_count());
@@ -231,6 +122,7 @@ pub fn load<S: GraphSource + ?Sized>(
         },
     );
     result.map_err(|source| LoadError::Write { vertices: written, edges: added, source })?;
+    loaded.edges_s = begun.elapsed().as_secs_f64() - loaded.vertices_s;
     loaded.edges = added;
     loaded.duplicates = done - added;
     Ok(loaded)
@@ -259,7 +151,8 @@ fn in_batches(
                     if batch.is_err() {
                         stop.store(true, Ordering::Relaxed);
                     }
-                    if matches!(&batch, Ok(batch) if batch.items == 0) || sender.send(batch).is_err()
+                    if matches!(&batch, Ok(batch) if batch.items == 0)
+                        || sender.send(batch).is_err()
                     {
                         return;
                     }
@@ -290,7 +183,8 @@ fn write_vertices<S: GraphSource + ?Sized>(
         let mut next = order.lock().unwrap_or_else(PoisonError::into_inner);
         let start = *next;
         let end = start.saturating_add(items).min(source.vertex_count() as usize);
-        let created: Result<Vec<_>, _> = (start..end).map(|_| txn.create_vertex(&[label])).collect();
+        let created: Result<Vec<_>, _> =
+            (start..end).map(|_| txn.create_vertex(&[label])).collect();
         *next = end;
         (start, created?)
     };

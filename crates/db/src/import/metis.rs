@@ -76,50 +76,28 @@ pub(super) fn parse(
     let forward = all.edges.len() as u64;
     if (forward, all.backward) != (header.edges, header.edges) {
         let (expected, backward) = (header.edges, all.backward);
-        let problem = Problem::EdgeCount {
-            expected,
-            forward,
-            backward,
-        };
-        return Err(Fault {
-            offset: header.edges_offset,
-            problem,
-        });
+        let problem = Problem::EdgeCount { expected, forward, backward };
+        return Err(Fault { offset: header.edges_offset, problem });
     }
-    let weights = Column {
-        name: "weight".to_owned(),
-        values: all.weights,
-    };
+    let weights = Column { name: "weight".to_owned(), values: all.weights };
     Ok(EdgeList {
         edges: all.edges,
         vertex_count: header.vertices,
         original_ids: None,
-        columns: if header.edge_weights {
-            vec![weights]
-        } else {
-            Vec::new()
-        },
+        columns: if header.edge_weights { vec![weights] } else { Vec::new() },
         undirected: true,
     })
 }
 
 fn parse_header(text: &[u8]) -> Result<Header, Fault> {
     let mut lines = Lines::new(text, 0..text.len());
-    let line = lines.next_record().unwrap_or(Line {
-        offset: 0,
-        text: b"",
-    });
+    let line = lines.next_record().unwrap_or(Line { offset: 0, text: b"" });
     let mut fields = line.fields(Delimiter::Blanks);
-    let line_end = Field {
-        offset: line.offset + line.text.len(),
-        text: b"",
-        escaped: false,
-    };
+    let line_end = Field { offset: line.offset + line.text.len(), text: b"", escaped: false };
     let vertices = fields.next_field()?.unwrap_or(line_end);
     let edges = fields.next_field()?.unwrap_or(line_end);
-    let vertex_count = parse_u64(vertices.text)
-        .and_then(|count| u32::try_from(count).ok())
-        .ok_or_else(|| {
+    let vertex_count =
+        parse_u64(vertices.text).and_then(|count| u32::try_from(count).ok()).ok_or_else(|| {
             let expected = "a METIS header with a number of vertices below 2^32";
             Fault::unexpected(vertices.offset, expected, vertices.text)
         })?;
@@ -139,11 +117,7 @@ fn parse_header(text: &[u8]) -> Result<Header, Fault> {
         weights = if vertex_weights { count } else { 0 };
     }
     if let Some(extra) = fields.next_field()? {
-        return Err(Fault::unexpected(
-            extra.offset,
-            "the end of the header",
-            extra.text,
-        ));
+        return Err(Fault::unexpected(extra.offset, "the end of the header", extra.text));
     }
     let rest = Lines::new(text, line.offset..text.len()).nth(1);
     Ok(Header {
@@ -168,9 +142,7 @@ fn parse_flags(field: &Field<'_>) -> Result<(bool, bool, bool), Fault> {
 }
 
 fn count_lists(text: &[u8], piece: Range<usize>) -> u64 {
-    Lines::new(text, piece)
-        .filter(|line| !line.is_comment())
-        .count() as u64
+    Lines::new(text, piece).filter(|line| !line.is_comment()).count() as u64
 }
 
 fn parse_lists(
@@ -230,9 +202,7 @@ fn parse_list(
 
 fn edge_weight<'a>(fields: &mut Fields<'a>, neighbour: &Field<'a>) -> Result<Field<'a>, Fault> {
     let after = neighbour.offset + neighbour.text.len();
-    fields
-        .next_field()?
-        .ok_or_else(|| Fault::unexpected(after, "the weight of the edge", b""))
+    fields.next_field()?.ok_or_else(|| Fault::unexpected(after, "the weight of the edge", b""))
 }
 
 /// The neighbour in `field`, counted from 0.
@@ -240,11 +210,9 @@ fn neighbour_number(field: &Field<'_>, vertex: u32, header: &Header) -> Result<u
     let number = parse_u64(field.text).and_then(|number| number.checked_sub(1));
     let number = number.and_then(|number| u32::try_from(number).ok());
     match number.filter(|&number| number < header.vertices) {
-        Some(number) if number == vertex => Err(Fault::unexpected(
-            field.offset,
-            "a neighbour other than itself",
-            field.text,
-        )),
+        Some(number) if number == vertex => {
+            Err(Fault::unexpected(field.offset, "a neighbour other than itself", field.text))
+        }
         Some(number) => Ok(number),
         None => {
             let expected = format!("a vertex number from 1 to {}", header.vertices);

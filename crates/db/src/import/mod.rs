@@ -30,12 +30,14 @@ mod edge_list;
 mod error;
 mod field;
 mod file;
+mod graph_source;
 mod ids;
 mod layout;
 mod load;
 mod metis;
 mod number;
 mod options;
+mod outcome;
 mod parallel;
 mod source;
 #[cfg(test)]
@@ -45,7 +47,7 @@ pub use column::{Column, ColumnValues};
 pub use edge_list::{EdgeList, OriginalId, OriginalIds};
 pub use error::{ImportError, Problem};
 pub use file::{EdgeListSource, ImportOptions, ImportReport, import_edge_list};
-pub use load::{
-    GraphSource, ImportProgress, ImportStage, LoadError, LoadOptions, Loaded, Properties, load,
-};
+pub use graph_source::{GraphSource, LoadOptions, Properties};
+pub use load::load;
 pub use options::{Columns, EdgeListOptions, Format, Header, IdKind, Numbering, Progress};
+pub use outcome::{ImportProgress, ImportStage, LoadError, Loaded};

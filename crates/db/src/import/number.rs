@@ -52,23 +52,10 @@ mod tests {
     fn u64_parses_its_whole_range_and_nothing_else() {
         assert_eq!(parse_u64(b"0"), Some(0));
         assert_eq!(parse_u64(b"007"), Some(7));
-        assert_eq!(
-            parse_u64(b"9999999999999999999"),
-            Some(9_999_999_999_999_999_999)
-        );
+        assert_eq!(parse_u64(b"9999999999999999999"), Some(9_999_999_999_999_999_999));
         assert_eq!(parse_u64(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(parse_u64(b"00000000000000000000000001"), Some(1));
-        for bad in [
-            "",
-            "-1",
-            "+1",
-            "1.0",
-            "18446744073709551616",
-            " 1",
-            "1 ",
-            "0x1",
-            "\u{661}",
-        ] {
+        for bad in ["", "-1", "+1", "1.0", "18446744073709551616", " 1", "1 ", "0x1", "\u{661}"] {
             assert_eq!(parse_u64(bad.as_bytes()), None, "{bad:?}");
         }
     }
@@ -78,14 +65,7 @@ mod tests {
         assert_eq!(parse_i64(b"-9223372036854775808"), Some(i64::MIN));
         assert_eq!(parse_i64(b"+9223372036854775807"), Some(i64::MAX));
         assert_eq!(parse_i64(b"-0"), Some(0));
-        for bad in [
-            "",
-            "-",
-            "--1",
-            "+-1",
-            "9223372036854775808",
-            "-9223372036854775809",
-        ] {
+        for bad in ["", "-", "--1", "+-1", "9223372036854775808", "-9223372036854775809"] {
             assert_eq!(parse_i64(bad.as_bytes()), None, "{bad:?}");
         }
     }

@@ -18,10 +18,7 @@ pub(super) fn chunks(text: &[u8], start: usize, chunk_bytes: usize) -> Vec<Range
     while from < text.len() {
         let to = from.saturating_add(chunk_bytes - 1);
         let rest = text.get(to..).unwrap_or_default();
-        let to = rest
-            .iter()
-            .position(|&b| b == b'\n')
-            .map_or(text.len(), |at| to + at + 1);
+        let to = rest.iter().position(|&b| b == b'\n').map_or(text.len(), |at| to + at + 1);
         pieces.push(from..to);
         from = to;
     }

@@ -27,20 +27,12 @@ pub(super) fn read(file: &str, source: impl Read, bytes_max: u64) -> Result<Vec<
     let text = decompressed(source)
         .and_then(|source| {
             let mut text = Vec::new();
-            source
-                .take(bytes_max.saturating_add(1))
-                .read_to_end(&mut text)?;
+            source.take(bytes_max.saturating_add(1)).read_to_end(&mut text)?;
             Ok(text)
         })
-        .map_err(|source| ImportError::Io {
-            file: file.to_owned(),
-            source,
-        })?;
+        .map_err(|source| ImportError::Io { file: file.to_owned(), source })?;
     if text.len() as u64 > bytes_max {
-        return Err(ImportError::TooLarge {
-            file: file.to_owned(),
-            bytes_max,
-        });
+        return Err(ImportError::TooLarge { file: file.to_owned(), bytes_max });
     }
     Ok(text)
 }

@@ -19,15 +19,6 @@ fn message(file: &str, text: &str) -> String {
 
 /// Ids in the file of both ends of every edge.
 fn original_edges(graph: &EdgeList) -> Vec<(String, String)> {
-    let original = |v| {
-        graph
-            .original_id(v)
-            .expect("every vertex has an id")
-            .to_string()
-    };
-    graph
-        .edges
-        .iter()
-        .map(|&(from, to)| (original(from), original(to)))
-        .collect()
+    let original = |v| graph.original_id(v).expect("every vertex has an id").to_string();
+    graph.edges.iter().map(|&(from, to)| (original(from), original(to))).collect()
 }

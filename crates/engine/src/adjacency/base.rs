@@ -238,8 +238,7 @@ pub(crate) fn is_sorted(base: &Base, kind: ListKind, local: usize) -> bool {
         }
         ListKind::Timed => {
             let (low, high) = (base.column(COL_KEY.0), base.column(COL_KEY.1));
-            (r.start + 1..r.end)
-                .all(|i| key_of(low[i - 1], high[i - 1]) >= key_of(low[i], high[i]))
+            (r.start + 1..r.end).all(|i| key_of(low[i - 1], high[i - 1]) >= key_of(low[i], high[i]))
         }
     }
 }

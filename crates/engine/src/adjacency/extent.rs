@@ -17,10 +17,10 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
 
-use super::segment::SegVersion;
-use super::tail::Tail;
 use super::AdjTable;
 use super::base::Base;
+use super::segment::SegVersion;
+use super::tail::Tail;
 use crate::words::WordBuf;
 
 /// Segments placed together: some 16 MiB of a graph with 16 edges per vertex.
@@ -82,7 +82,9 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
     let mut bases: Vec<&Base> = Vec::new();
     let (mut words, mut loose) = (0, 0);
     for number in window {
-        let Some(segment) = table.segment(number) else { continue };
+        let Some(segment) = table.segment(number) else {
+            continue;
+        };
         if idle_before.is_some_and(|ts| segment.last_write.load(Ordering::Relaxed) > ts) {
             continue;
         }
@@ -102,7 +104,9 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
     for (number, base) in numbers.into_iter().zip(bases) {
         let segment = table.segment_for_write(number);
         segment.exclusive(|| {
-            let Some(now) = segment.version(guard) else { return };
+            let Some(now) = segment.version(guard) else {
+                return;
+            };
             if std::ptr::eq::<Base>(&*now.base, base) && is_movable(table, now) {
                 let moved = Arc::new(base.placed(&extent, at));
                 let tail = now

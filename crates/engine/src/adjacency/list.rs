@@ -166,7 +166,9 @@ impl<'a> List<'a> {
 
     /// Number of live entries.
     pub(crate) fn degree(&self) -> usize {
-        let Some(tail) = self.tail else { return self.base.nbrs.len() };
+        let Some(tail) = self.tail else {
+            return self.base.nbrs.len();
+        };
         if !tail.has_deletes {
             return self.base.nbrs.len() + tail.len;
         }
@@ -198,8 +200,7 @@ impl<'a> List<'a> {
         match self.tail {
             None => self.find_settled(nbr, None),
             Some(tail) if !tail.has_deletes => match self.find_settled(nbr, None) {
-                None => find_in(tail.block.dst(tail.len), nbr)
-                    .map(|i| i + self.base.nbrs.len()),
+                None => find_in(tail.block.dst(tail.len), nbr).map(|i| i + self.base.nbrs.len()),
                 found => found,
             },
             Some(_) => self.find_masked(nbr, None),
@@ -277,9 +278,7 @@ impl<'a> List<'a> {
 
     /// Whether any entry is newer than what a snapshot `delta` after the base timestamp sees.
     pub(crate) fn changed_at_all(&self, delta: u32) -> bool {
-        self.tail.is_some_and(|t| {
-            t.block.meta(t.len).last().is_some_and(|m| m & DELTA_MAX > delta)
-        })
+        self.tail.is_some_and(|t| t.block.meta(t.len).last().is_some_and(|m| m & DELTA_MAX > delta))
     }
 
     /// Appends to `out` the newest live entries of a timed list with a sort key in `window`, newest

@@ -41,7 +41,7 @@ pub(crate) use segment::{AdjTable, SegVersion, SegmentRef};
 
 /// Vertices per segment, as a power of two.
 ///
-/// PERF: `telar bench kernel`; see docs/decisions/0003-segment-size-and-no-run.md for the trials.
+/// PERF: `telar bench kernel`; see docs/decisions/0003-two-levels-no-run.md.
 pub(crate) const SEGMENT_BITS: u32 = 10;
 /// Vertices per segment.
 pub(crate) const SEGMENT_VERTICES: usize = 1 << SEGMENT_BITS;

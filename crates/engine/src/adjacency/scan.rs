@@ -22,20 +22,45 @@ pub(crate) struct TableView<'g> {
     pub(crate) read_ts: u64,
 }
 
-/// What is known of the vertices in one stage of `visit`.
-#[derive(Clone, Copy)]
-struct Stage<'g> {
-    versions: [Option<&'g SegVersion>; PREFETCH_AHEAD],
-    rows: [(u32, u32); PREFETCH_AHEAD],
-    words: [u32; PREFETCH_AHEAD],
+/// The loop CSR runs.
+#[inline(always)]
+fn scan_settled<F>(ver: &SegVersion, first: u32, locals: Range<usize>, f: &mut F)
+where
+    F: FnMut(u32, &[u32]),
+{
+    let offsets = ver.offsets();
+    let mut start = offsets[locals.start.min(SEGMENT_VERTICES)];
+    for i in locals {
+        let end = offsets[i + 1];
+        prefetch(ver.row_addr(offsets[(i + PREFETCH_AHEAD).min(SEGMENT_VERTICES)]));
+        f(first + i as u32, ver.nbrs(start, end));
+        start = end;
+    }
 }
 
-impl Stage<'_> {
-    const EMPTY: Self = Self {
-        versions: [None; PREFETCH_AHEAD],
-        rows: [(0, 0); PREFETCH_AHEAD],
-        words: [0; PREFETCH_AHEAD],
-    };
+/// What is known of a vertex in the pipeline of `visit`.
+#[derive(Clone, Copy)]
+struct Place<'g> {
+    version: Option<&'g SegVersion>,
+    rows: &'g [u32],
+    word: u32,
+}
+
+impl Place<'_> {
+    const NOWHERE: Self = Self { version: None, rows: &[], word: 0 };
+}
+
+#[inline(always)]
+fn resolve<'g>(group: &[u32; PREFETCH_AHEAD], stage: &mut [Place<'g>; PREFETCH_AHEAD]) {
+    for (&v, place) in group.iter().zip(stage) {
+        let Some(ver) = place.version else { continue };
+        place.rows = ver.settled(local_of(v));
+        prefetch(place.rows.as_ptr());
+        place.word = ver.slot_word(local_of(v));
+        if place.word != 0 {
+            prefetch(ver.block_addr(place.word));
+        }
+    }
 }
 
 impl<'g> TableView<'g> {
@@ -47,7 +72,9 @@ impl<'g> TableView<'g> {
     /// Calls `f` with each run of `v`'s neighbours.
     #[inline]
     pub(crate) fn for_each_run<F: FnMut(&[u32])>(&self, v: u32, mut f: F) {
-        let Some(version) = self.version(v) else { return };
+        let Some(version) = self.version(v) else {
+            return;
+        };
         let local = local_of(v);
         let word = version.slot_word(local);
         if word == 0 {
@@ -76,7 +103,14 @@ impl<'g> TableView<'g> {
         }
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
         for segment in segment_of(range.start)..=last {
-            let Some(ver) = self.version(segment << SEGMENT_BITS) else { continue };
+            let Some(ver) = self.version(segment << SEGMENT_BITS) else {
+                continue;
+            };
+            if let Some(next) = self.version((segment + 1).min(last) << SEGMENT_BITS) {
+                prefetch(next.offset_addr(0));
+                prefetch(next.offset_addr(16));
+                prefetch(next.row_addr(0));
+            }
             let first = u64::from(segment) << SEGMENT_BITS;
             let lo = u64::from(range.start).saturating_sub(first) as usize;
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
@@ -89,16 +123,20 @@ impl<'g> TableView<'g> {
     where
         F: FnMut(u32, &[u32]),
     {
+        if ver.is_clean() {
+            return scan_settled(ver, first, locals, f);
+        }
+        if let Some(hubs) = ver.only_hubs() {
+            let mut at = locals.start;
+            for &local in hubs.iter().filter(|l| locals.contains(&(**l as usize))) {
+                scan_settled(ver, first, at..local as usize, f);
+                self.written_runs(ver, local, ver.slot_word(local), |run| f(first + local, run));
+                at = local as usize + 1;
+            }
+            return scan_settled(ver, first, at..locals.end, f);
+        }
         let offsets = ver.offsets();
         let mut start = offsets[locals.start];
-        if ver.is_clean() {
-            for i in locals {
-                let end = offsets[i + 1];
-                f(first + i as u32, ver.nbrs(start, end));
-                start = end;
-            }
-            return;
-        }
         let delta = ver.delta(self.read_ts);
         for i in locals {
             let end = offsets[i + 1];
@@ -123,52 +161,41 @@ impl<'g> TableView<'g> {
     /// read the offsets and prefetch the rows; hand the rows out. Every vertex is looked up once.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
-        let groups = vertices.len().div_ceil(PREFETCH_AHEAD);
-        let group = |g: usize| {
-            let start = (g * PREFETCH_AHEAD).min(vertices.len());
-            &vertices[start..(start + PREFETCH_AHEAD).min(vertices.len())]
-        };
-        let mut stages = [Stage::EMPTY; 3];
-        self.locate(group(0), &mut stages[0]);
-        self.locate(group(1), &mut stages[1]);
-        Self::resolve(group(0), &mut stages[0]);
-        for g in 0..groups {
-            self.locate(group(g + 2), &mut stages[(g + 2) % 3]);
-            Self::resolve(group(g + 1), &mut stages[(g + 1) % 3]);
-            let stage = &stages[g % 3];
-            for (i, &v) in group(g).iter().enumerate() {
-                let Some(ver) = stage.versions[i] else { continue };
-                let (start, end) = stage.rows[i];
-                if stage.words[i] == 0 {
-                    f(v, ver.nbrs(start, end));
-                } else {
-                    self.written_runs(ver, local_of(v), stage.words[i], |run| f(v, run));
+        let (groups, rest) = vertices.as_chunks::<PREFETCH_AHEAD>();
+        let mut stages = [[Place::NOWHERE; PREFETCH_AHEAD]; 3];
+        for (group, stage) in groups.iter().zip(&mut stages).take(2) {
+            self.locate(group, stage);
+        }
+        if let Some(group) = groups.first() {
+            resolve(group, &mut stages[0]);
+        }
+        for (g, group) in groups.iter().enumerate() {
+            if let Some(ahead) = groups.get(g + 2) {
+                self.locate(ahead, &mut stages[(g + 2) % 3]);
+            }
+            if let Some(ahead) = groups.get(g + 1) {
+                resolve(ahead, &mut stages[(g + 1) % 3]);
+            }
+            for (&v, place) in group.iter().zip(&stages[g % 3]) {
+                if place.word == 0 {
+                    f(v, place.rows);
+                } else if let Some(ver) = place.version {
+                    self.written_runs(ver, local_of(v), place.word, |run| f(v, run));
                 }
             }
         }
-    }
-
-    #[inline(always)]
-    fn locate(&self, vertices: &[u32], stage: &mut Stage<'g>) {
-        for (i, &v) in vertices.iter().enumerate() {
-            stage.versions[i] = self.version(v);
-            if let Some(ver) = stage.versions[i] {
-                prefetch(&raw const ver.offsets()[local_of(v) as usize]);
-                prefetch(ver.slot_addr(local_of(v)));
-            }
+        for &v in rest {
+            self.for_each_run(v, |run| f(v, run));
         }
     }
 
     #[inline(always)]
-    fn resolve(vertices: &[u32], stage: &mut Stage<'g>) {
-        for (i, &v) in vertices.iter().enumerate() {
-            let Some(ver) = stage.versions[i] else { continue };
-            let local = local_of(v) as usize;
-            stage.rows[i] = (ver.offsets()[local], ver.offsets()[local + 1]);
-            prefetch(ver.row_addr(stage.rows[i].0));
-            stage.words[i] = ver.slot_word(local as u32);
-            if stage.words[i] != 0 {
-                prefetch(ver.block_addr(stage.words[i]));
+    fn locate(&self, group: &[u32; PREFETCH_AHEAD], stage: &mut [Place<'g>; PREFETCH_AHEAD]) {
+        for (&v, place) in group.iter().zip(stage) {
+            *place = Place { version: self.version(v), ..Place::NOWHERE };
+            if let Some(ver) = place.version {
+                prefetch(ver.offset_addr(local_of(v)));
+                prefetch(ver.slot_addr(local_of(v)));
             }
         }
     }
@@ -206,7 +233,9 @@ impl<'g> TableView<'g> {
     /// Whether an edge from `u` to `v` exists.
     #[inline]
     pub(crate) fn contains(&self, u: u32, v: u32) -> bool {
-        let Some(ver) = self.version(u) else { return false };
+        let Some(ver) = self.version(u) else {
+            return false;
+        };
         let local = local_of(u);
         let word = ver.slot_word(local);
         if word == 0 && self.table.kind == ListKind::Simple {
@@ -235,7 +264,9 @@ impl<'g> TableView<'g> {
     where
         R: Default,
     {
-        let Some(ver) = self.version(u) else { return R::default() };
+        let Some(ver) = self.version(u) else {
+            return R::default();
+        };
         let local = local_of(u);
         match ver.decode(ver.slot_word(local)) {
             Slot::Hub(hub) => {

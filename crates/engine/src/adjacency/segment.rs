@@ -21,8 +21,8 @@ use super::list::{List, Rows, Visible};
 use super::tail::{Block, SLOT_HUB, Tail};
 use super::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::latch::{ALL_STRIPES, Latch};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::table::GrowArray;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Smallest arena of a tail, in words.
 const ARENA_WORDS_MIN: usize = 2048;
@@ -88,6 +88,12 @@ impl SegVersion {
         self.slots.is_null()
     }
 
+    /// Places of the hubs, if nothing but hubs can be in the tail of this version.
+    #[inline]
+    pub(crate) fn only_hubs(&self) -> Option<&[u32]> {
+        self.tail.as_ref().filter(|t| t.is_hubs_only()).map(|t| &*t.hub_locals)
+    }
+
     /// Offsets of the base.
     #[inline(always)]
     pub(crate) fn offsets(&self) -> &[u32; SEGMENT_VERTICES + 1] {
@@ -100,9 +106,7 @@ impl SegVersion {
     pub(crate) fn nbrs(&self, start: u32, end: u32) -> &[u32] {
         debug_assert!(start <= end && end as usize <= self.base.entries());
         // SAFETY: callers pass two consecutive offsets of this base, so the range is within it.
-        unsafe {
-            std::slice::from_raw_parts(self.nbrs.add(start as usize), (end - start) as usize)
-        }
+        unsafe { std::slice::from_raw_parts(self.nbrs.add(start as usize), (end - start) as usize) }
     }
 
     /// Base neighbours of `local`.
@@ -142,6 +146,12 @@ impl SegVersion {
     fn hub(&self, word: u32) -> &Hub {
         let tail = self.tail.as_ref().expect("INVARIANT: a hub slot is in a tail");
         &tail.hubs[(word & !SLOT_HUB) as usize]
+    }
+
+    /// Address of the offset of `local`, for prefetching.
+    #[inline(always)]
+    pub(crate) fn offset_addr(&self, local: u32) -> *const u32 {
+        self.offsets.wrapping_add(local as usize)
     }
 
     /// Address of the slot word of `local`, for prefetching.
@@ -187,24 +197,22 @@ impl SegVersion {
 
     /// Hubs with their places.
     pub(crate) fn hubs(&self) -> Vec<(u32, Arc<Hub>)> {
-        let Some(tail) = &self.tail else { return Vec::new() };
-        if tail.hubs.is_empty() {
+        let Some(tail) = &self.tail else {
             return Vec::new();
-        }
-        (0..SEGMENT_VERTICES as u32)
-            .filter_map(|local| {
-                let word = self.slot_word(local);
-                let hub = (word & SLOT_HUB != 0).then(|| (word & !SLOT_HUB) as usize)?;
-                Some((local, Arc::clone(&tail.hubs[hub])))
-            })
-            .collect()
+        };
+        let hub = |local: u32| {
+            let number = (self.slot_word(local) & !SLOT_HUB) as usize;
+            (local, Arc::clone(&tail.hubs[number]))
+        };
+        tail.hub_locals.iter().map(|local| hub(*local)).collect()
     }
 
     /// Heap bytes of this version, hubs included.
     pub(crate) fn bytes(&self, guard: &Guard) -> usize {
-        let tail = self.tail.as_ref().map_or(0, |t| {
-            t.bytes() + t.hubs.iter().map(|h| h.bytes(guard)).sum::<usize>()
-        });
+        let tail = self
+            .tail
+            .as_ref()
+            .map_or(0, |t| t.bytes() + t.hubs.iter().map(|h| h.bytes(guard)).sum::<usize>());
         // The empty base is shared by all segments that have none.
         let base = if self.base.entries() == 0 { 0 } else { self.base.bytes() };
         std::mem::size_of::<Self>() + base + tail
@@ -388,7 +396,9 @@ impl AdjTable {
     pub(crate) fn settle_state(&self, guard: &Guard, state: &mut crate::SettleState) {
         let block_len = |b: Block<'_>| Block::len_of(b.len_word()) as u64;
         for number in 0..self.segment_bound() {
-            let Some(v) = self.segment(number).and_then(|s| s.version(guard)) else { continue };
+            let Some(v) = self.segment(number).and_then(|s| s.version(guard)) else {
+                continue;
+            };
             state.settled += v.base.entries() as u64;
             if v.is_clean() {
                 continue;

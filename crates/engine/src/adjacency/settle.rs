@@ -19,7 +19,7 @@ use super::hub::{HUB_ENTRIES_MIN, Hub};
 use super::list::{List, Visible, compare};
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
-use super::{SegmentRef, AdjTable, Entry, ListKind, SEGMENT_VERTICES};
+use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
 
 /// An unsettled entry on its way into a new tail.
 #[derive(Debug, Clone, Copy)]
@@ -136,7 +136,9 @@ enum Plan {
 }
 
 fn plan(version: &SegVersion, local: u32, word: u32, watermark: u32, kind: ListKind) -> Plan {
-    let Slot::Block(block) = version.decode(word) else { return Plan::KeepHub };
+    let Slot::Block(block) = version.decode(word) else {
+        return Plan::KeepHub;
+    };
     let list = List {
         base: super::list::Rows::simple(version.settled(local)),
         tail: Some(Visible::at(block, watermark)),
@@ -160,7 +162,9 @@ pub(crate) fn settle_segment(
     guard: &Guard,
 ) {
     segment.exclusive(|| {
-        let Some(old) = segment.version(guard) else { return };
+        let Some(old) = segment.version(guard) else {
+            return;
+        };
         let Some(tail) = &old.tail else { return };
         // A tail's base timestamp was the watermark when it was made; watermarks only rise.
         let watermark = watermark.max(tail.base_ts);
@@ -300,9 +304,8 @@ fn new_tail(
 
 /// The version of a stored base: its longest lists become hubs.
 pub(crate) fn with_hubs(table: &AdjTable, base: Base) -> SegVersion {
-    let is_hub = |local: usize| {
-        base.range(local).len() >= HUB_ENTRIES_MIN && table.kind != ListKind::Timed
-    };
+    let is_hub =
+        |local: usize| base.range(local).len() >= HUB_ENTRIES_MIN && table.kind != ListKind::Timed;
     if !(0..SEGMENT_VERTICES).any(is_hub) {
         return SegVersion::new(Arc::new(base), None);
     }

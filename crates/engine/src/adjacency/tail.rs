@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 use super::hub::Hub;
 use super::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
-use std::sync::atomic::{AtomicU32, Ordering};
 use crate::words::WordBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Words of a block before its entries.
 pub(crate) const BLOCK_HEADER_WORDS: usize = 2;
@@ -277,6 +277,8 @@ pub(crate) struct Tail {
     pub(crate) base_ts: u64,
     /// Hubs of this segment, by number.
     pub(crate) hubs: Box<[Arc<Hub>]>,
+    /// Places of the hubs, ascending.
+    pub(crate) hub_locals: Box<[u32]>,
 }
 
 impl Tail {
@@ -290,6 +292,11 @@ impl Tail {
             used: AtomicU32::new(1),
             base_ts,
             hubs: hubs.iter().map(|(_, h)| Arc::clone(h)).collect(),
+            hub_locals: {
+                let mut locals: Box<[u32]> = hubs.iter().map(|(local, _)| *local).collect();
+                locals.sort_unstable();
+                locals
+            },
         };
         for (i, (local, _)) in hubs.iter().enumerate() {
             tail.slot(*local).store(SLOT_HUB | i as u32, Ordering::Relaxed);
@@ -332,6 +339,13 @@ impl Tail {
         (slot != 0 && slot & SLOT_HUB == 0).then(|| self.block(slot))
     }
 
+    /// The hub of vertex `local`, if its list is one.
+    #[inline]
+    pub(crate) fn hub_of(&self, local: u32) -> Option<&Hub> {
+        let slot = self.slot(local).load(Ordering::Acquire);
+        (slot & SLOT_HUB != 0).then(|| &*self.hubs[(slot & !SLOT_HUB) as usize])
+    }
+
     /// Makes sure the block of `local` has room for one more entry and reserves it; false if the arena
     /// is exhausted. Called with the stripe held.
     #[inline]
@@ -344,7 +358,9 @@ impl Tail {
 
     fn grow(&self, local: u32, old: Option<Block<'_>>, columns: usize) -> bool {
         let class = old.map_or(FIRST_CLASS, |b| b.class() + 1);
-        let Some((at, block)) = self.allocate(class, columns) else { return false };
+        let Some((at, block)) = self.allocate(class, columns) else {
+            return false;
+        };
         if let Some(old) = old {
             block.copy_from(old, columns);
         }
@@ -390,6 +406,12 @@ impl Tail {
     pub(crate) fn fill(&self) -> u32 {
         let used = u64::from(self.used.load(Ordering::Relaxed));
         (used * 256 / self.arena.len().max(1) as u64).min(256) as u32
+    }
+
+    /// Whether the tail can never hold a block: it is there for its hubs alone, and slots stay as they
+    /// are.
+    pub(crate) fn is_hubs_only(&self) -> bool {
+        self.arena.len() <= 1
     }
 
     /// Whether nothing was written to the tail.

@@ -100,9 +100,9 @@ impl EdgeType {
 
     /// The next edge ordinal. Ordinals of aborted transactions stay unused.
     pub(crate) fn new_ordinal(&self) -> Result<u32, Error> {
-        let taken = self.next_ordinal.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| {
-            n.checked_add(1)
-        });
+        let taken = self
+            .next_ordinal
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
         taken.map_err(|max| Error::TooMany { what: "edges of one type", max: max.into() })
     }
 
@@ -133,9 +133,11 @@ impl EdgeType {
     }
 
     /// Every property column with its key.
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
-        self.properties.iter().filter_map(|(key, cell)| {
-            Some((PropertyKeyId::from_raw(key as u16), cell.get()?))
-        })
+    pub(crate) fn columns(
+        &self,
+    ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
+        self.properties
+            .iter()
+            .filter_map(|(key, cell)| Some((PropertyKeyId::from_raw(key as u16), cell.get()?)))
     }
 }

@@ -166,9 +166,8 @@ impl Catalog {
 
     /// Every edge type with its number.
     pub(crate) fn edge_types(&self) -> impl Iterator<Item = (EdgeTypeId, &EdgeType)> {
-        (0..self.type_count()).filter_map(|raw| {
-            Some((EdgeTypeId::from_raw(raw as u16), self.types.get(raw)?.get()?))
-        })
+        (0..self.type_count())
+            .filter_map(|raw| Some((EdgeTypeId::from_raw(raw as u16), self.types.get(raw)?.get()?)))
     }
 
     /// The column of a vertex property, if anything was ever written to it.
@@ -189,7 +188,9 @@ impl Catalog {
         &self,
     ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
         let keys = self.property_keys.read().list.len();
-        (0..keys as u16).map(PropertyKeyId::from_raw).filter_map(|k| Some((k, self.vertex_column(k)?)))
+        (0..keys as u16)
+            .map(PropertyKeyId::from_raw)
+            .filter_map(|k| Some((k, self.vertex_column(k)?)))
     }
 
     /// The name of a property key, for messages.

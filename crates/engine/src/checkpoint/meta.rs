@@ -1,7 +1,7 @@
 //! The meta value of a checkpoint: timestamp, counters, schema.
 //!
 //! ```text
-//!  crc u32 · version · commit timestamp · next vertex
+//!  crc u32 · version · commit timestamp · other keys stored: number, sum of checksums · next vertex
 //!  · label count, names · property key count, names
 //!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
 //!  · label set count (from number 2), each: label count, labels
@@ -14,7 +14,6 @@ use telar_graph::LabelId;
 use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
 
-use super::seal;
 use crate::shared::Shared;
 use crate::txn::record::{Reader, put_edge_type_options};
 
@@ -25,12 +24,15 @@ fn put_name(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// Encodes the meta value of a checkpoint at `at`.
-pub(crate) fn encode(shared: &Shared, at: u64, out: &mut Vec<u8>) {
+/// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those of
+/// the inventory.
+pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
     put_varint(VERSION, out);
     put_varint(at, out);
+    put_varint(totals.0, out);
+    put_varint(totals.1, out);
     put_varint(shared.next_vertex.load(Ordering::Acquire), out);
     for kind in [NameKind::Label, NameKind::PropertyKey] {
         let names = shared.catalog.all_names(kind);
@@ -50,17 +52,18 @@ pub(crate) fn encode(shared: &Shared, at: u64, out: &mut Vec<u8>) {
         put_varint(set.len() as u64, out);
         set.iter().for_each(|l| put_varint(l.get().into(), out));
     }
-    seal(out);
 }
 
-/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp.
-pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<u64, String> {
+/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp and
+/// the totals of the inventory.
+pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), String> {
     let mut r = Reader(body);
     let version = r.varint()?;
     if version != VERSION {
         return Err(format!("meta version {version} is not known"));
     }
     let at = r.varint()?;
+    let totals = (r.varint()?, r.varint()?);
     shared.next_vertex.store(r.varint()?, Ordering::Release);
     for kind in [NameKind::Label, NameKind::PropertyKey] {
         for _ in 0..r.varint()? {
@@ -84,5 +87,5 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<u64, String> {
         }
     }
     r.end()?;
-    Ok(at)
+    Ok((at, totals))
 }

@@ -12,7 +12,7 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!
-//!  value = crc32 u32 of the rest, rest       (see segment.rs and meta.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs and meta.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since the
@@ -25,10 +25,10 @@
 pub(crate) mod meta;
 pub(crate) mod segment;
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
-use parking_lot::Mutex;
 use telar_graph::Direction;
 
 use crate::adjacency::scan::TableView;
@@ -66,58 +66,91 @@ pub(crate) fn key(kind: Kind, a: u16, b: u16, segment: u32) -> [u8; KEY_BYTES] {
     key
 }
 
-/// Puts a checksum before `body`.
-pub(crate) fn seal(body: &mut Vec<u8>) {
-    let crc = crc32fast::hash(&body[4..]);
-    body[..4].copy_from_slice(&crc.to_le_bytes());
+fn checksum(key: &[u8], body: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(key);
+    crc.update(body);
+    crc.finalize()
 }
 
-/// Checks the checksum and returns what follows it.
-pub(crate) fn unseal(value: &[u8]) -> Result<&[u8], &'static str> {
+/// Fills in the checksum at the start of `value`, which covers the key, too; returns it.
+pub(crate) fn seal(key: &[u8], value: &mut [u8]) -> u32 {
+    let crc = checksum(key, &value[4..]);
+    value[..4].copy_from_slice(&crc.to_le_bytes());
+    crc
+}
+
+/// Checks the checksum; returns it and what follows it.
+pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]), &'static str> {
     let (crc, body) = value.split_first_chunk::<4>().ok_or("the value is too short")?;
-    if u32::from_le_bytes(*crc) != crc32fast::hash(body) {
-        return Err("the checksum does not fit");
+    let crc = u32::from_le_bytes(*crc);
+    if crc != checksum(key, body) {
+        return Err("the checksum does not fit key and value");
     }
-    Ok(body)
+    Ok((crc, body))
 }
 
+/// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a key
+/// that got lost is noticed.
+#[derive(Debug, Default)]
+pub(crate) struct Inventory(HashMap<[u8; KEY_BYTES], u32>);
 
-/// State of a database's checkpoints.
-#[derive(Debug)]
+impl Inventory {
+    /// Notes that `key` now holds a value with this checksum.
+    pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], crc: u32) {
+        self.0.insert(key, crc);
+    }
+
+    /// Number of keys, and the sum of their checksums.
+    pub(crate) fn totals(&self) -> (u64, u64) {
+        (self.0.len() as u64, self.0.values().map(|crc| u64::from(*crc)).sum())
+    }
+}
+
+/// How far a database's checkpoints are.
+#[derive(Debug, Default)]
 pub(crate) struct Progress {
-    /// Timestamp of the last checkpoint; held while one is made.
-    pub(crate) last: Mutex<u64>,
-}
-
-impl Progress {
-    pub(crate) fn at(last: u64) -> Self {
-        Self { last: Mutex::new(last) }
-    }
+    /// Timestamp of the last checkpoint.
+    pub(crate) last: u64,
+    pub(crate) stored: Inventory,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
 pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
-    let Some(durable) = &shared.durable else { return Ok(shared.clock.published()) };
-    let mut last = durable.progress.last.lock();
+    let Some(durable) = &shared.durable else {
+        return Ok(shared.clock.published());
+    };
+    let mut progress = durable.progress.lock();
+    // A name is logged first and added after that: without this lock a checkpoint could be later than
+    // the record and still lack the name.
+    let making = shared.catalog.making.lock();
     let registration = Registration::new(Handle::Borrowed(shared))?;
+    drop(making);
     let at = registration.read_ts;
-    if at == *last {
+    if at == progress.last {
         return Ok(at);
     }
-    write(shared, durable, *last, at)?;
+    write(shared, durable, &mut progress, at)?;
     drop(registration);
-    *last = at;
     failpoint!("checkpoint::before_truncate");
     durable.wal.rotate()?;
     durable.wal.truncate_before(at)?;
     Ok(at)
 }
 
-fn write(shared: &Shared, durable: &Durable, last: u64, at: u64) -> Result<(), Error> {
+fn write(
+    shared: &Shared,
+    durable: &Durable,
+    progress: &mut Progress,
+    at: u64,
+) -> Result<(), Error> {
+    let last = progress.last;
     let store = &durable.store;
     let mut txn = store.write()?;
     let database = store.database();
-    let mut put = |key: [u8; KEY_BYTES], value: &[u8]| {
+    let stored = &mut progress.stored;
+    let mut put = |key: [u8; KEY_BYTES], value: &mut [u8]| {
+        stored.put(key, seal(&key, value));
         database.put(&mut txn, &key, value).map_err(|e| store.error(e))
     };
     let mut value = Vec::new();
@@ -132,7 +165,7 @@ fn write(shared: &Shared, durable: &Durable, last: u64, at: u64) -> Result<(), E
                     let guard = &epoch::pin();
                     let view = TableView { table, guard, read_ts: at };
                     segment::encode_adjacency(&view, number, &mut value);
-                    put(key(Kind::Adjacency, id.get(), direction as u16, number), &value)?;
+                    put(key(Kind::Adjacency, id.get(), direction as u16, number), &mut value)?;
                     failpoint!("checkpoint::segment");
                 }
             }
@@ -151,10 +184,13 @@ fn write(shared: &Shared, durable: &Durable, last: u64, at: u64) -> Result<(), E
             put(key(Kind::VertexProperty, property.get(), 0, n), v)
         })?;
     }
-    meta::encode(shared, at, &mut value);
-    put(key(Kind::Meta, 0, 0, 0), &value)?;
+    meta::encode(shared, at, progress.stored.totals(), &mut value);
+    let meta_key = key(Kind::Meta, 0, 0, 0);
+    seal(&meta_key, &mut value);
+    database.put(&mut txn, &meta_key, &value).map_err(|e| store.error(e))?;
     failpoint!("checkpoint::before_commit");
     txn.commit().map_err(|e| store.error(e))?;
+    progress.last = at;
     failpoint!("checkpoint::after_commit");
     Ok(())
 }
@@ -165,17 +201,18 @@ fn put_column<C: Chunk + 'static>(
     at: u64,
     value: &mut Vec<u8>,
     encode: fn(&C::Value, &mut Vec<u8>),
-    mut put: impl FnMut(u32, &[u8]) -> Result<(), Error>,
+    mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     for number in 0..column.segment_bound() {
-        let Some(segment) = column.segment(number) else { continue };
+        let Some(segment) = column.segment(number) else {
+            continue;
+        };
         if segment.last_write.load(Ordering::Relaxed) > last {
             value.clear();
             value.extend_from_slice(&[0; 4]);
             for v in segment.values(at, &epoch::pin()).iter() {
                 encode(v, value);
             }
-            seal(value);
             put(number, value)?;
         }
     }

@@ -9,12 +9,11 @@
 
 use telar_graph::{Value, codec};
 
-use super::seal;
 use crate::adjacency::base::Base;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{Entry, SEGMENT_BITS, SEGMENT_VERTICES};
 
-/// Encodes segment `number` of a table at the view's timestamp.
+/// Encodes segment `number` of a table at the view's timestamp, with room for the checksum.
 pub(crate) fn encode_adjacency(view: &TableView<'_>, number: u32, out: &mut Vec<u8>) {
     let columns = view.table.kind.columns();
     let mut offsets = Vec::with_capacity(SEGMENT_VERTICES + 1);
@@ -37,7 +36,6 @@ pub(crate) fn encode_adjacency(view: &TableView<'_>, number: u32, out: &mut Vec<
     for c in 0..columns {
         rows.iter().for_each(|e| put(e.columns[c]));
     }
-    seal(out);
 }
 
 /// Decodes a segment of adjacency.

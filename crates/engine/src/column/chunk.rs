@@ -130,7 +130,9 @@ impl Chunk for PropertyChunk {
 
     fn build(values: &[Value; SEGMENT_VERTICES]) -> Self {
         let mut present = values.iter().filter(|v| !v.is_null());
-        let Some(first) = present.next() else { return Self::Absent };
+        let Some(first) = present.next() else {
+            return Self::Absent;
+        };
         let kind = std::mem::discriminant(first);
         if present.any(|v| std::mem::discriminant(v) != kind) {
             return Self::Mixed(Box::new(values.clone()));
@@ -182,11 +184,21 @@ mod tests {
     fn every_kind_of_chunk_returns_what_was_put_in() {
         let makers: [fn(usize) -> Value; 6] = [
             |_| Value::Null,
-            |i| if i % 3 == 0 { Value::Null } else { Value::Bool(i % 2 == 0) },
-            |i| if i % 5 == 1 { Value::Null } else { Value::Int(i as i64 - 500) },
-            |i| if i % 7 == 1 { Value::Null } else { Value::Float(i as f64 / 3.0) },
-            |i| if i % 2 == 1 { Value::Null } else { format!("name {}", i % 10).as_str().into() },
-            |i| if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) },
+            |i| {
+                if i % 3 == 0 { Value::Null } else { Value::Bool(i % 2 == 0) }
+            },
+            |i| {
+                if i % 5 == 1 { Value::Null } else { Value::Int(i as i64 - 500) }
+            },
+            |i| {
+                if i % 7 == 1 { Value::Null } else { Value::Float(i as f64 / 3.0) }
+            },
+            |i| {
+                if i % 2 == 1 { Value::Null } else { format!("name {}", i % 10).as_str().into() }
+            },
+            |i| {
+                if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) }
+            },
         ];
         for make in makers {
             let input = values(make);

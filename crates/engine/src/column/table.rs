@@ -8,8 +8,8 @@ use crossbeam_epoch::{Atomic, Guard, Owned};
 use super::Chunk;
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::latch::{ALL_STRIPES, Latch};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::table::GrowArray;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// A tail with this many entries settles after the commit that filled it.
 const TAIL_ENTRIES_MAX: u32 = SEGMENT_VERTICES as u32 / 2;
@@ -120,7 +120,9 @@ impl<C: Chunk + 'static> ColSegment<C> {
     /// The value of `local` at `read_ts`.
     #[inline]
     pub(crate) fn get(&self, local: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        let Some(version) = self.version(guard) else { return C::Value::default() };
+        let Some(version) = self.version(guard) else {
+            return C::Value::default();
+        };
         if let Some(tail) = &version.tail
             && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
         {
@@ -142,7 +144,9 @@ impl<C: Chunk + 'static> ColSegment<C> {
         }
         self.exclusive(|| {
             if !self.has_tail(guard) {
-                let chunk = self.version(guard).map_or_else(|| Arc::new(C::absent()), |v| Arc::clone(&v.chunk));
+                let chunk = self
+                    .version(guard)
+                    .map_or_else(|| Arc::new(C::absent()), |v| Arc::clone(&v.chunk));
                 self.install(ColVersion { chunk, tail: Some(Box::new(ColTail::new())) }, guard);
             }
         });
@@ -159,7 +163,9 @@ impl<C: Chunk + 'static> ColSegment<C> {
     /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
     pub(crate) fn settle(&self, watermark: u64, guard: &Guard) {
         self.exclusive(|| {
-            let Some(old) = self.version(guard) else { return };
+            let Some(old) = self.version(guard) else {
+                return;
+            };
             let Some(tail) = &old.tail else { return };
             let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
                 Box::new(std::array::from_fn(|_| C::Value::default()));
@@ -267,13 +273,10 @@ impl<C: Chunk + 'static> ColTable<C> {
     }
 
     /// Settles the segment of `index` if its tail has grown large.
-    pub(crate) fn settle_if_full(
-        &self,
-        index: u32,
-        watermark: impl Fn() -> u64,
-        guard: &Guard,
-    ) {
-        let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else { return };
+    pub(crate) fn settle_if_full(&self, index: u32, watermark: impl Fn() -> u64, guard: &Guard) {
+        let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else {
+            return;
+        };
         let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
         if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
             segment.settle(watermark(), guard);

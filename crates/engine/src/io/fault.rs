@@ -78,10 +78,7 @@ impl Trigger {
 impl FaultStorage {
     /// Returns `inner` with nothing going wrong yet.
     pub fn new(inner: Arc<dyn Storage>) -> Self {
-        Self {
-            inner,
-            trigger: Arc::default(),
-        }
+        Self { inner, trigger: Arc::default() }
     }
 
     /// Starts counting anew, for `plan`.
@@ -98,11 +95,7 @@ impl FaultStorage {
 
     fn wrap(&self, name: &str, file: Box<dyn StorageFile>) -> Box<dyn StorageFile> {
         let path = PathBuf::from(name);
-        Box::new(FaultFile {
-            file,
-            path,
-            trigger: Arc::clone(&self.trigger),
-        })
+        Box::new(FaultFile { file, path, trigger: Arc::clone(&self.trigger) })
     }
 }
 
@@ -171,12 +164,7 @@ impl FaultFile {
                 kind
             }
         };
-        Err(StorageError::new(
-            operation,
-            &self.path,
-            offset,
-            kind.into(),
-        ))
+        Err(StorageError::new(operation, &self.path, offset, kind.into()))
     }
 }
 
@@ -199,9 +187,7 @@ impl StorageFile for FaultFile {
 
     fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         let half = &bytes[..bytes.len() / 2];
-        self.guard(Operation::Overwrite, offset, |file| {
-            file.overwrite(offset, half)
-        })?;
+        self.guard(Operation::Overwrite, offset, |file| file.overwrite(offset, half))?;
         self.file.overwrite(offset, bytes)
     }
 
@@ -228,11 +214,7 @@ mod tests {
         let storage = FaultStorage::new(Arc::new(memory.clone()));
         let mut file = storage.create("log").unwrap();
         let fault = Fault::Partial(io::ErrorKind::StorageFull);
-        storage.plan(FaultPlan {
-            at: 1,
-            only: Some(Operation::Append),
-            fault,
-        });
+        storage.plan(FaultPlan { at: 1, only: Some(Operation::Append), fault });
         file.append(b"abcd").unwrap();
         file.sync_data().unwrap();
         assert!(!storage.fired());

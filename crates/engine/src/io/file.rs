@@ -72,11 +72,7 @@ impl FileStorage {
             let fd = rustix::fs::openat(&self.directory, name, flags, Mode::from(FILE_MODE))?;
             let file = File::from(fd);
             let len = file.metadata()?.len();
-            Ok(DiskFile {
-                file,
-                path: self.path.join(name),
-                len,
-            })
+            Ok(DiskFile { file, path: self.path.join(name), len })
         };
         match open() {
             Ok(file) => Ok(Box::new(file)),
@@ -121,8 +117,7 @@ impl Storage for FileStorage {
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
-        self.list_files()
-            .map_err(|error| StorageError::new(Operation::List, &self.path, 0, error))
+        self.list_files().map_err(|error| StorageError::new(Operation::List, &self.path, 0, error))
     }
 
     fn sync_dir(&self) -> Result<(), StorageError> {
@@ -179,10 +174,7 @@ impl StorageFile for DiskFile {
     }
 
     fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
-        debug_assert!(
-            offset + bytes.len() as u64 <= self.len,
-            "overwrite within the file"
-        );
+        debug_assert!(offset + bytes.len() as u64 <= self.len, "overwrite within the file");
         self.file
             .write_all_at(bytes, offset)
             .map_err(|error| self.error(Operation::Overwrite, offset, error))
@@ -194,9 +186,7 @@ impl StorageFile for DiskFile {
     }
 
     fn truncate(&mut self, len: u64) -> Result<(), StorageError> {
-        self.file
-            .set_len(len)
-            .map_err(|error| self.error(Operation::Truncate, len, error))?;
+        self.file.set_len(len).map_err(|error| self.error(Operation::Truncate, len, error))?;
         self.len = len;
         Ok(())
     }
@@ -235,10 +225,7 @@ mod tests {
         assert_eq!(error.operation, Operation::Open);
         assert_eq!(error.path, directory.path().join("missing"));
         drop(storage.create("there").unwrap());
-        assert_eq!(
-            storage.create("there").unwrap_err().operation,
-            Operation::Create
-        );
+        assert_eq!(storage.create("there").unwrap_err().operation, Operation::Create);
         let file = storage.open("there").unwrap();
         let error = file.read_at(5, &mut [0; 1]).unwrap_err();
         assert_eq!((error.operation, error.offset), (Operation::Read, 5));

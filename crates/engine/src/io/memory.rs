@@ -94,10 +94,7 @@ impl MemoryStorage {
         let crashed = Self::from_files(left);
         // A restarted process draws new salts.
         let salts = self.shared.salts.load(Ordering::Relaxed);
-        crashed
-            .shared
-            .salts
-            .store(salts.wrapping_add(1), Ordering::Relaxed);
+        crashed.shared.salts.store(salts.wrapping_add(1), Ordering::Relaxed);
         crashed
     }
 
@@ -108,14 +105,8 @@ impl MemoryStorage {
             let mut directory = lock(&storage.shared.directory);
             for (name, bytes) in files {
                 let clean_len = bytes.len();
-                let contents = Contents {
-                    current: bytes.clone(),
-                    durable: bytes,
-                    clean_len,
-                };
-                directory
-                    .current
-                    .insert(name, Arc::new(Mutex::new(contents)));
+                let contents = Contents { current: bytes.clone(), durable: bytes, clean_len };
+                directory.current.insert(name, Arc::new(Mutex::new(contents)));
             }
             directory.durable = directory.current.clone();
         }
@@ -131,9 +122,7 @@ impl MemoryStorage {
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         let directory = lock(&self.shared.directory);
         let files = directory.current.iter();
-        files
-            .map(|(name, contents)| (name.clone(), lock(contents).current.clone()))
-            .collect()
+        files.map(|(name, contents)| (name.clone(), lock(contents).current.clone())).collect()
     }
 }
 
@@ -157,8 +146,7 @@ impl Contents {
     fn sync(&mut self) {
         // Zeros where a failed sync dropped bytes.
         self.durable.resize(self.clean_len, 0);
-        self.durable
-            .extend_from_slice(&self.current[self.clean_len..]);
+        self.durable.extend_from_slice(&self.current[self.clean_len..]);
         self.clean_len = self.current.len();
     }
 
@@ -166,11 +154,7 @@ impl Contents {
         let synced = self.durable.len();
         let only_appended = self.clean_len == synced && self.current.len() >= synced;
         if !only_appended {
-            return if random.below(2) == 0 {
-                self.durable.clone()
-            } else {
-                self.current.clone()
-            };
+            return if random.below(2) == 0 { self.durable.clone() } else { self.current.clone() };
         }
         let unsynced = self.current.len() - synced;
         let kept = synced + random.below(unsynced + 1);
@@ -211,31 +195,20 @@ impl Storage for MemoryStorage {
             return Err(StorageError::new(Operation::Create, name, 0, source));
         }
         let contents = Arc::new(Mutex::new(Contents::default()));
-        directory
-            .current
-            .insert(name.to_owned(), Arc::clone(&contents));
-        directory
-            .unsynced
-            .push(Change::Create(name.to_owned(), Arc::clone(&contents)));
+        directory.current.insert(name.to_owned(), Arc::clone(&contents));
+        directory.unsynced.push(Change::Create(name.to_owned(), Arc::clone(&contents)));
         drop(directory);
         Ok(Box::new(self.file(name, contents)))
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn StorageFile>, StorageError> {
         let directory = lock(&self.shared.directory);
-        let contents = directory
-            .current
-            .get(name)
-            .ok_or_else(|| missing(Operation::Open, name))?;
+        let contents = directory.current.get(name).ok_or_else(|| missing(Operation::Open, name))?;
         Ok(Box::new(self.file(name, Arc::clone(contents))))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
-        self.change(
-            Operation::Rename,
-            from,
-            Change::Rename(from.to_owned(), to.to_owned()),
-        )
+        self.change(Operation::Rename, from, Change::Rename(from.to_owned(), to.to_owned()))
     }
 
     fn remove(&self, name: &str) -> Result<(), StorageError> {
@@ -243,11 +216,7 @@ impl Storage for MemoryStorage {
     }
 
     fn list(&self) -> Result<Vec<String>, StorageError> {
-        Ok(lock(&self.shared.directory)
-            .current
-            .keys()
-            .cloned()
-            .collect())
+        Ok(lock(&self.shared.directory).current.keys().cloned().collect())
     }
 
     fn sync_dir(&self) -> Result<(), StorageError> {
@@ -269,11 +238,7 @@ impl Storage for MemoryStorage {
 
 impl MemoryStorage {
     fn file(&self, name: &str, contents: Arc<Mutex<Contents>>) -> MemoryFile {
-        MemoryFile {
-            name: name.to_owned(),
-            contents,
-            shared: Arc::clone(&self.shared),
-        }
+        MemoryFile { name: name.to_owned(), contents, shared: Arc::clone(&self.shared) }
     }
 
     fn change(&self, operation: Operation, name: &str, change: Change) -> Result<(), StorageError> {
@@ -327,9 +292,7 @@ impl StorageFile for MemoryFile {
     fn overwrite(&mut self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
         let mut contents = lock(&self.contents);
         let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let target = contents
-            .current
-            .get_mut(start..start.saturating_add(bytes.len()));
+        let target = contents.current.get_mut(start..start.saturating_add(bytes.len()));
         let target = target.ok_or_else(|| self.out_of_file(Operation::Overwrite, offset))?;
         target.copy_from_slice(bytes);
         contents.clean_len = contents.clean_len.min(start);
@@ -342,12 +305,7 @@ impl StorageFile for MemoryFile {
             contents.clean_len = contents.current.len();
             let offset = contents.clean_len as u64;
             let source = io::Error::other("input/output error");
-            return Err(StorageError::new(
-                Operation::Sync,
-                &self.name,
-                offset,
-                source,
-            ));
+            return Err(StorageError::new(Operation::Sync, &self.name, offset, source));
         }
         contents.sync();
         Ok(())
@@ -398,11 +356,7 @@ mod tests {
     use super::*;
 
     fn contents(storage: &MemoryStorage, name: &str) -> Option<Vec<u8>> {
-        storage
-            .files()
-            .into_iter()
-            .find(|(found, _)| found == name)
-            .map(|(_, bytes)| bytes)
+        storage.files().into_iter().find(|(found, _)| found == name).map(|(_, bytes)| bytes)
     }
 
     #[test]
@@ -421,11 +375,7 @@ mod tests {
             lengths.insert(bytes.len());
             garbage += usize::from(bytes.iter().any(|byte| *byte > 2));
             holes += usize::from(bytes[700..].windows(2).any(|pair| pair == [0, 2]));
-            assert_eq!(
-                contents(&storage.crash(seed), "log").unwrap(),
-                bytes,
-                "same seed"
-            );
+            assert_eq!(contents(&storage.crash(seed), "log").unwrap(), bytes, "same seed");
         }
         assert!(lengths.contains(&700) && lengths.contains(&3700) && lengths.len() > 20);
         assert!(garbage > 10 && holes > 10);
@@ -458,9 +408,8 @@ mod tests {
         storage.sync_dir().unwrap();
         file.truncate(2).unwrap();
         file.append(b"XY").unwrap();
-        let seen: BTreeSet<_> = (0..50)
-            .map(|seed| contents(&storage.crash(seed), "log").unwrap())
-            .collect();
+        let seen: BTreeSet<_> =
+            (0..50).map(|seed| contents(&storage.crash(seed), "log").unwrap()).collect();
         assert_eq!(seen, BTreeSet::from([b"abcdef".to_vec(), b"abXY".to_vec()]));
         file.sync_data().unwrap();
         assert_eq!(contents(&storage.crash(3), "log").unwrap(), b"abXY");

@@ -200,11 +200,6 @@ impl StorageError {
         offset: u64,
         source: io::Error,
     ) -> Self {
-        Self {
-            operation,
-            path: path.into(),
-            offset,
-            source,
-        }
+        Self { operation, path: path.into(), offset, source }
     }
 }

@@ -89,12 +89,7 @@ impl Clock {
                 return;
             }
             // Losing the race means that somebody else published it.
-            let _ = self.published.compare_exchange(
-                now,
-                next,
-                Ordering::SeqCst,
-                Ordering::Relaxed,
-            );
+            let _ = self.published.compare_exchange(now, next, Ordering::SeqCst, Ordering::Relaxed);
         }
     }
 

@@ -3,12 +3,14 @@
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::Direction;
 
 use super::plan::{Plan, PlanInput, Target};
 use super::record;
 use super::validate::validate;
 use super::write_set::{Read, WriteSet};
 use crate::adjacency::settle::{After, settle_segment};
+use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::error::Error;
 use crate::failpoint;
@@ -41,14 +43,28 @@ struct NoRoom(usize);
 
 /// Commits `writes`. Returns `None` if nothing had to be changed.
 ///
-/// `publish` makes the applied commit durable and visible and ends the transaction's snapshot; what
-/// the commit filled up is settled after that, when the snapshot no longer holds the watermark back.
+/// `publish` makes the applied commit durable and visible and ends the transaction's snapshot. That may
+/// take a sync of the disk, so no epoch is pinned meanwhile. What the commit filled up is settled
+/// after it, when the snapshot no longer holds the watermark back.
 pub(crate) fn commit(
     shared: &Shared,
     writes: &WriteSet,
     reads: &[Read],
     mode: Mode,
     publish: impl FnOnce(u64) -> Result<(), Error>,
+) -> Result<Option<Done>, Error> {
+    let Some(done) = apply_latched(shared, writes, reads, mode)? else { return Ok(None) };
+    publish(done.ts)?;
+    settle_after(writes, shared);
+    Ok(Some(done))
+}
+
+/// Everything up to and including the unlatching.
+fn apply_latched(
+    shared: &Shared,
+    writes: &WriteSet,
+    reads: &[Read],
+    mode: Mode,
 ) -> Result<Option<Done>, Error> {
     let guard = &epoch::pin();
     let watermark = || shared.watermark();
@@ -107,11 +123,10 @@ pub(crate) fn commit(
     shared.clock.mark_applied(commit_ts);
     let appended = |delete| {
         // Two targets, one for each end, per edge.
-        plan.targets.iter().filter(|t| t.append.is_some_and(|(_, d)| d == delete)).count() as u64 / 2
+        plan.targets.iter().filter(|t| t.append.is_some_and(|(_, d)| d == delete)).count() as u64
+            / 2
     };
     let (edges_added, edges_removed) = (appended(false), appended(true));
-    publish(commit_ts)?;
-    settle_after(&plan, writes, shared, guard);
     Ok(Some(Done { ts: commit_ts, edges_added, edges_removed }))
 }
 
@@ -179,7 +194,9 @@ fn make_room(
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     for t in &plan.targets {
-        let Some((entry, delete)) = t.append else { continue };
+        let Some((entry, delete)) = t.append else {
+            continue;
+        };
         let columns = t.table.kind.columns();
         t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
         if let Some((_, chunk)) = t.chunk {
@@ -195,32 +212,26 @@ fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     let writes = input.writes;
     for w in writes.states.items() {
         let segment = input.states.segment_for_write(w.vertex);
-        segment.write(crate::adjacency::local_of(w.vertex), ts, w.state, guard);
+        segment.write(local_of(w.vertex), ts, w.state, guard);
     }
     for w in writes.vertex_properties.items() {
         let segment = input.catalog.vertex_column_for_write(w.key).segment_for_write(w.vertex);
-        segment.write(crate::adjacency::local_of(w.vertex), ts, w.value.clone(), guard);
+        segment.write(local_of(w.vertex), ts, w.value.clone(), guard);
     }
     for w in writes.edge_properties.items() {
         let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
         let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.ordinal);
-        segment.write(crate::adjacency::local_of(w.ordinal), ts, w.value.clone(), guard);
+        segment.write(local_of(w.ordinal), ts, w.value.clone(), guard);
     }
 }
 
 /// Settles what this commit filled up, and splits hub chunks it made too large.
-fn settle_after(plan: &Plan<'_>, writes: &WriteSet, shared: &Shared, guard: &Guard) {
-    for t in plan.targets.iter().filter(|t| t.append.is_some()) {
-        if let Some((hub, chunk)) = t.chunk {
-            if chunk.is_oversized(guard) {
-                hub.split(t.nbr, shared.watermark(), guard);
-            }
-            continue;
-        }
-        let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
-        if tail.is_some_and(|tail| tail.fill() > FILL_MAX) {
-            let after = After::Busy { room: 0 };
-            settle_segment(t.table, t.segment, shared.watermark(), after, guard);
+fn settle_after(writes: &WriteSet, shared: &Shared) {
+    let guard = &epoch::pin();
+    for w in writes.edges.items() {
+        let Ok(ty) = shared.catalog.edge_type(w.ty) else { continue };
+        for (direction, v, nbr) in [(Direction::Out, w.src, w.dst), (Direction::In, w.dst, w.src)] {
+            settle_list_of(ty.table(direction), v, nbr, shared, guard);
         }
     }
     let watermark = || shared.watermark();
@@ -235,6 +246,18 @@ fn settle_after(plan: &Plan<'_>, writes: &WriteSet, shared: &Shared, guard: &Gua
             let column = ty.column_for_write(w.key, &shared.catalog);
             column.settle_if_full(w.ordinal, watermark, guard);
         }
+    }
+}
+
+fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {
+    let Some(tail) = table.version_of(v, guard).and_then(|ver| ver.tail.as_ref()) else { return };
+    if tail.fill() > FILL_MAX {
+        let segment = table.segment_for_write(segment_of(v));
+        settle_segment(table, segment, shared.watermark(), After::Busy { room: 0 }, guard);
+    } else if let Some(hub) = tail.hub_of(local_of(v))
+        && hub.chunk(nbr, guard).is_oversized(guard)
+    {
+        hub.split(nbr, shared.watermark(), guard);
     }
 }
 

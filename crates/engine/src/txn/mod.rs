@@ -27,6 +27,9 @@
 
 pub(crate) mod clock;
 pub(crate) mod commit;
+#[cfg(test)]
+#[cfg(feature = "shuttle")]
+mod model;
 mod plan;
 pub(crate) mod readers;
 pub(crate) mod record;

@@ -10,9 +10,9 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 use super::write_set::{EdgeOp, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
 use crate::adjacency::segment::Slot;
-use crate::adjacency::{SegmentRef, AdjTable, Entry, ListKind, SegVersion, local_of, segment_of};
-use crate::catalog::{Catalog, STATE_TABLE};
 use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::{AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of};
+use crate::catalog::{Catalog, STATE_TABLE};
 use crate::column::{ColTable, HasTail, StateChunk};
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
@@ -237,7 +237,9 @@ impl<'g> ListGuard<'g> {
                 v.list(DELTA_MAX, ListKind::Simple).changed_at_all(v.delta(read_ts))
             });
         }
-        let Some(ver) = self.segment.version(guard) else { return false };
+        let Some(ver) = self.segment.version(guard) else {
+            return false;
+        };
         ver.list(self.local, DELTA_MAX, ListKind::Simple)
             .is_some_and(|list| list.changed_at_all(ver.delta(read_ts)))
     }
@@ -268,7 +270,9 @@ pub(crate) struct PlanInput<'a> {
 impl<'g> Plan<'g> {
     /// Brings the cache lines an edge write will touch closer: slots and offsets of both lists.
     fn prefetch_places(write: &EdgeWrite, catalog: &Catalog, guard: &Guard) {
-        let Ok(ty) = catalog.edge_type(write.ty) else { return };
+        let Ok(ty) = catalog.edge_type(write.ty) else {
+            return;
+        };
         for (direction, v) in [(Direction::Out, write.src), (Direction::In, write.dst)] {
             let segment = ty.table(direction).segment(segment_of(v));
             if let Some(ver) = segment.and_then(|s| s.version(guard)) {
@@ -295,8 +299,7 @@ impl<'g> Plan<'g> {
             for (direction, v, nbr) in
                 [(Direction::Out, w.src, w.dst), (Direction::In, w.dst, w.src)]
             {
-                let target =
-                    Target::find(ty.table(direction), v, nbr, input.watermark, guard);
+                let target = Target::find(ty.table(direction), v, nbr, input.watermark, guard);
                 if w.op != EdgeOp::Nothing {
                     target.want_latch(&mut self.latches);
                 }
@@ -336,7 +339,8 @@ impl<'g> Plan<'g> {
         }
         let mut open = true;
         while std::mem::take(&mut open) {
-            for (list, nbr) in searches.iter_mut().filter(|(list, _)| list.len() > WARM_ENTRIES_MIN) {
+            for (list, nbr) in searches.iter_mut().filter(|(list, _)| list.len() > WARM_ENTRIES_MIN)
+            {
                 let half = list.len() / 2;
                 *list = if list[half] <= *nbr { &list[half..] } else { &list[..half] };
                 prefetch(list.as_ptr().wrapping_add(list.len() / 2));
@@ -355,8 +359,7 @@ impl<'g> Plan<'g> {
                 for (id, ty) in input.catalog.edge_types() {
                     for direction in Direction::ALL {
                         let table = ty.table(direction);
-                        let held =
-                            ListGuard::find(id, table, w.vertex, &mut self.latches, guard);
+                        let held = ListGuard::find(id, table, w.vertex, &mut self.latches, guard);
                         self.guards.push(held);
                     }
                 }

@@ -85,9 +85,7 @@ impl Readers {
             let slot = (start + i) % READERS_MAX;
             let cell = &self.slots[slot];
             if cell.load(Ordering::Relaxed) == FREE
-                && cell
-                    .compare_exchange(FREE, OPENING, Ordering::SeqCst, Ordering::Relaxed)
-                    .is_ok()
+                && cell.compare_exchange(FREE, OPENING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
             {
                 if slot >= self.used.load(Ordering::Relaxed) {
                     self.used.fetch_max(slot + 1, Ordering::SeqCst);

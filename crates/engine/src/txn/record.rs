@@ -234,8 +234,7 @@ impl Reader<'_> {
             OP_CREATE_EDGE => {
                 let edge = self.edge(EdgeOp::Create)?;
                 let ordinal = self.number("edge ordinal")?;
-                let sort_key =
-                    get_varint_signed(&mut self.0).map_err(|e| e.to_string())?;
+                let sort_key = get_varint_signed(&mut self.0).map_err(|e| e.to_string())?;
                 out.edges.put(EdgeWrite { ordinal, sort_key, ..edge });
             }
             OP_UPSERT_EDGE => out.edges.put(self.edge(EdgeOp::Upsert)?),

@@ -149,7 +149,9 @@ fn deleted(
             })
         })
     };
-    let Some(in_out) = position(out)? else { return Ok(None) };
+    let Some(in_out) = position(out)? else {
+        return Ok(None);
+    };
     if ordinal.is_some() {
         let ty = input.catalog.edge_type(w.ty)?;
         if let Some(key) = edge_columns_changed(ty, w.ordinal, read_ts, guard) {
@@ -198,12 +200,8 @@ fn validate_columns(
     }
     let first = 2 * writes.edges.items().len();
     for (w, target) in writes.edge_properties.items().iter().zip(&plan.targets[first..]) {
-        let id = EdgeId {
-            ty: w.ty,
-            src: vertex_id(w.src),
-            dst: vertex_id(w.dst),
-            ordinal: w.ordinal,
-        };
+        let id =
+            EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal };
         let made_here = || {
             let key = super::write_set::edge_key(w.ty, w.src, w.dst, w.ordinal);
             writes.edges.get(key).is_some_and(|e| e.op == EdgeOp::Create)
@@ -267,4 +265,3 @@ fn edge_read(ty: EdgeTypeId, ordinal: u32, key: telar_graph::PropertyKeyId) -> O
     let nowhere = vertex_id(0);
     Object::EdgeProperty(EdgeId { ty, src: nowhere, dst: nowhere, ordinal }, key)
 }
-

@@ -118,18 +118,11 @@ impl WalError {
         commit_ts: u64,
         cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self::Replay {
-            commit_ts,
-            cause: cause.into(),
-        }
+        Self::Replay { commit_ts, cause: cause.into() }
     }
 
     pub(super) fn damaged(file: &Path, offset: usize, what: Damage) -> Self {
-        Self::Damaged {
-            file: file.to_owned(),
-            offset: offset as u64,
-            what,
-        }
+        Self::Damaged { file: file.to_owned(), offset: offset as u64, what }
     }
 }
 

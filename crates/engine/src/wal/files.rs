@@ -63,13 +63,7 @@ impl LogFiles {
         if first_ts == self.active_ts {
             return Ok(());
         }
-        self.active = create_file(
-            &*self.storage,
-            FileHeader {
-                salt: self.salt,
-                first_ts,
-            },
-        )?;
+        self.active = create_file(&*self.storage, FileHeader { salt: self.salt, first_ts })?;
         self.older.push_back(self.active_ts);
         self.active_ts = first_ts;
         Ok(())
@@ -78,8 +72,7 @@ impl LogFiles {
     /// Takes the oldest file off the list if all its records are `<= commit_ts`.
     pub(super) fn take_older(&mut self, commit_ts: u64) -> Option<u64> {
         let next = self.older.get(1).copied().unwrap_or(self.active_ts);
-        self.older
-            .pop_front_if(|_| next <= commit_ts.saturating_add(1))
+        self.older.pop_front_if(|_| next <= commit_ts.saturating_add(1))
     }
 }
 
@@ -112,11 +105,7 @@ pub(super) fn remove_file(storage: &dyn Storage, first_ts: u64) -> Result<(), Wa
 /// Where a test wants the group torn: in the middle, or nowhere.
 #[cfg(feature = "failpoints")]
 fn torn_at(group: &[u8]) -> usize {
-    if failpoint::is_set("wal::after_partial_write") {
-        group.len() / 2
-    } else {
-        0
-    }
+    if failpoint::is_set("wal::after_partial_write") { group.len() / 2 } else { 0 }
 }
 
 #[cfg(not(feature = "failpoints"))]

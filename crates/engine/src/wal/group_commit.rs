@@ -164,17 +164,10 @@ impl GroupCommit {
         }
         let mut state = lock(&self.state);
         if commit_ts >= state.next_ts {
-            return Err(WalError::NotAssigned {
-                commit_ts,
-                last_ts: state.next_ts - 1,
-            });
+            return Err(WalError::NotAssigned { commit_ts, last_ts: state.next_ts - 1 });
         }
         let in_flight = commit_ts < state.pending_ts;
-        let group = if in_flight {
-            state.group.wrapping_sub(1)
-        } else {
-            state.group
-        };
+        let group = if in_flight { state.group.wrapping_sub(1) } else { state.group };
         loop {
             if self.durable_ts() >= commit_ts {
                 return Ok(());
@@ -233,11 +226,7 @@ impl GroupCommit {
     }
 
     fn turn(&self, group: u64) -> &Condvar {
-        if group.is_multiple_of(2) {
-            &self.turns[0]
-        } else {
-            &self.turns[1]
-        }
+        if group.is_multiple_of(2) { &self.turns[0] } else { &self.turns[1] }
     }
 
     /// Leads: takes what is pending, does the job without the mutex, publishes, wakes.
@@ -248,10 +237,7 @@ impl GroupCommit {
         self.changed.notify_all();
         drop(state);
 
-        let leadership = Leadership {
-            commit: self,
-            last_ts,
-        };
+        let leadership = Leadership { commit: self, last_ts };
         let result = {
             let mut files = lock(&self.files);
             write(&mut files, &group, last_ts, job)
@@ -309,8 +295,7 @@ impl<'a> Leadership<'a> {
 impl Drop for Leadership<'_> {
     fn drop(&mut self) {
         let mut state = lock(&self.commit.state);
-        self.commit
-            .end_lead(&mut state, self.last_ts, Err(WalError::LeaderPanicked));
+        self.commit.end_lead(&mut state, self.last_ts, Err(WalError::LeaderPanicked));
     }
 }
 
@@ -323,9 +308,7 @@ impl State {
 
     fn check_poison(&self) -> Result<(), WalError> {
         match &self.poison {
-            Some(cause) => Err(WalError::Poisoned {
-                cause: Arc::clone(cause),
-            }),
+            Some(cause) => Err(WalError::Poisoned { cause: Arc::clone(cause) }),
             None => Ok(()),
         }
     }

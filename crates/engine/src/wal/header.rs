@@ -55,10 +55,7 @@ pub(super) fn parse_file_name(name: &str) -> Option<u64> {
     if digits.len() != DIGITS || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    digits
-        .parse()
-        .ok()
-        .filter(|first_ts| (1..=super::TIMESTAMP_MAX).contains(first_ts))
+    digits.parse().ok().filter(|first_ts| (1..=super::TIMESTAMP_MAX).contains(first_ts))
 }
 
 /// The header of a log file.
@@ -87,9 +84,7 @@ impl FileHeader {
             return Err(damaged(file.len(), Damage::HeaderIncomplete));
         };
         if bytes[..VERSION_OFFSET] != MAGIC {
-            return Err(WalError::WrongMagic {
-                file: path.to_owned(),
-            });
+            return Err(WalError::WrongMagic { file: path.to_owned() });
         }
         if crc32fast::hash(&bytes[..CRC_OFFSET]) != u32_at(bytes, CRC_OFFSET) {
             return Err(damaged(CRC_OFFSET, Damage::HeaderChecksum));
@@ -97,25 +92,15 @@ impl FileHeader {
         let version = u32_at(bytes, VERSION_OFFSET);
         if version > FORMAT_VERSION {
             let (file, supported) = (path.to_owned(), FORMAT_VERSION);
-            return Err(WalError::NewerFormat {
-                file,
-                found: version,
-                supported,
-            });
+            return Err(WalError::NewerFormat { file, found: version, supported });
         }
         if version != FORMAT_VERSION {
-            return Err(damaged(
-                VERSION_OFFSET,
-                Damage::HeaderVersion { found: version },
-            ));
+            return Err(damaged(VERSION_OFFSET, Damage::HeaderVersion { found: version }));
         }
         let mut first_ts = [0; size_of::<u64>()];
         first_ts.copy_from_slice(&bytes[FIRST_TS_OFFSET..ZERO_OFFSET]);
         let salt = u32_at(bytes, SALT_OFFSET);
-        Ok(Self {
-            salt,
-            first_ts: u64::from_le_bytes(first_ts),
-        })
+        Ok(Self { salt, first_ts: u64::from_le_bytes(first_ts) })
     }
 }
 
@@ -137,25 +122,13 @@ mod tests {
             assert_eq!(parse_file_name(&file_name(first_ts)), Some(first_ts));
         }
         assert!(file_name(9) < file_name(10) && file_name(10) < file_name(1 << 60));
-        let others = [
-            "wal-1.log",
-            "wal-00000000000000000000.log",
-            "wal-0000000000000000001x.log",
-        ];
-        assert!(
-            others
-                .into_iter()
-                .chain(["data.mdb", ""])
-                .all(|n| parse_file_name(n).is_none())
-        );
+        let others = ["wal-1.log", "wal-00000000000000000000.log", "wal-0000000000000000001x.log"];
+        assert!(others.into_iter().chain(["data.mdb", ""]).all(|n| parse_file_name(n).is_none()));
     }
 
     #[test]
     fn header_round_trips_and_any_changed_byte_is_refused() {
-        let header = FileHeader {
-            salt: 99,
-            first_ts: 12345,
-        };
+        let header = FileHeader { salt: 99, first_ts: 12345 };
         let bytes = header.encode();
         let path = Path::new("log");
         assert_eq!(FileHeader::decode(&bytes, path).unwrap(), header);
@@ -175,23 +148,12 @@ mod tests {
 
     #[test]
     fn header_of_a_newer_format_is_refused_clearly() {
-        let mut bytes = FileHeader {
-            salt: 1,
-            first_ts: 1,
-        }
-        .encode();
+        let mut bytes = FileHeader { salt: 1, first_ts: 1 }.encode();
         bytes[8] = 7;
         let crc = crc32fast::hash(&bytes[..28]);
         bytes[28..].copy_from_slice(&crc.to_le_bytes());
         let error = FileHeader::decode(&bytes, Path::new("log")).unwrap_err();
-        assert!(matches!(
-            error,
-            WalError::NewerFormat {
-                found: 7,
-                supported: 1,
-                ..
-            }
-        ));
+        assert!(matches!(error, WalError::NewerFormat { found: 7, supported: 1, .. }));
         assert!(error.to_string().contains("format version 7"), "{error}");
         bytes[8] = 0;
         let crc = crc32fast::hash(&bytes[..28]);

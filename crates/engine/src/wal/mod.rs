@@ -73,11 +73,7 @@ use record::PreparedRecord;
 /// At 200 MB/s a group of this size takes 40 ms, and larger ones gain nothing: the sync is a small
 /// part of that. Two such buffers exist, one filling and one in flight. The model checker gets a
 /// bound that its few small commits reach.
-const PENDING_BYTES_MAX: usize = if cfg!(all(test, feature = "shuttle")) {
-    64
-} else {
-    8 << 20
-};
+const PENDING_BYTES_MAX: usize = if cfg!(all(test, feature = "shuttle")) { 64 } else { 8 << 20 };
 
 /// When a commit counts as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,10 +101,7 @@ pub struct WalOptions {
 
 impl Default for WalOptions {
     fn default() -> Self {
-        Self {
-            file_bytes_max: 64 << 20,
-            durability: Durability::Full,
-        }
+        Self { file_bytes_max: 64 << 20, durability: Durability::Full }
     }
 }
 
@@ -164,10 +157,7 @@ impl Wal {
         start_after: u64,
         replay: &mut Replay<'_>,
     ) -> Result<Self, WalError> {
-        assert!(
-            start_after < TIMESTAMP_MAX,
-            "no timestamps are left after {start_after}"
-        );
+        assert!(start_after < TIMESTAMP_MAX, "no timestamps are left after {start_after}");
         let bytes_max = options.file_bytes_max;
         let (files, recovery) =
             recovery::recover(Arc::clone(&storage), bytes_max, start_after, replay)?;
@@ -180,14 +170,7 @@ impl Wal {
             }
         };
         let (durability, flusher) = (options.durability, Mutex::new(flusher));
-        Ok(Self {
-            commit,
-            storage,
-            salt,
-            durability,
-            flusher,
-            recovery,
-        })
+        Ok(Self { commit, storage, salt, durability, flusher, recovery })
     }
 
     /// Returns what opening the log found.
@@ -205,8 +188,7 @@ impl Wal {
     /// assigned.
     #[inline]
     pub fn append(&self, payload: &[u8]) -> Result<u64, WalError> {
-        self.commit
-            .append(&PreparedRecord::new(self.salt, payload)?)
+        self.commit.append(&PreparedRecord::new(self.salt, payload)?)
     }
 
     /// Returns once the record `commit_ts` and all before it count as done.
@@ -266,8 +248,7 @@ impl Wal {
         let mut removed = 0;
         while let Some(first_ts) = self.commit.with_files(|files| files.take_older(commit_ts)) {
             if let Err(error) = files::remove_file(&*self.storage, first_ts) {
-                self.commit
-                    .with_files(|files| files.older.push_front(first_ts));
+                self.commit.with_files(|files| files.older.push_front(first_ts));
                 return Err(error);
             }
             removed += 1;
@@ -315,12 +296,6 @@ fn spawn_flusher(
         .name("telar-wal".to_owned())
         .spawn(move || commit.flush_every(interval))
         .map_err(|error| {
-            StorageError::new(
-                Operation::Open,
-                storage.path_of("thread telar-wal"),
-                0,
-                error,
-            )
-            .into()
+            StorageError::new(Operation::Open, storage.path_of("thread telar-wal"), 0, error).into()
         })
 }

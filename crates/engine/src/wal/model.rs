@@ -24,10 +24,7 @@ fn check(model: impl Fn() + Send + Sync + Copy + 'static) {
 
 fn open(storage: impl Storage + 'static, file_bytes_max: u64) -> (Arc<Wal>, Vec<Vec<u8>>) {
     let mut replayed = Vec::new();
-    let options = WalOptions {
-        file_bytes_max,
-        durability: Durability::Full,
-    };
+    let options = WalOptions { file_bytes_max, durability: Durability::Full };
     let wal = Wal::open(Arc::new(storage), options, 0, &mut |commit_ts, payload| {
         assert_eq!(commit_ts, replayed.len() as u64 + 1);
         replayed.push(payload.to_vec());
@@ -71,10 +68,8 @@ fn model_every_commit_gets_durable() {
         let storage = MemoryStorage::new();
         let (wal, _) = open(storage.clone(), 4096);
         let threads: Vec<_> = (0..3).map(|id| committer(&wal, id, 2)).collect();
-        let acknowledged: Vec<_> = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect();
+        let acknowledged: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         assert_eq!(acknowledged.len(), 6);
         assert_eq!((wal.last_ts(), wal.durable_ts()), (6, 6));
         assert_kept(&storage, &acknowledged);
@@ -91,9 +86,7 @@ fn model_crash_while_committing_keeps_what_was_acknowledged() {
         let crashed = storage.crash(durable_ts);
         let (_, replayed) = open(crashed, 4096);
         assert!(replayed.len() as u64 >= durable_ts);
-        threads
-            .into_iter()
-            .for_each(|thread| drop(thread.join().unwrap()));
+        threads.into_iter().for_each(|thread| drop(thread.join().unwrap()));
     });
 }
 
@@ -104,16 +97,10 @@ fn model_poison_reaches_everyone() {
         let storage = FaultStorage::new(Arc::new(memory.clone()));
         let (wal, _) = open(storage.clone(), 4096);
         let fault = Fault::Error(ErrorKind::Other);
-        storage.plan(FaultPlan {
-            at: 1,
-            only: Some(Operation::Sync),
-            fault,
-        });
+        storage.plan(FaultPlan { at: 1, only: Some(Operation::Sync), fault });
         let threads: Vec<_> = (0..3).map(|id| committer(&wal, id, 2)).collect();
-        let acknowledged: Vec<_> = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect();
+        let acknowledged: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         // Six commits in groups of two at most (the buffer holds no more): a second sync happens.
         assert!(storage.fired());
         assert!(matches!(wal.append(b"x"), Err(WalError::Poisoned { .. })));
@@ -136,10 +123,8 @@ fn model_rotation_and_truncation_beside_commits() {
             rotator.truncate_before(0).unwrap();
             rotator.rotate().unwrap();
         });
-        let acknowledged: Vec<_> = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect();
+        let acknowledged: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         rotator.join().unwrap();
         assert_eq!(acknowledged.len(), 4);
         assert_kept(&storage, &acknowledged);
@@ -161,9 +146,7 @@ fn model_appenders_that_never_wait_make_progress() {
         };
         let threads = [appender(&wal), appender(&wal)];
         let waiter = committer(&wal, 0, 1);
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(waiter.join().unwrap().len(), 1);
         wal.flush().unwrap();
         assert_eq!(wal.durable_ts(), 9);
@@ -178,10 +161,8 @@ fn model_close_beside_commits_keeps_what_was_acknowledged() {
         let threads: Vec<_> = (0..2).map(|id| committer(&wal, id, 2)).collect();
         wal.close().unwrap();
         assert_eq!(wal.durable_ts(), wal.last_ts());
-        let acknowledged: Vec<_> = threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap())
-            .collect();
+        let acknowledged: Vec<_> =
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
         assert!(matches!(wal.append(b"x"), Err(WalError::Closed)));
         assert_kept(&storage, &acknowledged);
     });

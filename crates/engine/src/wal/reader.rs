@@ -58,10 +58,7 @@ impl FileBytes<'_> {
                 }
             };
             if record.commit_ts != next_ts {
-                let what = Damage::Timestamp {
-                    expected: next_ts,
-                    found: record.commit_ts,
-                };
+                let what = Damage::Timestamp { expected: next_ts, found: record.commit_ts };
                 return Err(WalError::damaged(self.path, end, what));
             }
             visit(record.commit_ts, record.payload)?;
@@ -71,11 +68,7 @@ impl FileBytes<'_> {
             next_ts += 1;
             end += record.size();
         }
-        Ok(FileScan {
-            next_ts,
-            end,
-            last_group,
-        })
+        Ok(FileScan { next_ts, end, last_group })
     }
 
     fn check_torn(

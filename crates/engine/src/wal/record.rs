@@ -65,18 +65,11 @@ impl<'a> PreparedRecord<'a> {
     #[inline]
     pub(super) fn new(salt: u32, payload: &'a [u8]) -> Result<Self, WalError> {
         if payload.len() > PAYLOAD_BYTES_MAX {
-            return Err(WalError::PayloadTooLarge {
-                bytes: payload.len(),
-                max: PAYLOAD_BYTES_MAX,
-            });
+            return Err(WalError::PayloadTooLarge { bytes: payload.len(), max: PAYLOAD_BYTES_MAX });
         }
         let len = u32::try_from(payload.len()).expect("INVARIANT: PAYLOAD_BYTES_MAX fits in u32");
         let len = len.to_le_bytes();
-        Ok(Self {
-            payload,
-            len,
-            crc: body_crc(salt, len, payload),
-        })
+        Ok(Self { payload, len, crc: body_crc(salt, len, payload) })
     }
 
     /// Returns the bytes the record takes in the log.
@@ -142,33 +135,19 @@ impl<'a> Record<'a> {
     pub(super) fn decode(bytes: &'a [u8], salt: u32) -> Result<Self, RecordFault> {
         let header = RecordHeader::decode(bytes).ok_or(RecordFault::Incomplete)?;
         if header.len > PAYLOAD_BYTES_MAX {
-            return Err(RecordFault::TooLong {
-                bytes: header.len as u64,
-            });
+            return Err(RecordFault::TooLong { bytes: header.len as u64 });
         }
-        let body = bytes
-            .get(RECORD_HEADER_BYTES..)
-            .ok_or(RecordFault::Incomplete)?;
-        let (payload, rest) = body
-            .split_at_checked(header.len)
-            .ok_or(RecordFault::Incomplete)?;
-        let zeros = rest
-            .get(..padding(header.len))
-            .ok_or(RecordFault::Incomplete)?;
-        let len = u32::try_from(header.len)
-            .map_err(|_| RecordFault::Incomplete)?
-            .to_le_bytes();
+        let body = bytes.get(RECORD_HEADER_BYTES..).ok_or(RecordFault::Incomplete)?;
+        let (payload, rest) = body.split_at_checked(header.len).ok_or(RecordFault::Incomplete)?;
+        let zeros = rest.get(..padding(header.len)).ok_or(RecordFault::Incomplete)?;
+        let len = u32::try_from(header.len).map_err(|_| RecordFault::Incomplete)?.to_le_bytes();
         let crc = continue_crc(body_crc(salt, len, payload), &header.stamp.to_le_bytes());
         let padded = zeros.iter().all(|byte| *byte == 0);
         if crc != header.crc || header.commit_ts() == 0 || !padded {
             return Err(RecordFault::Checksum);
         }
         let starts_group = header.stamp & STARTS_GROUP != 0;
-        Ok(Self {
-            commit_ts: header.commit_ts(),
-            starts_group,
-            payload,
-        })
+        Ok(Self { commit_ts: header.commit_ts(), starts_group, payload })
     }
 
     /// Returns the bytes the record takes in the log.
@@ -191,11 +170,7 @@ impl RecordHeader {
         let crc = u32::from_le_bytes(*bytes.first_chunk()?);
         let len = u32::from_le_bytes(*bytes.get(LEN_OFFSET..)?.first_chunk()?);
         let stamp = u64::from_le_bytes(*bytes.get(STAMP_OFFSET..)?.first_chunk()?);
-        Some(Self {
-            crc,
-            len: len as usize,
-            stamp,
-        })
+        Some(Self { crc, len: len as usize, stamp })
     }
 
     /// Returns the commit timestamp that stands there.
@@ -213,9 +188,7 @@ mod tests {
 
     fn encoded(payload: &[u8], commit_ts: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
-        PreparedRecord::new(SALT, payload)
-            .unwrap()
-            .append_to(&mut bytes, commit_ts);
+        PreparedRecord::new(SALT, payload).unwrap().append_to(&mut bytes, commit_ts);
         bytes
     }
 
@@ -223,27 +196,11 @@ mod tests {
     fn record_round_trips() {
         for payload in [&b""[..], b"x", b"hello", &[7; 1000]] {
             let mut bytes = encoded(payload, 42);
-            PreparedRecord::new(SALT, payload)
-                .unwrap()
-                .append_to(&mut bytes, 43);
+            PreparedRecord::new(SALT, payload).unwrap().append_to(&mut bytes, 43);
             let first = Record::decode(&bytes, SALT).unwrap();
-            assert_eq!(
-                first,
-                Record {
-                    commit_ts: 42,
-                    starts_group: true,
-                    payload
-                }
-            );
+            assert_eq!(first, Record { commit_ts: 42, starts_group: true, payload });
             let second = Record::decode(&bytes[first.size()..], SALT).unwrap();
-            assert_eq!(
-                second,
-                Record {
-                    commit_ts: 43,
-                    starts_group: false,
-                    payload
-                }
-            );
+            assert_eq!(second, Record { commit_ts: 43, starts_group: false, payload });
         }
     }
 
@@ -273,16 +230,11 @@ mod tests {
             assert!(Record::decode(&changed, SALT).is_err(), "bit {bit}");
         }
         for len in 0..bytes.len() {
-            assert_eq!(
-                Record::decode(&bytes[..len], SALT),
-                Err(RecordFault::Incomplete)
-            );
+            assert_eq!(Record::decode(&bytes[..len], SALT), Err(RecordFault::Incomplete));
         }
         assert_eq!(Record::decode(&bytes, SALT + 1), Err(RecordFault::Checksum));
         assert!(Record::decode(&[0; 64], SALT).is_err());
-        let too_long = RecordFault::TooLong {
-            bytes: u64::from(u32::MAX),
-        };
+        let too_long = RecordFault::TooLong { bytes: u64::from(u32::MAX) };
         assert_eq!(Record::decode(&[0xFF; 64], SALT), Err(too_long));
     }
 }

@@ -46,15 +46,9 @@ pub(super) fn recover(
     start_after: u64,
     replay: &mut Replay<'_>,
 ) -> Result<(LogFiles, Recovery), WalError> {
-    let mut recovery = Recovery {
-        last_ts: start_after,
-        ..Recovery::default()
-    };
+    let mut recovery = Recovery { last_ts: start_after, ..Recovery::default() };
     let names = storage.list()?;
-    let mut files: VecDeque<u64> = names
-        .iter()
-        .filter_map(|name| parse_file_name(name))
-        .collect();
+    let mut files: VecDeque<u64> = names.iter().filter_map(|name| parse_file_name(name)).collect();
     let first = first_to_read(&*storage, &files, start_after)?;
 
     let mut expected_ts = None;
@@ -85,9 +79,7 @@ pub(super) fn recover(
     }
     let next_ts = expected_ts.unwrap_or(0).max(start_after + 1);
     recovery.last_ts = next_ts - 1;
-    let salt = last
-        .as_ref()
-        .map_or_else(|| storage.salt(), |read| read.header.salt);
+    let salt = last.as_ref().map_or_else(|| storage.salt(), |read| read.header.salt);
     // With an unfinished file removed, the one before it is complete and durable (rule 4).
     let open = match last {
         Some(read) if unfinished.is_none() => {
@@ -103,31 +95,11 @@ pub(super) fn recover(
             files.pop_back();
             open
         }
-        None => (
-            create_file(
-                &*storage,
-                FileHeader {
-                    salt,
-                    first_ts: next_ts,
-                },
-            )?,
-            next_ts,
-        ),
+        None => (create_file(&*storage, FileHeader { salt, first_ts: next_ts })?, next_ts),
     };
     let written_ts = next_ts - 1;
     let older = files;
-    Ok((
-        LogFiles {
-            storage,
-            older,
-            active,
-            active_ts,
-            written_ts,
-            salt,
-            file_bytes_max,
-        },
-        recovery,
-    ))
+    Ok((LogFiles { storage, older, active, active_ts, written_ts, salt, file_bytes_max }, recovery))
 }
 
 /// Returns the index of the first file that may hold a record after `start_after`.
@@ -141,11 +113,7 @@ fn first_to_read(
     match files.front() {
         Some(&found) if at_or_before == 0 => {
             let path = storage.path_of(&file_name(found));
-            Err(WalError::damaged(
-                &path,
-                0,
-                Damage::Timestamp { expected, found },
-            ))
+            Err(WalError::damaged(&path, 0, Damage::Timestamp { expected, found }))
         }
         _ => Ok(at_or_before.saturating_sub(1)),
     }
@@ -164,10 +132,7 @@ fn read_file(
     if let Some(expected) = expected_ts
         && expected != named
     {
-        let what = Damage::Timestamp {
-            expected,
-            found: named,
-        };
+        let what = Damage::Timestamp { expected, found: named };
         return Err(WalError::damaged(&path, 0, what));
     }
     let file = storage.open(&name)?;
@@ -180,37 +145,18 @@ fn read_file(
         Err(error) => return Err(error),
     };
     if header.first_ts != named {
-        let what = Damage::HeaderTimestamp {
-            named,
-            found: header.first_ts,
-        };
+        let what = Damage::HeaderTimestamp { named, found: header.first_ts };
         return Err(WalError::damaged(&path, 0, what));
     }
     let (first_ts, salt) = (header.first_ts, header.salt);
-    let view = FileBytes {
-        path: &path,
-        bytes: &bytes,
-        first_ts,
-        salt,
-        is_last,
-    };
+    let view = FileBytes { path: &path, bytes: &bytes, first_ts, salt, is_last };
     let scan = view.scan(visit)?;
-    Ok(Some(ReadFile {
-        file,
-        bytes,
-        header,
-        scan,
-    }))
+    Ok(Some(ReadFile { file, bytes, header, scan }))
 }
 
 /// Cuts the torn tail off the last file and makes what remains durable.
 fn make_durable(storage: &dyn Storage, read: ReadFile) -> Result<Box<dyn StorageFile>, WalError> {
-    let ReadFile {
-        mut file,
-        bytes,
-        scan,
-        ..
-    } = read;
+    let ReadFile { mut file, bytes, scan, .. } = read;
     if scan.end < bytes.len() {
         file.truncate(scan.end as u64)?;
     }

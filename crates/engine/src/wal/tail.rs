@@ -117,9 +117,7 @@ mod tests {
             for _ in 0..*records {
                 commit_ts += 1;
                 let payload = [0xA5; 104];
-                PreparedRecord::new(SALT, &payload)
-                    .unwrap()
-                    .append_to(&mut group, commit_ts);
+                PreparedRecord::new(SALT, &payload).unwrap().append_to(&mut group, commit_ts);
             }
             bytes.extend_from_slice(&group);
         }
@@ -140,18 +138,10 @@ mod tests {
     fn bad_record_before_a_later_group_is_damage_even_with_a_hole() {
         let mut bytes = log(&[10, 10]);
         bytes[130] ^= 1;
-        assert_eq!(
-            classify(&bytes, 120, 2, SALT),
-            Tail::Damaged { next_offset: 240 }
-        );
+        assert_eq!(classify(&bytes, 120, 2, SALT), Tail::Damaged { next_offset: 240 });
         let mut bytes = log(&[10, 10]);
         bytes[512..1024].fill(0);
-        assert_eq!(
-            classify(&bytes, 480, 5, SALT),
-            Tail::Damaged {
-                next_offset: 9 * 120
-            }
-        );
+        assert_eq!(classify(&bytes, 480, 5, SALT), Tail::Damaged { next_offset: 9 * 120 });
     }
 
     #[test]
@@ -161,35 +151,22 @@ mod tests {
         assert_eq!(classify(&bytes, 480, 5, SALT), Tail::Torn);
         let mut bytes = log(&[1, 20]);
         bytes[120..512].fill(0);
-        assert_eq!(
-            classify(&bytes, 120, 2, SALT),
-            Tail::Torn,
-            "from the group's start"
-        );
+        assert_eq!(classify(&bytes, 120, 2, SALT), Tail::Torn, "from the group's start");
         let mut bytes = log(&[1, 20]);
         bytes[610] = 0;
-        assert_eq!(
-            classify(&bytes, 600, 6, SALT),
-            Tail::Damaged { next_offset: 720 }
-        );
+        assert_eq!(classify(&bytes, 600, 6, SALT), Tail::Damaged { next_offset: 720 });
     }
 
     #[test]
     fn copies_of_logs_in_a_payload_are_no_records() {
         // A torn record whose payload holds records of another log, and of this one's past.
         let mut other = Vec::new();
-        PreparedRecord::new(SALT + 1, b"other log")
-            .unwrap()
-            .append_to(&mut other, 10);
+        PreparedRecord::new(SALT + 1, b"other log").unwrap().append_to(&mut other, 10);
         let mut old = Vec::new();
-        PreparedRecord::new(SALT, b"this log, long ago")
-            .unwrap()
-            .append_to(&mut old, 3);
+        PreparedRecord::new(SALT, b"this log, long ago").unwrap().append_to(&mut old, 3);
         let mut bytes = Vec::new();
         let payload = [other, old, vec![1; 50]].concat();
-        PreparedRecord::new(SALT, &payload)
-            .unwrap()
-            .append_to(&mut bytes, 9);
+        PreparedRecord::new(SALT, &payload).unwrap().append_to(&mut bytes, 9);
         bytes.truncate(bytes.len() - 1);
         assert_eq!(classify(&bytes, 0, 9, SALT), Tail::Torn);
     }

@@ -16,10 +16,7 @@ use crate::io::{FileStorage, MemoryStorage};
 type Replayed = Vec<(u64, Vec<u8>)>;
 
 fn options(file_bytes_max: u64) -> WalOptions {
-    WalOptions {
-        file_bytes_max,
-        ..WalOptions::default()
-    }
+    WalOptions { file_bytes_max, ..WalOptions::default() }
 }
 
 fn open_at(
@@ -28,15 +25,10 @@ fn open_at(
     start_after: u64,
 ) -> Result<(Wal, Replayed), WalError> {
     let mut replayed = Vec::new();
-    let wal = Wal::open(
-        Arc::new(storage),
-        options,
-        start_after,
-        &mut |commit_ts, payload| {
-            replayed.push((commit_ts, payload.to_vec()));
-            Ok(())
-        },
-    )?;
+    let wal = Wal::open(Arc::new(storage), options, start_after, &mut |commit_ts, payload| {
+        replayed.push((commit_ts, payload.to_vec()));
+        Ok(())
+    })?;
     Ok((wal, replayed))
 }
 
@@ -47,17 +39,12 @@ fn open(storage: &MemoryStorage) -> (Wal, Replayed) {
 /// A payload that tells its commit and has a length of its own.
 fn payload(commit_ts: u64) -> Vec<u8> {
     let mut bytes = commit_ts.to_le_bytes().to_vec();
-    bytes.resize(
-        8 + usize::try_from(commit_ts * 7 % 61).unwrap(),
-        commit_ts.to_le_bytes()[0],
-    );
+    bytes.resize(8 + usize::try_from(commit_ts * 7 % 61).unwrap(), commit_ts.to_le_bytes()[0]);
     bytes
 }
 
 fn payloads(range: std::ops::RangeInclusive<u64>) -> Replayed {
-    range
-        .map(|commit_ts| (commit_ts, payload(commit_ts)))
-        .collect()
+    range.map(|commit_ts| (commit_ts, payload(commit_ts))).collect()
 }
 
 fn append_next(wal: &Wal) -> u64 {
@@ -78,22 +65,13 @@ fn empty_log_starts_at_one() {
     let storage = MemoryStorage::new();
     let (wal, replayed) = open(&storage);
     assert!(replayed.is_empty());
-    assert_eq!(
-        (wal.last_ts(), wal.durable_ts(), wal.recovery()),
-        (0, 0, Recovery::default())
-    );
+    assert_eq!((wal.last_ts(), wal.durable_ts(), wal.recovery()), (0, 0, Recovery::default()));
     assert_eq!(append_next(&wal), 1);
     assert_eq!((wal.last_ts(), wal.durable_ts()), (1, 0));
     wal.wait_durable(1).unwrap();
     assert_eq!(wal.durable_ts(), 1);
     wal.wait_durable(0).unwrap();
-    assert!(matches!(
-        wal.wait_durable(2),
-        Err(WalError::NotAssigned {
-            commit_ts: 2,
-            last_ts: 1
-        })
-    ));
+    assert!(matches!(wal.wait_durable(2), Err(WalError::NotAssigned { commit_ts: 2, last_ts: 1 })));
     assert_eq!(storage.list().unwrap(), ["wal-00000000000000000001.log"]);
 }
 
@@ -157,14 +135,8 @@ fn truncation_drops_whole_files_only_and_keeps_the_active_one() {
     drop(wal);
     // Without the checkpoint that allowed it, the truncated log has no beginning.
     let error = open_at(storage, options(400), last - 1).unwrap_err();
-    let what = Damage::Timestamp {
-        expected: last,
-        found: last + 1,
-    };
-    assert!(
-        matches!(&error, WalError::Damaged { what: found, .. } if *found == what),
-        "{error}"
-    );
+    let what = Damage::Timestamp { expected: last, found: last + 1 };
+    assert!(matches!(&error, WalError::Damaged { what: found, .. } if *found == what), "{error}");
     assert_eq!(error.kind(), WalErrorKind::Data);
 }
 
@@ -176,10 +148,7 @@ fn rotate_makes_pending_records_durable_first() {
     append_next(&wal);
     wal.rotate().unwrap();
     assert_eq!(wal.durable_ts(), 2);
-    assert_eq!(
-        storage.list().unwrap(),
-        [header::file_name(1), header::file_name(3)]
-    );
+    assert_eq!(storage.list().unwrap(), [header::file_name(1), header::file_name(3)]);
     assert_eq!(open(&storage.crash(0)).1, payloads(1..=2));
 }
 
@@ -194,10 +163,7 @@ fn checkpoint_newer_than_the_log_starts_a_new_file() {
     assert_eq!(wal.recovery().last_ts, 10);
     assert_eq!(commit_next(&wal), 11);
     drop(wal);
-    assert_eq!(
-        storage.list().unwrap(),
-        [header::file_name(1), header::file_name(11)]
-    );
+    assert_eq!(storage.list().unwrap(), [header::file_name(1), header::file_name(11)]);
     let (wal, replayed) = open_at(storage.clone(), options(400), 10).unwrap();
     assert_eq!(replayed, payloads(11..=11));
     assert_eq!(wal.truncate_before(10).unwrap(), 1);
@@ -214,10 +180,7 @@ fn gap_between_files_is_an_error() {
     drop(wal);
     let names = storage.list().unwrap();
     storage.remove(&names[1]).unwrap();
-    let (missing, found) = (
-        header::parse_file_name(&names[1]),
-        header::parse_file_name(&names[2]),
-    );
+    let (missing, found) = (header::parse_file_name(&names[1]), header::parse_file_name(&names[2]));
     let (expected, found) = (missing.unwrap(), found.unwrap());
     match open_at(storage, options(400), 0).unwrap_err() {
         WalError::Damaged { file, offset, what } => {
@@ -250,10 +213,7 @@ fn full_buffer_makes_an_appender_that_never_waits_write() {
     wal.flush().unwrap();
     assert_eq!(wal.durable_ts(), last);
     drop(wal);
-    assert_eq!(
-        open_at(storage, WalOptions::default(), 0).unwrap().1.len(),
-        21
-    );
+    assert_eq!(open_at(storage, WalOptions::default(), 0).unwrap().1.len(), 21);
 }
 
 #[test]
@@ -280,18 +240,9 @@ fn dropped_log_has_kept_everything() {
 #[test]
 fn async_log_acknowledges_at_once_and_syncs_soon() {
     let storage = MemoryStorage::new();
-    let slow = Durability::Async {
-        interval_ms: 3_600_000,
-    };
-    let (wal, _) = open_at(
-        storage.clone(),
-        WalOptions {
-            durability: slow,
-            ..options(400)
-        },
-        0,
-    )
-    .unwrap();
+    let slow = Durability::Async { interval_ms: 3_600_000 };
+    let (wal, _) =
+        open_at(storage.clone(), WalOptions { durability: slow, ..options(400) }, 0).unwrap();
     let last = append_next(&wal);
     wal.wait_durable(last).unwrap();
     assert_eq!(wal.durable_ts(), 0);
@@ -303,15 +254,7 @@ fn async_log_acknowledges_at_once_and_syncs_soon() {
     drop(wal);
 
     let fast = Durability::Async { interval_ms: 1 };
-    let (wal, _) = open_at(
-        storage,
-        WalOptions {
-            durability: fast,
-            ..options(400)
-        },
-        0,
-    )
-    .unwrap();
+    let (wal, _) = open_at(storage, WalOptions { durability: fast, ..options(400) }, 0).unwrap();
     let last = append_next(&wal);
     while wal.durable_ts() < last {
         std::thread::yield_now();
@@ -325,12 +268,9 @@ fn replay_error_is_passed_on_and_changes_nothing() {
     commit_next(&wal);
     drop(wal);
     let before = storage.files();
-    let failed = Wal::open(
-        Arc::new(storage.clone()),
-        options(400),
-        0,
-        &mut |commit_ts, _| Err(WalError::replay(commit_ts, "no such label")),
-    );
+    let failed = Wal::open(Arc::new(storage.clone()), options(400), 0, &mut |commit_ts, _| {
+        Err(WalError::replay(commit_ts, "no such label"))
+    });
     let message = failed.unwrap_err().to_string();
     assert_eq!(message, "cannot replay the commit 1: no such label");
     assert_eq!(storage.files(), before);
@@ -359,9 +299,7 @@ fn many_threads_on_real_files_lose_and_reorder_nothing() {
             }
             mine
         };
-        let threads: Vec<_> = (0..THREADS)
-            .map(|id| scope.spawn(move || commit(id)))
-            .collect();
+        let threads: Vec<_> = (0..THREADS).map(|id| scope.spawn(move || commit(id))).collect();
         for thread in threads {
             let mine = thread.join().unwrap();
             assert!(mine.is_sorted(), "timestamps grow within a thread");
@@ -374,8 +312,5 @@ fn many_threads_on_real_files_lose_and_reorder_nothing() {
     assert_eq!(wal.last_ts(), THREADS * COMMITS);
     let kept = storage().list().unwrap().len();
     let removed = wal.truncate_before(THREADS * COMMITS).unwrap();
-    assert_eq!(
-        storage().list().unwrap().len() as u64,
-        kept as u64 - removed
-    );
+    assert_eq!(storage().list().unwrap().len() as u64, kept as u64 - removed);
 }

@@ -108,8 +108,11 @@ fn summary(
     let title = format!("{} -> {}", options.file.display(), options.db.display());
     screen.line(screen.bold(title))?;
     let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
-    row("vertices", format!("{}  :{}", number::count(report.vertices), options.label))?;
-    row("edges", format!("{}  :{}", number::count(report.edges), options.edge_type))?;
+    let vertices = number::counted(report.vertices, "vertex", "vertices");
+    let edges = number::counted(report.edges, "edge", "edges");
+    let transactions = number::counted(report.transactions, "transaction", "transactions");
+    row("imported", format!("{vertices} :{}, {edges} :{}", options.label, options.edge_type))?;
+    row("", format!("in {transactions}"))?;
     if report.duplicates > 0 {
         row("duplicates", format!("{}  (not added again)", number::count(report.duplicates)))?;
     }
@@ -119,9 +122,13 @@ fn summary(
     if report.undirected {
         row("undirected", "each edge is stored once, from the smaller id to the larger".into())?;
     }
-    row("read", number::seconds(report.read_s))?;
-    let rate = number::rate(report.edges + report.duplicates, report.write_s, "edges");
-    let transactions = number::counted(report.transactions, "transaction", "transactions");
-    row("written", format!("{} in {transactions}, {rate}", number::seconds(report.write_s)))?;
+    let spent = |name: &str, seconds: f64, amount: u64, unit: &str| {
+        let rate = number::rate(amount, seconds, unit);
+        screen.line(format!("  {name:<11}{:<9}{rate}", number::seconds(seconds)))
+    };
+    let records = report.edges + report.duplicates;
+    spent("reading", report.read_s, records, "records")?;
+    spent("vertices", report.vertices_s, report.vertices, "vertices")?;
+    spent("edges", report.edges_s, records, "edges")?;
     row("checkpoint", number::seconds(close_s))
 }

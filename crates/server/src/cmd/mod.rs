@@ -1,9 +1,11 @@
 //! The subcommands.
 
+mod bench;
 mod demo;
 mod import;
 mod info;
 
+use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -13,7 +15,9 @@ use clap::{Parser, Subcommand};
 /// Telar: a transactional property-graph database.
 #[derive(Debug, Parser)]
 #[command(name = "telar", version, propagate_version = true, arg_required_else_help = true)]
-#[command(after_help = "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage.")]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed (the reason is on standard error), 2 wrong usage."
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -22,6 +26,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Measure the engine next to flat arrays and other stores
+    Bench(bench::Options),
     /// Import, change, analyse, kill and recover a graph, and check that nothing was lost
     Demo(demo::Options),
     #[command(hide = true)]
@@ -35,6 +41,7 @@ pub(crate) enum Command {
 /// Runs a subcommand; the exit code says whether what it was to find out holds.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Bench(options) => bench::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),
@@ -48,4 +55,12 @@ fn expect_database(path: &Path) -> anyhow::Result<()> {
         bail!("{}: there is no Telar database", path.display());
     }
     Ok(())
+}
+
+/// Bytes of the files in a folder.
+fn folder_bytes(path: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(path) else {
+        return 0;
+    };
+    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|m| m.len()).sum()
 }

@@ -8,6 +8,8 @@ use std::io::{self, IsTerminal, Write};
 pub(crate) struct Screen {
     colours: bool,
     terminal: bool,
+    /// Says nothing: for tests.
+    quiet: bool,
 }
 
 impl Screen {
@@ -15,7 +17,13 @@ impl Screen {
     pub(crate) fn new() -> Self {
         let terminal = io::stdout().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { colours: terminal && wanted, terminal }
+        Self { colours: terminal && wanted, terminal, quiet: false }
+    }
+
+    /// A screen that shows nothing.
+    #[cfg(test)]
+    pub(crate) fn quiet() -> Self {
+        Self { colours: false, terminal: false, quiet: true }
     }
 
     /// Whether a person looks.
@@ -25,6 +33,9 @@ impl Screen {
 
     /// Writes a line.
     pub(crate) fn line(self, text: impl Display) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         writeln!(out, "{text}")?;
         out.flush()

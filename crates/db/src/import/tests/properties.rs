@@ -120,18 +120,11 @@ proptest! {
 
 #[test]
 fn result_does_not_depend_on_the_number_of_threads() {
-    let numbers: String = (0..200_000_u64)
-        .map(|i| format!("{} {}\n", i * i, i / 3))
-        .collect();
-    let texts: String = (0..200_000)
-        .map(|i| format!("n{},m{},{i}.5\n", i % 997, i / 7))
-        .collect();
+    let numbers: String = (0..200_000_u64).map(|i| format!("{} {}\n", i * i, i / 3)).collect();
+    let texts: String = (0..200_000).map(|i| format!("n{},m{},{i}.5\n", i % 997, i / 7)).collect();
     for (file, text) in [("g.txt", numbers), ("g.csv", texts)] {
         let read = |threads| {
-            let options = EdgeListOptions {
-                threads,
-                ..Default::default()
-            };
+            let options = EdgeListOptions { threads, ..Default::default() };
             EdgeList::parse(file, text.as_bytes(), &options, &|_| {}).unwrap()
         };
         assert_eq!(read(1), read(5));

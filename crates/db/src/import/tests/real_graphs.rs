@@ -32,11 +32,7 @@ fn published_graphs_have_their_published_counts() {
             continue;
         };
         let graph = EdgeList::read(path, &EdgeListOptions::default(), &|_| {}).unwrap();
-        assert_eq!(
-            (graph.vertex_count, graph.edges.len()),
-            (vertices, edges),
-            "{file}"
-        );
+        assert_eq!((graph.vertex_count, graph.edges.len()), (vertices, edges), "{file}");
     }
 }
 
@@ -46,16 +42,10 @@ fn published_columns_have_their_types() {
         let graph = EdgeList::read(path, &EdgeListOptions::default(), &|_| {}).unwrap();
         assert_eq!(graph.columns[0].name, "feature");
         assert!(matches!(graph.columns[0].values, ColumnValues::Integers(_)));
-        assert_eq!(
-            graph.column("time").unwrap().values.get_f64(0),
-            Some(1_289_241_911.728_36)
-        );
+        assert_eq!(graph.column("time").unwrap().values.get_f64(0), Some(1_289_241_911.728_36));
     }
     if let Some(path) = shared_graph("CollegeMsg.txt.zst") {
         let graph = EdgeList::read(path, &EdgeListOptions::default(), &|_| {}).unwrap();
-        assert_eq!(
-            graph.column("time").unwrap().values.get_f64(0),
-            Some(1_082_040_961.0)
-        );
+        assert_eq!(graph.column("time").unwrap().values.get_f64(0), Some(1_082_040_961.0));
     }
 }

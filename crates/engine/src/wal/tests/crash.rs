@@ -87,9 +87,7 @@ impl Model {
         let mut group = Vec::new();
         for commit_ts in durable_ts + 1..=last_ts {
             let payload = payload(commit_ts);
-            PreparedRecord::new(salt, &payload)
-                .unwrap()
-                .append_to(&mut group, commit_ts);
+            PreparedRecord::new(salt, &payload).unwrap().append_to(&mut group, commit_ts);
         }
         let mut file = storage.open(&name).unwrap();
         if seed.is_multiple_of(4) {
@@ -109,11 +107,7 @@ impl Model {
         let options = options(self.file_bytes_max);
         let (wal, replayed) = open_at(self.storage.clone(), options, self.checkpoint).unwrap();
         let recovered = wal.last_ts();
-        assert!(
-            recovered >= self.acknowledged,
-            "lost {recovered}..{}",
-            self.acknowledged
-        );
+        assert!(recovered >= self.acknowledged, "lost {recovered}..{}", self.acknowledged);
         assert!(recovered <= last_ts);
         assert_eq!(replayed, payloads(self.checkpoint + 1..=recovered));
         assert_eq!(wal.durable_ts(), recovered);
@@ -148,20 +142,12 @@ fn crash_at_every_operation_keeps_what_was_acknowledged() {
         let memory = MemoryStorage::new();
         let storage = FaultStorage::new(Arc::new(memory.clone()));
         let fault = Fault::Partial(ErrorKind::Other);
-        storage.plan(FaultPlan {
-            at,
-            only: None,
-            fault,
-        });
+        storage.plan(FaultPlan { at, only: None, fault });
         let acknowledged = work(&storage);
         for seed in 0..12 {
             let (wal, replayed) = open(&memory.crash(seed));
             assert!(wal.last_ts() >= acknowledged, "operation {at}, seed {seed}");
-            assert_eq!(
-                replayed,
-                payloads(1..=wal.last_ts()),
-                "operation {at}, seed {seed}"
-            );
+            assert_eq!(replayed, payloads(1..=wal.last_ts()), "operation {at}, seed {seed}");
         }
         if !storage.fired() {
             assert!(at > 60);
@@ -179,11 +165,7 @@ fn kill_before_the_directory_is_synced_then_power_failure_keeps_the_file() {
     let (wal, _) = open_at(storage.clone(), options(400), 0).unwrap();
     commit_next(&wal);
     let fault = Fault::Error(ErrorKind::Other);
-    storage.plan(FaultPlan {
-        at: 0,
-        only: Some(Operation::SyncDir),
-        fault,
-    });
+    storage.plan(FaultPlan { at: 0, only: Some(Operation::SyncDir), fault });
     assert!(wal.rotate().is_err());
     drop(wal);
     assert_eq!(memory.list().unwrap().len(), 2);
@@ -228,21 +210,13 @@ fn crash_during_recovery_changes_nothing() {
     let torn = storage.crash(0);
     torn.open(&name).unwrap().append(&[0x5A; 99]).unwrap();
     let unfinished = storage.crash(0);
-    unfinished
-        .create(&header::file_name(21))
-        .unwrap()
-        .append(&[0; 32])
-        .unwrap();
+    unfinished.create(&header::file_name(21)).unwrap().append(&[0; 32]).unwrap();
     for damaged in [torn, unfinished] {
         let damaged = MemoryStorage::from_files(damaged.files());
         for at in 0.. {
             let memory = MemoryStorage::from_files(damaged.files());
             let faulty = FaultStorage::new(Arc::new(memory.clone()));
-            faulty.plan(FaultPlan {
-                at,
-                only: None,
-                fault: Fault::Error(ErrorKind::Other),
-            });
+            faulty.plan(FaultPlan { at, only: None, fault: Fault::Error(ErrorKind::Other) });
             let opened = open_at(faulty.clone(), options(400), 0);
             assert_eq!(opened.is_err(), faulty.fired());
             for seed in 0..12 {

@@ -39,9 +39,7 @@ fn changed(
 /// Where the records of a file begin, and where the last ends.
 fn offsets(bytes: &[u8]) -> Vec<usize> {
     let mut offsets = vec![header::FILE_HEADER_BYTES];
-    let salt = header::FileHeader::decode(bytes, Path::new(""))
-        .unwrap()
-        .salt;
+    let salt = header::FileHeader::decode(bytes, Path::new("")).unwrap().salt;
     while let Ok(record) = record::Record::decode(&bytes[*offsets.last().unwrap()..], salt) {
         offsets.push(offsets.last().unwrap() + record.size());
     }
@@ -89,11 +87,7 @@ fn any_length_of_the_last_file_gives_a_prefix_and_of_others_an_error() {
             let cut = changed(&storage, index, |bytes| bytes.truncate(len));
             let opened = open_at(cut, options(400), 0);
             if index < 2 {
-                assert_eq!(
-                    opened.unwrap_err().kind(),
-                    WalErrorKind::Data,
-                    "{name} {len}"
-                );
+                assert_eq!(opened.unwrap_err().kind(), WalErrorKind::Data, "{name} {len}");
                 continue;
             }
             let (wal, replayed) = opened.unwrap();
@@ -151,11 +145,7 @@ fn tails_that_crashes_leave_are_cut() {
 #[test]
 fn file_that_was_being_created_is_created_anew() {
     let (storage, last) = sample();
-    let header = header::FileHeader {
-        salt: 3,
-        first_ts: last + 1,
-    }
-    .encode();
+    let header = header::FileHeader { salt: 3, first_ts: last + 1 }.encode();
     let mut half = header;
     half[16..].fill(0);
     let leftovers: [&[u8]; 5] = [&[], &[0; 32], &[7; 20], &header[..31], &half];
@@ -192,17 +182,7 @@ fn foreign_and_newer_files_are_refused() {
             bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         });
         let error = open_at(newer, options(400), 0).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                WalError::NewerFormat {
-                    found: 2,
-                    supported: 1,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, WalError::NewerFormat { found: 2, supported: 1, .. }), "{error}");
     }
     let mut files = storage.files();
     files[2].0 = header::file_name(1_000);
@@ -211,14 +191,8 @@ fn foreign_and_newer_files_are_refused() {
     files.remove(0);
     files.remove(0);
     let error = open_at(MemoryStorage::from_files(files), options(400), 999).unwrap_err();
-    let what = Damage::HeaderTimestamp {
-        named: 1_000,
-        found: 7,
-    };
-    assert!(
-        matches!(&error, WalError::Damaged { what: found, .. } if *found == what),
-        "{error}"
-    );
+    let what = Damage::HeaderTimestamp { named: 1_000, found: 7 };
+    assert!(matches!(&error, WalError::Damaged { what: found, .. } if *found == what), "{error}");
 }
 
 #[test]
@@ -232,10 +206,7 @@ fn other_files_of_the_directory_are_left_alone() {
     wal.rotate().unwrap();
     wal.truncate_before(last).unwrap();
     let names = storage.list().unwrap();
-    assert_eq!(
-        names,
-        ["data.mdb", &header::file_name(last + 1), "wal-17.log"]
-    );
+    assert_eq!(names, ["data.mdb", &header::file_name(last + 1), "wal-17.log"]);
 }
 
 #[test]

@@ -22,11 +22,7 @@ fn failed_write_or_sync_poisons_for_good() {
         (Operation::Sync, Fault::Partial(ErrorKind::Other)),
     ];
     for (operation, fault) in faults {
-        let plan = FaultPlan {
-            at: 3,
-            only: Some(operation),
-            fault,
-        };
+        let plan = FaultPlan { at: 3, only: Some(operation), fault };
         let (memory, storage, wal) = faulty(plan);
         for _ in 0..3 {
             commit_next(&wal);
@@ -35,20 +31,12 @@ fn failed_write_or_sync_poisons_for_good() {
         let error = wal.wait_durable(4).unwrap_err();
         assert!(storage.fired());
         assert_eq!(error.kind(), WalErrorKind::Reopen);
-        let WalError::Poisoned { cause } = error else {
-            panic!("{error}")
-        };
+        let WalError::Poisoned { cause } = error else { panic!("{error}") };
         assert!(matches!(&*cause, WalError::Storage(error) if error.operation == operation));
         // The storage works again, and nobody tries.
         let files = memory.files();
-        assert!(matches!(
-            wal.append(b"more"),
-            Err(WalError::Poisoned { .. })
-        ));
-        assert!(matches!(
-            wal.wait_durable(4),
-            Err(WalError::Poisoned { .. })
-        ));
+        assert!(matches!(wal.append(b"more"), Err(WalError::Poisoned { .. })));
+        assert!(matches!(wal.wait_durable(4), Err(WalError::Poisoned { .. })));
         assert!(matches!(wal.flush(), Err(WalError::Poisoned { .. })));
         assert!(matches!(wal.rotate(), Err(WalError::Poisoned { .. })));
         assert!(matches!(wal.close(), Err(WalError::Poisoned { .. })));
@@ -68,11 +56,7 @@ fn failed_write_or_sync_poisons_for_good() {
 #[test]
 fn half_written_group_is_cut_by_the_next_open() {
     let fault = Fault::Partial(ErrorKind::StorageFull);
-    let (memory, _, wal) = faulty(FaultPlan {
-        at: 1,
-        only: Some(Operation::Append),
-        fault,
-    });
+    let (memory, _, wal) = faulty(FaultPlan { at: 1, only: Some(Operation::Append), fault });
     commit_next(&wal);
     for _ in 0..6 {
         append_next(&wal);
@@ -109,19 +93,12 @@ fn replayed_records_survive_a_sync_that_had_failed() {
 
 #[test]
 fn fault_at_every_operation_loses_nothing_acknowledged() {
-    let kinds = [
-        Fault::Error(ErrorKind::Other),
-        Fault::Partial(ErrorKind::StorageFull),
-    ];
+    let kinds = [Fault::Error(ErrorKind::Other), Fault::Partial(ErrorKind::StorageFull)];
     for fault in kinds {
         for at in 0.. {
             let memory = MemoryStorage::new();
             let storage = FaultStorage::new(Arc::new(memory.clone()));
-            storage.plan(FaultPlan {
-                at,
-                only: None,
-                fault,
-            });
+            storage.plan(FaultPlan { at, only: None, fault });
             let acknowledged = commit_and_truncate(&storage);
             let (acknowledged, checkpoint) = acknowledged;
             for image in [memory.clone(), memory.crash(at)] {
@@ -165,11 +142,7 @@ fn commit_and_truncate(storage: &FaultStorage) -> (u64, u64) {
 #[test]
 fn failed_removal_leaves_the_log_usable() {
     let fault = Fault::Error(ErrorKind::PermissionDenied);
-    let (memory, _, wal) = faulty(FaultPlan {
-        at: 0,
-        only: Some(Operation::Remove),
-        fault,
-    });
+    let (memory, _, wal) = faulty(FaultPlan { at: 0, only: Some(Operation::Remove), fault });
     commit_next(&wal);
     wal.rotate().unwrap();
     assert!(matches!(wal.truncate_before(1), Err(WalError::Storage(_))));
@@ -182,11 +155,7 @@ fn failed_removal_leaves_the_log_usable() {
 fn poison_reaches_every_waiting_thread() {
     let fault = Fault::Error(ErrorKind::Other);
     for at in 0..10 {
-        let (memory, _, wal) = faulty(FaultPlan {
-            at,
-            only: Some(Operation::Sync),
-            fault,
-        });
+        let (memory, _, wal) = faulty(FaultPlan { at, only: Some(Operation::Sync), fault });
         let acknowledged = std::thread::scope(|scope| {
             let commit = || {
                 let mut acknowledged = 0;
@@ -201,10 +170,7 @@ fn poison_reaches_every_waiting_thread() {
                 acknowledged
             };
             let threads: Vec<_> = (0..8).map(|_| scope.spawn(commit)).collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap())
-                .max()
+            threads.into_iter().map(|thread| thread.join().unwrap()).max()
         });
         assert!(wal.append(b"x").is_err());
         let durable_ts = wal.durable_ts();
@@ -287,9 +253,7 @@ fn leader_that_panics_poisons_and_blocks_nobody() {
     append_next(&wal);
     let panicked = std::thread::scope(|scope| scope.spawn(|| wal.wait_durable(2)).join());
     assert!(panicked.is_err());
-    let WalError::Poisoned { cause } = wal.wait_durable(2).unwrap_err() else {
-        panic!()
-    };
+    let WalError::Poisoned { cause } = wal.wait_durable(2).unwrap_err() else { panic!() };
     assert!(matches!(*cause, WalError::LeaderPanicked));
     wal.wait_durable(1).unwrap();
     drop(wal);

@@ -45,10 +45,8 @@ fn child_commits_until_killed() {
 fn kill_at_every_failpoint_keeps_what_was_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
     work(directory.path(), &mut |_| ());
-    let names: Vec<_> = failpoint::names_hit()
-        .into_iter()
-        .filter(|name| name.starts_with("wal::"))
-        .collect();
+    let names: Vec<_> =
+        failpoint::names_hit().into_iter().filter(|name| name.starts_with("wal::")).collect();
     assert_eq!(names.len(), 13, "{names:?}");
     for name in &names {
         for nth in [1, 3, 17] {
@@ -71,21 +69,10 @@ fn kill_at(name: &str, nth: u64) {
     assert!(killed || acknowledged == 90, "{name} {nth}: {output:?}");
     let storage = FileStorage::open(directory.path()).unwrap();
     // A kill within the truncation leaves the checkpoint at commit 9 behind.
-    let first = storage
-        .list()
-        .unwrap()
-        .iter()
-        .find_map(|file| header::parse_file_name(file));
-    let checkpoint = if first.is_some_and(|first_ts| first_ts > 1) {
-        9
-    } else {
-        0
-    };
+    let first = storage.list().unwrap().iter().find_map(|file| header::parse_file_name(file));
+    let checkpoint = if first.is_some_and(|first_ts| first_ts > 1) { 9 } else { 0 };
     let (wal, replayed) = open_at(storage, options(600), checkpoint).unwrap();
-    assert!(
-        wal.last_ts() >= acknowledged && wal.last_ts() <= acknowledged + 3,
-        "{name} {nth}"
-    );
+    assert!(wal.last_ts() >= acknowledged && wal.last_ts() <= acknowledged + 3, "{name} {nth}");
     assert_eq!(replayed, payloads(checkpoint + 1..=wal.last_ts()));
     commit_next(&wal);
 }

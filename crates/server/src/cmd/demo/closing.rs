@@ -9,7 +9,7 @@ use crate::ui::Screen;
 /// Prints both tables.
 pub(super) fn print(screen: Screen, rows: &[Row], checks: &[Check]) -> std::io::Result<()> {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_header(["step", "what was done", "time", "rate"]);
+    table.load_style(UTF8_FULL_CONDENSED).set_header(["step", "what was done", "time", "rate"]);
     for row in rows {
         table.add_row([row.what, &row.amount, &row.time, &row.rate]);
     }
@@ -20,10 +20,12 @@ pub(super) fn print(screen: Screen, rows: &[Row], checks: &[Check]) -> std::io::
     }
     screen.line(&table)?;
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_header(["check", "found", "result"]);
+    table.load_style(UTF8_FULL_CONDENSED).set_header(["check", "found", "result"]);
     for check in checks {
         let result = if check.passed { "ok" } else { "FAILED" };
         table.add_row([check.claim, &check.found, result]);
     }
-    screen.line(&table)
+    let text = table.to_string();
+    let text = text.replace("┆ ok ", &format!("┆ {} ", screen.good("ok")));
+    screen.line(text.replace("┆ FAILED ", &format!("┆ {} ", screen.bad("FAILED"))))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use telar_bench::generate::social;
+use telar_bench::generate::{Person, SocialNetwork, social};
 use telar_db::import::{
     EdgeList, EdgeListOptions, EdgeListSource, GraphSource, ImportOptions, ImportProgress,
     ImportStage, LoadOptions, load,
@@ -57,7 +57,6 @@ pub(super) fn import(
     told(row)?;
 
     let db = telar_db::open(path)?;
-    let begun = Instant::now();
     let mut graph = raw.into_graph(&db)?;
     let ids = graph.ids(&db)?;
     let mut load_options = LoadOptions::new(ids.0, ids.1);
@@ -67,14 +66,20 @@ pub(super) fn import(
     let loaded = load(&db, graph.source(), &load_options, &show);
     progress.finish();
     let loaded = loaded?;
-    let seconds = begun.elapsed().as_secs_f64();
-    let amount = format!(
-        "{} and {}",
-        number::counted(loaded.vertices.len() as u64, "vertex", "vertices"),
-        number::counted(loaded.edges, "edge", "edges"),
-    );
-    let rate = number::rate(loaded.edges + loaded.duplicates, seconds, "edges");
-    told(Row::new("Import", amount, seconds, rate))?;
+    let vertices = loaded.vertices.len() as u64;
+    let rate = number::rate(vertices, loaded.vertices_s, "vertices");
+    let amount = format!("{} with properties", number::counted(vertices, "vertex", "vertices"));
+    told(Row::new("Import", amount, loaded.vertices_s, rate))?;
+    let rate = number::rate(loaded.edges + loaded.duplicates, loaded.edges_s, "edges");
+    let mut amount = number::counted(loaded.edges, "edge", "edges");
+    if !graph.facts.simple {
+        amount += " with properties";
+    }
+    if loaded.duplicates > 0 {
+        let duplicates = number::counted(loaded.duplicates, "duplicate", "duplicates");
+        amount = format!("{amount}, {duplicates} dropped");
+    }
+    told(Row::new("Import", amount, loaded.edges_s, rate))?;
 
     graph.numbers = loaded.vertices.iter().map(|v| number_of(*v)).collect();
     graph.facts = graph.read_facts();
@@ -108,7 +113,7 @@ fn add_writers(db: &Database, writers: u16) -> Result<Vec<u32>, telar_db::Error>
 
 /// The graph before the database knows it.
 enum Raw {
-    Social(telar_bench::generate::SocialNetwork),
+    Social(SocialNetwork),
     File(EdgeList),
 }
 
@@ -202,21 +207,11 @@ impl Graph {
 
     /// A vertex as people know it.
     pub(super) fn name(&self, vertex: u32) -> String {
-        let numbers = &self.numbers;
         // Numbers ascend in the order of the source.
-        let at = match numbers.binary_search(&vertex) {
-            Ok(at) => at as u32,
-            Err(_) => return format!("vertex {vertex}"),
-        };
-        match &self.source {
-            Source::Social(social) => match social.person(at) {
-                Some(person) => format!("{} ({})", person.name(), person.city),
-                None => format!("vertex {vertex}"),
-            },
-            Source::File(file) => match file.list().original_id(at) {
-                Some(id) => id.to_string(),
-                None => format!("vertex {vertex}"),
-            },
-        }
+        let name = self.numbers.binary_search(&vertex).ok().and_then(|at| match &self.source {
+            Source::Social(social) => social.person(at as u32).map(Person::name),
+            Source::File(file) => file.list().original_id(at as u32).map(|id| id.to_string()),
+        });
+        name.unwrap_or_else(|| format!("vertex {vertex}"))
     }
 }

@@ -12,9 +12,9 @@
 //!  closing    tables
 //! ```
 //!
-//! `script` is what both sides know: a writer's next transaction follows from the seed, the imported
-//! graph and what the writer did before, and from nothing else. So this process can say what the
-//! recovered graph must look like without asking the database.
+//! `script` is what both sides know: a writer's next transaction follows from the seed, the
+//! imported graph and what the writer did before, and from nothing else. So this process can say
+//! what the recovered graph must look like without asking the database.
 
 mod closing;
 mod dataset;
@@ -25,6 +25,8 @@ mod protocol;
 mod rank;
 mod script;
 mod social;
+#[cfg(test)]
+mod tests;
 mod verify;
 mod watch;
 mod worker;
@@ -52,7 +54,7 @@ pub(crate) struct Options {
     /// A file of edges (SNAP, CSV, TSV or METIS; plain, gzip or zstd) instead of the social network
     file: Option<PathBuf>,
     /// Persons in the social network
-    #[arg(long, value_name = "N", default_value_t = 150_000, conflicts_with = "file")]
+    #[arg(long, value_name = "N", default_value_t = 250_000, conflicts_with = "file")]
     #[arg(value_parser = clap::value_parser!(u32).range(2..=100_000_000))]
     vertices: u32,
     /// Seed of the network and of all transactions
@@ -66,7 +68,7 @@ pub(crate) struct Options {
     #[arg(value_parser = clap::value_parser!(u16).range(1..=1024))]
     writers: u16,
     /// Seconds of transactions before the kill
-    #[arg(long, value_name = "S", default_value_t = 12.0, value_parser = seconds)]
+    #[arg(long, value_name = "S", default_value_t = 15.0, value_parser = seconds)]
     seconds: f64,
     /// Make the database in this folder, which must be empty or missing, and keep it
     #[arg(long, value_name = "DIR")]
@@ -146,7 +148,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let place = Place::new(options.keep.as_deref())?;
     let path = place.path();
-    screen.line(screen.bold("A graph imported, changed and analysed at once, killed, recovered"))?;
+    screen
+        .line(screen.bold("A graph imported, changed and analysed at once, killed, recovered"))?;
     screen.gap()?;
 
     let mut rows = Vec::new();

@@ -54,13 +54,17 @@ pub(super) fn reference(n: usize, edges: &[Edge], undirected: bool) -> Vec<f64> 
     scores
 }
 
-/// The largest difference between two vectors of scores; infinite if they are not of one length.
+/// The largest difference between two vectors of scores, relative to the second; infinite if they
+/// are not of one length. (No score is 0: everyone gets a share of the random jumps.)
 pub(super) fn difference(a: &[f64], b: &[f64]) -> f64 {
     if a.len() != b.len() {
         return f64::INFINITY;
     }
     // A score that is no number must not compare as small.
-    let gap = |(x, y): (&f64, &f64)| if (x - y).is_nan() { f64::INFINITY } else { (x - y).abs() };
+    let gap = |(x, y): (&f64, &f64)| {
+        let gap = ((x - y) / y).abs();
+        if gap.is_nan() { f64::INFINITY } else { gap }
+    };
     a.iter().zip(b).map(gap).fold(0.0, f64::max)
 }
 
@@ -151,7 +155,7 @@ mod tests {
     fn scores_that_are_no_numbers_differ() {
         assert_eq!(difference(&[0.5, f64::NAN], &[0.5, 0.5]), f64::INFINITY);
         assert_eq!(difference(&[0.5], &[0.5, 0.5]), f64::INFINITY);
-        assert_eq!(difference(&[0.5, 0.25], &[0.5, 0.5]), 0.25);
+        assert_eq!(difference(&[0.5, 0.25], &[0.5, 0.5]), 0.5);
     }
 
     #[test]

@@ -13,10 +13,11 @@ use super::model::Model;
 use super::script::Plan;
 use super::watch::Run;
 use super::{Check, Row, edges, rank};
+use crate::cmd::folder_bytes;
 use crate::ui::{Screen, number};
 
-/// Two PageRanks that differ by more than this anywhere are not the same; sums taken in another
-/// order differ by some 1e-16.
+/// Two scores that differ by more than this, relatively, are not the same; sums taken in another
+/// order differ by some 1e-15.
 const SCORE_DIFFERENCE_MAX: f64 = 1e-9;
 
 /// Recovers the database in `path` and checks it.
@@ -28,12 +29,18 @@ pub(super) fn verify(
     screen: Screen,
     rows: &mut Vec<Row>,
 ) -> anyhow::Result<Vec<Check>> {
+    let log = folder_bytes(&path.join("wal"));
     let begun = Instant::now();
     let db = telar_db::open(path)?;
     let seconds = begun.elapsed().as_secs_f64();
     let commits = db.published().get();
-    let amount = format!("opened again at commit {}", number::count(commits));
-    let row = Row::new("Recover", amount, seconds, String::new());
+    let amount = format!(
+        "opened at commit {} from the checkpoint and {} of log",
+        number::count(commits),
+        number::bytes(log)
+    );
+    let rate = format!("{}/s", number::bytes((log as f64 / seconds) as u64));
+    let row = Row::new("Recover", amount, seconds, rate);
     row.tell(screen)?;
     rows.push(row);
 
@@ -135,7 +142,7 @@ fn topology(
         ),
         check(
             "PageRank equals its definition over the expected edges",
-            format!("differs by {difference:.1e} at most"),
+            format!("off by {difference:.1e} at most"),
             difference <= SCORE_DIFFERENCE_MAX,
         ),
     ])
@@ -192,6 +199,6 @@ fn live(run: &Run) -> Check {
     let all = run.differences.len();
     let good = run.differences.iter().filter(|d| **d <= SCORE_DIFFERENCE_MAX).count();
     let largest = run.differences.iter().copied().fold(0.0, f64::max);
-    let found = format!("{}, differ by {largest:.1e} at most", of(good as u64, all as u64));
+    let found = format!("{}, off by {largest:.1e} at most", of(good as u64, all as u64));
     check("PageRank beside writers equals that of a frozen copy", found, good == all && all > 0)
 }

@@ -58,16 +58,7 @@ pub(super) fn watch(
     rows: &mut Vec<Row>,
 ) -> anyhow::Result<Run> {
     let (mut worker, lines) = start(options, path, graph)?;
-    let mut run = Run {
-        acknowledged: vec![0; graph.writers.len()],
-        timestamps: Vec::new(),
-        differences: Vec::new(),
-        nonsense: 0,
-        conflicts: 0,
-        ranks: 0,
-        rank_seconds: 0.0,
-        last_rank: None,
-    };
+    let mut run = Run::heard(vec![0; graph.writers.len()], Vec::new(), Vec::new());
     let open_s = match lines.recv() {
         Ok(Some(Message::Ready { seconds })) => seconds,
         _ => bail!("the worker did not start"),
@@ -106,7 +97,10 @@ pub(super) fn watch(
         number::counted(run.conflicts, "conflict retried", "conflicts retried"),
     );
     rows.push(Row::new("Change", amount, seconds, number::rate(commits, seconds, "commits")));
-    let amount = format!("{} on live snapshots beside them", number::counted(run.ranks, "PageRank", "PageRanks"));
+    let amount = format!(
+        "{} on live snapshots beside them",
+        number::counted(run.ranks, "PageRank", "PageRanks")
+    );
     let mean = run.rank_seconds / run.ranks.max(1) as f64;
     let each = format!("{} each", number::seconds(mean));
     rows.push(Row::new("Analyse", amount, run.rank_seconds, each));
@@ -153,6 +147,24 @@ fn forward(pipe: ChildStdout, sender: &Sender<Option<Message>>) {
 }
 
 impl Run {
+    /// A run of which so much was heard.
+    pub(super) fn heard(
+        acknowledged: Vec<u64>,
+        timestamps: Vec<u64>,
+        differences: Vec<f64>,
+    ) -> Self {
+        Self {
+            acknowledged,
+            timestamps,
+            differences,
+            nonsense: 0,
+            conflicts: 0,
+            ranks: 0,
+            rank_seconds: 0.0,
+            last_rank: None,
+        }
+    }
+
     /// Listens for `seconds`, and on until there is something to check.
     fn listen(
         &mut self,
@@ -163,13 +175,22 @@ impl Run {
     ) -> anyhow::Result<()> {
         let begun = Instant::now();
         let end = Duration::from_secs_f64(seconds);
-        let heading = "             time    commits/s   commits   PageRank   at commit   most central";
+        let heading = "     time   commits/s     commits   PageRank   at commit   most central";
         screen.line(screen.dim(heading))?;
         let (mut next, mut shown) = (TICK, 0);
         loop {
             let now = begun.elapsed();
             let complete = !self.timestamps.is_empty() && !self.differences.is_empty();
             if now >= end && complete {
+                let passed = now.saturating_sub(next - TICK);
+                if passed * 2 > TICK {
+                    self.show(
+                        now,
+                        self.commits_since(shown) / passed.as_secs_f64(),
+                        graph,
+                        screen,
+                    )?;
+                }
                 return Ok(());
             }
             if now >= end + PATIENCE {
@@ -183,13 +204,16 @@ impl Run {
             }
             let now = begun.elapsed();
             if now >= next {
-                let commits = self.timestamps.len() as u64;
                 let passed = (now - next + TICK).as_secs_f64();
-                self.show(now, (commits - shown) as f64 / passed, graph, screen)?;
-                shown = commits;
+                self.show(now, self.commits_since(shown) / passed, graph, screen)?;
+                shown = self.timestamps.len();
                 next = now + TICK;
             }
         }
+    }
+
+    fn commits_since(&self, shown: usize) -> f64 {
+        (self.timestamps.len() - shown) as f64
     }
 
     fn show(&self, now: Duration, rate: f64, graph: &Graph, screen: Screen) -> std::io::Result<()> {
@@ -201,7 +225,7 @@ impl Run {
             }
         };
         screen.line(format!(
-            "           {:>4.0} s {:>12} {:>9} {time:>10} {ts:>11}   {top}",
+            "  {:>5.0} s {:>11} {:>11} {time:>10} {ts:>11}   {top}",
             now.as_secs_f64(),
             number::count(rate.round() as u64),
             number::count(self.timestamps.len() as u64),

@@ -12,7 +12,9 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use telar_bench::csr::Csr;
-use telar_db::{Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value, View};
+use telar_db::{
+    Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value, View,
+};
 
 use super::edges;
 use super::facts::{

@@ -65,7 +65,8 @@ impl Degrees {
     pub(super) fn print(&self, screen: Screen, name: &str) -> std::io::Result<()> {
         let Self { min, median, p99, max, buckets } = self;
         let [min, median, p99, max] = [min, median, p99, max].map(|n| number::count((*n).into()));
-        screen.line(format!("  {name} degree: min {min}, median {median}, p99 {p99}, max {max}"))?;
+        screen
+            .line(format!("  {name} degree: min {min}, median {median}, p99 {p99}, max {max}"))?;
         let most = buckets.iter().copied().max().unwrap_or(0).max(1);
         let block = if screen.is_terminal() { "█" } else { "#" };
         for (bucket, vertices) in buckets.iter().enumerate() {

@@ -1,6 +1,5 @@
 //! The figures of `telar info`, collected at one snapshot, as text and as JSON.
 
-use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use telar_db::{
 };
 
 use super::degrees::Degrees;
+use crate::cmd::folder_bytes;
 use crate::ui::{Screen, number};
 
 /// Everything `telar info` shows.
@@ -43,12 +43,6 @@ struct TypeReport {
 /// `part` of `whole`, 0 of nothing.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
-}
-
-/// Bytes of the files in a folder.
-fn folder_bytes(path: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(path) else { return 0 };
-    entries.filter_map(|entry| entry.ok()?.metadata().ok()).map(|m| m.len()).sum()
 }
 
 fn kind(db: &Database, options: EdgeTypeOptions) -> String {
@@ -108,7 +102,8 @@ impl Report {
     }
 
     pub(super) fn json(&self) -> Value {
-        let label = |(name, vertices): &(String, u64)| json!({ "name": name, "vertices": vertices });
+        let label =
+            |(name, vertices): &(String, u64)| json!({ "name": name, "vertices": vertices });
         let labels: Vec<Value> = self.labels.iter().map(label).collect();
         let types: Vec<Value> = self.types.iter().map(TypeReport::json).collect();
         json!({

@@ -1,0 +1,292 @@
+//! What a transaction does with edges and their properties.
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, Value, VertexId};
+
+use super::{Transaction, check_depth, vid};
+use crate::adjacency::ListKind;
+use crate::catalog::{EdgeOrder, EdgeType};
+use crate::error::{Error, Object};
+use crate::snapshot::number;
+use crate::txn::write_set::{
+    EdgeOp, EdgePropertyWrite, EdgeWrite, Read, edge_key, edge_property_key,
+};
+
+impl Transaction<'_> {
+    fn edge_type(&self, ty: EdgeTypeId) -> Result<&EdgeType, Error> {
+        self.shared().catalog.edge_type(ty)
+    }
+
+    /// Creates an edge with properties. Types that allow it may get parallel edges this way.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if an end does not exist; [`Error::SimpleEdgeType`] for types made
+    /// `simple`, which take [`upsert_edge`](Self::upsert_edge); [`Error::SortProperty`] if a
+    /// time-ordered type's property is missing; [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    pub fn create_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        properties: &[(PropertyKeyId, Value)],
+    ) -> Result<EdgeId, Error> {
+        let (u, v) = (self.existing(src)?, self.existing(dst)?);
+        let edge_type = self.edge_type(ty)?;
+        if edge_type.kind() == ListKind::Simple {
+            return Err(Error::SimpleEdgeType { name: edge_type.name.clone() });
+        }
+        for (key, value) in properties {
+            self.shared().catalog.check_property_key(*key)?;
+            check_depth(value)?;
+        }
+        let sort_key = match edge_type.options.order {
+            EdgeOrder::Neighbour => 0,
+            EdgeOrder::NewestFirst(key) => match properties.iter().rev().find(|(k, _)| *k == key) {
+                Some((_, Value::Int(n))) => *n,
+                _ => return Err(self.sort_property_missing(edge_type, key)),
+            },
+        };
+        let ordinal = edge_type.new_ordinal()?;
+        let op = EdgeOp::Create;
+        self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
+        for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
+            self.put_edge_property(ty, u, v, ordinal, *key, value.clone());
+        }
+        Ok(EdgeId { ty, src, dst, ordinal })
+    }
+
+    fn sort_property_missing(&self, ty: &EdgeType, key: PropertyKeyId) -> Error {
+        let key = self.shared().catalog.property_key_name(key);
+        Error::SortProperty { name: ty.name.clone(), key }
+    }
+
+    /// Makes sure an edge of a `simple` type exists. Whether it did, and whether both ends exist, is
+    /// found out at commit.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if an end was never made, or deleted in this transaction;
+    /// [`Error::NotSimpleEdgeType`].
+    #[inline]
+    pub fn upsert_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+    ) -> Result<(), Error> {
+        self.put_simple(ty, src, dst, EdgeOp::Upsert)
+    }
+
+    /// Makes sure an edge of a `simple` type does not exist. Whether it did is found out at commit.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if an end was never made, or deleted in this transaction;
+    /// [`Error::NotSimpleEdgeType`].
+    #[inline]
+    pub fn remove_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+    ) -> Result<(), Error> {
+        self.put_simple(ty, src, dst, EdgeOp::Delete)
+    }
+
+    #[inline]
+    fn put_simple(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        op: EdgeOp,
+    ) -> Result<(), Error> {
+        let edge_type = self.edge_type(ty)?;
+        if edge_type.kind() != ListKind::Simple {
+            return Err(Error::NotSimpleEdgeType { name: edge_type.name.clone() });
+        }
+        let (u, v) = (self.end_of_edge(src)?, self.end_of_edge(dst)?);
+        self.writes.edges.put(EdgeWrite { ty, src: u, dst: v, ordinal: 0, sort_key: 0, op });
+        Ok(())
+    }
+
+    /// The number of a vertex that may be an end of an edge. That it exists is checked at commit.
+    #[inline]
+    fn end_of_edge(&self, vertex: VertexId) -> Result<u32, Error> {
+        let deleted_here = |v: u32| self.writes.states.get(v.into()).is_some_and(|w| w.state == 0);
+        match number(vertex) {
+            Some(v) if v < self.shared().vertex_bound() && !deleted_here(v) => Ok(v),
+            _ => Err(Error::NotFound(Object::Vertex(vertex))),
+        }
+    }
+
+    /// Deletes an edge; nothing happens if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`]; [`Error::NotFound`] if an end was never made.
+    pub fn delete_edge(&mut self, edge: EdgeId) -> Result<(), Error> {
+        self.edge_type(edge.ty)?;
+        let (Some(u), Some(v)) = (number(edge.src), number(edge.dst)) else {
+            return Err(Error::NotFound(Object::Edge(edge)));
+        };
+        let key = edge_key(edge.ty, u, v, edge.ordinal);
+        match self.writes.edges.get_mut(key) {
+            Some(w) if w.op == EdgeOp::Create => w.op = EdgeOp::Nothing,
+            Some(w) if w.op == EdgeOp::Nothing => {}
+            Some(w) => w.op = EdgeOp::Delete,
+            None => self.writes.edges.push(EdgeWrite {
+                ty: edge.ty,
+                src: u,
+                dst: v,
+                ordinal: edge.ordinal,
+                sort_key: 0,
+                op: EdgeOp::Delete,
+            }),
+        }
+        self.writes.drop_edge_properties(edge.ty, edge.ordinal);
+        Ok(())
+    }
+
+    /// Whether exactly this edge exists.
+    #[must_use]
+    pub fn edge_exists(&self, edge: EdgeId) -> bool {
+        let (Some(u), Some(v)) = (number(edge.src), number(edge.dst)) else {
+            return false;
+        };
+        if let Some(w) = self.writes.edges.get(edge_key(edge.ty, u, v, edge.ordinal)) {
+            return matches!(w.op, EdgeOp::Create | EdgeOp::Upsert);
+        }
+        self.note(Read::Neighbours(edge.ty, Direction::Out, u));
+        self.reader().edge_exists(edge)
+    }
+
+    /// Whether an edge of type `ty` leads from `src` to `dst`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`].
+    pub fn search_edge(&self, ty: EdgeTypeId, src: VertexId, dst: VertexId) -> Result<bool, Error> {
+        if self.writes.edges.items().is_empty() {
+            self.edge_type(ty)?;
+            if let Some(u) = number(src) {
+                self.note(Read::Neighbours(ty, Direction::Out, u));
+            }
+            return Ok(self.reader().search_edge(ty, src, dst));
+        }
+        Ok(self.edges(src, ty, Direction::Out)?.any(|e| e.dst == dst))
+    }
+
+    /// The edges of `vertex`, those of this transaction included.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`].
+    pub fn edges(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+    ) -> Result<impl Iterator<Item = EdgeId> + use<>, Error> {
+        self.edge_type(ty)?;
+        let mut found: Vec<EdgeId> = Vec::new();
+        let Some(v) = number(vertex) else {
+            return Ok(found.into_iter());
+        };
+        self.note(Read::Neighbours(ty, direction, v));
+        let writes = self.writes.edges.items();
+        let written = |e: &EdgeId| match (number(e.src), number(e.dst)) {
+            (Some(u), Some(v)) if !writes.is_empty() => {
+                self.writes.edges.get(edge_key(e.ty, u, v, e.ordinal)).is_some()
+            }
+            _ => false,
+        };
+        self.reader().for_each_edge(vertex, ty, direction, |edge, _| {
+            if !written(&edge) {
+                found.push(edge);
+            }
+        });
+        found.extend(
+            writes
+                .iter()
+                .filter(|w| w.ty == ty && matches!(w.op, EdgeOp::Create | EdgeOp::Upsert))
+                .map(|w| EdgeId { ty, src: vid(w.src), dst: vid(w.dst), ordinal: w.ordinal })
+                .filter(|e| e.start(direction) == vertex),
+        );
+        Ok(found.into_iter())
+    }
+
+    /// Number of edges of `vertex`.
+    ///
+    /// # Errors
+    /// [`Error::UnknownEdgeType`].
+    pub fn degree(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+    ) -> Result<usize, Error> {
+        if self.writes.edges.items().is_empty() {
+            self.edge_type(ty)?;
+            if let Some(v) = number(vertex) {
+                self.note(Read::Neighbours(ty, direction, v));
+            }
+            return Ok(self.reader().degree(vertex, ty, direction));
+        }
+        Ok(self.edges(vertex, ty, direction)?.count())
+    }
+
+    /// The value of an edge property; null if there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn edge_property(&self, edge: EdgeId, key: PropertyKeyId) -> Result<Value, Error> {
+        let written = edge_property_key(edge.ty, edge.ordinal, key);
+        if !self.edge_exists(edge) {
+            return Err(Error::NotFound(Object::Edge(edge)));
+        }
+        if let Some(w) = self.writes.edge_properties.get(written) {
+            return Ok(w.value.clone());
+        }
+        self.note(Read::EdgeProperty(edge.ty, edge.ordinal, key));
+        Ok(self.reader().edge_property(edge, key))
+    }
+
+    /// Sets an edge property; null removes it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::SimpleEdgeType`], [`Error::SortPropertyFixed`],
+    /// [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    pub fn set_edge_property(
+        &mut self,
+        edge: EdgeId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), Error> {
+        let edge_type = self.edge_type(edge.ty)?;
+        self.shared().catalog.check_property_key(key)?;
+        check_depth(&value)?;
+        if edge_type.kind() == ListKind::Simple {
+            return Err(Error::SimpleEdgeType { name: edge_type.name.clone() });
+        }
+        if edge_type.options.order == EdgeOrder::NewestFirst(key) {
+            return Err(Error::SortPropertyFixed {
+                name: edge_type.name.clone(),
+                key: self.shared().catalog.property_key_name(key),
+            });
+        }
+        let (Some(u), Some(v), true) = (number(edge.src), number(edge.dst), self.edge_exists(edge))
+        else {
+            return Err(Error::NotFound(Object::Edge(edge)));
+        };
+        self.put_edge_property(edge.ty, u, v, edge.ordinal, key, value);
+        Ok(())
+    }
+
+    fn put_edge_property(
+        &mut self,
+        ty: EdgeTypeId,
+        src: u32,
+        dst: u32,
+        ordinal: u32,
+        key: PropertyKeyId,
+        value: Value,
+    ) {
+        let write = EdgePropertyWrite { ty, src, dst, ordinal, key, value };
+        self.writes.edge_properties.put(write);
+    }
+}

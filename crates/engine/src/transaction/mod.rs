@@ -1,0 +1,143 @@
+//! Read-write transactions: isolation, begin and commit. Their vertex operations are in `vertices.rs`,
+//! their edge operations in `edges.rs`.
+
+mod edges;
+mod vertices;
+
+use std::cell::RefCell;
+use std::collections::HashSet;
+
+use telar_graph::value::NESTING_MAX;
+use telar_graph::{CommitTs, Value, VertexId};
+
+use crate::error::Error;
+use crate::shared::Shared;
+use crate::snapshot::{Handle, Reader, Registration};
+use crate::txn::commit::{Mode, commit};
+use crate::txn::write_set::{Read, WriteSet};
+
+/// What concurrent transactions may do to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// Reads see one snapshot; of two concurrent writers of the same thing the first to commit wins.
+    /// Write skew is possible.
+    #[default]
+    Snapshot,
+    /// As if transactions ran one after the other. What was read is validated at commit, too, so that
+    /// transactions that read much conflict more often.
+    Serializable,
+}
+
+/// What a commit did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Committed {
+    /// The commit timestamp, at which every later snapshot sees the writes; for a transaction that
+    /// changed nothing, the timestamp it read at.
+    pub ts: CommitTs,
+    /// Edges that did not exist before.
+    pub edges_added: u64,
+    /// Edges that existed before.
+    pub edges_removed: u64,
+}
+
+/// A read-write transaction. Writes are private until [`commit`](Self::commit); dropping it aborts.
+#[derive(Debug)]
+pub struct Transaction<'e> {
+    registration: Registration<'e>,
+    writes: WriteSet,
+    /// `Some` if serializable.
+    reads: Option<RefCell<HashSet<Read>>>,
+    committed: bool,
+}
+
+fn vid(v: u32) -> VertexId {
+    VertexId::from_raw(v.into())
+}
+
+impl<'e> Transaction<'e> {
+    #[inline]
+    pub(crate) fn new(shared: Handle<'e>, isolation: Isolation) -> Result<Self, Error> {
+        Ok(Self {
+            registration: Registration::new(shared)?,
+            writes: WriteSet::default(),
+            reads: (isolation == Isolation::Serializable).then(RefCell::default),
+            committed: false,
+        })
+    }
+
+    #[inline]
+    fn shared(&self) -> &Shared {
+        &self.registration.shared
+    }
+
+    /// The commit timestamp the transaction reads at.
+    #[must_use]
+    pub fn read_ts(&self) -> CommitTs {
+        CommitTs::from_raw(self.registration.read_ts)
+    }
+
+    fn reader(&self) -> Reader<'_> {
+        Reader::new(self.shared(), self.registration.read_ts)
+    }
+
+    fn note(&self, read: Read) {
+        if let Some(reads) = &self.reads {
+            reads.borrow_mut().insert(read);
+        }
+    }
+
+    /// Commits; says at which timestamp, and which upserts and deletes of edges changed something.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] (run the transaction again) and [`Error::SnapshotTooOld`]: nothing was
+    /// written. [`Error::Log`]: the log failed; the database refuses writes from now on, and whether
+    /// this commit survives is known after it is opened again.
+    pub fn commit(mut self) -> Result<Committed, Error> {
+        let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
+        if self.writes.is_empty() {
+            return Ok(nothing);
+        }
+        let read_ts = self.registration.read_ts;
+        let reads: Vec<Read> = match &self.reads {
+            Some(reads) => reads.borrow().iter().copied().collect(),
+            None => Vec::new(),
+        };
+        let shared = self.shared();
+        let mut applied = false;
+        let done = commit(shared, &self.writes, &reads, Mode::Live { read_ts }, |ts| {
+            applied = true;
+            let published = shared.publish(ts);
+            self.registration.close();
+            published
+        });
+        // Once applied, the ids of new vertices are taken, whatever became of the log.
+        self.committed = applied;
+        let Some(done) = done? else {
+            return Ok(nothing);
+        };
+        Ok(Committed {
+            ts: CommitTs::from_raw(done.ts),
+            edges_added: done.edges_added,
+            edges_removed: done.edges_removed,
+        })
+    }
+
+    /// Aborts: nothing was written.
+    pub fn abort(self) {}
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let states = self.writes.states.items();
+        if !self.committed && states.iter().any(|w| w.created) {
+            let unused = states.iter().filter(|w| w.created).map(|w| w.vertex);
+            self.shared().give_back_vertices(unused);
+        }
+    }
+}
+
+fn check_depth(value: &Value) -> Result<(), Error> {
+    if value.nests_within(NESTING_MAX) { Ok(()) } else { Err(Error::TooDeep { max: NESTING_MAX }) }
+}

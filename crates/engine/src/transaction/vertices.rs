@@ -1,0 +1,182 @@
+//! What a transaction does with vertices, their labels and properties.
+
+use std::collections::HashSet;
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId, View};
+
+use super::{Transaction, check_depth, vid};
+use crate::error::{Error, Object};
+use crate::snapshot::number;
+use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
+
+impl Transaction<'_> {
+    /// Creates a vertex with these labels.
+    ///
+    /// # Errors
+    /// [`Error::UnknownLabel`], [`Error::TooMany`].
+    pub fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, Error> {
+        for l in labels {
+            self.shared().catalog.check_label(*l)?;
+        }
+        let state = self.shared().catalog.label_sets.number(labels);
+        let vertex = self.shared().new_vertex()?;
+        self.writes.states.push(StateWrite { vertex, state, created: true });
+        Ok(vid(vertex))
+    }
+
+    /// The vertex's state as this transaction sees it; 0 if it does not exist.
+    fn state(&self, v: u32) -> u32 {
+        if let Some(w) = self.writes.states.get(v.into()) {
+            return w.state;
+        }
+        self.note(Read::State(v));
+        self.reader().state(v)
+    }
+
+    pub(super) fn existing(&self, vertex: VertexId) -> Result<u32, Error> {
+        let missing = Error::NotFound(Object::Vertex(vertex));
+        match number(vertex) {
+            Some(v) if self.state(v) != 0 => Ok(v),
+            _ => Err(missing),
+        }
+    }
+
+    /// Whether `vertex` exists.
+    #[must_use]
+    pub fn exists(&self, vertex: VertexId) -> bool {
+        self.existing(vertex).is_ok()
+    }
+
+    /// The labels of `vertex`, ascending.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn labels(&self, vertex: VertexId) -> Result<Vec<LabelId>, Error> {
+        let state = self.state(self.existing(vertex)?);
+        Ok(self.shared().catalog.label_sets.labels(state).to_vec())
+    }
+
+    fn set_labels(&mut self, v: u32, labels: &[LabelId]) {
+        let state = self.shared().catalog.label_sets.number(labels);
+        let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
+        self.writes.states.put(StateWrite { vertex: v, state, created });
+    }
+
+    /// Adds a label. Returns whether the vertex did not have it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::UnknownLabel`].
+    pub fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, Error> {
+        self.shared().catalog.check_label(label)?;
+        let mut labels = self.labels(vertex)?;
+        if labels.contains(&label) {
+            return Ok(false);
+        }
+        labels.push(label);
+        let v = self.existing(vertex)?;
+        self.set_labels(v, &labels);
+        Ok(true)
+    }
+
+    /// Removes a label. Returns whether the vertex had it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn remove_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, Error> {
+        let mut labels = self.labels(vertex)?;
+        let before = labels.len();
+        labels.retain(|l| *l != label);
+        if labels.len() == before {
+            return Ok(false);
+        }
+        let v = self.existing(vertex)?;
+        self.set_labels(v, &labels);
+        Ok(true)
+    }
+
+    /// The value of a vertex property; null if there is none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn vertex_property(&self, vertex: VertexId, key: PropertyKeyId) -> Result<Value, Error> {
+        let v = self.existing(vertex)?;
+        if let Some(w) = self.writes.vertex_properties.get(vertex_property_key(v, key)) {
+            return Ok(w.value.clone());
+        }
+        self.note(Read::VertexProperty(v, key));
+        Ok(self.reader().vertex_property(vertex, key))
+    }
+
+    /// Sets a vertex property; null removes it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    pub fn set_vertex_property(
+        &mut self,
+        vertex: VertexId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), Error> {
+        self.shared().catalog.check_property_key(key)?;
+        check_depth(&value)?;
+        let v = self.existing(vertex)?;
+        self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
+        Ok(())
+    }
+
+    /// Deletes a vertex. With `detach` its edges go with it; without, it must have none.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::StillConnected`].
+    pub fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), Error> {
+        let v = self.existing(vertex)?;
+        let types: Vec<EdgeTypeId> = self.shared().catalog.edge_types().map(|(id, _)| id).collect();
+        let mut edges: Vec<EdgeId> = Vec::new();
+        for ty in types {
+            for direction in Direction::ALL {
+                edges.extend(self.edges(vertex, ty, direction)?);
+            }
+        }
+        if !detach && !edges.is_empty() {
+            return Err(Error::StillConnected { vertex, edges: edges.len() });
+        }
+        for edge in edges {
+            self.delete_edge(edge)?;
+        }
+        let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
+        self.writes.states.put(StateWrite { vertex: v, state: 0, created });
+        self.writes.drop_vertex_properties(v);
+        if !created {
+            // The id may be used again one day: nothing of this vertex must show then.
+            let reader = self.reader();
+            let keys = self.shared().catalog.vertex_columns().map(|(key, _)| key);
+            let set = |key: &PropertyKeyId| !reader.vertex_property(vertex, *key).is_null();
+            let keys: Vec<PropertyKeyId> = keys.filter(set).collect();
+            drop(reader);
+            for key in keys {
+                let value = Value::Null;
+                self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// The vertices with `label` (all, if `None`), ascending.
+    #[must_use]
+    pub fn scan(&self, label: Option<LabelId>) -> Vec<VertexId> {
+        self.note(Read::AllStates);
+        let reader = self.reader();
+        let mut found = Vec::new();
+        reader.scan(label, VertexId::from_raw(0), reader.vertex_bound(), &mut found);
+        if !self.writes.states.items().is_empty() {
+            let holds = self.shared().catalog.label_sets.with_label(label);
+            let written = self.writes.states.items();
+            let gone: HashSet<u32> = written.iter().map(|w| w.vertex).collect();
+            found.retain(|v| !number(*v).is_some_and(|v| gone.contains(&v)));
+            let there = written.iter().filter(|w| holds[w.state as usize]);
+            found.extend(there.map(|w| vid(w.vertex)));
+            found.sort_unstable();
+        }
+        found
+    }
+}

@@ -1,0 +1,90 @@
+//! `telar bench`: the engine next to a flat CSR and other stores.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use telar_bench::kernel::{self, GraphSpec};
+
+use crate::ui::{Screen, number};
+
+/// Measure the engine next to flat arrays and other stores.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+enum Bench {
+    /// Updates and reads of the storage kernel: Telar, flat CSR, sorted vectors, edge log
+    Kernel(KernelOptions),
+}
+
+/// Updates and reads of the storage kernel, in one process and checked before they are timed.
+///
+/// Prints every figure beside what is to be reached; docs/benchmarks.md has the definitions. Stop
+/// other work on the machine first: figures of readers beside writers are taken on the wall.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench kernel
+  telar bench kernel --graph rmat:20:16 --json kernel.json --plots charts
+  telar bench kernel --graph cnr-2000.txt.zst --rounds 5")]
+struct KernelOptions {
+    /// rmat:SCALE:FACTOR, uniform:SCALE:FACTOR (2^SCALE vertices, FACTOR edges each) or a file of
+    /// edges [default: rmat:18:16]
+    #[arg(long, value_name = "GRAPH")]
+    graph: Option<GraphSpec>,
+    /// Write all figures to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write charts into this folder, as SVG
+    #[arg(long, value_name = "DIR")]
+    plots: Option<PathBuf>,
+    /// Rounds of updates; reads run twice as often and once more
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seed of graphs and orders
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// A small graph and short measurements, to see that everything works
+    #[arg(long)]
+    quick: bool,
+    /// Folder on the disk to measure commits on [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Runs `telar bench`.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    match &options.bench {
+        Bench::Kernel(options) => run_kernel(options),
+    }
+}
+
+fn run_kernel(options: &KernelOptions) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new();
+    let begun = Instant::now();
+    let plan = kernel::Options {
+        graph: options.graph.clone(),
+        rounds: options.rounds.into(),
+        seed: options.seed,
+        quick: options.quick,
+        folder: options.dir.clone(),
+    };
+    let outcome = kernel::run(&plan, &mut |stage| {
+        eprintln!("   {:>7}  {stage}", number::seconds(begun.elapsed().as_secs_f64()));
+    })?;
+    eprintln!("   {:>7}  done", number::seconds(begun.elapsed().as_secs_f64()));
+    screen.line(outcome.to_string().trim_end())?;
+    if let Some(file) = &options.json {
+        outcome.write_json(file).with_context(|| format!("writing {}", file.display()))?;
+    }
+    if let Some(folder) = &options.plots {
+        outcome.write_charts(folder).with_context(|| format!("writing {}", folder.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

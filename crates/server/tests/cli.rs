@@ -1,0 +1,165 @@
+//! The `telar` program as its users meet it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn telar(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_telar")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// Standard output of a command that must succeed.
+fn run(arguments: &[&str]) -> String {
+    let output = telar(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}{}", stdout(&output), stderr(&output));
+    stdout(&output)
+}
+
+/// Standard error of a command that must fail with exit code 1.
+fn fail(arguments: &[&str]) -> String {
+    let output = telar(arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stdout(&output));
+    stderr(&output)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn import_then_info_reports_what_came_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, file) = (folder.path().join("db"), folder.path().join("trust.csv"));
+    fs::write(&file, "from,to,rating\n7,9,5\n9,12,-2\n7,12,4\n7,9,1\n").unwrap();
+    let (db, file) = (text(&db), text(&file));
+    let said = run(&["import", db, file, "--label", "User", "--type", "TRUSTS"]);
+    assert!(said.contains("3 vertices :User, 4 edges :TRUSTS"), "{said}");
+    assert!(said.contains("rating"), "{said}");
+    let said = run(&["import", db, file, "--simple", "--type", "KNOWS", "--async"]);
+    assert!(said.contains("duplicates 1 "), "{said}");
+
+    let info: Value = serde_json::from_str(&run(&["info", db, "--json"])).unwrap();
+    assert_eq!(info["vertices"], 6);
+    assert_eq!(info["edges"], 7);
+    assert_eq!(info["labels"][0]["name"], "User");
+    assert_eq!(info["labels"][1]["vertices"], 3);
+    let trusts = &info["edge_types"][0];
+    assert_eq!((&trusts["name"], &trusts["kind"]), (&"TRUSTS".into(), &"general".into()));
+    assert_eq!(trusts["degrees"]["out"]["max"], 3);
+    assert_eq!(trusts["degrees"]["in"]["histogram"][2]["vertices"], 2);
+    assert_eq!(info["edge_types"][1]["kind"], "simple");
+    assert!(info["last_commit"].as_u64().unwrap() > 0);
+    assert!(info["bytes_per_entry"].as_f64().unwrap() > 0.0);
+    assert!(info["checkpoint_bytes"].as_u64().unwrap() > 0);
+
+    let said = run(&["info", db]);
+    for part in [":TRUSTS", "out degree: min 0", "###", "last commit", "% unsettled"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains('\x1b'), "colours are for terminals");
+}
+
+#[test]
+fn import_of_a_bad_file_names_line_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, file) = (folder.path().join("db"), folder.path().join("bad.csv"));
+    fs::write(&file, "1,2\n3,abc\n").unwrap();
+    let said = fail(&["import", text(&db), text(&file)]);
+    let message = format!("error: {}:2:3: expected a vertex id, found \"abc\"\n", file.display());
+    assert!(said.ends_with(&message), "{said}");
+
+    let said = fail(&["import", text(&db), text(&folder.path().join("missing.txt"))]);
+    assert!(said.contains("missing.txt: No such file"), "{said}");
+    let said = fail(&["demo", text(&file)]);
+    assert!(said.contains("bad.csv:2:3:"), "{said}");
+}
+
+#[test]
+fn an_edge_type_with_other_options_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, file) = (folder.path().join("db"), folder.path().join("edges.txt"));
+    fs::write(&file, "0 1\n1 2\n").unwrap();
+    run(&["import", text(&db), text(&file)]);
+    let said = fail(&["import", text(&db), text(&file), "--simple"]);
+    assert!(said.contains("edge type LINK exists already with other options"), "{said}");
+}
+
+#[test]
+fn a_database_open_elsewhere_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let db = telar_db::open(&path).unwrap();
+    let said = fail(&["info", text(&path)]);
+    let holder = format!("process {}", std::process::id());
+    assert!(said.contains("is open in another process") && said.contains(&holder), "{said}");
+    drop(db);
+    run(&["info", text(&path)]);
+}
+
+#[test]
+fn info_without_a_database_makes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("nothing");
+    let said = fail(&["info", text(&path)]);
+    assert!(said.contains("there is no Telar database"), "{said}");
+    assert!(!path.exists());
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_help_names_every_command() {
+    assert_eq!(telar(&["import", "only-one"]).status.code(), Some(2));
+    assert_eq!(telar(&["demo", "--writers", "0"]).status.code(), Some(2));
+    assert_eq!(telar(&["no-such-command"]).status.code(), Some(2));
+    let help = run(&["--help"]);
+    for command in ["demo", "import", "info"] {
+        assert!(help.contains(&format!("\n  {command} ")), "{help}");
+    }
+    assert!(!help.contains("demo-worker"), "{help}");
+}
+
+#[test]
+fn demo_survives_its_kill_and_keeps_what_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept");
+    let arguments = ["--vertices", "3000", "--writers", "4", "--seconds", "1.5", "--seed", "9"];
+    let said = run(&[&["demo", "--keep", text(&kept)], &arguments[..]].concat());
+    assert!(said.contains("SIGKILL"), "{said}");
+    assert!(said.contains("all 11 checks passed"), "{said}");
+    assert!(!said.contains("FAILED") && !said.contains('\x1b'), "{said}");
+    let info: Value = serde_json::from_str(&run(&["info", text(&kept), "--json"])).unwrap();
+    assert_eq!(info["vertices"], 3004);
+
+    let said = fail(&["demo", "--keep", text(&kept)]);
+    assert!(said.contains("the folder is not empty"), "{said}");
+}
+
+#[test]
+fn demo_works_for_files_of_either_kind() {
+    let folder = tempfile::tempdir().unwrap();
+    // A directed graph with parallel edges, loops and weights; an undirected one of METIS.
+    let weighted = folder.path().join("weighted.tsv");
+    let line = |i: u32| format!("{}\t{}\t{}\n", i % 97, i * i % 89, i % 5);
+    fs::write(&weighted, (0..2000).map(line).collect::<String>()).unwrap();
+    let metis = folder.path().join("ring.metis");
+    let list = |v: u32| format!("{} {}\n", (v + 98) % 100 + 1, v % 100 + 1);
+    fs::write(&metis, format!("100 100\n{}", (1..=100).map(list).collect::<String>())).unwrap();
+    for (file, checks) in [(weighted, 11), (metis, 10)] {
+        let said = run(&["demo", text(&file), "--seconds", "0.5", "--writers", "3"]);
+        assert!(said.contains(&format!("all {checks} checks passed")), "{said}");
+    }
+
+    let empty = folder.path().join("empty.txt");
+    fs::write(&empty, "# nothing\n").unwrap();
+    assert!(fail(&["demo", text(&empty)]).contains("there are no edges in it"));
+}

@@ -1,4 +1,5 @@
-//! Friends of friends: transactions, a snapshot that stays as it is, and a conflict that is retried.
+//! Friends of friends: transactions, a snapshot that stays as it is, and a conflict that is
+//! retried.
 //!
 //! `cargo run -p telar-db --example social`
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]

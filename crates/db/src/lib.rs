@@ -1,9 +1,9 @@
 //! The embedded Telar graph database: everything a Rust program needs, in one crate.
 //!
 //! A [`Database`] is opened in a directory ([`open`]) or in memory ([`open_in_memory`]). Programs
-//! write through a [`Transaction`] and read through a [`Snapshot`]; both see one state of the graph,
-//! whatever commits beside them. [`import`] brings in files and generated graphs, [`algo`] computes
-//! over snapshots.
+//! write through a [`Transaction`] and read through a [`Snapshot`]; both see one state of the
+//! graph, whatever commits beside them. [`import`] brings in files and generated graphs, [`algo`]
+//! computes over snapshots.
 //!
 //! ```
 //! use telar_db::{Direction, EdgeTypeOptions, Error, algo::pagerank};

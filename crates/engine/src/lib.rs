@@ -41,9 +41,15 @@ mod column;
 mod engine;
 mod error;
 pub mod failpoint;
+#[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod io;
 mod latch;
 mod lmdb_check;
+#[cfg(test)]
+#[cfg(feature = "shuttle")]
+mod model;
 mod reclaim;
 mod recovery;
 mod settings;

@@ -158,3 +158,23 @@ fn hub_survives_checkpoint_and_log() {
     assert_eq!(neighbours(&db, ty, Direction::Out), (0..N).collect::<Vec<_>>());
     assert!(db.settle_state(ty).unwrap().hubs >= 1);
 }
+
+#[test]
+fn large_batches_over_many_segments_do_not_inflate_tails() {
+    // Met by the importer: room doubled with every segment a commit had filled, up to 2^16 times.
+    const N: u64 = 1 << 15;
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
+    with_vertices(&db, N);
+    let edges: Vec<(u64, u64)> =
+        mixed(N).zip(mixed(N).skip(7)).flat_map(|(u, w)| [(u, w), (w, u), (u, u / 2)]).collect();
+    for batch in edges.chunks(1 << 14) {
+        let mut txn = db.begin().unwrap();
+        for (u, w) in batch {
+            txn.upsert_edge(ty, v(*u), v(*w)).unwrap();
+        }
+        txn.commit().unwrap();
+    }
+    let entries = 2 * edges.len();
+    assert!(db.memory().topology < 64 * entries, "{} bytes", db.memory().topology);
+}

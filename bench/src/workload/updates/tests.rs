@@ -1,3 +1,5 @@
+//! Tests of the updates.
+
 use super::pass::check;
 use super::*;
 use crate::container::{AdjLst, Locked, Tel, Writer};

@@ -21,8 +21,8 @@ pub struct ImportOptions {
     pub label: String,
     /// Type of every edge. Default: `LINK`.
     pub edge_type: String,
-    /// At most one edge per pair and no properties, at half the memory. Default: false, every record
-    /// becomes an edge and further columns become its properties.
+    /// At most one edge per pair and no properties, at half the memory. Default: false, every
+    /// record becomes an edge and further columns become its properties.
     pub simple: bool,
     /// Property that keeps the id a vertex has in the file; `None` keeps none. Default: `id`.
     pub id_property: Option<String>,
@@ -30,7 +30,8 @@ pub struct ImportOptions {
     pub threads: usize,
     /// Vertices or edges per transaction; 0 means the default.
     pub batch: usize,
-    /// How to read the file. Its `threads` are set from those above; columns are skipped if `simple`.
+    /// How to read the file. Its `threads` are set from those above; columns are skipped if
+    /// `simple`.
     pub file: EdgeListOptions,
 }
 
@@ -80,8 +81,8 @@ pub struct ImportReport {
 /// `progress` is called on this thread, some times per second of work.
 ///
 /// # Errors
-/// [`LoadError::File`] (with line and column, nothing written), [`LoadError::Schema`] (say, the edge
-/// type exists with other options), [`LoadError::Write`] (says how much was committed).
+/// [`LoadError::File`] (with line and column, nothing written), [`LoadError::Schema`] (say, the
+/// edge type exists with other options), [`LoadError::Write`] (says how much was committed).
 ///
 /// # Examples
 /// ```

@@ -1,9 +1,9 @@
 //! From anything that can be enumerated into a database, by ordinary transactions.
 //!
 //! Vertices first, then edges, each in batches of one transaction, on several threads. A thread
-//! takes the next batch of vertices and creates them under one lock, so that ids ascend in the order
-//! of the source; setting properties and committing happen outside of it. Batches of edges are taken
-//! from a counter, in the order of the source, and run again if they conflict.
+//! takes the next batch of vertices and creates them under one lock, so that ids ascend in the
+//! order of the source; setting properties and committing happen outside of it. Batches of edges
+//! are taken from a counter, in the order of the source, and run again if they conflict.
 //!
 //! *Isolation*: other transactions may run meanwhile and see the graph grow batch by batch.
 //! Cost: one synced log write per batch, or less where batches of several threads share one.
@@ -128,8 +128,8 @@ pub fn load<S: GraphSource + ?Sized>(
     Ok(loaded)
 }
 
-/// Runs `work(batch size)` on several threads until one of its batches is empty; `done` runs on this
-/// thread with every other. After an error no further batch is begun.
+/// Runs `work(batch size)` on several threads until one of its batches is empty; `done` runs on
+/// this thread with every other. After an error no further batch is begun.
 fn in_batches(
     options: &LoadOptions,
     size_default: usize,

@@ -1,8 +1,8 @@
 //! Bringing graphs in: from a file of edges, or from anything a program can enumerate.
 //!
 //! [`import_edge_list`] reads a file into a database in one call. It is made of two halves that can
-//! be used alone: [`EdgeList::read`] (file to memory) and [`load`] (any [`GraphSource`] to database,
-//! in large transactions on several threads).
+//! be used alone: [`EdgeList::read`] (file to memory) and [`load`] (any [`GraphSource`] to
+//! database, in large transactions on several threads).
 //!
 //! [`EdgeList::read`] reads one file of edges and returns them over dense 32-bit vertex numbers:
 //!
@@ -18,8 +18,8 @@
 //!
 //! Stages, one file each: `source` (bytes, decompressed) · `layout` (which field means what) ·
 //! `parallel` (chunks cut at line ends, one thread per core) · `delimited` and `metis` (lines to
-//! edges) · `ids` (ids in the file to dense numbers). Parsers report a byte offset; `error` turns it
-//! into line and column, so that counting lines costs nothing until something is wrong.
+//! edges) · `ids` (ids in the file to dense numbers). Parsers report a byte offset; `error` turns
+//! it into line and column, so that counting lines costs nothing until something is wrong.
 //!
 //! Cost: one pass over the text on all threads. Memory: the decompressed text, 16 bytes per edge
 //! while the parts are joined (32 where an id needs more than 32 bits), and 8 per column value.

@@ -53,7 +53,8 @@ pub enum LoadError {
     /// The file could not be read. Nothing was written.
     #[error(transparent)]
     File(#[from] ImportError),
-    /// The database refused a label, an edge type or a property key. No vertex, no edge was written.
+    /// The database refused a label, an edge type or a property key. No vertex, no edge was
+    /// written.
     #[error(transparent)]
     Schema(#[from] Error),
     /// The database refused a batch. Those committed before stay.

@@ -401,6 +401,11 @@ impl Tail {
         }
     }
 
+    /// Words of the arena not given out yet.
+    pub(crate) fn words_left(&self) -> usize {
+        self.arena.len().saturating_sub(self.used.load(Ordering::Relaxed) as usize)
+    }
+
     /// Share of the arena in use, in 1/256.
     #[inline]
     pub(crate) fn fill(&self) -> u32 {

@@ -88,7 +88,7 @@ fn apply_latched(
         Mode::Replay { .. } => None,
     };
     let mut plan = Plan::default();
-    let mut attempts = 0;
+    let (mut attempts, mut full_before) = (0, None);
     let commit_ts = loop {
         plan.make(&input, guard)?;
         plan.latches.acquire();
@@ -100,7 +100,9 @@ fn apply_latched(
             return Ok(None);
         }
         if let Err(full) = reserve(&plan, shared, guard)? {
-            attempts += 1;
+            let place = (plan.targets[full.0].table.id, plan.targets[full.0].number);
+            attempts = if full_before == Some(place) { attempts + 1 } else { 0 };
+            full_before = Some(place);
             make_room(&mut plan, full, attempts, shared, guard);
             continue;
         }
@@ -167,8 +169,10 @@ fn unreserve(targets: &[Target<'_>], guard: &Guard) {
     }
 }
 
-/// Settles a full tail and gives the new one room for what the commit wants to append, twice as much
-/// with every attempt. Positions within the list change, so the commit starts over.
+/// Settles full tails and gives the new ones room for what the commit wants to append. Positions within
+/// the lists change, so the commit starts over.
+///
+/// `attempts` counts how often the same target stood in the way: what it gets doubles with each.
 fn make_room(
     plan: &mut Plan<'_>,
     NoRoom(full): NoRoom,
@@ -186,10 +190,19 @@ fn make_room(
         return;
     }
     plan.latches.release();
-    let same = |o: &Target<'_>| std::ptr::eq(o.table, t.table) && o.number == t.number;
-    let wanted = plan.targets.iter().filter(|o| same(o)).count();
-    let room = (8 * wanted * (2 + t.table.kind.columns())) << doubled;
-    settle_segment(t.table, t.segment, shared.watermark(), After::Busy { room }, guard);
+    // All segments the commit would fill, in one go: a large one would else start over for each.
+    let mut targets: Vec<&Target<'_>> = plan.targets.iter().filter(|o| o.chunk.is_none()).collect();
+    targets.sort_unstable_by_key(|o| (o.table.id, o.number));
+    for same in targets.chunk_by(|a, b| (a.table.id, a.number) == (b.table.id, b.number)) {
+        let (table, segment) = (same[0].table, same[0].segment);
+        let is_full = table.id == t.table.id && same[0].number == t.number;
+        let words = 8 * same.len() * (2 + table.kind.columns());
+        let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
+        if is_full || tail.is_some_and(|tail| tail.words_left() < words / 2) {
+            let room = if is_full { words << doubled } else { words };
+            settle_segment(table, segment, shared.watermark(), After::Busy { room }, guard);
+        }
+    }
 }
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {

@@ -77,17 +77,10 @@ impl<O: Offset> Csr<O> {
     }
 
     fn build(n: u32, edges: &[(u32, u32)], turn: impl Fn((u32, u32)) -> (u32, u32)) -> Self {
-        assert!(
-            edges.len() as u64 <= O::EDGES_MAX,
-            "{} edges want wider offsets",
-            edges.len()
-        );
+        assert!(edges.len() as u64 <= O::EDGES_MAX, "{} edges want wider offsets", edges.len());
         let mut next = vec![0usize; n as usize + 1];
         for &edge in edges {
-            assert!(
-                edge.0 < n && edge.1 < n,
-                "edge {edge:?} leaves the {n} vertices"
-            );
+            assert!(edge.0 < n && edge.1 < n, "edge {edge:?} leaves the {n} vertices");
             next[turn(edge).0 as usize + 1] += 1;
         }
         for v in 0..n as usize {
@@ -102,10 +95,7 @@ impl<O: Offset> Csr<O> {
             neighbours[next[u as usize]] = v;
             next[u as usize] += 1;
         }
-        let mut csr = Self {
-            offsets,
-            neighbours,
-        };
+        let mut csr = Self { offsets, neighbours };
         for v in 0..n {
             let range = csr.range(v);
             csr.neighbours[range].sort_unstable();
@@ -128,9 +118,7 @@ impl<O: Offset> Csr<O> {
     /// # Panics
     /// If there are no more than `position` edges.
     pub fn edge(&self, position: usize) -> (u32, u32) {
-        let after = self
-            .offsets
-            .partition_point(|offset| offset.index() <= position);
+        let after = self.offsets.partition_point(|offset| offset.index() <= position);
         (after as u32 - 1, self.neighbours[position])
     }
 
@@ -210,17 +198,11 @@ mod tests {
 
     fn check<O: Offset>() {
         let out = Csr::<O>::outgoing(10, &EDGES);
-        assert_eq!(
-            (out.list(0), out.list(1), out.list(2)),
-            (&[1, 2, 9][..], &[][..], &[0, 1][..])
-        );
+        assert_eq!((out.list(0), out.list(1), out.list(2)), (&[1, 2, 9][..], &[][..], &[0, 1][..]));
         assert_eq!((out.vertex_bound(), out.edges(), out.degree(0)), (10, 6, 3));
         assert!(out.contains(9, 9) && out.contains(0, 2) && !out.contains(2, 9));
         let incoming = Csr::<O>::incoming(10, &EDGES);
-        assert_eq!(
-            (incoming.list(0), incoming.list(1)),
-            (&[2][..], &[0, 2][..])
-        );
+        assert_eq!((incoming.list(0), incoming.list(1)), (&[2][..], &[0, 2][..]));
         let listed: Vec<_> = (0..6).map(|position| out.edge(position)).collect();
         assert_eq!(listed, [(0, 1), (0, 2), (0, 9), (2, 0), (2, 1), (9, 9)]);
         let mut seen = Vec::new();
@@ -240,14 +222,8 @@ mod tests {
 
     #[test]
     fn csr_costs_four_bytes_per_edge_and_vertex() {
-        assert_eq!(
-            Csr::<u32>::outgoing(10, &EDGES).memory_bytes(),
-            4 * 6 + 4 * 11
-        );
-        assert_eq!(
-            Csr::<u64>::outgoing(10, &EDGES).memory_bytes(),
-            4 * 6 + 8 * 11
-        );
+        assert_eq!(Csr::<u32>::outgoing(10, &EDGES).memory_bytes(), 4 * 6 + 4 * 11);
+        assert_eq!(Csr::<u64>::outgoing(10, &EDGES).memory_bytes(), 4 * 6 + 8 * 11);
     }
 
     #[test]

@@ -23,12 +23,7 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self {
-            counts: vec![0; BUCKETS],
-            total: 0,
-            sum: 0,
-            max: 0,
-        }
+        Self { counts: vec![0; BUCKETS], total: 0, sum: 0, max: 0 }
     }
 }
 
@@ -115,11 +110,7 @@ impl Histogram {
     /// distribution.
     pub fn cumulative(&self) -> Vec<(u64, f64)> {
         let mut seen = 0;
-        let used = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
+        let used = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         used.map(|(bucket, count)| {
             seen += count;
             (upper(bucket).min(self.max), seen as f64 / self.total as f64)
@@ -146,32 +137,21 @@ mod tests {
     #[test]
     fn percentiles_are_close_to_the_sorted_values() {
         let mut rng = Rng::new(5);
-        let mut values: Vec<u64> = (0..20_000)
-            .map(|_| rng.below(1 << 20) * rng.below(50))
-            .collect();
+        let mut values: Vec<u64> =
+            (0..20_000).map(|_| rng.below(1 << 20) * rng.below(50)).collect();
         let (mut left, mut right) = (Histogram::default(), Histogram::default());
         for (i, &value) in values.iter().enumerate() {
-            if i % 3 == 0 {
-                left.record(value)
-            } else {
-                right.record(value)
-            }
+            if i % 3 == 0 { left.record(value) } else { right.record(value) }
         }
         left.merge(&right);
         values.sort_unstable();
         for share in [0.01, 0.5, 0.95, 0.99, 1.0] {
             let exact = values[(share * 20_000.0) as usize - 1];
             let found = left.quantile(share);
-            assert!(
-                found >= exact && found as f64 <= exact as f64 * 1.033,
-                "{found} for {exact}"
-            );
+            assert!(found >= exact && found as f64 <= exact as f64 * 1.033, "{found} for {exact}");
         }
         let percentiles = left.percentiles();
-        assert_eq!(
-            (percentiles.max, percentiles.count),
-            (values[19_999], 20_000)
-        );
+        assert_eq!((percentiles.max, percentiles.count), (values[19_999], 20_000));
         assert_eq!(left.cumulative().last(), Some(&(values[19_999], 1.0)));
     }
 

@@ -39,13 +39,8 @@ impl Machine {
             memory_mib: value(&meminfo, "MemTotal")
                 .and_then(|text| text.split(' ').next()?.parse::<u64>().ok())
                 .map_or(0, |kib| kib / 1024),
-            kernel: format!("{} {}", std::env::consts::OS, release.trim())
-                .trim_end()
-                .to_owned(),
-            huge_pages: huge
-                .ok()
-                .and_then(|text| chosen(&text))
-                .unwrap_or_else(unknown),
+            kernel: format!("{} {}", std::env::consts::OS, release.trim()).trim_end().to_owned(),
+            huge_pages: huge.ok().and_then(|text| chosen(&text)).unwrap_or_else(unknown),
             architecture: std::env::consts::ARCH,
             optimised: !cfg!(debug_assertions),
             date: today(),
@@ -63,11 +58,7 @@ impl Machine {
             self.architecture,
             self.huge_pages,
             self.date,
-            if self.optimised {
-                ""
-            } else {
-                ", NOT OPTIMISED"
-            }
+            if self.optimised { "" } else { ", NOT OPTIMISED" }
         )
     }
 }
@@ -84,9 +75,7 @@ fn chosen(text: &str) -> Option<String> {
 }
 
 fn today() -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (year, month, day) = civil((now.as_secs() / 86_400) as i64);
     format!("{year:04}-{month:02}-{day:02}")
 }
@@ -102,11 +91,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
@@ -126,10 +111,7 @@ mod tests {
     fn descriptions_are_parsed() {
         let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU\nmodel name\t: Other\n";
         assert_eq!(value(cpuinfo, "model name").as_deref(), Some("Some CPU"));
-        assert_eq!(
-            chosen("always [madvise] never\n").as_deref(),
-            Some("madvise")
-        );
+        assert_eq!(chosen("always [madvise] never\n").as_deref(), Some("madvise"));
         assert!(Machine::here().cores > 0);
     }
 }

@@ -34,13 +34,7 @@ pub fn time<R>(work: impl FnOnce() -> R) -> (R, Elapsed) {
     let (wall, cpu_s) = (Instant::now(), thread_cpu_s());
     let result = std::hint::black_box(work());
     let cpu_s = thread_cpu_s() - cpu_s;
-    (
-        result,
-        Elapsed {
-            wall_s: wall.elapsed().as_secs_f64(),
-            cpu_s,
-        },
-    )
+    (result, Elapsed { wall_s: wall.elapsed().as_secs_f64(), cpu_s })
 }
 
 /// Returns the middle value, the mean of the middle two if their number is even; NaN without
@@ -115,16 +109,11 @@ mod tests {
 
     #[test]
     fn median_is_the_middle() {
-        let samples = |seconds: &[f64]| Samples {
-            seconds: seconds.to_vec(),
-        };
+        let samples = |seconds: &[f64]| Samples { seconds: seconds.to_vec() };
         assert_eq!(samples(&[3.0, 1.0, 2.0]).median(), 2.0);
         assert_eq!(samples(&[4.0, 1.0, 2.0, 3.0]).median(), 2.5);
         assert!(samples(&[]).median().is_nan());
-        assert_eq!(
-            (samples(&[4.0, 2.0]).min(), samples(&[4.0, 2.0]).spread()),
-            (2.0, 2.0)
-        );
+        assert_eq!((samples(&[4.0, 2.0]).min(), samples(&[4.0, 2.0]).spread()), (2.0, 2.0));
     }
 
     #[test]
@@ -142,9 +131,6 @@ mod tests {
     #[test]
     fn sleeping_takes_time_on_the_wall_only() {
         let ((), elapsed) = time(|| std::thread::sleep(Duration::from_millis(30)));
-        assert!(
-            elapsed.wall_s >= 0.03 && elapsed.cpu_s < 0.02,
-            "{elapsed:?}"
-        );
+        assert!(elapsed.wall_s >= 0.03 && elapsed.cpu_s < 0.02, "{elapsed:?}");
     }
 }

@@ -4,10 +4,7 @@
 //! that does not give them only slows the measurement down (fresh scans by a half, storage-notes
 //! section 7).
 
-#![expect(
-    unsafe_code,
-    reason = "prefetch instructions, madvise and mmap have no safe form"
-)]
+#![expect(unsafe_code, reason = "prefetch instructions, madvise and mmap have no safe form")]
 
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use std::ffi::c_void;
@@ -69,11 +66,7 @@ fn advise_huge(start: *mut u8, bytes: usize) {
     // SAFETY: this advice changes the size of pages, not their contents or access; the range lies
     // in an allocation of the caller. An error means no huge pages, which is allowed.
     let _ = unsafe {
-        rustix::mm::madvise(
-            start.wrapping_add(skip).cast::<c_void>(),
-            whole,
-            Advice::LinuxHugepage,
-        )
+        rustix::mm::madvise(start.wrapping_add(skip).cast::<c_void>(), whole, Advice::LinuxHugepage)
     };
 }
 
@@ -143,10 +136,7 @@ impl Drop for Region {
         // SAFETY: exactly the range that was mapped, and no slice of it outlives self. If unmapping
         // fails, address space leaks and nothing else.
         let _ = unsafe {
-            rustix::mm::munmap(
-                self.start.as_ptr().cast::<c_void>(),
-                self.words * size_of::<u64>(),
-            )
+            rustix::mm::munmap(self.start.as_ptr().cast::<c_void>(), self.words * size_of::<u64>())
         };
     }
 }

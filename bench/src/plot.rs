@@ -27,11 +27,7 @@ pub fn bars(
     series: &[String],
     values: &[Vec<f64>],
 ) -> String {
-    let finite = values
-        .iter()
-        .flatten()
-        .copied()
-        .filter(|value| value.is_finite());
+    let finite = values.iter().flatten().copied().filter(|value| value.is_finite());
     let scale = Scale::linear(finite.fold(0.0, f64::max));
     let mut svg = Chart::new(title, unit, series);
     svg.horizontals(&scale);
@@ -46,13 +42,7 @@ pub fn bars(
             let (x, y) = (start + bar_width * s as f64, svg.y(scale.share(value)));
             svg.bar(x, y, bar_width, s, value);
         }
-        svg.text(
-            start + group_width * 0.4,
-            HEIGHT - BOTTOM + 18.0,
-            "middle",
-            12,
-            group,
-        );
+        svg.text(start + group_width * 0.4, HEIGHT - BOTTOM + 18.0, "middle", 12, group);
     }
     svg.finish("")
 }
@@ -60,16 +50,9 @@ pub fn bars(
 /// Returns curves over linear axes, both starting at 0.
 pub fn curves(title: &str, x_unit: &str, y_unit: &str, curves: &[Curve]) -> String {
     let largest = |pick: fn(&(f64, f64)) -> f64| {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .map(pick)
-            .fold(0.0, f64::max)
+        curves.iter().flat_map(|curve| &curve.points).map(pick).fold(0.0, f64::max)
     };
-    let (across, up) = (
-        Scale::linear(largest(|p| p.0)),
-        Scale::linear(largest(|p| p.1)),
-    );
+    let (across, up) = (Scale::linear(largest(|p| p.0)), Scale::linear(largest(|p| p.1)));
     draw(title, x_unit, y_unit, curves, &across, &up)
 }
 
@@ -79,33 +62,14 @@ pub fn cumulative(title: &str, unit: &str, histograms: &[(String, &Histogram)]) 
         .iter()
         .map(|(name, histogram)| {
             let steps = histogram.cumulative().into_iter();
-            let points = steps
-                .map(|(value, share)| (value.max(1) as f64, share * 100.0))
-                .collect();
-            Curve {
-                name: name.clone(),
-                points,
-            }
+            let points = steps.map(|(value, share)| (value.max(1) as f64, share * 100.0)).collect();
+            Curve { name: name.clone(), points }
         })
         .collect();
-    let values = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.points)
-            .map(|point| point.0)
-    };
-    let across = Scale::logarithmic(
-        values().fold(f64::MAX, f64::min),
-        values().fold(1.0, f64::max),
-    );
-    draw(
-        title,
-        unit,
-        "% of calls",
-        &curves,
-        &across,
-        &Scale::linear(100.0),
-    )
+    let values = || curves.iter().flat_map(|curve| &curve.points).map(|point| point.0);
+    let across =
+        Scale::logarithmic(values().fold(f64::MAX, f64::min), values().fold(1.0, f64::max));
+    draw(title, unit, "% of calls", &curves, &across, &Scale::linear(100.0))
 }
 
 fn draw(
@@ -138,12 +102,8 @@ mod tests {
 
     #[test]
     fn scales_end_at_round_numbers() {
-        for (max, last, count) in [
-            (97.0, 100.0, 6),
-            (0.23, 0.25, 6),
-            (5.0, 5.0, 6),
-            (0.0, 1.0, 6),
-        ] {
+        for (max, last, count) in [(97.0, 100.0, 6), (0.23, 0.25, 6), (5.0, 5.0, 6), (0.0, 1.0, 6)]
+        {
             let scale = Scale::linear(max);
             assert!((scale.last - last).abs() < 1e-9, "{max}: {}", scale.last);
             assert_eq!(scale.ticks.len(), count, "{max}");
@@ -155,22 +115,13 @@ mod tests {
 
     #[test]
     fn labels_are_short() {
-        assert_eq!(
-            [0.0, 0.1 + 0.2, 2500.0, 1e6].map(label),
-            ["0", "0.3", "2.5k", "1M"]
-        );
+        assert_eq!([0.0, 0.1 + 0.2, 2500.0, 1e6].map(label), ["0", "0.3", "2.5k", "1M"]);
     }
 
     #[test]
     fn charts_escape_names_and_skip_what_is_missing() {
         let names = ["a<b".to_owned(), "c".to_owned()];
-        let svg = bars(
-            "t",
-            "M/s",
-            &["scan".to_owned()],
-            &names,
-            &[vec![1.0], vec![f64::NAN]],
-        );
+        let svg = bars("t", "M/s", &["scan".to_owned()], &names, &[vec![1.0], vec![f64::NAN]]);
         assert!(svg.contains("a&lt;b") && !svg.contains("NaN"));
         let mut histogram = Histogram::default();
         (1..1000).for_each(|value| histogram.record(value * value));

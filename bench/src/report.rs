@@ -17,9 +17,7 @@ pub struct Table {
 impl Table {
     /// Returns a table with these column titles.
     pub fn new<S: Into<String>>(titles: impl IntoIterator<Item = S>) -> Self {
-        Self {
-            rows: vec![titles.into_iter().map(Into::into).collect()],
-        }
+        Self { rows: vec![titles.into_iter().map(Into::into).collect()] }
     }
 
     /// Adds a row; columns it lacks stay empty.
@@ -35,10 +33,7 @@ impl fmt::Display for Table {
         let cell = |row: &Vec<String>, column: usize| row.get(column).cloned().unwrap_or_default();
         let widths: Vec<usize> = (0..columns)
             .map(|column| {
-                let lengths = self
-                    .rows
-                    .iter()
-                    .map(|row| cell(row, column).chars().count());
+                let lengths = self.rows.iter().map(|row| cell(row, column).chars().count());
                 lengths.max().unwrap_or(0).max(3)
             })
             .collect();
@@ -144,8 +139,7 @@ impl Report {
 /// Returns a number with five significant digits: more is noise.
 fn rounded(value: f64) -> Value {
     let text = format!("{value:.4e}");
-    text.parse::<f64>()
-        .map_or(Value::Null, |short| json!(short))
+    text.parse::<f64>().map_or(Value::Null, |short| json!(short))
 }
 
 #[cfg(test)]
@@ -175,16 +169,9 @@ mod tests {
         report.ratio("scan/TEL", 0.25);
         report.ratio("scan/none", f64::NAN);
         let json = report.to_json();
-        assert_eq!(
-            json["ratios"],
-            json!({ "scan/TEL": 0.25, "scan/none": null })
-        );
+        assert_eq!(json["ratios"], json!({ "scan/TEL": 0.25, "scan/none": null }));
         assert_eq!(json["figures"]["scan/TEL/M_per_s"], 123.46);
         assert_eq!(json["parameters"]["scale"], 18);
-        assert!(
-            json["machine"]["cores"]
-                .as_u64()
-                .is_some_and(|cores| cores > 0)
-        );
+        assert!(json["machine"]["cores"].as_u64().is_some_and(|cores| cores > 0));
     }
 }

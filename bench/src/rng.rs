@@ -16,9 +16,7 @@ impl Rng {
     /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Self {
         let mut split = seed;
-        Self {
-            state: std::array::from_fn(|_| split_mix(&mut split)),
-        }
+        Self { state: std::array::from_fn(|_| split_mix(&mut split)) }
     }
 
     /// Returns 64 random bits.
@@ -42,10 +40,7 @@ impl Rng {
     /// If `bound` is 0 or above 2^32.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
-        assert!(
-            bound > 0 && bound <= 1 << 32,
-            "bound {bound} outside 1..=2^32"
-        );
+        assert!(bound > 0 && bound <= 1 << 32, "bound {bound} outside 1..=2^32");
         ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
     }
 
@@ -99,19 +94,9 @@ mod tests {
 
     #[test]
     fn xoshiro_gives_the_reference_sequence() {
-        let mut rng = Rng {
-            state: [1, 2, 3, 4],
-        };
+        let mut rng = Rng { state: [1, 2, 3, 4] };
         let drawn: Vec<u64> = (0..4).map(|_| rng.bits()).collect();
-        assert_eq!(
-            drawn,
-            [
-                41_943_041,
-                58_720_359,
-                3_588_806_011_781_223,
-                3_591_011_842_654_386
-            ]
-        );
+        assert_eq!(drawn, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]
@@ -121,10 +106,7 @@ mod tests {
         for _ in 0..7000 {
             seen[rng.index(7)] += 1;
         }
-        assert!(
-            seen.iter().all(|&count| (800..1200).contains(&count)),
-            "{seen:?}"
-        );
+        assert!(seen.iter().all(|&count| (800..1200).contains(&count)), "{seen:?}");
         assert!((0..1000).all(|_| (0.0..=1.0).contains(&rng.unit())));
     }
 

@@ -22,11 +22,7 @@ pub(crate) fn edge_list(bytes: &[u8]) {
                 }
             }
             for column in &list.columns {
-                assert_eq!(
-                    column.values.len(),
-                    list.edges.len(),
-                    "a column of another length"
-                );
+                assert_eq!(column.values.len(), list.edges.len(), "a column of another length");
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),

@@ -18,9 +18,7 @@ impl Random {
     fn bytes(&mut self, max: usize) -> Vec<u8> {
         let len = self.below(max + 1);
         // Small numbers are lengths and tags: as frequent as any byte.
-        (0..len)
-            .map(|_| (self.next() >> if self.0 & 1 == 0 { 8 } else { 61 }) as u8)
-            .collect()
+        (0..len).map(|_| (self.next() >> if self.0 & 1 == 0 { 8 } else { 61 }) as u8).collect()
     }
 
     /// `valid` with a few bytes changed, cut, doubled or put in.
@@ -45,11 +43,7 @@ impl Random {
 /// times as many with `TELAR_LONG`.
 pub(crate) fn run(seed: u64, count: usize, max: usize, valid: &[Vec<u8>], f: fn(&[u8])) {
     let mut random = Random(seed);
-    let times = if std::env::var_os("TELAR_LONG").is_some() {
-        50
-    } else {
-        1
-    };
+    let times = if std::env::var_os("TELAR_LONG").is_some() { 50 } else { 1 };
     for _ in 0..times * count {
         f(&random.bytes(max));
         if !valid.is_empty() {

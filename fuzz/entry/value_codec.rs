@@ -10,15 +10,8 @@ pub(crate) fn value_codec(bytes: &[u8]) {
         assert_eq!(rest.len(), bytes.len(), "an error moved the input");
         return;
     };
-    assert!(
-        skip.is_ok() && skipped.len() == rest.len(),
-        "skip found another end"
-    );
+    assert!(skip.is_ok() && skipped.len() == rest.len(), "skip found another end");
     let mut encoded = Vec::new();
     codec::encode(&value, &mut encoded).expect("what was decoded does not nest too deep");
-    assert_eq!(
-        encoded,
-        bytes[..bytes.len() - rest.len()],
-        "a value with two encodings"
-    );
+    assert_eq!(encoded, bytes[..bytes.len() - rest.len()], "a value with two encodings");
 }

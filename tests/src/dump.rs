@@ -39,31 +39,16 @@ impl Dump {
         let snapshot = db.snapshot().map_err(text)?;
         let reader = snapshot.reader();
         let (labels, keys, types) = (db.labels(), db.property_keys(), db.edge_types());
-        let key_ids: Vec<_> = keys
-            .iter()
-            .filter_map(|k| db.find_property_key(k))
-            .collect();
+        let key_ids: Vec<_> = keys.iter().filter_map(|k| db.find_property_key(k)).collect();
         let properties = |get: &dyn Fn(telar_graph::PropertyKeyId) -> Value| -> Properties {
-            let set = keys
-                .iter()
-                .zip(&key_ids)
-                .map(|(name, id)| (name.clone(), get(*id)));
-            set.filter(|(_, v)| !v.is_null())
-                .map(|(n, v)| (n, format!("{v:?}")))
-                .collect()
+            let set = keys.iter().zip(&key_ids).map(|(name, id)| (name.clone(), get(*id)));
+            set.filter(|(_, v)| !v.is_null()).map(|(n, v)| (n, format!("{v:?}"))).collect()
         };
         let mut dump = Self::default();
         let mut vertices = Vec::new();
-        reader.scan(
-            None,
-            VertexId::from_raw(0),
-            reader.vertex_bound(),
-            &mut vertices,
-        );
+        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
         for v in &vertices {
-            let set = reader
-                .labels(*v)
-                .ok_or_else(|| format!("scan found missing vertex {v}"))?;
+            let set = reader.labels(*v).ok_or_else(|| format!("scan found missing vertex {v}"))?;
             let name = |l: &telar_graph::LabelId| labels.get(usize::from(l.get())).cloned();
             let set: Option<Vec<String>> = set.iter().map(name).collect();
             let set = set.ok_or_else(|| format!("vertex {v} has a label without a name"))?;
@@ -71,9 +56,7 @@ impl Dump {
             dump.vertices.insert(*v, (set, values));
         }
         for (name, _) in &types {
-            let ty = db
-                .find_edge_type(name)
-                .ok_or("an edge type has no number")?;
+            let ty = db.find_edge_type(name).ok_or("an edge type has no number")?;
             let mut out: Vec<EdgeId> = Vec::new();
             let mut inward: Vec<EdgeId> = Vec::new();
             for raw in 0..reader.vertex_bound().get() {
@@ -91,10 +74,7 @@ impl Dump {
             inward.sort_unstable();
             if out != inward {
                 let only = |a: &[EdgeId], b: &[EdgeId]| -> Vec<EdgeId> {
-                    a.iter()
-                        .filter(|e| b.binary_search(e).is_err())
-                        .copied()
-                        .collect()
+                    a.iter().filter(|e| b.binary_search(e).is_err()).copied().collect()
                 };
                 return Err(format!(
                     "{name}: lists do not mirror: only out {:?}, only in {:?}",
@@ -123,11 +103,7 @@ impl Dump {
                 }
             }
         }
-        dump.names = [
-            labels,
-            keys,
-            types.into_iter().map(|(name, _)| name).collect(),
-        ];
+        dump.names = [labels, keys, types.into_iter().map(|(name, _)| name).collect()];
         Ok(dump)
     }
 }

@@ -137,18 +137,12 @@ impl Builder<'_> {
         let mut removes: HashMap<u64, usize> = HashMap::new();
         let mut of_set: HashMap<Set, Vec<u64>> = HashMap::new();
         let committed: Vec<bool> = self.history.iter().map(|t| t.commit_ts.is_some()).collect();
-        for (i, txn) in self
-            .history
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| committed[*i])
-        {
+        for (i, txn) in self.history.iter().enumerate().filter(|(i, _)| committed[*i]) {
             for op in &txn.ops {
                 match op {
                     Op::Insert { item, sets } => {
                         inserts.insert(*item, i);
-                        sets.iter()
-                            .for_each(|s| of_set.entry(*s).or_default().push(*item));
+                        sets.iter().for_each(|s| of_set.entry(*s).or_default().push(*item));
                     }
                     Op::Remove { item } => {
                         let other = removes.insert(*item, i);
@@ -223,11 +217,8 @@ impl Builder<'_> {
         let n = self.history.len();
         let committed = |t: &&(usize, &Txn)| t.1.commit_ts.is_some();
         let txns: Vec<(usize, &Txn)> = self.history.iter().enumerate().collect();
-        let mut ends: Vec<(u64, usize)> = txns
-            .iter()
-            .filter(committed)
-            .map(|(i, t)| (t.end, *i))
-            .collect();
+        let mut ends: Vec<(u64, usize)> =
+            txns.iter().filter(committed).map(|(i, t)| (t.end, *i)).collect();
         ends.sort_unstable();
         for (k, (_, i)) in ends.iter().enumerate() {
             self.edges.push((*i, n + k, Dep::Rt));
@@ -286,10 +277,7 @@ fn cycle(nodes: usize, edges: impl Iterator<Item = (usize, usize)>) -> Option<Ve
 /// # Errors
 /// The first anomaly found, the worst kind first.
 pub fn check(history: &[Txn], level: Level) -> Result<Found, Anomaly> {
-    let mut builder = Builder {
-        history,
-        edges: Vec::new(),
-    };
+    let mut builder = Builder { history, edges: Vec::new() };
     builder.lists()?;
     builder.sets()?;
     let nodes = builder.real_time();
@@ -324,9 +312,5 @@ pub fn check(history: &[Txn], level: Level) -> Result<Found, Anomaly> {
         return describe(Kind::G2, found);
     }
     let count = |dep| edges.iter().filter(|e| e.2 == dep).count();
-    Ok(Found {
-        ww: count(Dep::Ww),
-        wr: count(Dep::Wr),
-        rw: count(Dep::Rw),
-    })
+    Ok(Found { ww: count(Dep::Ww), wr: count(Dep::Wr), rw: count(Dep::Rw) })
 }

@@ -119,9 +119,6 @@ pub struct Anomaly {
 
 impl Anomaly {
     pub(crate) fn new<T>(kind: Kind, text: impl Into<String>) -> Result<T, Self> {
-        Err(Self {
-            kind,
-            text: text.into(),
-        })
+        Err(Self { kind, text: text.into() })
     }
 }

@@ -18,14 +18,8 @@ pub fn long() -> bool {
 /// A seed: `TELAR_SEED` if set, otherwise of the clock. Tests print it when they fail.
 #[must_use]
 pub fn seed() -> u64 {
-    let set = std::env::var("TELAR_SEED")
-        .ok()
-        .and_then(|v| v.parse().ok());
-    let clock = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(7, |d| d.as_nanos() as u64)
-    };
+    let set = std::env::var("TELAR_SEED").ok().and_then(|v| v.parse().ok());
+    let clock = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(7, |d| d.as_nanos() as u64);
     set.unwrap_or_else(clock)
 }
 

@@ -54,11 +54,7 @@ impl State {
                 }
                 Op::ReadSet { set, members } => {
                     let mut wanted = self.sets.get(set).cloned().unwrap_or_default();
-                    wanted.extend(
-                        made.iter()
-                            .filter(|(_, s)| s.contains(set))
-                            .map(|(i, _)| *i),
-                    );
+                    wanted.extend(made.iter().filter(|(_, s)| s.contains(set)).map(|(i, _)| *i));
                     wanted.retain(|i| !gone.contains(i));
                     if !wanted.iter().eq(members) {
                         return Err(format!("{set:?} was {wanted:?}, read {members:?}"));

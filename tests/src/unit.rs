@@ -95,9 +95,7 @@ impl Schema {
         unit: VertexId,
         to: VertexId,
     ) -> Result<Option<EdgeId>, Error> {
-        Ok(txn
-            .edges(unit, self.multi, Direction::Out)?
-            .find(|e| e.dst == to))
+        Ok(txn.edges(unit, self.multi, Direction::Out)?.find(|e| e.dst == to))
     }
 
     /// Runs transaction `n` of thread `t`.
@@ -115,12 +113,7 @@ impl Schema {
         txn.upsert_edge(self.simple, hub, unit)?;
         txn.create_edge(self.multi, unit, hub, &[(self.id, Value::Int(id(t, n)))])?;
         txn.create_edge(self.timed, hub, unit, &[(self.time, Value::Int(n))])?;
-        txn.create_edge(
-            self.multi,
-            unit,
-            self.shared,
-            &[(self.id, Value::Int(-id(t, n)))],
-        )?;
+        txn.create_edge(self.multi, unit, self.shared, &[(self.id, Value::Int(-id(t, n)))])?;
         if let Some(before) = self.unit_of(&txn, t, n - 1)? {
             txn.set_vertex_property(before, self.touch, Value::Int(n))?;
             if let Some(e) = self.edge_to(&txn, before, hub)? {
@@ -184,17 +177,11 @@ type Unit = (Vec<String>, Properties, Vec<(String, Properties)>);
 
 fn expected_unit(t: usize, n: i64, last: i64) -> Unit {
     let of = |pairs: &[(&str, i64)]| -> Properties {
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).to_owned(), int(*v)))
-            .collect()
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), int(*v))).collect()
     };
     let mut labels = vec!["Unit".to_owned(), group("G", t, n)];
     let mut values = of(&[("id", id(t, n))]);
-    values.insert(
-        group("k", t, n),
-        format!("{:?}", Value::from(format!("{t} {n}").as_str())),
-    );
+    values.insert(group("k", t, n), format!("{:?}", Value::from(format!("{t} {n}").as_str())));
     let mut to_hub = of(&[("id", id(t, n))]);
     if last > n {
         values.extend(of(&[("touch", n + 1)]));
@@ -221,18 +208,10 @@ fn expected_unit(t: usize, n: i64, last: i64) -> Unit {
 pub fn verify(db: &Engine, threads: usize) -> Result<Vec<i64>, String> {
     let dump = Dump::of(db)?;
     let label = |set: &[String], name: &str| set.iter().any(|l| l == name);
-    let roots: Vec<_> = dump
-        .vertices
-        .iter()
-        .filter(|(_, (l, _))| label(l, "Root"))
-        .collect();
+    let roots: Vec<_> = dump.vertices.iter().filter(|(_, (l, _))| label(l, "Root")).collect();
     if roots.is_empty() {
         let empty = dump.vertices.is_empty() && dump.edges.is_empty();
-        return if empty {
-            Ok(vec![0; threads])
-        } else {
-            Err("units without roots".into())
-        };
+        return if empty { Ok(vec![0; threads]) } else { Err("units without roots".into()) };
     }
     if roots.len() != threads + 1 {
         return Err(format!("{} root vertices", roots.len()));
@@ -248,19 +227,12 @@ pub fn verify(db: &Engine, threads: usize) -> Result<Vec<i64>, String> {
     let mut edges: BTreeMap<u64, Vec<(String, Properties)>> = BTreeMap::new();
     let roots: Vec<u64> = roots.iter().map(|(v, _)| v.get()).collect();
     for ((ty, src, dst, _), values) in &dump.edges {
-        let (root, unit) = if roots.contains(src) {
-            (*src, *dst)
-        } else {
-            (*dst, *src)
-        };
+        let (root, unit) = if roots.contains(src) { (*src, *dst) } else { (*dst, *src) };
         let id = values.get("id").is_some_and(|i| i.contains('-'));
         if roots.contains(&unit) || (id != (root == roots[0])) {
             return Err(format!("edge {ty} {src} -> {dst} leads where none should"));
         }
-        edges
-            .entry(unit)
-            .or_default()
-            .push((ty.clone(), values.clone()));
+        edges.entry(unit).or_default().push((ty.clone(), values.clone()));
     }
     let mut wanted: BTreeMap<String, Unit> = BTreeMap::new();
     for (t, last) in done.iter().enumerate() {
@@ -279,15 +251,11 @@ pub fn verify(db: &Engine, threads: usize) -> Result<Vec<i64>, String> {
         let found: Unit = (labels, values.clone(), own);
         let wanted = values.get("id").and_then(|id| wanted.remove(id));
         if wanted.as_ref() != Some(&found) {
-            return Err(format!(
-                "after {done:?}: vertex {v} is {found:?}, not {wanted:?}"
-            ));
+            return Err(format!("after {done:?}: vertex {v} is {found:?}, not {wanted:?}"));
         }
     }
     if !wanted.is_empty() || !edges.is_empty() {
-        return Err(format!(
-            "after {done:?}: missing {wanted:?}, edges of nothing {edges:?}"
-        ));
+        return Err(format!("after {done:?}: missing {wanted:?}, edges of nothing {edges:?}"));
     }
     Ok(done)
 }

@@ -24,12 +24,7 @@ fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Child {
     Command::new(env!("CARGO_BIN_EXE_telar-child"))
         .arg("run")
         .arg(dir)
-        .args([
-            &threads.to_string(),
-            durability,
-            &(seed >> 1).to_string(),
-            "0",
-        ])
+        .args([&threads.to_string(), durability, &(seed >> 1).to_string(), "0"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap()
@@ -60,10 +55,7 @@ fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [S
     std::thread::sleep(after);
     child.kill().unwrap();
     let status = child.wait().unwrap();
-    assert!(
-        !status.success() && status.code().is_none(),
-        "the child ended by itself: {status}"
-    );
+    assert!(!status.success() && status.code().is_none(), "the child ended by itself: {status}");
     for (all, new) in said.iter_mut().zip(reader.join().unwrap()) {
         all.acknowledged = all.acknowledged.max(new.acknowledged);
         all.flushed = all.flushed.max(new.flushed);
@@ -74,12 +66,7 @@ fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [S
 fn open(dir: &Path, threads: usize, close: bool, context: &str) -> Vec<i64> {
     let mode = if close { "close" } else { "open" };
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
-    let output = command
-        .arg(mode)
-        .arg(dir)
-        .arg(threads.to_string())
-        .output()
-        .unwrap();
+    let output = command.arg(mode).arg(dir).arg(threads.to_string()).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let state = text.lines().find_map(|l| l.strip_prefix("state "));
     let state = state.unwrap_or_else(|| panic!("{context}: {output:?}"));
@@ -103,21 +90,14 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
         run_and_kill(child, threads, Duration::from_micros(wait), &mut said);
         let found = open(&path, threads, rng.one_in(6), &format!("round {round}"));
         for (t, (said, n)) in said.iter_mut().zip(&found).enumerate() {
-            let least = if durability == "full" {
-                said.acknowledged
-            } else {
-                said.flushed
-            };
+            let least = if durability == "full" { said.acknowledged } else { said.flushed };
             // One more may have been committed and not yet said.
             assert!(
                 (least..=said.acknowledged + 1).contains(n),
                 "round {round}, thread {t}: {n} is there, the child said {said:?}"
             );
             // What was seen after a restart is durable.
-            *said = Said {
-                acknowledged: *n,
-                flushed: *n,
-            };
+            *said = Said { acknowledged: *n, flushed: *n };
         }
     }
     said.iter().map(|s| s.acknowledged).sum()
@@ -125,10 +105,7 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
 
 #[test]
 fn full_durability_survives_kills() {
-    let (seed, kills) = (
-        telar_tests::seed(),
-        if telar_tests::long() { 100 } else { 12 },
-    );
+    let (seed, kills) = (telar_tests::seed(), if telar_tests::long() { 100 } else { 12 });
     for threads in 1..=3 {
         let done = kill_often("full", threads, kills, seed.wrapping_add(threads as u64));
         println!("full, {threads} threads, {kills} kills: {done} transactions");
@@ -138,10 +115,7 @@ fn full_durability_survives_kills() {
 
 #[test]
 fn async_durability_keeps_a_prefix_and_what_was_flushed() {
-    let (seed, kills) = (
-        telar_tests::seed() ^ 1,
-        if telar_tests::long() { 100 } else { 12 },
-    );
+    let (seed, kills) = (telar_tests::seed() ^ 1, if telar_tests::long() { 100 } else { 12 });
     for threads in [1, 3] {
         let done = kill_often("async", threads, kills, seed.wrapping_add(threads as u64));
         println!("async, {threads} threads, {kills} kills: {done} transactions");

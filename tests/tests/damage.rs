@@ -25,9 +25,7 @@ fn run(arguments: &[&str], dir: &Path) -> Output {
 
 fn line(output: &Output, word: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines()
-        .find_map(|l| l.strip_prefix(word))
-        .map(str::to_owned)
+    text.lines().find_map(|l| l.strip_prefix(word)).map(str::to_owned)
 }
 
 /// Every file of a database but the lock files, by path below it.
@@ -39,16 +37,10 @@ fn files(dir: &Path) -> Files {
         let Ok(entries) = std::fs::read_dir(dir.join(folder)) else {
             continue;
         };
-        for entry in entries
-            .map(Result::unwrap)
-            .filter(|e| e.file_type().unwrap().is_file())
-        {
+        for entry in entries.map(Result::unwrap).filter(|e| e.file_type().unwrap().is_file()) {
             let name = entry.file_name();
             if name != "LOCK" && name != "lock.mdb" {
-                found.insert(
-                    Path::new(folder).join(&name),
-                    std::fs::read(entry.path()).unwrap(),
-                );
+                found.insert(Path::new(folder).join(&name), std::fs::read(entry.path()).unwrap());
             }
         }
     }
@@ -69,10 +61,7 @@ fn made(dir: &Path) -> Files {
     let output = run(&["run", "1", "full", "0", "72"], dir);
     assert!(output.status.success(), "{output:?}");
     let files = files(dir);
-    assert!(
-        files.keys().filter(|f| f.starts_with("wal")).count() >= 2,
-        "several log files"
-    );
+    assert!(files.keys().filter(|f| f.starts_with("wal")).count() >= 2, "several log files");
     files
 }
 
@@ -147,19 +136,10 @@ fn assert_none(name: &Path, counts: &BTreeMap<&'static str, u32>, wrong: &[Strin
     let (mut killed, mut first): (Vec<&String>, Vec<&String>) = wrong
         .iter()
         .partition(|w| w.contains("ExitStatus(unix_wait_status(") && w.contains("stdout: \"\""));
-    println!(
-        "{}: {counts:?}, {} killed, {} wrong",
-        name.display(),
-        killed.len(),
-        first.len()
-    );
+    println!("{}: {counts:?}, {} killed, {} wrong", name.display(), killed.len(), first.len());
     first.append(&mut killed);
     first.truncate(12);
-    assert!(
-        wrong.is_empty(),
-        "{} wrong, the first: {first:#?}",
-        wrong.len()
-    );
+    assert!(wrong.is_empty(), "{} wrong, the first: {first:#?}", wrong.len());
 }
 
 #[test]
@@ -169,16 +149,8 @@ fn damaged_format_and_log_are_refused() {
     let mut rng = Rng::new(seed);
     let dir = tempfile::tempdir().unwrap();
     let whole = made(&dir.path().join("graph"));
-    let (flips, cuts) = if telar_tests::long() {
-        (20_000, 2000)
-    } else {
-        (250, 40)
-    };
-    let last_log = whole
-        .keys()
-        .rfind(|f| f.starts_with("wal"))
-        .unwrap()
-        .clone();
+    let (flips, cuts) = if telar_tests::long() { (20_000, 2000) } else { (250, 40) };
+    let last_log = whole.keys().rfind(|f| f.starts_with("wal")).unwrap().clone();
     for name in whole.keys().filter(|f| !f.starts_with("store")) {
         let len = whole[name].len();
         let tries = tries(&mut rng, len, flips, cuts);
@@ -203,19 +175,12 @@ fn damaged_store_is_refused_or_harmless() {
     let whole = made(&dir.path().join("graph"));
     let name = Path::new("store/data.mdb");
     let len = whole[name].len();
-    let (flips, cuts) = if telar_tests::long() {
-        (10_000, 500)
-    } else {
-        (150, 25)
-    };
+    let (flips, cuts) = if telar_tests::long() { (10_000, 500) } else { (150, 25) };
     let mut tries = tries(&mut rng, len, flips, cuts);
     // Page headers and the nodes behind them are what values' checksums do not cover.
     for page in 0..len / 4096 {
         for _ in 0..if telar_tests::long() { 200 } else { 3 } {
-            tries.push((
-                page * 4096 + rng.below(96) as usize,
-                Some(1 << rng.below(8)),
-            ));
+            tries.push((page * 4096 + rng.below(96) as usize, Some(1 << rng.below(8))));
         }
     }
     let (counts, wrong) = damage(&whole, name, &tries, |_| false);
@@ -259,11 +224,7 @@ fn missing_files_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph");
     let whole = made(&path);
-    let last_log = whole
-        .keys()
-        .rfind(|f| f.starts_with("wal"))
-        .unwrap()
-        .clone();
+    let last_log = whole.keys().rfind(|f| f.starts_with("wal")).unwrap().clone();
     for name in whole.keys() {
         let mut damaged = whole.clone();
         damaged.remove(name);
@@ -278,19 +239,13 @@ fn missing_files_are_refused() {
 #[test]
 fn second_opener_learns_who_holds_the_database() {
     let dir = tempfile::tempdir().unwrap();
-    let mut holder = child(&["hold"], dir.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut holder =
+        child(&["hold"], dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
     let error = line(&run(&["open", "1"], dir.path()), "error ").unwrap();
     assert!(error.starts_with("Locked Environment"), "{error}");
-    assert!(
-        error.contains(&format!("process {}", holder.id())),
-        "{error}"
-    );
+    assert!(error.contains(&format!("process {}", holder.id())), "{error}");
     drop(holder.stdin.take());
     assert!(holder.wait().unwrap().success());
     assert!(line(&run(&["open", "1"], dir.path()), "state ").is_some());
@@ -304,20 +259,15 @@ fn newer_format_and_foreign_directories_are_left_alone() {
     newer.insert("FORMAT".into(), b"telar 2\n".to_vec());
     let foreign: Files = [("notes.txt".into(), b"not yours".to_vec())].into();
     let half: Files = [("wal/wal-1.log".into(), b"?".to_vec())].into();
-    for (files_there, wanted) in [
-        (newer, "NewerFormat"),
-        (foreign, "NotADatabase"),
-        (half, "NotADatabase"),
-    ] {
+    for (files_there, wanted) in
+        [(newer, "NewerFormat"), (foreign, "NotADatabase"), (half, "NotADatabase")]
+    {
         write(&files_there, &path);
         let error = line(&run(&["open", "1"], &path), "error ").unwrap();
         assert!(error.starts_with(wanted), "{error}, not {wanted}");
         assert_eq!(files(&path), files_there, "{wanted}");
         if wanted == "NotADatabase" {
-            assert!(
-                !path.join("LOCK").exists(),
-                "a lock file was left in a foreign directory"
-            );
+            assert!(!path.join("LOCK").exists(), "a lock file was left in a foreign directory");
         }
     }
 }
@@ -327,15 +277,10 @@ fn newer_format_and_foreign_directories_are_left_alone() {
 fn fill(mut command: Command, path: &Path, free_space: impl FnOnce()) -> String {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    let acks = said
-        .lines()
-        .filter_map(|l| l.strip_prefix("ack 0 ")?.parse::<i64>().ok());
+    let acks = said.lines().filter_map(|l| l.strip_prefix("ack 0 ")?.parse::<i64>().ok());
     let acknowledged = acks.max().unwrap_or(0);
     assert!(!output.status.success(), "nothing failed: {said}");
-    assert!(
-        !said.contains("accepted"),
-        "a commit was accepted after one failed: {said}"
-    );
+    assert!(!said.contains("accepted"), "a commit was accepted after one failed: {said}");
     let failure = line(&output, "failed ").or(line(&output, "error "));
     let failure = failure.unwrap_or_else(|| panic!("{output:?}"));
     free_space();
@@ -344,10 +289,7 @@ fn fill(mut command: Command, path: &Path, free_space: impl FnOnce()) -> String 
     let found = found.unwrap_or_else(|| panic!("after {failure}: {after:?}"));
     // Nothing acknowledged in this run, but there may be earlier ones.
     let whole = acknowledged == 0 || (acknowledged..=acknowledged + 1).contains(&found);
-    assert!(
-        whole,
-        "{found} are there, {acknowledged} were acknowledged before {failure}"
-    );
+    assert!(whole, "{found} are there, {acknowledged} were acknowledged before {failure}");
     failure
 }
 
@@ -361,13 +303,7 @@ fn files_that_cannot_grow_are_reported_and_lose_nothing() {
         // SIGXFSZ is ignored, so that the write fails instead of the process.
         let script = format!("trap '' XFSZ; ulimit -f {}; exec \"$@\"", kib * 2);
         let mut command = Command::new("sh");
-        command.args([
-            "-c",
-            &script,
-            "sh",
-            env!("CARGO_BIN_EXE_telar-child"),
-            "run",
-        ]);
+        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_telar-child"), "run"]);
         command.arg(&path).args(["1", "full", "0", "2000"]);
         let failure = fill(command, &path, || ());
         println!("{kib} KiB: {failure}");

@@ -19,32 +19,21 @@ const COUNT: i64 = 50;
 fn child(mode: &str, dir: &Path, durability: &str, failpoints: &str) -> Output {
     let count = COUNT.to_string();
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
-    command
-        .arg(mode)
-        .arg(dir)
-        .args(["1", durability, "0", &count]);
-    command
-        .env("TELAR_FAILPOINTS", failpoints)
-        .output()
-        .unwrap()
+    command.arg(mode).arg(dir).args(["1", durability, "0", &count]);
+    command.env("TELAR_FAILPOINTS", failpoints).output().unwrap()
 }
 
 /// The largest `n` of lines `word 0 n`, 0 if there is none.
 fn last(output: &Output, word: &str) -> i64 {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text
-        .lines()
-        .filter_map(|l| l.strip_prefix(word)?.trim().rsplit(' ').next());
+    let lines = text.lines().filter_map(|l| l.strip_prefix(word)?.trim().rsplit(' ').next());
     lines.filter_map(|n| n.parse().ok()).max().unwrap_or(0)
 }
 
 fn hits(output: &Output) -> BTreeSet<String> {
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines()
-        .filter_map(|l| l.strip_prefix("hit "))
-        .map(str::to_owned)
-        .collect()
+    text.lines().filter_map(|l| l.strip_prefix("hit ")).map(str::to_owned).collect()
 }
 
 /// Opens and verifies with nothing armed; returns how many transactions are there.
@@ -54,19 +43,14 @@ fn hits(output: &Output) -> BTreeSet<String> {
 fn verified(dir: &Path, context: &str) -> i64 {
     let output = child("open", dir, "full", "");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let state = text
-        .lines()
-        .find_map(|l| l.strip_prefix("state ")?.parse().ok());
+    let state = text.lines().find_map(|l| l.strip_prefix("state ")?.parse().ok());
     state.unwrap_or_else(|| panic!("{output:?} after {context}"))
 }
 
 fn copy(from: &Path, to: PathBuf) -> PathBuf {
     for folder in ["", "wal", "store"] {
         std::fs::create_dir_all(to.join(folder)).unwrap();
-        for entry in std::fs::read_dir(from.join(folder))
-            .unwrap()
-            .map(Result::unwrap)
-        {
+        for entry in std::fs::read_dir(from.join(folder)).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_file() {
                 std::fs::copy(entry.path(), to.join(folder).join(entry.file_name())).unwrap();
             }
@@ -96,13 +80,7 @@ impl Case<'_> {
     /// Crashes (or fails) at the failpoint, checks what is left, and works on. Returns whether the
     /// failpoint was reached.
     fn run(self) -> bool {
-        let Self {
-            name,
-            action,
-            nth,
-            durability,
-            fresh,
-        } = self;
+        let Self { name, action, nth, durability, fresh } = self;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("graph");
         let armed = format!("{name}={action}@{nth}");
@@ -124,12 +102,7 @@ impl Case<'_> {
         assert_ended_by_failpoint(&stopped, &context);
         // The same at the same step of the next two recoveries, where they reach it.
         for again in 1..=2 {
-            let opened = child(
-                "open",
-                &path,
-                durability,
-                &format!("{name}={action}@{again}"),
-            );
+            let opened = child("open", &path, durability, &format!("{name}={action}@{again}"));
             let text = String::from_utf8_lossy(&opened.stdout).into_owned();
             let bad = text.contains("wrong") || text.contains("Damaged");
             assert!(!bad, "{context}, then {opened:?}");
@@ -141,16 +114,9 @@ impl Case<'_> {
             // The clean run ended without a flush; what it left is what must still be there.
             least = kept.map_or(0, |kept| verified(&kept, &context));
         }
-        assert!(
-            (least..=acknowledged + 1).contains(&found),
-            "{found} of {context}"
-        );
+        assert!((least..=acknowledged + 1).contains(&found), "{found} of {context}");
         let after = child("run", &path, durability, "");
-        assert_eq!(
-            last(&after, "ack"),
-            found + COUNT,
-            "{context}, then {after:?}"
-        );
+        assert_eq!(last(&after, "ack"), found + COUNT, "{context}, then {after:?}");
         if durability == "full" {
             assert_eq!(verified(&path, &context), found + COUNT, "{context}");
         }
@@ -172,38 +138,18 @@ fn names() -> BTreeSet<String> {
 }
 
 fn at_every_step(action: &str, durability: &str, wanted: impl Fn(&str) -> bool) {
-    let nths: &[u32] = if telar_tests::long() {
-        &[1, 2, 3, 5, 8, 21, 60, 99]
-    } else {
-        &[1, 7]
-    };
+    let nths: &[u32] = if telar_tests::long() { &[1, 2, 3, 5, 8, 21, 60, 99] } else { &[1, 7] };
     let (mut reached, mut tried) = (BTreeSet::new(), 0);
     let names: BTreeSet<String> = names().into_iter().filter(|n| wanted(n)).collect();
     for name in &names {
-        for (nth, fresh) in nths
-            .iter()
-            .map(|n| (*n, false))
-            .chain([(1, true), (2, true)])
-        {
+        for (nth, fresh) in nths.iter().map(|n| (*n, false)).chain([(1, true), (2, true)]) {
             tried += 1;
-            if (Case {
-                name,
-                action,
-                nth,
-                durability,
-                fresh,
-            })
-            .run()
-            {
+            if (Case { name, action, nth, durability, fresh }).run() {
                 reached.insert(name.clone());
             }
         }
     }
-    println!(
-        "{durability} {action}: {} of {} steps, {tried} runs",
-        reached.len(),
-        names.len()
-    );
+    println!("{durability} {action}: {} of {} steps, {tried} runs", reached.len(), names.len());
     let missed: Vec<_> = names.difference(&reached).collect();
     assert!(missed.is_empty(), "never reached: {missed:?}");
 }

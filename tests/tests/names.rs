@@ -20,11 +20,7 @@ fn names_made_during_checkpoints_survive() {
     for round in 0..rounds {
         let db = Engine::open(dir.path(), settings).unwrap();
         assert_eq!(db.labels(), made[0], "labels after round {round}");
-        assert_eq!(
-            db.property_keys(),
-            made[1],
-            "property keys after round {round}"
-        );
+        assert_eq!(db.property_keys(), made[1], "property keys after round {round}");
         let types: Vec<String> = db.edge_types().into_iter().map(|(name, _)| name).collect();
         assert_eq!(types, made[2], "edge types after round {round}");
         let stop = AtomicBool::new(false);
@@ -45,8 +41,7 @@ fn names_made_during_checkpoints_survive() {
             for i in 0..10 {
                 db.label(&format!("L{round}_{i}")).unwrap();
                 db.property_key(&format!("k{round}_{i}")).unwrap();
-                db.edge_type(&format!("T{round}_{i}"), EdgeTypeOptions::general())
-                    .unwrap();
+                db.edge_type(&format!("T{round}_{i}"), EdgeTypeOptions::general()).unwrap();
             }
             stop.store(true, Ordering::Relaxed);
         });

@@ -40,9 +40,7 @@ impl SortedLists {
 
     fn remove(&mut self, u: u32, v: u32) -> bool {
         let list = &mut self.0[u as usize];
-        list.binary_search(&v)
-            .map(|position| list.remove(position))
-            .is_ok()
+        list.binary_search(&v).map(|position| list.remove(position)).is_ok()
     }
 
     #[inline(always)]
@@ -63,11 +61,7 @@ impl SortedLists {
 
     fn memory_bytes(&self) -> u64 {
         let heads = self.0.capacity() * size_of::<Vec<u32>>();
-        let entries: usize = self
-            .0
-            .iter()
-            .map(|list| list.capacity() * size_of::<u32>())
-            .sum();
+        let entries: usize = self.0.iter().map(|list| list.capacity() * size_of::<u32>()).sum();
         (heads + entries) as u64
     }
 }

@@ -24,12 +24,7 @@ fn random_operations<C: Container>(container: &C, n: u32, rng: &mut Rng) {
     writer.insert_vertices(n - 2);
     assert_eq!(writer.insert_vertex(), n - 1);
     for step in 0..6000 {
-        let mut draw = || {
-            (
-                rng.index(n as usize) as u32,
-                rng.index(n.div_ceil(2) as usize) as u32,
-            )
-        };
+        let mut draw = || (rng.index(n as usize) as u32, rng.index(n.div_ceil(2) as usize) as u32);
         let (u, v) = draw();
         match step % 8 {
             0..=2 => assert_eq!(writer.insert_edge(u, v), edges.insert((u, v))),
@@ -71,19 +66,14 @@ fn equal_direction<T: Topology>(topology: &T, n: u32, edges: &BTreeSet<Edge>) {
     });
     let mut visited = Vec::new();
     let backwards: Vec<u32> = (0..n).rev().collect();
-    topology.visit(&backwards, |v, run| {
-        visited.extend(run.iter().map(|&u| (v, u)))
-    });
+    topology.visit(&backwards, |v, run| visited.extend(run.iter().map(|&u| (v, u))));
     for mut seen in [scanned, visited] {
         seen.sort_unstable();
         assert!(seen.iter().eq(edges));
     }
     let mut scratch = vec![77];
     for v in 0..n {
-        let expected: Vec<u32> = edges
-            .range((v, 0)..=(v, u32::MAX))
-            .map(|edge| edge.1)
-            .collect();
+        let expected: Vec<u32> = edges.range((v, 0)..=(v, u32::MAX)).map(|edge| edge.1).collect();
         assert_eq!(topology.degree(v) as usize, expected.len());
         assert_eq!(topology.sorted(v, &mut scratch), expected);
         let mut runs = Vec::new();
@@ -105,11 +95,7 @@ fn hub<C: Container>(container: &C) {
     let mut edges = BTreeSet::new();
     for round in 0..3 {
         for v in 0..n {
-            assert_eq!(
-                writer.insert_edge(7, v),
-                edges.insert((7, v)),
-                "round {round}, {v}"
-            );
+            assert_eq!(writer.insert_edge(7, v), edges.insert((7, v)), "round {round}, {v}");
         }
         for v in (0..n).filter(|v| v % 10 != round) {
             assert_eq!(writer.delete_edge(7, v), edges.remove(&(7, v)));

@@ -53,11 +53,7 @@ fn descend(rng: &mut Rng, scale: u32) -> Edge {
     let (mut u, mut v, mut bits) = (0, 0, 0);
     for level in 0..scale {
         // One draw of 64 bits serves two levels.
-        bits = if level % 2 == 0 {
-            rng.bits()
-        } else {
-            bits >> 32
-        };
+        bits = if level % 2 == 0 { rng.bits() } else { bits >> 32 };
         let draw = bits & 0xffff_ffff;
         let row = draw >= AFTER_B;
         let column = (AFTER_A..AFTER_B).contains(&draw) || draw >= AFTER_C;
@@ -73,31 +69,17 @@ mod tests {
 
     #[test]
     fn rmat_is_deterministic_and_skewed() {
-        let parameters = Rmat {
-            scale: 12,
-            edge_factor: 16,
-            seed: 1,
-        };
+        let parameters = Rmat { scale: 12, edge_factor: 16, seed: 1 };
         let edges = rmat(&parameters);
         assert_eq!(edges.len(), 16 << 12);
         assert_eq!(edges, rmat(&parameters));
-        assert_ne!(
-            edges,
-            rmat(&Rmat {
-                seed: 2,
-                ..parameters
-            })
-        );
+        assert_ne!(edges, rmat(&Rmat { seed: 2, ..parameters }));
         let mut degrees = vec![0u32; 1 << 12];
         for &(u, _) in &edges {
             degrees[u as usize] += 1;
         }
         degrees.sort_unstable();
-        assert!(
-            degrees[(1 << 12) - 1] > 30 * 16,
-            "no hub: {:?}",
-            degrees.last()
-        );
+        assert!(degrees[(1 << 12) - 1] > 30 * 16, "no hub: {:?}", degrees.last());
         assert!(degrees[1 << 11] < 16, "the median vertex is too busy");
     }
 

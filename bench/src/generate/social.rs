@@ -78,12 +78,9 @@ pub struct SocialNetwork {
 pub fn social(n: u32, seed: u64) -> SocialNetwork {
     let mut rng = Rng::new(seed);
     let communities = n.div_ceil(COMMUNITY_PERSONS);
-    let main_cities: Vec<_> = (0..communities)
-        .map(|_| skewed(&mut rng, CITIES.len()))
-        .collect();
-    let persons: Vec<Person> = (0..n)
-        .map(|_| person(&mut rng, communities as usize, &main_cities))
-        .collect();
+    let main_cities: Vec<_> = (0..communities).map(|_| skewed(&mut rng, CITIES.len())).collect();
+    let persons: Vec<Person> =
+        (0..n).map(|_| person(&mut rng, communities as usize, &main_cities)).collect();
     let friends: Vec<u32> = (0..n).map(|_| friends_sought(&mut rng, n)).collect();
 
     // A person stands in these lists once per friendship sought: drawing from them is in
@@ -99,20 +96,12 @@ pub fn social(n: u32, seed: u64) -> SocialNetwork {
     for ((v, person), &sought) in (0..n).zip(&persons).zip(&friends) {
         for _ in 0..sought.div_ceil(2) {
             let near = rng.percent(INSIDE_PERCENT);
-            let stubs = if near {
-                &inside[person.community as usize]
-            } else {
-                &everyone
-            };
+            let stubs = if near { &inside[person.community as usize] } else { &everyone };
             let other = stubs[rng.index(stubs.len())];
             let (a, b) = (v.min(other), v.max(other));
             if a != b && known.insert((a, b)) {
                 let earliest = person.joined_ms.max(persons[other as usize].joined_ms);
-                knows.push(Knows {
-                    a,
-                    b,
-                    since_ms: moment(&mut rng, earliest),
-                });
+                knows.push(Knows { a, b, since_ms: moment(&mut rng, earliest) });
             }
         }
     }
@@ -176,12 +165,7 @@ mod tests {
             assert!(edge.since_ms >= joined(edge.a).max(joined(edge.b)));
             assert!(edge.since_ms < LAST_DAY_MS);
         }
-        assert!(
-            network
-                .persons
-                .iter()
-                .all(|person| (16..=90).contains(&person.age))
-        );
+        assert!(network.persons.iter().all(|person| (16..=90).contains(&person.age)));
     }
 
     #[test]
@@ -198,16 +182,8 @@ mod tests {
         degrees.sort_unstable();
         let mean = degrees.iter().sum::<u32>() / 20_000;
         assert!((5..20).contains(&mean), "mean degree {mean}");
-        assert!(
-            degrees[19_999] > 10 * mean,
-            "largest degree {}",
-            degrees[19_999]
-        );
-        assert!(
-            inside * 2 > network.knows.len(),
-            "{inside} of {}",
-            network.knows.len()
-        );
+        assert!(degrees[19_999] > 10 * mean, "largest degree {}", degrees[19_999]);
+        assert!(inside * 2 > network.knows.len(), "{inside} of {}", network.knows.len());
     }
 
     #[test]

@@ -9,9 +9,7 @@ use crate::rng::Rng;
 /// If `n` is 0 and `count` is not.
 pub fn uniform(n: u32, count: usize, seed: u64) -> Vec<Edge> {
     let mut rng = Rng::new(seed);
-    (0..count)
-        .map(|_| (rng.index(n as usize) as u32, rng.index(n as usize) as u32))
-        .collect()
+    (0..count).map(|_| (rng.index(n as usize) as u32, rng.index(n as usize) as u32)).collect()
 }
 
 #[cfg(test)]
@@ -27,9 +25,6 @@ mod tests {
             degrees[u as usize] += 1;
             degrees[v as usize] += 1;
         }
-        assert!(
-            degrees.iter().all(|degree| (850..1150).contains(degree)),
-            "{degrees:?}"
-        );
+        assert!(degrees.iter().all(|degree| (850..1150).contains(degree)), "{degrees:?}");
     }
 }

@@ -6,8 +6,8 @@
 //! over these calls (`/proc/self/io`). Where the system does not count, a group is taken to be one
 //! commit of every writer, of [`COMMIT_BYTES`] each.
 //!
-//! The raw rate is that of appending as many bytes as a mean group has to a file in the same folder,
-//! followed by `fdatasync`, in the same run and in turns with the commits.
+//! The raw rate is that of appending as many bytes as a mean group has to a file in the same
+//! folder, followed by `fdatasync`, in the same run and in turns with the commits.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -59,8 +59,8 @@ struct Commits {
     group_bytes: u64,
 }
 
-/// Lets `writers` threads insert one edge per transaction for a while. Each has its own share of the
-/// sources, so commits do not conflict.
+/// Lets `writers` threads insert one edge per transaction for a while. Each has its own share of
+/// the sources, so commits do not conflict.
 fn commit(store: &Telar, writers: usize, seed: u64, time: Duration) -> Commits {
     let (start, stop) = (Barrier::new(writers + 1), AtomicBool::new(false));
     let before = Written::now();
@@ -128,7 +128,7 @@ pub(super) fn measure(run: &mut Run<'_>) -> Result<(), KernelError> {
     let store = Telar::new(Engine::open(folder.path().join("db.telar"), Settings::default())?);
     store.writer().insert_vertices(VERTICES);
     let time = run.sizes.durable_slice;
-    // Per round: commits/s of one and of 64, raw syncs/s, group size, share, commits of one per sync.
+    // Per round: commits/s of one and of 64, raw syncs/s, group size, share, that of one writer.
     let mut rounds: Vec<[f64; 6]> = Vec::new();
     for round in 0..run.rounds.max(3) as u64 {
         let seed = run.seed + round * 1000;

@@ -96,8 +96,8 @@ pub(super) struct Input {
 }
 
 impl GraphSpec {
-    /// Makes or reads the graph. Generated ones keep one direction of each pair and no loops, so that
-    /// a store holds each undirected edge twice, as flat benchmarks do.
+    /// Makes or reads the graph. Generated ones keep one direction of each pair and no loops, so
+    /// that a store holds each undirected edge twice, as flat benchmarks do.
     pub(super) fn read(&self, seed: u64) -> Result<Input, KernelError> {
         let (n, mut all) = match self {
             Self::Rmat { scale, edge_factor } => {

@@ -1,32 +1,33 @@
-//! The kernel benchmark, `telar bench kernel`: updates and reads of Telar next to a flat CSR, sorted
-//! vectors (`AdjLst`) and a transactional edge log (`TEL`), in one process.
+//! The kernel benchmark, `telar bench kernel`: updates and reads of Telar next to a flat CSR,
+//! sorted vectors (`AdjLst`) and a transactional edge log (`TEL`), in one process.
 //!
-//! Ground rules. The graph is simple and directed; every edge is two adjacency entries (out and in),
-//! and entries are what is counted. Loads come in random order. Every answer is checked against the
-//! CSR before it is timed. Subjects take turns, figures are medians, and work of a single thread is
-//! timed by the processor time of that thread. "M/s" are millions of entries per second.
+//! Ground rules. The graph is simple and directed; every edge is two adjacency entries (out and
+//! in), and entries are what is counted. Loads come in random order. Every answer is checked
+//! against the CSR before it is timed. Subjects take turns, figures are medians, and work of a
+//! single thread is timed by the processor time of that thread. "M/s" are millions of entries per
+//! second. The definitions at length are in `docs/benchmarks.md`.
 //!
 //! | key in `ratios` | definition |
 //! |---|---|
-//! | `scan_settled`, `scan_random_order`, `search` | speed of Telar / CSR, everything settled |
-//! | `pagerank_time`, `bfs_time` | time of Telar / CSR, everything settled |
+//! | `scan_settled`, `scan_random_order`, `search` | speed of Telar / CSR, all settled |
+//! | `pagerank_time`, `bfs_time` | time of Telar / CSR, all settled |
 //! | `triangles_time` | the same on the oriented simple graph (`u < v`, no loops) |
-//! | `*_unsettled_10pct` | the same ratios, the last tenth inserted beside an open snapshot |
-//! | `scan_with_writer` | wall speed per entry of scans, each on a new snapshot, while another thread inserts the last 30 % / plain CSR of the first 70 % |
-//! | `scan_deleted_8pct` | scan speed after 8 % were deleted beside an open snapshot / CSR of the rest |
+//! | `*_unsettled_10pct` | the same, the last tenth inserted beside an open snapshot |
+//! | `scan_with_writer` | wall speed of scans beside a writer / plain CSR of the first 70 % |
+//! | `scan_deleted_8pct` | scan speed, 8 % deleted beside a snapshot / CSR of the rest |
 //! | `bytes_per_entry_settled` | topology bytes per entry after settling / the CSR's |
-//! | `bytes_per_entry_peak` | largest of all samples (every 5 % from 25 % on) of a load / the CSR's |
+//! | `bytes_per_entry_peak` | largest sample of a load (each 5 % from 25 % on) / the CSR's |
 //! | `insert_single_mps` | M/s, one edge per transaction, whole load |
 //! | `insert_batch64_mps` | M/s, 64 edges per transaction, whole load |
-//! | `upsert_mps`, `delete_mps` | M/s, a fifth upserted again; a tenth deleted, one per transaction |
-//! | `hub_insert_mps` | M/s, one vertex gets 2^20 edges in random order, one per transaction |
+//! | `upsert_mps`, `delete_mps` | M/s, one per transaction: a fifth again; a tenth deleted |
+//! | `hub_insert_mps` | M/s, one per transaction: a vertex gets 2^20 edges in random order |
 //! | `hub_two_writers` | wall rate of two threads on one hub / of one thread |
 //! | `snapshot_open` | time to open and close a snapshot at 10^7 vertices / at 10^3 |
-//! | `durable_64_over_1` | commits/s of 64 writers / of one, each commit on disk when it returns |
-//! | `durable_64_share_of_raw` | commits/s of 64 writers / (commits per group x raw append+sync rate) |
+//! | `durable_64_over_1` | commits/s of 64 writers / of one, on disk when they return |
+//! | `durable_64_share_of_raw` | commits/s of 64 writers / (mean group x raw syncs/s) |
 //!
-//! An open snapshot keeps the engine from settling anything newer; that is how the unsettled shares
-//! are held up while they are measured, through a second, newer snapshot.
+//! An open snapshot keeps the engine from settling anything newer; that is how the unsettled
+//! shares are held up while they are measured, through a second, newer snapshot.
 //!
 //! | module | measures |
 //! |---|---|

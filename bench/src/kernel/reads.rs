@@ -149,8 +149,8 @@ fn deleted(run: &mut Run<'_>, telar: &Telar) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// Loads and settles nine tenths, inserts the last beside an open snapshot and reads through a newer
-/// one.
+/// Loads and settles nine tenths, inserts the last beside an open snapshot and reads through a
+/// newer one.
 fn unsettled(run: &mut Run<'_>) -> Result<(), KernelError> {
     let all = &run.input.edges;
     let (first, last) = all.split_at(all.len() * 9 / 10);

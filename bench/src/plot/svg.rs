@@ -9,9 +9,8 @@ pub(super) const LEFT: f64 = 70.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 74.0;
 pub(super) const BOTTOM: f64 = 52.0;
-const COLOURS: [&str; 7] = [
-    "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#555555",
-];
+const COLOURS: [&str; 7] =
+    ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#555555"];
 
 /// Maps values to shares of an axis, and knows where its ticks are.
 pub(super) struct Scale {
@@ -27,18 +26,10 @@ impl Scale {
         let max = if max > 0.0 { max } else { 1.0 };
         let magnitude = 10f64.powf((max / 5.0).log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude);
-        let step = step
-            .into_iter()
-            .find(|step| max / step <= 5.0)
-            .unwrap_or(max);
+        let step = step.into_iter().find(|step| max / step <= 5.0).unwrap_or(max);
         let count = (max / step).ceil() as u32;
         let ticks = (0..=count).map(|i| f64::from(i) * step).collect();
-        Self {
-            first: 0.0,
-            last: f64::from(count) * step,
-            logarithmic: false,
-            ticks,
-        }
+        Self { first: 0.0, last: f64::from(count) * step, logarithmic: false, ticks }
     }
 
     /// Over whole powers of ten around `min..=max`.
@@ -46,20 +37,11 @@ impl Scale {
         let first = min.min(max).max(1.0).log10().floor() as i32;
         let last = (max.log10().ceil() as i32).max(first + 1);
         let ticks = (first..=last).map(|power| 10f64.powi(power)).collect();
-        Self {
-            first: first.into(),
-            last: last.into(),
-            logarithmic: true,
-            ticks,
-        }
+        Self { first: first.into(), last: last.into(), logarithmic: true, ticks }
     }
 
     pub(super) fn share(&self, value: f64) -> f64 {
-        let place = if self.logarithmic {
-            value.log10()
-        } else {
-            value
-        };
+        let place = if self.logarithmic { value.log10() } else { value };
         (place - self.first) / (self.last - self.first)
     }
 }
@@ -110,10 +92,7 @@ impl Chart {
     }
 
     pub(super) fn text(&mut self, x: f64, y: f64, anchor: &str, size: u32, text: &str) {
-        let text = text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
+        let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         self.raw(format_args!(
             "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" font-size=\"{size}\" \
              fill=\"#222222\">{text}</text>"
@@ -155,10 +134,7 @@ impl Chart {
 
     pub(super) fn curve(&mut self, places: &[(f64, f64)], series: usize) {
         let colour = COLOURS[series % COLOURS.len()];
-        let points: Vec<String> = places
-            .iter()
-            .map(|(x, y)| format!("{x:.1},{y:.1}"))
-            .collect();
+        let points: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         self.raw(format_args!(
             "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>",
             points.join(" ")
@@ -166,13 +142,7 @@ impl Chart {
     }
 
     pub(super) fn finish(mut self, x_unit: &str) -> String {
-        self.text(
-            LEFT + self.width() / 2.0,
-            HEIGHT - 12.0,
-            "middle",
-            12,
-            x_unit,
-        );
+        self.text(LEFT + self.width() / 2.0, HEIGHT - 12.0, "middle", 12, x_unit);
         self.svg.push_str("</svg>\n");
         self.svg
     }

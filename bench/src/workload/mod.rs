@@ -43,24 +43,13 @@ pub fn same_adjacency<T: Topology>(
     found: &T,
     expected: &Csr,
 ) -> Result<(), WrongAnswer> {
-    let wrong = |difference: String| {
-        Err(WrongAnswer {
-            subject: subject.to_owned(),
-            difference,
-        })
-    };
+    let wrong = |difference: String| Err(WrongAnswer { subject: subject.to_owned(), difference });
     let mut scratch = Vec::new();
     for v in 0..expected.vertex_bound() {
-        let list = if v < found.vertex_bound() {
-            found.sorted(v, &mut scratch)
-        } else {
-            &[]
-        };
+        let list = if v < found.vertex_bound() { found.sorted(v, &mut scratch) } else { &[] };
         if list != expected.list(v) {
             let (found, expected) = (list.len(), expected.degree(v));
-            return wrong(format!(
-                "vertex {v} has other neighbours ({found}, not {expected})"
-            ));
+            return wrong(format!("vertex {v} has other neighbours ({found}, not {expected})"));
         }
     }
     if found.vertex_bound() > expected.vertex_bound() {

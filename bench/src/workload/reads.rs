@@ -33,13 +33,8 @@ pub enum Kernel {
 
 impl Kernel {
     /// The scans, searches and algorithms that make sense on any directed graph.
-    pub const DIRECTED: [Self; 5] = [
-        Self::Scan,
-        Self::RandomScan,
-        Self::Search,
-        Self::PageRank,
-        Self::Bfs,
-    ];
+    pub const DIRECTED: [Self; 5] =
+        [Self::Scan, Self::RandomScan, Self::Search, Self::PageRank, Self::Bfs];
 
     /// Returns the name that tables and reports use.
     pub fn name(self) -> &'static str {
@@ -71,12 +66,7 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self {
-            searches: 1 << 20,
-            iterations: 10,
-            triangle_sample: 1,
-            seed: 1,
-        }
+        Self { searches: 1 << 20, iterations: 10, triangle_sample: 1, seed: 1 }
     }
 }
 
@@ -111,17 +101,13 @@ impl<'a> ReadPlan<'a> {
         let n = out.vertex_bound();
         let mut rng = Rng::new(options.seed);
         let order = edges::permutation(n, rng.bits());
-        let searches = (0..options.searches)
-            .map(|i| search(out, &mut rng, i))
-            .collect();
+        let searches = (0..options.searches).map(|i| search(out, &mut rng, i)).collect();
         Self {
             out,
             incoming,
             order,
             searches,
-            roots: (0..n)
-                .step_by(options.triangle_sample.max(1) as usize)
-                .collect(),
+            roots: (0..n).step_by(options.triangle_sample.max(1) as usize).collect(),
             source: (0..n).max_by_key(|&v| out.degree(v)).unwrap_or(0),
             out_degrees: pagerank::out_degrees(out, n),
             settings: Settings::fixed(options.iterations),
@@ -141,11 +127,7 @@ impl<'a> ReadPlan<'a> {
                 Answer::Count(sum)
             }
             Kernel::Search => {
-                let hits = self
-                    .searches
-                    .iter()
-                    .filter(|&&(u, v)| out.contains(u, v))
-                    .count();
+                let hits = self.searches.iter().filter(|&&(u, v)| out.contains(u, v)).count();
                 Answer::Count(hits as u64)
             }
             Kernel::SearchVertex => {
@@ -178,9 +160,7 @@ impl<'a> ReadPlan<'a> {
                 self.incoming.edges() * u64::from(self.settings.iterations_max)
             }
             (Kernel::Bfs, Answer::Depths(depths)) => {
-                let reached = (0..)
-                    .zip(depths)
-                    .filter(|(_, depth)| **depth != bfs::UNREACHED);
+                let reached = (0..).zip(depths).filter(|(_, depth)| **depth != bfs::UNREACHED);
                 reached.map(|(v, _)| entries(v)).sum()
             }
             _ => self.roots.iter().map(|&v| entries(v)).sum(),
@@ -192,11 +172,7 @@ impl<'a> ReadPlan<'a> {
 /// Sources come in proportion to their degree, so that searches meet the lists that matter.
 fn search(out: &Csr, rng: &mut Rng, i: usize) -> Edge {
     let (u, v) = out.edge(rng.index(out.edges() as usize));
-    if i.is_multiple_of(2) {
-        (u, v)
-    } else {
-        (u, rng.index(out.vertex_bound() as usize) as u32)
-    }
+    if i.is_multiple_of(2) { (u, v) } else { (u, rng.index(out.vertex_bound() as usize) as u32) }
 }
 
 impl Answer {
@@ -232,10 +208,7 @@ impl<'a> Subject<'a> {
     /// Returns the subject with this name and adjacency.
     pub fn new<T: Topology>(name: impl Into<String>, out: &'a T, incoming: &'a T) -> Self {
         let answer = |plan: &ReadPlan<'_>, kernel| plan.answer(kernel, out, incoming);
-        Self {
-            name: name.into(),
-            answer: Box::new(answer),
-        }
+        Self { name: name.into(), answer: Box::new(answer) }
     }
 }
 
@@ -279,16 +252,11 @@ pub fn run_reads(
     for subject in subjects.iter_mut() {
         if let Some(difference) = expected.difference(&(subject.answer)(plan, kernel)) {
             let difference = format!("{}: {difference}", kernel.name());
-            return Err(WrongAnswer {
-                subject: subject.name.clone(),
-                difference,
-            });
+            return Err(WrongAnswer { subject: subject.name.clone(), difference });
         }
     }
     let samples = measure::interleave(subjects.len(), rounds, |subject, _| {
-        Ok(measure::time(|| (subjects[subject].answer)(plan, kernel))
-            .1
-            .cpu_s)
+        Ok(measure::time(|| (subjects[subject].answer)(plan, kernel)).1.cpu_s)
     })?;
     let outcome = |(subject, samples): (&mut Subject<'_>, Samples)| ReadOutcome {
         subject: subject.name.clone(),

@@ -157,11 +157,7 @@ impl<'a> UpdateSubject<'a> {
     /// Returns the subject whose containers `make` makes, empty ones.
     pub fn new<C: Container>(make: impl Fn() -> C + 'a) -> Self {
         let name = make().name();
-        Self {
-            name,
-            once: false,
-            pass: Box::new(move |plan| pass::pass(&make, plan)),
-        }
+        Self { name, once: false, pass: Box::new(move |plan| pass::pass(&make, plan)) }
     }
 
     /// Lets the subject pass a single time, in the last round and without warming up: enough for a
@@ -189,13 +185,8 @@ pub struct UpdateOutcome {
 impl UpdateOutcome {
     /// Returns millions of edges per second in the median pass; NaN if `update` was not run.
     pub fn millions_per_s(&self, update: Update) -> f64 {
-        let found = self
-            .updates
-            .iter()
-            .find(|(measured, _, _)| *measured == update);
-        found.map_or(f64::NAN, |(_, samples, edges)| {
-            *edges as f64 / samples.median() / 1e6
-        })
+        let found = self.updates.iter().find(|(measured, _, _)| *measured == update);
+        found.map_or(f64::NAN, |(_, samples, edges)| *edges as f64 / samples.median() / 1e6)
     }
 }
 
@@ -219,11 +210,7 @@ pub fn run_updates(
             }
         }
     }
-    Ok(subjects
-        .iter()
-        .zip(passes)
-        .map(|(subject, passes)| summary(subject, passes))
-        .collect())
+    Ok(subjects.iter().zip(passes).map(|(subject, passes)| summary(subject, passes)).collect())
 }
 
 fn summary(subject: &UpdateSubject<'_>, mut passes: Vec<Pass>) -> UpdateOutcome {

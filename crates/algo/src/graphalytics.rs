@@ -39,25 +39,19 @@ fn examples() -> Option<PathBuf> {
 
 fn rows(path: &Path) -> Vec<Vec<String>> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-    text.lines()
-        .map(|line| line.split_whitespace().map(String::from).collect())
-        .collect()
+    text.lines().map(|line| line.split_whitespace().map(String::from).collect()).collect()
 }
 
 fn parse<T: FromStr<Err: Debug>>(word: &str) -> T {
-    word.parse()
-        .unwrap_or_else(|error| panic!("{word}: {error:?}"))
+    word.parse().unwrap_or_else(|error| panic!("{word}: {error:?}"))
 }
 
 impl Graph {
     fn read(folder: &Path, name: &str) -> Self {
         let stem = folder.join(name);
         let vertices = rows(&stem.with_extension("v"));
-        let numbers: HashMap<u64, u32> = vertices
-            .iter()
-            .zip(0..)
-            .map(|(row, number)| (parse(&row[0]), number))
-            .collect();
+        let numbers: HashMap<u64, u32> =
+            vertices.iter().zip(0..).map(|(row, number)| (parse(&row[0]), number)).collect();
         let mut graph = Self {
             stem,
             name: name.to_owned(),
@@ -84,21 +78,16 @@ impl Graph {
         let prefix = format!("graph.{}.{key} =", self.name);
         let text = fs::read_to_string(self.stem.with_extension("properties")).unwrap();
         let line = text.lines().find(|line| line.starts_with(&prefix));
-        line.unwrap_or_else(|| panic!("no {prefix}"))[prefix.len()..]
-            .trim()
-            .to_owned()
+        line.unwrap_or_else(|| panic!("no {prefix}"))[prefix.len()..].trim().to_owned()
     }
 
     /// The reference output of `algorithm`, in vertex order.
     fn reference<T: FromStr<Err: Debug>>(&self, algorithm: &str) -> Vec<T> {
-        let mut values: Vec<_> = rows(
-            &self
-                .stem
-                .with_file_name(format!("{}-{algorithm}", self.name)),
-        )
-        .iter()
-        .map(|row| (self.number(&row[0]), parse(&row[1])))
-        .collect();
+        let mut values: Vec<_> =
+            rows(&self.stem.with_file_name(format!("{}-{algorithm}", self.name)))
+                .iter()
+                .map(|row| (self.number(&row[0]), parse(&row[1])))
+                .collect();
         values.sort_unstable_by_key(|value| value.0);
         assert_eq!(values.len(), self.n as usize);
         values.into_iter().map(|value| value.1).collect()
@@ -116,12 +105,9 @@ impl Graph {
 #[test]
 fn bfs_equals_graphalytics() {
     let Some(folder) = examples() else { return };
-    for name in [
-        "example-directed",
-        "example-undirected",
-        "test-bfs-directed",
-        "test-bfs-undirected",
-    ] {
+    for name in
+        ["example-directed", "example-undirected", "test-bfs-directed", "test-bfs-undirected"]
+    {
         let graph = Graph::read(&folder, name);
         let source = graph.number(&graph.property("bfs.source-vertex"));
         let expected: Vec<u32> = graph
@@ -136,12 +122,8 @@ fn bfs_equals_graphalytics() {
 #[test]
 fn pagerank_equals_graphalytics() {
     let Some(folder) = examples() else { return };
-    for name in [
-        "example-directed",
-        "example-undirected",
-        "test-pr-directed",
-        "test-pr-undirected",
-    ] {
+    for name in ["example-directed", "example-undirected", "test-pr-directed", "test-pr-undirected"]
+    {
         let graph = Graph::read(&folder, name);
         let settings = pagerank::Settings {
             damping: parse(&graph.property("pr.damping-factor")),
@@ -160,22 +142,15 @@ fn pagerank_equals_graphalytics() {
 #[test]
 fn components_equal_graphalytics() {
     let Some(folder) = examples() else { return };
-    for name in [
-        "example-directed",
-        "example-undirected",
-        "test-wcc-directed",
-        "test-wcc-undirected",
-    ] {
+    for name in
+        ["example-directed", "example-undirected", "test-wcc-directed", "test-wcc-undirected"]
+    {
         let graph = Graph::read(&folder, name);
         let found = wcc::components(&graph.out(), &graph.incoming(), graph.n);
         // Labels are free; each pair of labels must occur together or not at all.
         let (mut forward, mut backward) = (HashMap::new(), HashMap::new());
         for (label, expected) in found.into_iter().zip(graph.reference::<u64>("WCC")) {
-            assert_eq!(
-                *forward.entry(label).or_insert(expected),
-                expected,
-                "{name}"
-            );
+            assert_eq!(*forward.entry(label).or_insert(expected), expected, "{name}");
             assert_eq!(*backward.entry(expected).or_insert(label), label, "{name}");
         }
     }

@@ -40,22 +40,14 @@ pub struct Settings {
 impl Default for Settings {
     /// Damping 0.85, at most 100 iterations, tolerance 1e-9.
     fn default() -> Self {
-        Self {
-            damping: 0.85,
-            iterations_max: 100,
-            tolerance: 1e-9,
-        }
+        Self { damping: 0.85, iterations_max: 100, tolerance: 1e-9 }
     }
 }
 
 impl Settings {
     /// Damping 0.85 and exactly `iterations` iterations, as benchmarks want it.
     pub fn fixed(iterations: u32) -> Self {
-        Self {
-            damping: 0.85,
-            iterations_max: iterations,
-            tolerance: 0.0,
-        }
+        Self { damping: 0.85, iterations_max: iterations, tolerance: 0.0 }
     }
 }
 
@@ -73,9 +65,7 @@ pub struct Ranks {
 /// Returns the out-degree of each vertex below `n`, as [`pagerank`] wants it.
 pub fn out_degrees<T: Topology>(outgoing: &T, n: u32) -> Vec<u32> {
     let bound = outgoing.vertex_bound();
-    (0..n)
-        .map(|v| if v < bound { outgoing.degree(v) } else { 0 })
-        .collect()
+    (0..n).map(|v| if v < bound { outgoing.degree(v) } else { 0 }).collect()
 }
 
 /// Returns the PageRank of the graph with in-neighbours `incoming`; `out_degrees` has one entry per
@@ -101,11 +91,9 @@ pub fn pagerank_parallel<T: Topology>(
 ) -> Ranks {
     pool.install(|| {
         iterate(incoming, out_degrees, settings, |contributions, sums| {
-            sums.par_chunks_mut(TASK_VERTICES)
-                .enumerate()
-                .for_each(|(task, chunk)| {
-                    pull(incoming, task * TASK_VERTICES, contributions, chunk)
-                });
+            sums.par_chunks_mut(TASK_VERTICES).enumerate().for_each(|(task, chunk)| {
+                pull(incoming, task * TASK_VERTICES, contributions, chunk)
+            });
         })
     })
 }
@@ -118,15 +106,8 @@ fn iterate<T: Topology>(
     mut pull_all: impl FnMut(&[f64], &mut [f64]),
 ) -> Ranks {
     let n = out_degrees.len();
-    assert!(
-        incoming.vertex_bound() as usize <= n,
-        "a vertex of the topology has no out-degree"
-    );
-    let mut ranks = Ranks {
-        scores: vec![1.0 / n as f64; n],
-        iterations: 0,
-        change: f64::INFINITY,
-    };
+    assert!(incoming.vertex_bound() as usize <= n, "a vertex of the topology has no out-degree");
+    let mut ranks = Ranks { scores: vec![1.0 / n as f64; n], iterations: 0, change: f64::INFINITY };
     let mut contributions = vec![0.0; n];
     let mut sums = vec![0.0; n];
     while ranks.iterations < settings.iterations_max && ranks.change >= settings.tolerance {
@@ -159,9 +140,7 @@ fn iterate<T: Topology>(
 fn pull<T: Topology>(incoming: &T, first: usize, contributions: &[f64], sums: &mut [f64]) {
     let bound = incoming.vertex_bound() as usize;
     let vertices = first.min(bound) as u32..(first + sums.len()).min(bound) as u32;
-    incoming.scan(vertices, |v, run| {
-        sums[v as usize - first] += gather(run, contributions)
-    });
+    incoming.scan(vertices, |v, run| sums[v as usize - first] += gather(run, contributions));
 }
 
 /// Returns the sum of `values` at the positions in `run`.
@@ -235,10 +214,7 @@ mod tests {
         let edges = random_edges(7, n, 60_000);
         let incoming = Lists::incoming(n, &edges);
         let degrees = out_degrees(&Lists::out(n, &edges), n);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(3)
-            .build()
-            .unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let settings = Settings::default();
         let parallel = pagerank_parallel(&incoming, &degrees, &settings, &pool);
         assert_eq!(pagerank(&incoming, &degrees, &settings), parallel);
@@ -249,24 +225,14 @@ mod tests {
         let edges = random_edges(3, 200, 900);
         let incoming = Lists::incoming(200, &edges);
         let degrees = out_degrees(&Lists::out(200, &edges), 200);
-        let found = pagerank(
-            &incoming,
-            &degrees,
-            &Settings {
-                tolerance: 1e-6,
-                ..Default::default()
-            },
-        );
+        let found =
+            pagerank(&incoming, &degrees, &Settings { tolerance: 1e-6, ..Default::default() });
         assert!(found.iterations < 100 && found.change < 1e-6);
     }
 
     #[test]
     fn empty_graph_has_no_scores() {
         let incoming = Lists::out(0, &[]);
-        assert!(
-            pagerank(&incoming, &[], &Settings::fixed(3))
-                .scores
-                .is_empty()
-        );
+        assert!(pagerank(&incoming, &[], &Settings::fixed(3)).scores.is_empty());
     }
 }

@@ -63,10 +63,7 @@ impl Topology for Lists {
     }
 
     fn prefetch(&self, v: u32) {
-        assert!(
-            v < self.vertex_bound(),
-            "hint for a vertex that is not there"
-        );
+        assert!(v < self.vertex_bound(), "hint for a vertex that is not there");
     }
 }
 
@@ -82,27 +79,13 @@ pub(crate) fn random_edges(seed: u64, n: u32, count: usize) -> Vec<(u32, u32)> {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ (z >> 31)) % u64::from(below)) as u32
     };
-    (0..count)
-        .map(|i| {
-            (
-                if i % 2 == 0 {
-                    draw(n.div_ceil(10))
-                } else {
-                    draw(n)
-                },
-                draw(n),
-            )
-        })
-        .collect()
+    (0..count).map(|i| (if i % 2 == 0 { draw(n.div_ceil(10)) } else { draw(n) }, draw(n))).collect()
 }
 
 /// Returns the edges as an undirected simple graph, each as `(smaller, larger)`.
 pub(crate) fn simple_undirected(edges: &[(u32, u32)]) -> Vec<(u32, u32)> {
-    let mut simple: Vec<_> = edges
-        .iter()
-        .filter(|(u, v)| u != v)
-        .map(|&(u, v)| (u.min(v), u.max(v)))
-        .collect();
+    let mut simple: Vec<_> =
+        edges.iter().filter(|(u, v)| u != v).map(|&(u, v)| (u.min(v), u.max(v))).collect();
     simple.sort_unstable();
     simple.dedup();
     simple

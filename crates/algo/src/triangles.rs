@@ -55,11 +55,7 @@ fn above(sorted: &[u32], v: u32) -> &[u32] {
 /// Returns how many numbers two ascending lists share.
 fn common(a: &[u32], b: &[u32]) -> u64 {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-    if long.len() / GALLOP_RATIO > short.len() {
-        gallop(short, long)
-    } else {
-        merge(short, long)
-    }
+    if long.len() / GALLOP_RATIO > short.len() { gallop(short, long) } else { merge(short, long) }
 }
 
 /// Counts by stepping through both lists at once, without a branch on the comparison.
@@ -128,10 +124,7 @@ mod tests {
     fn galloping_equals_merging() {
         for seed in 0..200 {
             let mut a: Vec<_> = random_edges(seed, 3000, 20).iter().map(|e| e.0).collect();
-            let mut b: Vec<_> = random_edges(seed + 1000, 3000, 900)
-                .iter()
-                .map(|e| e.1)
-                .collect();
+            let mut b: Vec<_> = random_edges(seed + 1000, 3000, 900).iter().map(|e| e.1).collect();
             for list in [&mut a, &mut b] {
                 list.sort_unstable();
                 list.dedup();
@@ -143,9 +136,7 @@ mod tests {
 
     #[test]
     fn complete_graph_has_every_triple() {
-        let edges: Vec<_> = (0..30u32)
-            .flat_map(|u| (u + 1..30).map(move |v| (u, v)))
-            .collect();
+        let edges: Vec<_> = (0..30u32).flat_map(|u| (u + 1..30).map(move |v| (u, v))).collect();
         assert_eq!(triangles(&Lists::out(30, &edges)), 30 * 29 * 28 / 6);
     }
 }

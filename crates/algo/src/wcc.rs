@@ -25,9 +25,7 @@ const PROBES: u32 = 1024;
 /// # Panics
 /// If a neighbour is not below `n`.
 pub fn components<T: Topology>(outgoing: &T, incoming: &T, n: u32) -> Vec<u32> {
-    let mut forest = Forest {
-        parents: (0..n).collect(),
-    };
+    let mut forest = Forest { parents: (0..n).collect() };
     for v in 0..n.min(outgoing.vertex_bound()) {
         let mut left = SAMPLED_NEIGHBOURS;
         outgoing.for_each_run(v, |run| {
@@ -90,10 +88,7 @@ impl Forest {
         let step = (self.parents.len() / PROBES as usize).max(1);
         let mut roots: Vec<u32> = self.parents.iter().step_by(step).copied().collect();
         roots.sort_unstable();
-        roots
-            .chunk_by(|a, b| a == b)
-            .max_by_key(|same| same.len())
-            .map(|same| same[0])
+        roots.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map(|same| same[0])
     }
 }
 
@@ -134,11 +129,7 @@ mod tests {
         // A path makes the giant; vertex 2000 reaches it only by its third out-edge.
         let mut edges: Vec<_> = (0..1990).map(|v| (v, v + 1)).collect();
         edges.extend([(2000, 1998), (2000, 1999), (2000, 5)]);
-        let found = components(
-            &Lists::out(2001, &edges),
-            &Lists::incoming(2001, &edges),
-            2001,
-        );
+        let found = components(&Lists::out(2001, &edges), &Lists::incoming(2001, &edges), 2001);
         assert_eq!(found, verify(2001, &edges));
     }
 

@@ -58,9 +58,7 @@ fn log_header(first_ts: u64) -> Vec<u8> {
 fn log_record(stamp: u64, payload: &[u8], out: &mut Vec<u8>) {
     let len = (payload.len() as u32).to_le_bytes();
     let mut crc = crc32fast::Hasher::new_with_initial(SALT);
-    [&len[..], payload, &stamp.to_le_bytes()]
-        .iter()
-        .for_each(|part| crc.update(part));
+    [&len[..], payload, &stamp.to_le_bytes()].iter().for_each(|part| crc.update(part));
     out.extend_from_slice(&crc.finalize().to_le_bytes());
     out.extend_from_slice(&len);
     out.extend_from_slice(&stamp.to_le_bytes());
@@ -74,11 +72,7 @@ fn log_files(feed: &mut Feed<'_>) -> Vec<(String, Vec<u8>)> {
     let mut ts = 1 + u64::from(feed.byte() & 1);
     for _ in 0..1 + feed.byte() % 3 {
         let how = feed.byte();
-        let mut bytes = if how & 1 == 0 {
-            log_header(ts)
-        } else {
-            Vec::new()
-        };
+        let mut bytes = if how & 1 == 0 { log_header(ts) } else { Vec::new() };
         let name = log_name(ts);
         if how & 2 == 0 {
             for _ in 0..feed.byte() % 12 {
@@ -126,30 +120,17 @@ pub fn wal_recovery(bytes: &[u8]) {
         let mut options = WalOptions::default();
         options.file_bytes_max = 4096;
         options.durability = Durability::Full;
-        Wal::open(
-            Arc::new(storage.clone()),
-            options,
-            start_after,
-            &mut |ts, payload| {
-                assert_eq!(
-                    ts,
-                    start_after + 1 + replayed.len() as u64,
-                    "a gap in what is replayed"
-                );
-                replayed.push(payload.to_vec());
-                Ok(())
-            },
-        )
+        Wal::open(Arc::new(storage.clone()), options, start_after, &mut |ts, payload| {
+            assert_eq!(ts, start_after + 1 + replayed.len() as u64, "a gap in what is replayed");
+            replayed.push(payload.to_vec());
+            Ok(())
+        })
     };
     let mut first = Vec::new();
     let wal = match open(&mut first) {
         Ok(wal) => wal,
         Err(error) => {
-            assert_eq!(
-                storage.files(),
-                before,
-                "an open that failed changed something: {error}"
-            );
+            assert_eq!(storage.files(), before, "an open that failed changed something: {error}");
             assert!(!error.to_string().is_empty());
             return;
         }
@@ -165,15 +146,10 @@ pub fn wal_recovery(bytes: &[u8]) {
     assert_eq!(again, first);
     let options = WalOptions::default();
     let mut after_crash = Vec::new();
-    Wal::open(
-        Arc::new(crashed),
-        options,
-        start_after,
-        &mut |_, payload| {
-            after_crash.push(payload.to_vec());
-            Ok(())
-        },
-    )
+    Wal::open(Arc::new(crashed), options, start_after, &mut |_, payload| {
+        after_crash.push(payload.to_vec());
+        Ok(())
+    })
     .expect("and after a crash");
     assert_eq!(after_crash, first);
 }
@@ -196,7 +172,7 @@ pub fn txn_record(bytes: &[u8]) {
 
 /// Decodes every kind of checkpoint value; adjacency that loads is read back in full.
 pub fn checkpoint_value(bytes: &[u8]) {
-    drop(unseal(b"key", bytes));
+    let _ = unseal(b"key", bytes);
     let mut feed = Feed(bytes);
     match feed.byte() % 4 {
         0 => adjacency_value(&mut feed),
@@ -229,11 +205,7 @@ fn adjacency_value(feed: &mut Feed<'_>) {
     if table.load(0, base, guard).is_err() {
         return;
     }
-    let view = TableView {
-        table: &table,
-        guard,
-        read_ts: 1,
-    };
+    let view = TableView { table: &table, guard, read_ts: 1 };
     let mut encoded = Vec::new();
     segment::encode_adjacency(&view, 0, &mut encoded);
     // The checksum before it is filled in by the caller.
@@ -244,10 +216,7 @@ fn adjacency_value(feed: &mut Feed<'_>) {
     } else {
         assert!(sealed == body, "a base did not come back as it was");
     }
-    assert_eq!(
-        view.entries() as usize,
-        (body.len() / 4 - 1025) / (1 + kind.columns())
-    );
+    assert_eq!(view.entries() as usize, (body.len() / 4 - 1025) / (1 + kind.columns()));
 }
 
 #[cfg(test)]
@@ -279,17 +248,13 @@ mod tests {
         let key = db.property_key("k").unwrap();
         let types = [
             db.edge_type("S", EdgeTypeOptions::simple()).unwrap(),
-            db.edge_type("T", EdgeTypeOptions::newest_first(key))
-                .unwrap(),
+            db.edge_type("T", EdgeTypeOptions::newest_first(key)).unwrap(),
         ];
         let mut txn = db.begin().unwrap();
         let v = [0; 3].map(|_| txn.create_vertex(&[label]).unwrap());
-        txn.set_vertex_property(v[0], key, Value::list(["warp", "weft"]))
-            .unwrap();
+        txn.set_vertex_property(v[0], key, Value::list(["warp", "weft"])).unwrap();
         txn.upsert_edge(types[0], v[0], v[1]).unwrap();
-        let e = txn
-            .create_edge(types[1], v[1], v[2], &[(key, Value::Int(-5))])
-            .unwrap();
+        let e = txn.create_edge(types[1], v[1], v[2], &[(key, Value::Int(-5))]).unwrap();
         txn.commit().unwrap();
         let mut txn = db.begin().unwrap();
         txn.delete_edge(e).unwrap();
@@ -298,15 +263,10 @@ mod tests {
         drop(db);
         let storage = crate::io::FileStorage::open(dir.path().join("wal")).unwrap();
         let mut payloads = Vec::new();
-        Wal::open(
-            Arc::new(storage),
-            WalOptions::default(),
-            0,
-            &mut |_, payload| {
-                payloads.push(payload.to_vec());
-                Ok(())
-            },
-        )
+        Wal::open(Arc::new(storage), WalOptions::default(), 0, &mut |_, payload| {
+            payloads.push(payload.to_vec());
+            Ok(())
+        })
         .unwrap();
         assert_eq!(payloads.len(), 6);
         payloads
@@ -333,25 +293,14 @@ mod tests {
         };
         let shared = Shared::empty(Settings::default());
         let label = shared.catalog.add(telar_graph::name::NameKind::Label, "A");
-        shared
-            .catalog
-            .label_sets
-            .number(&[telar_graph::LabelId::from_raw(label)]);
+        shared.catalog.label_sets.number(&[telar_graph::LabelId::from_raw(label)]);
         shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
         let mut value = Vec::new();
         meta::encode(&shared, 9, (0, 0), &mut value);
         let meta = [&[3][..], &value[4..]].concat();
         let states = [vec![1], vec![0; 4096]].concat();
         let properties = [vec![2], vec![0; 1024]].concat();
-        let valid = [
-            empty,
-            filled(0, 0),
-            filled(1, 1),
-            filled(2, 3),
-            meta,
-            states,
-            properties,
-        ];
+        let valid = [empty, filled(0, 0), filled(1, 1), filled(2, 3), meta, states, properties];
         run(3, 4000, 300, &valid, checkpoint_value);
     }
 }

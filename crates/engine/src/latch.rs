@@ -56,12 +56,31 @@ impl Latch {
                 .is_ok()
     }
 
+    /// Takes every stripe of `mask` until the returned value is dropped, also by a panic.
+    pub(crate) fn hold(&self, mask: u32) -> Held<'_> {
+        self.acquire(mask);
+        Held { latch: self, mask }
+    }
+
     /// Gives back stripes taken before.
     #[inline]
     pub(crate) fn release(&self, mask: u32) {
         // ORDERING: release publishes what was written under the latch to the next holder.
         let before = self.0.fetch_and(!mask, Ordering::Release);
         debug_assert_eq!(before & mask, mask, "released a latch that was not held");
+    }
+}
+
+/// Stripes held; given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Held<'l> {
+    latch: &'l Latch,
+    mask: u32,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.latch.release(self.mask);
     }
 }
 

@@ -5,10 +5,10 @@
 //! a step runs undivided, so races within tails and columns are not explored here.
 //!
 //! Mutations of the source, made in a copy, and the model each makes fail: `Latches::acquire` without
-//! its sort (`model_commits_that_cross_do_not_deadlock`); `Plan::plan_reads` without
-//! `Read::Neighbours`, and `validate_reads` without guards (`model_serializable_...`); `plan_columns`
-//! without guards for deleted vertices (`model_deleted_vertex_...`); `Target::is_valid` always true
-//! (panics); settling up to `last_ts` (`model_snapshots_...`).
+//! its sort (`model_commits_that_cross_do_not_deadlock`); `Plan::plan_reads` without a guard for
+//! `Read::Neighbours` (`model_serializable_...`); `plan_columns` without guards for deleted vertices,
+//! and `check_ends` that checks nothing (`model_deleted_vertex_...`); settling up to the last timestamp
+//! taken instead of the watermark (`model_snapshots_...`).
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,8 +34,7 @@ fn v(n: u64) -> VertexId {
 
 /// An engine without a background thread, with so many vertices and a simple edge type.
 fn engine(vertices: u64) -> (Arc<Engine>, EdgeTypeId) {
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
+    let settings = Settings { background_interval_ms: 0, ..Settings::default() };
     let db = Engine::in_memory(settings).unwrap();
     let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
     let mut txn = db.begin().unwrap();
@@ -53,9 +52,7 @@ fn join_all<T>(threads: impl IntoIterator<Item = thread::JoinHandle<T>>) -> Vec<
 fn neighbours(db: &Engine, ty: EdgeTypeId, dir: Direction, x: u64) -> BTreeSet<u64> {
     let reader = db.reader().unwrap();
     let mut found = BTreeSet::new();
-    reader.for_each_run(v(x), ty, dir, |run| {
-        found.extend(run.iter().map(|n| u64::from(*n)))
-    });
+    reader.for_each_run(v(x), ty, dir, |run| found.extend(run.iter().map(|n| u64::from(*n))));
     found
 }
 
@@ -102,10 +99,7 @@ fn model_deleted_vertex_leaves_no_edge() {
             let db = Arc::clone(&db);
             thread::spawn(move || {
                 let mut txn = db.begin().unwrap();
-                match txn
-                    .upsert_edge(ty, v(src), v(dst))
-                    .and_then(|()| txn.commit())
-                {
+                match txn.upsert_edge(ty, v(src), v(dst)).and_then(|()| txn.commit()) {
                     Ok(_) | Err(Error::NotFound(_)) => {}
                     Err(e) if e.is_retryable() => {}
                     Err(e) => panic!("{e}"),
@@ -140,11 +134,7 @@ fn model_deleted_vertex_leaves_no_edge() {
 fn model_commits_that_cross_do_not_deadlock() {
     check(|| {
         let (db, ty) = engine(2050);
-        let pairs = [
-            [(0, 1030), (2049, 0)],
-            [(2049, 1030), (1030, 0)],
-            [(1030, 2049), (0, 2049)],
-        ];
+        let pairs = [[(0, 1030), (2049, 0)], [(2049, 1030), (1030, 0)], [(1030, 2049), (0, 2049)]];
         let threads = pairs.map(|edges| {
             let db = Arc::clone(&db);
             thread::spawn(move || {
@@ -212,11 +202,7 @@ fn model_snapshots_beside_writers_and_settling() {
         settler.join().unwrap();
         for look in &looks {
             for (history, seen) in histories.iter().zip(look) {
-                let expected = history
-                    .iter()
-                    .rev()
-                    .find(|(ts, _)| *ts <= at)
-                    .map(|(_, s)| s);
+                let expected = history.iter().rev().find(|(ts, _)| *ts <= at).map(|(_, s)| s);
                 assert_eq!(Some(seen), expected, "a snapshot at {at}");
             }
         }
@@ -225,9 +211,6 @@ fn model_snapshots_beside_writers_and_settling() {
             assert_eq!(&neighbours(&db, ty, Direction::Out, of), last);
         }
         db.settle();
-        assert_eq!(
-            &neighbours(&db, ty, Direction::Out, 0),
-            &histories[0].last().unwrap().1
-        );
+        assert_eq!(&neighbours(&db, ty, Direction::Out, 0), &histories[0].last().unwrap().1);
     });
 }

@@ -34,9 +34,8 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
         let open = FileStorage::open(path).map_err(|e: StorageError| WalError::from(e))?;
         Arc::new(open)
     };
-    let mut options = WalOptions::default();
-    options.file_bytes_max = settings.wal_file_bytes;
-    options.durability = settings.durability;
+    let options =
+        WalOptions { file_bytes_max: settings.wal_file_bytes, durability: settings.durability };
     let mut failed = None;
     let wal = Wal::open(storage, options, checkpoint_ts, &mut |ts, payload| {
         failpoint!("recovery::replay");
@@ -175,6 +174,14 @@ fn raise_bounds(shared: &Shared, writes: &WriteSet) -> Result<(), Error> {
     }
     for w in writes.vertex_properties.items() {
         shared.catalog.check_property_key(w.key)?;
+    }
+    for w in writes.edge_properties.items() {
+        shared.catalog.check_property_key(w.key)?;
+    }
+    for w in writes.states.items() {
+        for label in shared.catalog.label_sets.labels(w.state).iter() {
+            shared.catalog.check_label(*label)?;
+        }
     }
     Ok(())
 }

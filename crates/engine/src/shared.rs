@@ -142,6 +142,14 @@ impl Shared {
         }
     }
 
+    /// Whether the log still takes records.
+    pub(crate) fn check_log(&self) -> Result<(), Error> {
+        match &self.durable {
+            Some(d) => Ok(d.wal.check()?),
+            None => Ok(()),
+        }
+    }
+
     /// A new vertex id.
     pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
         if self.has_unused_vertices.load(Ordering::Relaxed) {

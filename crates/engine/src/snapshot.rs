@@ -166,9 +166,14 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The value of an edge property; null if there is none.
+    /// The value of an edge property; null if there is none, or no such edge.
     #[must_use]
     pub fn edge_property(&self, edge: EdgeId, key: PropertyKeyId) -> Value {
+        if self.edge_exists(edge) { self.property_of(edge, key) } else { Value::Null }
+    }
+
+    /// The property of an edge that is known to exist.
+    fn property_of(&self, edge: EdgeId, key: PropertyKeyId) -> Value {
         let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else {
             return Value::Null;
         };
@@ -364,7 +369,7 @@ impl View for Reader<'_> {
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
-        out.extend(edges.iter().map(|e| self.edge_property(*e, key)));
+        out.extend(edges.iter().map(|e| self.property_of(*e, key)));
     }
 
     fn statistics(&self) -> Statistics {

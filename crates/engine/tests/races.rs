@@ -138,23 +138,14 @@ fn snapshots_stay_whole_beside_writers_and_settling() {
         txn.create_vertex(&[]).unwrap();
     }
     txn.commit().unwrap();
-    let world = &World {
-        db,
-        simple,
-        multi,
-        sum,
-    };
+    let world = &World { db, simple, multi, sum };
     let long = std::env::var_os("TELAR_LONG").is_some();
     let end = Instant::now() + Duration::from_secs(if long { 120 } else { 3 });
     let stop = &AtomicBool::new(false);
     let commits = &AtomicU64::new(0);
     std::thread::scope(|s| {
         for t in 0..4u64 {
-            let isolation = if t == 3 {
-                Isolation::Serializable
-            } else {
-                Isolation::Snapshot
-            };
+            let isolation = if t == 3 { Isolation::Serializable } else { Isolation::Snapshot };
             s.spawn(move || {
                 let mut random = Random(0x9E37_79B9 + t);
                 while !stop.load(Ordering::Relaxed) {

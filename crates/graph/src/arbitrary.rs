@@ -9,11 +9,7 @@ use crate::value::{
 /// Integers, often near the bounds of `f64` and `i64`.
 pub(crate) fn int() -> impl Strategy<Value = i64> {
     let edges = prop::sample::select(vec![0, 1 << 53, -(1 << 53), i64::MAX - 2, i64::MIN + 2]);
-    prop_oneof![
-        any::<i64>(),
-        -3_i64..3,
-        (edges, -2_i64..=2).prop_map(|(edge, by)| edge + by)
-    ]
+    prop_oneof![any::<i64>(), -3_i64..3, (edges, -2_i64..=2).prop_map(|(edge, by)| edge + by)]
 }
 
 /// Floats, often whole, often special.
@@ -22,25 +18,14 @@ pub(crate) fn float() -> impl Strategy<Value = f64> {
         any::<u64>().prop_map(f64::from_bits),
         int().prop_map(|x| x as f64),
         (-3.0..3.0),
-        prop::sample::select(vec![
-            f64::NAN,
-            -f64::NAN,
-            -0.0,
-            f64::INFINITY,
-            f64::NEG_INFINITY
-        ]),
+        prop::sample::select(vec![f64::NAN, -f64::NAN, -0.0, f64::INFINITY, f64::NEG_INFINITY]),
     ]
 }
 
 pub(crate) fn date() -> impl Strategy<Value = Date> {
     let (min, max) = (Date::MIN.epoch_days(), Date::MAX.epoch_days());
-    prop_oneof![
-        min..=max,
-        -800_000_i64..4_000_000,
-        min..min + 800,
-        max - 800..=max
-    ]
-    .prop_map(|days| Date::from_epoch_days(days).unwrap())
+    prop_oneof![min..=max, -800_000_i64..4_000_000, min..min + 800, max - 800..=max]
+        .prop_map(|days| Date::from_epoch_days(days).unwrap())
 }
 
 pub(crate) fn local_time() -> impl Strategy<Value = LocalTime> {
@@ -50,12 +35,8 @@ pub(crate) fn local_time() -> impl Strategy<Value = LocalTime> {
 }
 
 pub(crate) fn offset() -> impl Strategy<Value = UtcOffset> {
-    prop_oneof![
-        Just(0),
-        -64_800_i64..=64_800,
-        (-72_i64..=72).prop_map(|x| x * 900)
-    ]
-    .prop_map(|seconds| UtcOffset::from_seconds(seconds).unwrap())
+    prop_oneof![Just(0), -64_800_i64..=64_800, (-72_i64..=72).prop_map(|x| x * 900)]
+        .prop_map(|seconds| UtcOffset::from_seconds(seconds).unwrap())
 }
 
 pub(crate) fn time() -> impl Strategy<Value = Time> {

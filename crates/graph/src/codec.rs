@@ -265,11 +265,7 @@ fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), Ne
 }
 
 fn encode_date_time(value: &DateTime, out: &mut Vec<u8>) {
-    out.push(if value.zone().is_some() {
-        tag::DATE_TIME_ZONE
-    } else {
-        tag::DATE_TIME
-    });
+    out.push(if value.zone().is_some() { tag::DATE_TIME_ZONE } else { tag::DATE_TIME });
     put_local(value.local(), out);
     put_offset(value.offset(), out);
     if let Some(zone) = value.zone() {
@@ -324,10 +320,7 @@ fn decode_nested(reader: &mut Reader<'_>, levels: u32) -> Result<Value, DecodeEr
         tag::DATE_TIME_ZONE => {
             let (local, offset, zone) = (local(reader, at)?, offset(reader, at)?, reader.text()?);
             let value = DateTime::with_zone(local, offset, zone);
-            Value::from(value.map_err(|_| DecodeError::Range {
-                at,
-                field: "time zone name",
-            })?)
+            Value::from(value.map_err(|_| DecodeError::Range { at, field: "time zone name" })?)
         }
         tag::DURATION => duration(reader, at)?,
         tag::POINT => point(reader, at)?,
@@ -341,10 +334,7 @@ fn decode_entries(reader: &mut Reader<'_>, levels: u32) -> Result<ValueMap, Deco
     for _ in 0..reader.count(2)? {
         let at = reader.at();
         let key = reader.text()?;
-        if entries
-            .last_key_value()
-            .is_some_and(|(last, _)| &**last >= key)
-        {
+        if entries.last_key_value().is_some_and(|(last, _)| &**last >= key) {
             return Err(DecodeError::KeyOrder { at });
         }
         entries.insert(key.into(), decode_nested(reader, levels)?);
@@ -359,10 +349,8 @@ fn date(reader: &mut Reader<'_>, at: usize) -> Result<Date, DecodeError> {
 
 fn time(reader: &mut Reader<'_>, at: usize) -> Result<LocalTime, DecodeError> {
     // A number beyond i64 becomes negative, which is no time of day either.
-    LocalTime::from_nanos_of_day(reader.varint()?.cast_signed()).map_err(|_| DecodeError::Range {
-        at,
-        field: "time of day",
-    })
+    LocalTime::from_nanos_of_day(reader.varint()?.cast_signed())
+        .map_err(|_| DecodeError::Range { at, field: "time of day" })
 }
 
 fn local(reader: &mut Reader<'_>, at: usize) -> Result<LocalDateTime, DecodeError> {
@@ -370,22 +358,15 @@ fn local(reader: &mut Reader<'_>, at: usize) -> Result<LocalDateTime, DecodeErro
 }
 
 fn offset(reader: &mut Reader<'_>, at: usize) -> Result<UtcOffset, DecodeError> {
-    UtcOffset::from_seconds(reader.varint_signed()?).map_err(|_| DecodeError::Range {
-        at,
-        field: "offset from UTC",
-    })
+    UtcOffset::from_seconds(reader.varint_signed()?)
+        .map_err(|_| DecodeError::Range { at, field: "offset from UTC" })
 }
 
 fn duration(reader: &mut Reader<'_>, at: usize) -> Result<Value, DecodeError> {
     let (months, days) = (reader.varint_signed()?, reader.varint_signed()?);
     let seconds = reader.varint_signed()?;
-    let range = DecodeError::Range {
-        at,
-        field: "nanoseconds of a duration",
-    };
-    let nanos = i64::try_from(reader.varint()?)
-        .ok()
-        .filter(|nanos| *nanos < 1_000_000_000);
+    let range = DecodeError::Range { at, field: "nanoseconds of a duration" };
+    let nanos = i64::try_from(reader.varint()?).ok().filter(|nanos| *nanos < 1_000_000_000);
     let value = nanos.and_then(|nanos| Duration::new(months, days, seconds, nanos).ok());
     value.map(Value::from).ok_or(range)
 }
@@ -404,10 +385,7 @@ fn point(reader: &mut Reader<'_>, at: usize) -> Result<Value, DecodeError> {
         pairs.into_iter().all(|(a, b)| a.to_bits() == b.to_bits())
     };
     let point = Point::new(srid, coordinates).ok().filter(same);
-    point.map(Value::from).ok_or(DecodeError::Range {
-        at,
-        field: "coordinate",
-    })
+    point.map(Value::from).ok_or(DecodeError::Range { at, field: "coordinate" })
 }
 
 fn skip_nested(reader: &mut Reader<'_>, levels: u32) -> Result<(), DecodeError> {

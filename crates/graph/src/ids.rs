@@ -71,11 +71,7 @@ impl CommitTs {
     #[inline]
     #[must_use]
     pub const fn next(self) -> Self {
-        Self(
-            self.0
-                .checked_add(1)
-                .expect("INVARIANT: fewer than 2^64 commits are ever made"),
-        )
+        Self(self.0.checked_add(1).expect("INVARIANT: fewer than 2^64 commits are ever made"))
     }
 }
 

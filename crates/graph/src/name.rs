@@ -67,10 +67,7 @@ pub fn validate_name(kind: NameKind, name: &str) -> Result<&str, NameError> {
         return Err(NameError::Empty { kind });
     }
     if name.len() > NAME_BYTES_MAX {
-        return Err(NameError::TooLong {
-            kind,
-            found: name.len(),
-        });
+        return Err(NameError::TooLong { kind, found: name.len() });
     }
     match name.bytes().position(|byte| byte == 0) {
         Some(offset) => Err(NameError::ContainsNul { kind, offset }),
@@ -93,10 +90,7 @@ mod tests {
     fn name_refused_says_why() {
         let message = |kind, name: &str| validate_name(kind, name).unwrap_err().to_string();
         assert_eq!(message(NameKind::EdgeType, ""), "edge type name is empty");
-        assert_eq!(
-            message(NameKind::Label, "ab\0"),
-            "label name contains NUL at byte 2"
-        );
+        assert_eq!(message(NameKind::Label, "ab\0"), "label name contains NUL at byte 2");
         assert_eq!(
             message(NameKind::PropertyKey, &"é".repeat(32_768)),
             "property key name has 65536 bytes; at most 65535 are allowed"

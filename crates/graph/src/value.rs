@@ -82,9 +82,7 @@ impl Value {
     pub fn map<K: Into<Arc<str>>, V: Into<Self>>(
         entries: impl IntoIterator<Item = (K, V)>,
     ) -> Self {
-        let entries = entries
-            .into_iter()
-            .map(|(key, value)| (key.into(), value.into()));
+        let entries = entries.into_iter().map(|(key, value)| (key.into(), value.into()));
         Self::Map(Arc::new(entries.collect()))
     }
 

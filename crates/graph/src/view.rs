@@ -84,7 +84,8 @@ pub trait View {
     /// Appends one value per vertex to `out`; null where there is none.
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>);
 
-    /// Appends one value per edge to `out`; null where there is none.
+    /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
+    /// snapshot, as those just expanded do: that is not checked.
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>);
 
     /// Counts at this snapshot. Cost: a pass over segment headers and tails, not over edges.

@@ -13,10 +13,7 @@ fn value_codec_takes_any_bytes() {
         Value::Null,
         Value::list(["warp", "weft"]),
         Value::Int(-5),
-        Value::list([
-            Value::Float(1.5),
-            Value::list([Value::Bool(true), Value::Null]),
-        ]),
+        Value::list([Value::Float(1.5), Value::list([Value::Bool(true), Value::Null])]),
     ];
     let encode = |v: &Value| {
         let mut bytes = Vec::new();

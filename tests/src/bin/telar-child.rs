@@ -30,10 +30,7 @@ fn say(line: &str) {
 
 fn say_error(e: &Error) {
     let variant = format!("{e:?}");
-    let variant: String = variant
-        .chars()
-        .take_while(char::is_ascii_alphanumeric)
-        .collect();
+    let variant: String = variant.chars().take_while(char::is_ascii_alphanumeric).collect();
     say(&format!("error {variant} {:?} {e}", e.kind()));
 }
 

@@ -28,16 +28,10 @@ impl World {
         let (key, label) = (db.property_key("key").unwrap(), db.label("Doctor").unwrap());
         let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
         let multi = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
-        let timed = db
-            .edge_type("TIMED", EdgeTypeOptions::newest_first(key))
-            .unwrap();
+        let timed = db.edge_type("TIMED", EdgeTypeOptions::newest_first(key)).unwrap();
         let far = VertexId::from_raw(0);
         let mut txn = db.begin().unwrap();
-        let far = if txn.exists(far) {
-            far
-        } else {
-            txn.create_vertex(&[]).unwrap()
-        };
+        let far = if txn.exists(far) { far } else { txn.create_vertex(&[]).unwrap() };
         let ends = [(); 2].map(|()| txn.create_vertex(&[]).unwrap());
         let edges = ends.map(|v| txn.create_edge(multi, far, v, &[]).unwrap());
         if hubs {
@@ -54,22 +48,9 @@ impl World {
         txn.commit().unwrap();
         db.settle();
         if hubs {
-            assert!(
-                db.settle_state(simple).unwrap().hubs >= 4,
-                "both ends are hubs"
-            );
+            assert!(db.settle_state(simple).unwrap().hubs >= 4, "both ends are hubs");
         }
-        Self {
-            db,
-            key,
-            label,
-            simple,
-            multi,
-            timed,
-            ends,
-            edges,
-            far,
-        }
+        Self { db, key, label, simple, multi, timed, ends, edges, far }
     }
 
     /// Removes what a skew added, so that the next one starts the same.
@@ -115,9 +96,7 @@ fn degree_of_others(
 ) -> usize {
     // All edges but those to fillers and the first one.
     let edges = txn.edges(w.ends[v], ty, d).unwrap();
-    edges
-        .filter(|e| e.end(d) == w.far && !w.edges.contains(e))
-        .count()
+    edges.filter(|e| e.end(d) == w.far && !w.edges.contains(e)).count()
 }
 
 const SKEWS: [(&str, Skew); 9] = [
@@ -144,13 +123,11 @@ const SKEWS: [(&str, Skew); 9] = [
     ("degree out, multi", |w, txn, mine, other| {
         let all = txn.degree(w.ends[other], w.multi, Direction::Out)?;
         assert!(all == 0 || all == 5000);
-        txn.create_edge(w.multi, w.ends[mine], w.far, &[])
-            .map(|_| ())
+        txn.create_edge(w.multi, w.ends[mine], w.far, &[]).map(|_| ())
     }),
     ("neighbours in, multi", |w, txn, mine, other| {
         assert_eq!(degree_of_others(w, txn, w.multi, other, Direction::In), 0);
-        txn.create_edge(w.multi, w.far, w.ends[mine], &[])
-            .map(|_| ())
+        txn.create_edge(w.multi, w.far, w.ends[mine], &[]).map(|_| ())
     }),
     ("search, simple", |w, txn, mine, other| {
         assert!(!txn.search_edge(w.simple, w.ends[other], w.far)?);
@@ -158,8 +135,7 @@ const SKEWS: [(&str, Skew); 9] = [
     }),
     ("neighbours in, timed", |w, txn, mine, other| {
         assert_eq!(degree_of_others(w, txn, w.timed, other, Direction::In), 0);
-        txn.create_edge(w.timed, w.far, w.ends[mine], &[(w.key, Value::Int(3))])
-            .map(|_| ())
+        txn.create_edge(w.timed, w.far, w.ends[mine], &[(w.key, Value::Int(3))]).map(|_| ())
     }),
 ];
 
@@ -168,14 +144,9 @@ fn step_by_step(w: &World, name: &str, skew: Skew, isolation: Isolation) -> usiz
     let mut second = w.db.begin_with(isolation).unwrap();
     skew(w, &mut first, 0, 1).unwrap();
     skew(w, &mut second, 1, 0).unwrap();
-    first
-        .commit()
-        .unwrap_or_else(|e| panic!("{name}: the first commit fails: {e}"));
+    first.commit().unwrap_or_else(|e| panic!("{name}: the first commit fails: {e}"));
     let second = second.commit();
-    assert!(
-        second.as_ref().err().is_none_or(Error::is_retryable),
-        "{name}: {second:?}"
-    );
+    assert!(second.as_ref().err().is_none_or(Error::is_retryable), "{name}: {second:?}");
     w.reset();
     1 + usize::from(second.is_ok())
 }
@@ -186,23 +157,11 @@ fn write_skew_happens_under_snapshot_isolation_only() {
         let w = World::new(hubs);
         for (name, skew) in SKEWS {
             let name = format!("{name}, hubs {hubs}");
-            assert_eq!(
-                step_by_step(&w, &name, skew, Isolation::Snapshot),
-                2,
-                "{name}"
-            );
-            assert_eq!(
-                step_by_step(&w, &name, skew, Isolation::Serializable),
-                1,
-                "{name}"
-            );
+            assert_eq!(step_by_step(&w, &name, skew, Isolation::Snapshot), 2, "{name}");
+            assert_eq!(step_by_step(&w, &name, skew, Isolation::Serializable), 1, "{name}");
             // Settled memory must not hide what was written after the snapshot.
             w.db.settle();
-            assert_eq!(
-                step_by_step(&w, &name, skew, Isolation::Serializable),
-                1,
-                "{name}"
-            );
+            assert_eq!(step_by_step(&w, &name, skew, Isolation::Serializable), 1, "{name}");
         }
     }
 }
@@ -249,39 +208,21 @@ fn checker_finds_the_write_skew_of_a_real_history() {
         let mut ops = Vec::new();
         for v in w.ends {
             assert!(txn.vertex_property(v, w.key).unwrap().is_null());
-            ops.push(Op::ReadList {
-                key: v.get(),
-                ids: Vec::new(),
-            });
+            ops.push(Op::ReadList { key: v.get(), ids: Vec::new() });
         }
         let id = t as i64 + 1;
-        txn.set_vertex_property(w.ends[t], w.key, list(&[id]))
-            .unwrap();
-        ops.push(Op::Append {
-            key: w.ends[t].get(),
-            id,
-        });
+        txn.set_vertex_property(w.ends[t], w.key, list(&[id])).unwrap();
+        ops.push(Op::Append { key: w.ends[t].get(), id });
         let read_ts = txn.read_ts().get();
         let (begin, end) = (t as u64, 10 + t as u64);
         let counts = (0, 0);
-        skewed.push(Txn {
-            thread: t,
-            read_ts,
-            commit_ts: None,
-            begin,
-            end,
-            counts,
-            ops,
-        });
+        skewed.push(Txn { thread: t, read_ts, commit_ts: None, begin, end, counts, ops });
     }
     for (txn, record) in txns.into_iter().zip(&mut skewed) {
         record.commit_ts = Some(txn.commit().unwrap().ts.get());
     }
     let reads: Vec<Op> = (w.ends.iter().zip([1, 2]))
-        .map(|(v, id)| Op::ReadList {
-            key: v.get(),
-            ids: vec![id],
-        })
+        .map(|(v, id)| Op::ReadList { key: v.get(), ids: vec![id] })
         .collect();
     let ts = w.db.published().get();
     let last = Txn {
@@ -295,10 +236,7 @@ fn checker_finds_the_write_skew_of_a_real_history() {
     };
     skewed.push(last);
     graph::check(&skewed, Level::Snapshot).unwrap();
-    assert_eq!(
-        graph::check(&skewed, Level::Serializable).unwrap_err().kind,
-        Kind::G2
-    );
+    assert_eq!(graph::check(&skewed, Level::Serializable).unwrap_err().kind, Kind::G2);
     telar_tests::oracle::check(&skewed, Level::Snapshot).unwrap();
     telar_tests::oracle::check(&skewed, Level::Serializable).unwrap_err();
 }

@@ -5,10 +5,7 @@ use telar_tests::history::{Kind, Op, Set, Txn};
 use telar_tests::oracle;
 
 fn read(key: u64, ids: &[i64]) -> Op {
-    Op::ReadList {
-        key,
-        ids: ids.to_vec(),
-    }
+    Op::ReadList { key, ids: ids.to_vec() }
 }
 
 fn append(key: u64, id: i64) -> Op {
@@ -18,15 +15,7 @@ fn append(key: u64, id: i64) -> Op {
 /// A transaction that ran at the same time as all the others.
 fn txn(read_ts: u64, commit_ts: u64, ops: Vec<Op>) -> Txn {
     let (begin, end) = (0, 100);
-    Txn {
-        thread: 0,
-        read_ts,
-        commit_ts: Some(commit_ts),
-        begin,
-        end,
-        counts: (0, 0),
-        ops,
-    }
+    Txn { thread: 0, read_ts, commit_ts: Some(commit_ts), begin, end, counts: (0, 0), ops }
 }
 
 fn kind(history: &[Txn], level: Level) -> Option<Kind> {
@@ -37,11 +26,7 @@ fn kind(history: &[Txn], level: Level) -> Option<Kind> {
 fn serial_history_has_no_anomaly() {
     let history = [
         txn(0, 1, vec![read(1, &[]), append(1, 7), append(1, 8)]),
-        txn(
-            1,
-            2,
-            vec![read(1, &[7, 8]), append(1, 9), read(1, &[7, 8, 9])],
-        ),
+        txn(1, 2, vec![read(1, &[7, 8]), append(1, 9), read(1, &[7, 8, 9])]),
         txn(2, 2, vec![read(1, &[7, 8, 9])]),
     ];
     assert_eq!(kind(&history, Level::Serializable), None);
@@ -128,18 +113,10 @@ fn stale_reads_are_found() {
 
 #[test]
 fn phantoms_are_found() {
-    let insert = |item, v| Op::Insert {
-        item,
-        sets: vec![Set::Out(v)],
-    };
-    let empty = |v| Op::ReadSet {
-        set: Set::Out(v),
-        members: Vec::new(),
-    };
-    let mut history = [
-        txn(0, 1, vec![empty(2), insert(5, 1)]),
-        txn(0, 2, vec![empty(1), insert(6, 2)]),
-    ];
+    let insert = |item, v| Op::Insert { item, sets: vec![Set::Out(v)] };
+    let empty = |v| Op::ReadSet { set: Set::Out(v), members: Vec::new() };
+    let mut history =
+        [txn(0, 1, vec![empty(2), insert(5, 1)]), txn(0, 2, vec![empty(1), insert(6, 2)])];
     history.iter_mut().for_each(|t| t.counts = (1, 0));
     assert_eq!(kind(&history, Level::Snapshot), None);
     assert_eq!(kind(&history, Level::Serializable), Some(Kind::G2));
@@ -151,14 +128,8 @@ fn phantoms_are_found() {
 
 #[test]
 fn half_seen_transactions_are_found() {
-    let insert = |item, v| Op::Insert {
-        item,
-        sets: vec![Set::Out(v), Set::In(v)],
-    };
-    let half = |set, members: &[u64]| Op::ReadSet {
-        set,
-        members: members.to_vec(),
-    };
+    let insert = |item, v| Op::Insert { item, sets: vec![Set::Out(v), Set::In(v)] };
+    let half = |set, members: &[u64]| Op::ReadSet { set, members: members.to_vec() };
     let history = [
         txn(0, 1, vec![insert(5, 1), insert(6, 2)]),
         txn(0, 0, vec![half(Set::Out(1), &[5]), half(Set::Out(2), &[])]),

@@ -33,9 +33,7 @@ fn transfers(isolation: Isolation, seed: u64) {
     let db = database();
     let key = db.property_key("balance").unwrap();
     let mut txn = db.begin().unwrap();
-    let accounts: Vec<VertexId> = (0..ACCOUNTS)
-        .map(|_| txn.create_vertex(&[]).unwrap())
-        .collect();
+    let accounts: Vec<VertexId> = (0..ACCOUNTS).map(|_| txn.create_vertex(&[]).unwrap()).collect();
     for a in &accounts {
         txn.set_vertex_property(*a, key, Value::Int(100)).unwrap();
     }
@@ -59,10 +57,8 @@ fn transfers(isolation: Isolation, seed: u64) {
                         let (a, b) = (read(from), read(to));
                         let amount = rng.below(10) as i64;
                         if from != to {
-                            txn.set_vertex_property(from, key, Value::Int(a - amount))
-                                .unwrap();
-                            txn.set_vertex_property(to, key, Value::Int(b + amount))
-                                .unwrap();
+                            txn.set_vertex_property(from, key, Value::Int(a - amount)).unwrap();
+                            txn.set_vertex_property(to, key, Value::Int(b + amount)).unwrap();
                             assert_eq!(
                                 txn.vertex_property(to, key).unwrap(),
                                 Value::Int(b + amount)
@@ -77,18 +73,11 @@ fn transfers(isolation: Isolation, seed: u64) {
             let mut last = 0;
             while !stop.load(Ordering::Relaxed) {
                 let snapshot = db.snapshot().unwrap();
-                assert!(
-                    snapshot.read_ts().get() >= last,
-                    "snapshots go back in time"
-                );
+                assert!(snapshot.read_ts().get() >= last, "snapshots go back in time");
                 last = snapshot.read_ts().get();
                 assert_eq!(balance(&snapshot, &accounts, key), TOTAL, "at {last}");
                 std::thread::yield_now();
-                assert_eq!(
-                    balance(&snapshot, &accounts, key),
-                    TOTAL,
-                    "at {last}, read again"
-                );
+                assert_eq!(balance(&snapshot, &accounts, key), TOTAL, "at {last}, read again");
                 looks.fetch_add(1, Ordering::Relaxed);
             }
         });
@@ -133,9 +122,7 @@ fn churn(db: &Engine, types: [EdgeTypeId; 3], time: PropertyKeyId, seed: u64) ->
                 2 => txn.delete_vertex(v, false),
                 3..=5 => txn.upsert_edge(types[0], u, v),
                 6 => txn.remove_edge(types[0], u, v),
-                7..=8 => txn
-                    .create_edge(types[1], u, v, &[(time, Value::Int(1))])
-                    .map(|_| ()),
+                7..=8 => txn.create_edge(types[1], u, v, &[(time, Value::Int(1))]).map(|_| ()),
                 9 => {
                     let edge = txn.edges(u, types[1], Direction::Out).unwrap().next();
                     edge.map_or(Ok(()), |e| txn.delete_edge(e))
@@ -144,9 +131,7 @@ fn churn(db: &Engine, types: [EdgeTypeId; 3], time: PropertyKeyId, seed: u64) ->
                     let edge = txn.edges(u, types[1], Direction::In).unwrap().next();
                     edge.map_or(Ok(()), |e| txn.set_edge_property(e, time, Value::Int(2)))
                 }
-                _ => txn
-                    .create_edge(types[2], u, v, &[(time, Value::Int(3))])
-                    .map(|_| ()),
+                _ => txn.create_edge(types[2], u, v, &[(time, Value::Int(3))]).map(|_| ()),
             };
             did.push((step, u, v, result));
         }
@@ -172,8 +157,7 @@ fn no_edge_dangles_and_lists_mirror_each_other_in_every_snapshot() {
     let types = [
         db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap(),
         db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap(),
-        db.edge_type("TIMED", EdgeTypeOptions::newest_first(time))
-            .unwrap(),
+        db.edge_type("TIMED", EdgeTypeOptions::newest_first(time)).unwrap(),
     ];
     let mut txn = db.begin().unwrap();
     for _ in 0..24 {
@@ -204,9 +188,6 @@ fn no_edge_dangles_and_lists_mirror_each_other_in_every_snapshot() {
     let before = Dump::of(&db).unwrap();
     db.settle();
     assert_eq!(Dump::of(&db).unwrap(), before, "settling changes nothing");
-    println!(
-        "{committed} commits, {looks} looks, {} edges",
-        before.edges.len()
-    );
+    println!("{committed} commits, {looks} looks, {} edges", before.edges.len());
     assert!(committed > 1000 && looks > 3);
 }

@@ -22,11 +22,7 @@ use telar_tests::{PrintSeed, oracle};
 fn histories(isolation: Isolation, level: Level, rounds: u64) {
     let seed = telar_tests::seed();
     let _print = PrintSeed(seed);
-    let rounds = if telar_tests::long() {
-        rounds * 20
-    } else {
-        rounds
-    };
+    let rounds = if telar_tests::long() { rounds * 20 } else { rounds };
     let (mut committed, mut aborted, mut dependencies) = (0, 0, graph::Found::default());
     for round in 0..rounds {
         let history = workload::run(isolation, seed.wrapping_add(round), round);
@@ -43,10 +39,7 @@ fn histories(isolation: Isolation, level: Level, rounds: u64) {
     }
     println!("{isolation:?}: {committed} committed, {aborted} aborted, {dependencies:?}");
     // A test that never meets a conflict tests nothing.
-    assert!(
-        aborted > committed / 200 && dependencies.rw > committed / 20,
-        "{dependencies:?}"
-    );
+    assert!(aborted > committed / 200 && dependencies.rw > committed / 20, "{dependencies:?}");
 }
 
 #[test]
@@ -67,8 +60,5 @@ fn snapshot_histories_show_write_skew() {
         graph::check(&history, Level::Serializable).is_err()
             && oracle::check(&history, Level::Serializable).is_err()
     });
-    assert!(
-        skewed,
-        "20 rounds under snapshot isolation without a write skew"
-    );
+    assert!(skewed, "20 rounds under snapshot isolation without a write skew");
 }

@@ -55,10 +55,7 @@ impl World {
         let mut settings = Settings::default();
         settings.background_interval_ms = 1 + round % 5;
         let db = Engine::in_memory(settings).unwrap();
-        let (list, marked) = (
-            db.property_key("list").unwrap(),
-            db.label("Marked").unwrap(),
-        );
+        let (list, marked) = (db.property_key("list").unwrap(), db.label("Marked").unwrap());
         let multi = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
         let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
         let mut txn = db.begin().unwrap();
@@ -77,18 +74,7 @@ impl World {
         txn.commit().unwrap();
         db.settle();
         let (tick, next_id) = (AtomicU64::new(0), AtomicI64::new(1));
-        Self {
-            db,
-            list,
-            marked,
-            multi,
-            simple,
-            keys,
-            filler_from,
-            isolation,
-            tick,
-            next_id,
-        }
+        Self { db, list, marked, multi, simple, keys, filler_from, isolation, tick, next_id }
     }
 
     fn is_key(&self, v: VertexId) -> bool {
@@ -98,22 +84,13 @@ impl World {
     /// The recorded edges of a list; fillers are only counted on.
     fn edges(&self, txn: &Transaction<'_>, v: VertexId, d: Direction) -> Vec<EdgeId> {
         let all: Vec<EdgeId> = txn.edges(v, self.multi, d).unwrap().collect();
-        assert_eq!(
-            all.len(),
-            txn.degree(v, self.multi, d).unwrap(),
-            "degree of {v}"
-        );
-        all.into_iter()
-            .filter(|e| self.is_key(e.src) && self.is_key(e.dst))
-            .collect()
+        assert_eq!(all.len(), txn.degree(v, self.multi, d).unwrap(), "degree of {v}");
+        all.into_iter().filter(|e| self.is_key(e.src) && self.is_key(e.dst)).collect()
     }
 
     fn read_list(&self, txn: &Transaction<'_>, key: VertexId, ops: &mut Vec<Op>) -> Value {
         let value = txn.vertex_property(key, self.list).unwrap();
-        ops.push(Op::ReadList {
-            key: key.get(),
-            ids: ids(&value),
-        });
+        ops.push(Op::ReadList { key: key.get(), ids: ids(&value) });
         value
     }
 
@@ -150,32 +127,21 @@ impl World {
             12..=13 => {
                 let edge = txn.create_edge(self.multi, u, v, &[])?;
                 let sets = vec![Set::Out(u.get()), Set::In(v.get())];
-                ops.push(Op::Insert {
-                    item: item_of(edge),
-                    sets,
-                });
+                ops.push(Op::Insert { item: item_of(edge), sets });
             }
             14 => {
                 let edges = self.edges(txn, v, Direction::Out);
                 let mut members: Vec<u64> = edges.iter().copied().map(item_of).collect();
                 members.sort_unstable();
-                ops.push(Op::ReadSet {
-                    set: Set::Out(v.get()),
-                    members,
-                });
+                ops.push(Op::ReadSet { set: Set::Out(v.get()), members });
                 if let Some(edge) = edges.get(rng.below(edges.len() as u64) as usize) {
                     txn.delete_edge(*edge)?;
-                    ops.push(Op::Remove {
-                        item: item_of(*edge),
-                    });
+                    ops.push(Op::Remove { item: item_of(*edge) });
                 }
             }
             15..=16 => {
                 let there = txn.search_edge(self.simple, u, v)?;
-                ops.push(Op::ReadSimple {
-                    edge: (u.get(), v.get()),
-                    there,
-                });
+                ops.push(Op::ReadSimple { edge: (u.get(), v.get()), there });
             }
             17..=18 => {
                 let there = rng.one_in(2);
@@ -183,29 +149,18 @@ impl World {
                     true => txn.upsert_edge(self.simple, u, v)?,
                     false => txn.remove_edge(self.simple, u, v)?,
                 }
-                ops.push(Op::PutSimple {
-                    edge: (u.get(), v.get()),
-                    there,
-                });
+                ops.push(Op::PutSimple { edge: (u.get(), v.get()), there });
             }
             _ => {
                 let found = txn.scan(Some(self.marked));
                 let members = found.iter().copied().map(vertex_item).collect();
-                ops.push(Op::ReadSet {
-                    set: Set::Label,
-                    members,
-                });
+                ops.push(Op::ReadSet { set: Set::Label, members });
                 if let Some(gone) = found.first().filter(|_| found.len() > 4) {
                     txn.delete_vertex(*gone, false)?;
-                    ops.push(Op::Remove {
-                        item: vertex_item(*gone),
-                    });
+                    ops.push(Op::Remove { item: vertex_item(*gone) });
                 } else if rng.one_in(2) {
                     let made = txn.create_vertex(&[self.marked])?;
-                    ops.push(Op::Insert {
-                        item: vertex_item(made),
-                        sets: vec![Set::Label],
-                    });
+                    ops.push(Op::Insert { item: vertex_item(made), sets: vec![Set::Label] });
                 }
             }
         }
@@ -240,15 +195,7 @@ impl World {
             }
         };
         let end = self.tick.fetch_add(1, Ordering::SeqCst);
-        Txn {
-            thread,
-            read_ts,
-            commit_ts,
-            begin,
-            end,
-            counts,
-            ops,
-        }
+        Txn { thread, read_ts, commit_ts, begin, end, counts, ops }
     }
 
     /// Everything, read by one transaction after all others.
@@ -259,10 +206,8 @@ impl World {
         let mut ops = Vec::new();
         for v in &self.keys {
             self.read_list(&txn, *v, &mut ops);
-            for (d, set) in [
-                (Direction::Out, Set::Out(v.get())),
-                (Direction::In, Set::In(v.get())),
-            ] {
+            for (d, set) in [(Direction::Out, Set::Out(v.get())), (Direction::In, Set::In(v.get()))]
+            {
                 let mut members: Vec<u64> =
                     self.edges(&txn, *v, d).into_iter().map(item_of).collect();
                 members.sort_unstable();
@@ -270,23 +215,12 @@ impl World {
             }
             for u in &self.keys {
                 let there = txn.search_edge(self.simple, *u, *v).unwrap();
-                ops.push(Op::ReadSimple {
-                    edge: (u.get(), v.get()),
-                    there,
-                });
+                ops.push(Op::ReadSimple { edge: (u.get(), v.get()), there });
             }
         }
         let commit_ts = Some(txn.commit().unwrap().ts.get());
         let end = self.tick.fetch_add(1, Ordering::SeqCst);
-        Txn {
-            thread,
-            read_ts,
-            commit_ts,
-            begin,
-            end,
-            counts: (0, 0),
-            ops,
-        }
+        Txn { thread, read_ts, commit_ts, begin, end, counts: (0, 0), ops }
     }
 }
 
@@ -316,10 +250,7 @@ pub(crate) fn run(isolation: Isolation, seed: u64, round: u64) -> Vec<Txn> {
             }
         };
         let handles: Vec<_> = (0..threads).map(|t| scope.spawn(work(t))).collect();
-        handles
-            .into_iter()
-            .flat_map(|h| h.join().unwrap())
-            .collect()
+        handles.into_iter().flat_map(|h| h.join().unwrap()).collect()
     });
     history.push(world.last_reads(threads));
     history

@@ -13,10 +13,7 @@ const EDGES: [(&str, &[&str]); 6] = [
     ("telar-algo", &["telar-graph"]),
     ("telar-db", &["telar-graph", "telar-engine", "telar-algo"]),
     ("telar-server", &["telar-graph", "telar-db", "telar-bench"]),
-    (
-        "telar-bench",
-        &["telar-graph", "telar-algo", "telar-engine", "telar-db"],
-    ),
+    ("telar-bench", &["telar-graph", "telar-algo", "telar-engine", "telar-db"]),
 ];
 const FREE: &str = "telar-tests";
 
@@ -24,9 +21,7 @@ const FREE: &str = "telar-tests";
 pub(crate) fn check(metadata: &Value) -> Vec<Violation> {
     let mut violations = Vec::new();
     // Packages of the workspace are those without a registry.
-    let members: Vec<&Value> = packages(metadata)
-        .filter(|p| p["source"].is_null())
-        .collect();
+    let members: Vec<&Value> = packages(metadata).filter(|p| p["source"].is_null()).collect();
     let name = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
     let names: Vec<String> = members.iter().map(|package| name(package)).collect();
     for package in members {
@@ -87,9 +82,6 @@ fn check_reports_new_edges_of_every_kind_and_new_crates() {
     ];
     assert_eq!(messages.len(), expected.len(), "{messages:?}");
     for (message, expected) in messages.iter().zip(expected) {
-        assert!(
-            message.starts_with(expected) && message.contains("ARCHITECTURE.md"),
-            "{message}"
-        );
+        assert!(message.starts_with(expected) && message.contains("ARCHITECTURE.md"), "{message}");
     }
 }

@@ -25,11 +25,7 @@ impl Policy {
         let mut policy = Self::default();
         let mut section = "";
         let mut list = "";
-        for line in text
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.starts_with('#'))
-        {
+        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             if line.starts_with('[') {
                 section = line;
                 list = "";
@@ -86,14 +82,8 @@ pub(crate) fn check(metadata: &Value, policy: &Policy) -> Vec<Violation> {
 /// one  = "(" any ")" | licence ["WITH" exception]
 /// ```
 fn is_allowed(expression: &str, allows: &dyn Fn(&str) -> bool) -> Result<bool, String> {
-    let spaced = expression
-        .replace('(', " ( ")
-        .replace(')', " ) ")
-        .replace('/', " OR ");
-    let mut parser = Parser {
-        tokens: spaced.split_whitespace().peekable(),
-        allows,
-    };
+    let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
+    let mut parser = Parser { tokens: spaced.split_whitespace().peekable(), allows };
     let allowed = parser.any()?;
     match parser.tokens.next() {
         None => Ok(allowed),
@@ -145,12 +135,7 @@ mod tests {
     use super::*;
 
     fn allowed(expression: &str) -> Result<bool, String> {
-        let list = [
-            "MIT",
-            "Apache-2.0",
-            "Apache-2.0 WITH LLVM-exception",
-            "Unicode-3.0",
-        ];
+        let list = ["MIT", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "Unicode-3.0"];
         is_allowed(expression, &|licence| list.contains(&licence))
     }
 
@@ -188,21 +173,12 @@ mod tests {
         let text = "[licenses]\nallow = [\n    # why\n    \"MIT\", # note\n]\n\n[bans]\n\
                     skip = [\n    \"other\",\n]\ndeny = [\n    { crate = \"bincode\", reason = \"r\" },\n]\n";
         let policy = Policy::parse(text);
-        assert_eq!(
-            policy,
-            Policy {
-                allowed: vec!["MIT".into()],
-                banned: vec!["bincode".into()]
-            }
-        );
+        assert_eq!(policy, Policy { allowed: vec!["MIT".into()], banned: vec!["bincode".into()] });
     }
 
     #[test]
     fn check_reports_licence_ban_and_source() {
-        let policy = Policy {
-            allowed: vec!["MIT".into()],
-            banned: vec!["bincode".into()],
-        };
+        let policy = Policy { allowed: vec!["MIT".into()], banned: vec!["bincode".into()] };
         let metadata = serde_json::json!({ "packages": [
             { "name": "good", "version": "1.0.0", "license": "MIT", "source": SOURCE },
             { "name": "ours", "version": "1.0.0", "license": "MIT", "source": null },
@@ -211,10 +187,8 @@ mod tests {
             { "name": "bincode", "version": "1.3.3", "license": "MIT", "source": SOURCE },
             { "name": "fork", "version": "1.0.0", "license": "MIT", "source": "git+https://x" },
         ]});
-        let messages: Vec<String> = check(&metadata, &policy)
-            .into_iter()
-            .map(|v| v.message)
-            .collect();
+        let messages: Vec<String> =
+            check(&metadata, &policy).into_iter().map(|v| v.message).collect();
         assert_eq!(
             messages,
             [

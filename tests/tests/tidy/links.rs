@@ -34,11 +34,7 @@ pub(crate) fn document(
             if let Some(named) = code_path(code)
                 && entry(named).is_none()
             {
-                violations.push(Violation::new(
-                    path,
-                    number,
-                    format!("no such path: {named}"),
-                ));
+                violations.push(Violation::new(path, number, format!("no such path: {named}")));
             }
         }
     }
@@ -127,24 +123,15 @@ fn anchors(text: &str) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let headings = prose(text).filter_map(|(_, line)| {
         let title = line.trim_start_matches('#');
-        (title.len() < line.len())
-            .then(|| title.strip_prefix(' '))
-            .flatten()
+        (title.len() < line.len()).then(|| title.strip_prefix(' ')).flatten()
     });
     let mut anchors = Vec::new();
     for title in headings {
-        let kept = title
-            .trim()
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        let kept = title.trim().chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
         let anchor = anchor.to_lowercase();
         let count = seen.entry(anchor.clone()).or_default();
-        anchors.push(if *count == 0 {
-            anchor
-        } else {
-            format!("{anchor}-{count}")
-        });
+        anchors.push(if *count == 0 { anchor } else { format!("{anchor}-{count}") });
         *count += 1;
     }
     anchors
@@ -167,36 +154,25 @@ mod tests {
         match path {
             "docs" | "crates/db" => Some(Entry::Folder),
             "LICENSE" => Some(Entry::File),
-            "docs/a.md" => Some(Entry::Document(
-                "# One thing: `x`\n\n## Two\n## Two\n".to_owned(),
-            )),
+            "docs/a.md" => Some(Entry::Document("# One thing: `x`\n\n## Two\n## Two\n".to_owned())),
             _ => None,
         }
     }
 
     fn problems(text: &str) -> Vec<String> {
-        document("docs/b.md", text, &entry)
-            .into_iter()
-            .map(|v| v.message)
-            .collect()
+        document("docs/b.md", text, &entry).into_iter().map(|v| v.message).collect()
     }
 
     #[test]
     fn links_that_lead_nowhere_are_reported() {
         assert_eq!(problems("see [x](c.md)"), ["link to c.md: no such file"]);
-        assert_eq!(
-            problems("[x](a.md#three)"),
-            ["link to a.md#three: no heading #three"]
-        );
+        assert_eq!(problems("[x](a.md#three)"), ["link to a.md#three: no heading #three"]);
         assert_eq!(problems("[x](#here)"), ["link to #here: no heading #here"]);
         assert_eq!(
             problems("[x](../LICENSE#a)"),
             ["link to ../LICENSE#a: only documents have headings"]
         );
-        assert_eq!(
-            problems("[x](../../y)"),
-            ["link to ../../y: leads out of the repository"]
-        );
+        assert_eq!(problems("[x](../../y)"), ["link to ../../y: leads out of the repository"]);
         assert_eq!(problems("[`x`](c.md)"), ["link to c.md: no such file"]);
         assert_eq!(problems("[x]: c.md"), ["link to c.md: no such file"]);
     }
@@ -211,10 +187,7 @@ mod tests {
 
     #[test]
     fn code_paths_must_exist() {
-        assert_eq!(
-            problems("in `crates/db/src/x.rs:7`"),
-            ["no such path: crates/db/src/x.rs"]
-        );
+        assert_eq!(problems("in `crates/db/src/x.rs:7`"), ["no such path: crates/db/src/x.rs"]);
         let good = "`crates/db/` `crates/*/src` `docs/a.md` `bench/<machine>` `src/x.rs` `cargo x`";
         assert_eq!(problems(good), Vec::<String>::new());
     }

@@ -24,11 +24,7 @@ struct Violation {
 
 impl Violation {
     fn new(path: &str, line: usize, message: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            message: message.into(),
-        }
+        Self { path: path.to_owned(), line, message: message.into() }
     }
 }
 
@@ -36,34 +32,16 @@ impl Violation {
 fn assert_none(violations: &[Violation]) {
     let lines: Vec<String> = violations
         .iter()
-        .map(
-            |Violation {
-                 path,
-                 line,
-                 message,
-             }| format!("{path}:{line}: {message}"),
-        )
+        .map(|Violation { path, line, message }| format!("{path}:{line}: {message}"))
         .collect();
-    assert!(
-        lines.is_empty(),
-        "{} violations:\n{}",
-        lines.len(),
-        lines.join("\n")
-    );
+    assert!(lines.is_empty(), "{} violations:\n{}", lines.len(), lines.join("\n"));
 }
 
 /// Runs `rule` on every text file of the repository.
 fn check_texts(rule: impl Fn(&str, &str) -> Vec<Violation>) {
     let repository = Repository::open();
-    let texts = repository
-        .paths()
-        .iter()
-        .filter_map(|path| Some((path, repository.text(path)?)));
-    assert_none(
-        &texts
-            .flat_map(|(path, text)| rule(path, &text))
-            .collect::<Vec<_>>(),
-    );
+    let texts = repository.paths().iter().filter_map(|path| Some((path, repository.text(path)?)));
+    assert_none(&texts.flat_map(|(path, text)| rule(path, &text)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -93,29 +71,21 @@ fn unsafe_code_stays_in_its_modules() {
 
 #[test]
 fn changelog_has_an_unreleased_section() {
-    let changelog = Repository::open()
-        .text("CHANGELOG.md")
-        .expect("CHANGELOG.md exists");
+    let changelog = Repository::open().text("CHANGELOG.md").expect("CHANGELOG.md exists");
     assert_none(&text::changelog("CHANGELOG.md", &changelog));
 }
 
 #[test]
 fn files_stay_small() {
     let repository = Repository::open();
-    let sizes = repository
-        .paths()
-        .iter()
-        .map(|path| (path.as_str(), repository.size(path)));
+    let sizes = repository.paths().iter().map(|path| (path.as_str(), repository.size(path)));
     assert_none(&repository::sizes(sizes));
 }
 
 #[test]
 fn links_and_paths_in_documents_resolve() {
     let repository = Repository::open();
-    let documents = repository
-        .paths()
-        .iter()
-        .filter(|path| path.ends_with(".md"));
+    let documents = repository.paths().iter().filter(|path| path.ends_with(".md"));
     let texts = documents.filter_map(|path| Some((path, repository.text(path)?)));
     let violations =
         texts.flat_map(|(path, text)| links::document(path, &text, &|path| repository.entry(path)));

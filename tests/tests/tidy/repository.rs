@@ -28,11 +28,7 @@ impl Repository {
             walk(&root, "", &mut paths);
             paths
         });
-        assert!(
-            paths.iter().any(|path| path == "Cargo.toml"),
-            "not the root: {}",
-            root.display()
-        );
+        assert!(paths.iter().any(|path| path == "Cargo.toml"), "not the root: {}", root.display());
         Self { root, paths }
     }
 
@@ -47,10 +43,7 @@ impl Repository {
     }
 
     pub(crate) fn size(&self, path: &str) -> u64 {
-        self.root
-            .join(path)
-            .metadata()
-            .map_or(0, |metadata| metadata.len())
+        self.root.join(path).metadata().map_or(0, |metadata| metadata.len())
     }
 
     /// What stands at `path`, `None` if nothing does.
@@ -58,13 +51,10 @@ impl Repository {
         if self.root.join(path).is_dir() {
             return Some(Entry::Folder);
         }
-        self.root
-            .join(path)
-            .exists()
-            .then(|| match path.ends_with(".md") {
-                true => Entry::Document(self.text(path).unwrap_or_default()),
-                false => Entry::File,
-            })
+        self.root.join(path).exists().then(|| match path.ends_with(".md") {
+            true => Entry::Document(self.text(path).unwrap_or_default()),
+            false => Entry::File,
+        })
     }
 
     /// `cargo metadata` of the workspace.
@@ -90,40 +80,24 @@ impl Repository {
 
 fn listed_by_git(root: &Path) -> Option<Vec<String>> {
     let output = Command::new("git")
-        .args([
-            "ls-files",
-            "-z",
-            "--cached",
-            "--others",
-            "--exclude-standard",
-        ])
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
         .output()
         .ok()
         .filter(|output| output.status.success())?;
     let names = String::from_utf8(output.stdout).ok()?;
     let exists = |name: &&str| root.join(name).is_file();
-    let mut paths: Vec<String> = names
-        .split_terminator('\0')
-        .filter(exists)
-        .map(String::from)
-        .collect();
+    let mut paths: Vec<String> =
+        names.split_terminator('\0').filter(exists).map(String::from).collect();
     paths.sort();
     paths.dedup();
     (!paths.is_empty()).then_some(paths)
 }
 
 fn walk(root: &Path, folder: &str, paths: &mut Vec<String>) {
-    for entry in std::fs::read_dir(root.join(folder))
-        .expect("folder is readable")
-        .flatten()
-    {
+    for entry in std::fs::read_dir(root.join(folder)).expect("folder is readable").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let path = if folder.is_empty() {
-            name.clone()
-        } else {
-            format!("{folder}/{name}")
-        };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
         match entry.path().is_dir() {
             true if name == "target" || name == ".git" => {}
             true => walk(root, &path, paths),
@@ -137,10 +111,7 @@ pub(crate) fn sizes<'a>(files: impl Iterator<Item = (&'a str, u64)>) -> Vec<Viol
     let large =
         |(path, bytes): &(&str, u64)| *bytes > FILE_BYTES_MAX && !LARGE_FILES.contains(path);
     let message = |bytes| format!("{bytes} bytes, above the limit of {FILE_BYTES_MAX}");
-    files
-        .filter(large)
-        .map(|(path, bytes)| Violation::new(path, 0, message(bytes)))
-        .collect()
+    files.filter(large).map(|(path, bytes)| Violation::new(path, 0, message(bytes))).collect()
 }
 
 #[test]

@@ -69,11 +69,7 @@ pub(crate) fn module_docs(path: &str, text: &str) -> Vec<Violation> {
     if !path.ends_with(".rs") || text.starts_with("//!") {
         return Vec::new();
     }
-    vec![Violation::new(
-        path,
-        1,
-        "begin the file with `//!` and what it is",
-    )]
+    vec![Violation::new(path, 1, "begin the file with `//!` and what it is")]
 }
 
 /// A promise to come back names its issue; debugging output does not stay.
@@ -148,16 +144,13 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 fn has_issue_number(line: &str) -> bool {
-    line.split('#')
-        .skip(1)
-        .any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    line.split('#').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// True where `root` begins a path, not where it stands inside an address or a longer path.
 fn names_root(line: &str, root: &str) -> bool {
     let inside = |c: char| is_word_char(c) || matches!(c, '.' | '-' | '}' | ')');
-    line.match_indices(root)
-        .any(|(at, _)| !line[..at].chars().next_back().is_some_and(inside))
+    line.match_indices(root).any(|(at, _)| !line[..at].chars().next_back().is_some_and(inside))
 }
 
 /// `line` without its comment and the contents of its strings. Knows one line only: text inside a
@@ -219,21 +212,11 @@ mod tests {
 
     #[test]
     fn machine_details_reports_hosts_and_paths() {
-        let bad = [
-            "see https://crates.io/x",
-            "cd /home/me",
-            "`/work/main`",
-            "PATH=/root/.cargo",
-        ];
+        let bad = ["see https://crates.io/x", "cd /home/me", "`/work/main`", "PATH=/root/.cargo"];
         for line in bad {
             assert_eq!(machine_details("a.md", line).len(), 1, "{line}");
         }
-        let good = [
-            "https://example.org/home/x",
-            "target/work/x",
-            "${BASE}/home/x",
-            "/tmp/x",
-        ];
+        let good = ["https://example.org/home/x", "target/work/x", "${BASE}/home/x", "/tmp/x"];
         for line in good {
             assert!(machine_details("a.md", line).is_empty(), "{line}");
         }
@@ -242,35 +225,20 @@ mod tests {
 
     #[test]
     fn unsafe_code_reports_only_code_outside_its_modules() {
-        for line in [
-            "unsafe { f() }",
-            "pub unsafe fn f()",
-            "unsafe impl Send for X {}",
-        ] {
+        for line in ["unsafe { f() }", "pub unsafe fn f()", "unsafe impl Send for X {}"] {
             assert_eq!(unsafe_code("crates/db/src/lib.rs", line).len(), 1, "{line}");
             assert!(unsafe_code("crates/engine/src/adjacency/tail.rs", line).is_empty());
         }
-        let good = [
-            "// unsafe here",
-            "#![deny(unsafe_code)]",
-            "f(\"unsafe\")",
-            "'\"' // unsafe",
-        ];
+        let good = ["// unsafe here", "#![deny(unsafe_code)]", "f(\"unsafe\")", "'\"' // unsafe"];
         for line in good {
-            assert!(
-                unsafe_code("crates/db/src/lib.rs", line).is_empty(),
-                "{line}"
-            );
+            assert!(unsafe_code("crates/db/src/lib.rs", line).is_empty(), "{line}");
         }
         assert_eq!(unsafe_code("a.rs", r#"f('"'); unsafe { g() }"#).len(), 1);
     }
 
     #[test]
     fn changelog_reports_a_missing_section() {
-        assert_eq!(
-            changelog("CHANGELOG.md", "# Changelog\n\n## 0.1.0\n").len(),
-            1
-        );
+        assert_eq!(changelog("CHANGELOG.md", "# Changelog\n\n## 0.1.0\n").len(), 1);
         assert!(changelog("CHANGELOG.md", "# Changelog\n\n## Unreleased\n").is_empty());
     }
 }

@@ -38,11 +38,7 @@ pub(super) const fn words(order: u32) -> usize {
 
 /// Returns the words of its filter, a power of two or none.
 pub(super) const fn filter_words(order: u32) -> usize {
-    if order > ORDER_UNFILTERED_MAX {
-        words(order) / 16
-    } else {
-        0
-    }
+    if order > ORDER_UNFILTERED_MAX { words(order) / 16 } else { 0 }
 }
 
 /// Returns how many entries fit.

@@ -41,12 +41,7 @@ impl Slot {
     /// Words of all entries, newest first; empty without a block.
     #[inline(always)]
     fn entry_range(self) -> Range<usize> {
-        let end = self.start()
-            + if self.block == 0 {
-                0
-            } else {
-                words(self.order())
-            };
+        let end = self.start() + if self.block == 0 { 0 } else { words(self.order()) };
         end - self.entries as usize * ENTRY_WORDS..end
     }
 }
@@ -117,9 +112,8 @@ impl EdgeLog {
         }
         let range = slot.entry_range();
         let (entries, _) = self.arena[range.clone()].as_chunks::<ENTRY_WORDS>();
-        let position = entries
-            .iter()
-            .position(|entry| entry[0] as u32 == neighbour && entry[2] == LIVE)?;
+        let position =
+            entries.iter().position(|entry| entry[0] as u32 == neighbour && entry[2] == LIVE)?;
         Some(range.start + position * ENTRY_WORDS)
     }
 
@@ -130,9 +124,7 @@ impl EdgeLog {
             return false;
         }
         let (entries, _) = self.arena[slot.entry_range()].as_chunks::<ENTRY_WORDS>();
-        entries
-            .iter()
-            .any(|entry| entry[0] as u32 == neighbour && entry[1] <= at && at < entry[2])
+        entries.iter().any(|entry| entry[0] as u32 == neighbour && entry[1] <= at && at < entry[2])
     }
 
     /// Ends the life of `neighbour`'s entry; returns whether it had one.
@@ -183,10 +175,7 @@ impl EdgeLog {
         let start = self.allocate(order);
         self.arena[start + 1] = u64::from(v);
         self.arena[start + 2] = u64::from(order);
-        let mut new = Slot {
-            block: start as u64 | u64::from(order) << ADDRESS_BITS,
-            ..old
-        };
+        let mut new = Slot { block: start as u64 | u64::from(order) << ADDRESS_BITS, ..old };
         new.entries = 0;
         let mut at = old.entry_range().end;
         for _ in 0..old.entries {

@@ -41,11 +41,7 @@ impl Default for Tel {
     /// # Panics
     /// If the system refuses address space for the arenas.
     fn default() -> Self {
-        Self {
-            out: EdgeLog::new(),
-            incoming: EdgeLog::new(),
-            clock: 0,
-        }
+        Self { out: EdgeLog::new(), incoming: EdgeLog::new(), clock: 0 }
     }
 }
 
@@ -125,17 +121,11 @@ impl Snapshot for Tel {
     type Topo<'a> = TelView<'a>;
 
     fn out(&self) -> TelView<'_> {
-        TelView {
-            log: &self.out,
-            at: self.clock,
-        }
+        TelView { log: &self.out, at: self.clock }
     }
 
     fn in_(&self) -> TelView<'_> {
-        TelView {
-            log: &self.incoming,
-            at: self.clock,
-        }
+        TelView { log: &self.incoming, at: self.clock }
     }
 }
 
@@ -228,10 +218,7 @@ mod tests {
         tel.insert_edge(0, 2);
         tel.delete_edge(0, 1);
         let mut scratch = Vec::new();
-        let old = TelView {
-            log: &tel.out,
-            at: before,
-        };
+        let old = TelView { log: &tel.out, at: before };
         assert_eq!(old.sorted(0, &mut scratch), [1]);
         assert!(old.contains(0, 1) && !old.contains(0, 2));
         assert_eq!(tel.out().sorted(0, &mut scratch), [2]);

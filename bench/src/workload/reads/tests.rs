@@ -4,11 +4,7 @@ use super::*;
 use crate::generate::{Rmat, rmat};
 
 fn graph(orient: bool) -> (u32, Vec<Edge>) {
-    let parameters = Rmat {
-        scale: 9,
-        edge_factor: 8,
-        seed: 5,
-    };
+    let parameters = Rmat { scale: 9, edge_factor: 8, seed: 5 };
     let mut edges = rmat(&parameters);
     edges::dedup_undirected(&mut edges);
     if orient {
@@ -21,21 +17,11 @@ fn graph(orient: bool) -> (u32, Vec<Edge>) {
 fn every_kernel_is_timed_and_knows_its_work() {
     let (n, edges) = graph(true);
     let (out, incoming) = (Csr::outgoing(n, &edges), Csr::incoming(n, &edges));
-    let options = ReadOptions {
-        searches: 1000,
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { searches: 1000, ..ReadOptions::default() };
     let plan = ReadPlan::new(&out, &incoming, &options);
-    let more = [
-        Kernel::SearchVertex,
-        Kernel::ScanVertices,
-        Kernel::Triangles,
-    ];
+    let more = [Kernel::SearchVertex, Kernel::ScanVertices, Kernel::Triangles];
     for kernel in Kernel::DIRECTED.into_iter().chain(more) {
-        let mut subjects = [
-            Subject::new("A", &out, &incoming),
-            Subject::new("B", &out, &incoming),
-        ];
+        let mut subjects = [Subject::new("A", &out, &incoming), Subject::new("B", &out, &incoming)];
         let outcomes = run_reads(&plan, kernel, &mut subjects, 3).unwrap();
         assert_eq!((outcomes.len(), outcomes[1].samples.count()), (2, 3));
         assert!(outcomes[0].work > 0 && outcomes[0].work <= 10 * out.edges().max(1000));

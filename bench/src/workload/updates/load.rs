@@ -16,14 +16,8 @@ pub fn load<C: Container>(container: &C, n: u32, edges: &[Edge], batch: usize) -
 
 pub(super) fn insert(writer: &mut impl Writer, edges: &[Edge], batch: usize) -> u64 {
     match batch {
-        0 | 1 => edges
-            .iter()
-            .map(|&(u, v)| u64::from(writer.insert_edge(u, v)))
-            .sum(),
-        _ => edges
-            .chunks(batch)
-            .map(|some| writer.insert_batch(some))
-            .sum(),
+        0 | 1 => edges.iter().map(|&(u, v)| u64::from(writer.insert_edge(u, v))).sum(),
+        _ => edges.chunks(batch).map(|some| writer.insert_batch(some)).sum(),
     }
 }
 
@@ -54,10 +48,7 @@ pub fn insert_parallel<C: Container>(
                 .chunks(share)
                 .map(|part| scope.spawn(move || insert(&mut container.writer(), part, batch)))
                 .collect();
-            workers
-                .into_iter()
-                .map(|worker| worker.join().expect("an inserting thread"))
-                .sum()
+            workers.into_iter().map(|worker| worker.join().expect("an inserting thread")).sum()
         })
     })
 }

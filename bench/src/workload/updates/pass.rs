@@ -44,18 +44,9 @@ pub(super) fn pass<C: Container>(
         ];
         for (update, edges, expected) in rewrites {
             let (changed, elapsed) = measure::time(|| match update {
-                Update::Upsert => edges
-                    .iter()
-                    .filter(|e| writer.upsert_edge(e.0, e.1))
-                    .count(),
-                Update::Delete => edges
-                    .iter()
-                    .filter(|e| writer.delete_edge(e.0, e.1))
-                    .count(),
-                _ => edges
-                    .iter()
-                    .filter(|e| writer.insert_edge(e.0, e.1))
-                    .count(),
+                Update::Upsert => edges.iter().filter(|e| writer.upsert_edge(e.0, e.1)).count(),
+                Update::Delete => edges.iter().filter(|e| writer.delete_edge(e.0, e.1)).count(),
+                _ => edges.iter().filter(|e| writer.insert_edge(e.0, e.1)).count(),
             });
             counted(&container, update, changed as u64, expected as u64)?;
             pass.updates.push((update, elapsed, edges.len() as u64));
@@ -67,12 +58,7 @@ pub(super) fn pass<C: Container>(
         let mut writer = container.writer();
         writer.insert_vertices(plan.n);
         let (added, elapsed) = measure::time(|| insert(&mut writer, &plan.edges, plan.batch));
-        counted(
-            &container,
-            Update::InsertBatches,
-            added,
-            plan.edges.len() as u64,
-        )?;
+        counted(&container, Update::InsertBatches, added, plan.edges.len() as u64)?;
         check(&container, &plan.loaded)?;
         pass.updates.push((Update::InsertBatches, elapsed, added));
         container.settle();
@@ -135,10 +121,7 @@ fn counted<C: Container>(
         return Ok(());
     }
     let difference = format!("{} counted {found} edges, not {expected}", update.name());
-    Err(WrongAnswer {
-        subject: container.name(),
-        difference,
-    })
+    Err(WrongAnswer { subject: container.name(), difference })
 }
 
 pub(super) fn check<C: Container>(container: &C, expected: &(Csr, Csr)) -> Result<(), WrongAnswer> {

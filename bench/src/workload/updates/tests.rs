@@ -15,10 +15,8 @@ fn plan() -> UpdatePlan {
 #[test]
 fn containers_pass_all_updates() {
     let plan = plan();
-    let mut subjects = [
-        UpdateSubject::new(Locked::<AdjLst>::new),
-        UpdateSubject::new(Locked::<Tel>::new).once(),
-    ];
+    let mut subjects =
+        [UpdateSubject::new(Locked::<AdjLst>::new), UpdateSubject::new(Locked::<Tel>::new).once()];
     let outcomes = run_updates(&plan, &mut subjects, 2).unwrap();
     for outcome in &outcomes {
         assert_eq!(outcome.samples.len(), 20);
@@ -38,13 +36,8 @@ fn wrong_load_is_noticed() {
     let plan = plan();
     let container = Locked::<AdjLst>::new();
     load(&container, 500, &plan.edges()[1..], 1);
-    assert_eq!(
-        check(&container, &plan.loaded).unwrap_err().subject,
-        "AdjLst"
-    );
-    container
-        .writer()
-        .insert_edge(plan.edges()[0].0, plan.edges()[0].1);
+    assert_eq!(check(&container, &plan.loaded).unwrap_err().subject, "AdjLst");
+    container.writer().insert_edge(plan.edges()[0].0, plan.edges()[0].1);
     assert_eq!(check(&container, &plan.loaded), Ok(()));
 }
 

@@ -179,7 +179,9 @@ impl Chunk {
 
     /// Whether the chunk should be split.
     pub(crate) fn is_oversized(&self, guard: &Guard) -> bool {
-        self.version(guard).entries > CHUNK_ENTRIES_MAX
+        let nbrs = self.version(guard).neighbours();
+        // Parallel edges of one pair stay together, however many they are.
+        nbrs.len() > CHUNK_ENTRIES_MAX && nbrs[CHUNK_ENTRIES - 1] != nbrs[nbrs.len() - 1]
     }
 
     fn bytes(&self, guard: &Guard) -> usize {
@@ -299,11 +301,10 @@ impl Hub {
     /// Splits the chunk that holds `nbr` if it has grown too large.
     pub(crate) fn split(&self, nbr: u32, watermark: u64, guard: &Guard) {
         let chunk = self.chunk(nbr, guard);
-        chunk.latch.acquire(ALL_STRIPES);
+        let _held = chunk.latch.hold(ALL_STRIPES);
         if !chunk.is_retired() && chunk.is_oversized(guard) {
             self.split_latched(chunk, watermark, guard);
         }
-        chunk.latch.release(ALL_STRIPES);
     }
 
     fn split_latched(&self, chunk: &Chunk, watermark: u64, guard: &Guard) {

@@ -289,10 +289,8 @@ impl SegmentRef<'_> {
 
     /// Runs `f` with every stripe held.
     pub(crate) fn exclusive<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.latch.acquire(ALL_STRIPES);
-        let out = f();
-        self.latch.release(ALL_STRIPES);
-        out
+        let _held = self.latch.hold(ALL_STRIPES);
+        f()
     }
 
     /// Makes sure the segment has a tail to write to.

@@ -59,10 +59,10 @@ pub(crate) fn settle_list(list: &List<'_>, watermark: u32, out: &mut Merge) {
     let settled = List { tail: Some(Visible { len: seen, ..tail }), ..*list };
     settled.sorted_entries(&mut out.rows);
     let settled_len = list.base.nbrs.len() + seen;
-    for i in seen..tail.len {
+    for (i, &meta) in meta.iter().enumerate().skip(seen) {
         let entry = tail.block.entry(i, list.kind.columns());
-        let delta = meta[i] & DELTA_MAX;
-        if !Block::is_delete(meta[i]) {
+        let delta = meta & DELTA_MAX;
+        if !Block::is_delete(meta) {
             out.carried.push(Carry { entry, delta, deletes: None });
             continue;
         }
@@ -166,7 +166,8 @@ pub(crate) fn settle_segment(
             return;
         };
         let Some(tail) = &old.tail else { return };
-        // A tail's base timestamp was the watermark when it was made; watermarks only rise.
+        // A tail's base timestamp was a watermark when it was made, which no reader is older than. One
+        // computed now may be lower for a moment, while a reader that will start over is opening.
         let watermark = watermark.max(tail.base_ts);
         if tail.is_unused() && after == After::Idle {
             if tail.hubs.is_empty() {

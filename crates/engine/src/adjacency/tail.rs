@@ -271,7 +271,7 @@ impl<'a> Block<'a> {
 pub(crate) struct Tail {
     slots: WordBuf,
     arena: WordBuf,
-    /// Words of the arena given out; may pass its size when a request did not fit.
+    /// Words of the arena given out.
     used: AtomicU32,
     /// Timestamp from which `Δts` counts.
     pub(crate) base_ts: u64,
@@ -377,11 +377,13 @@ impl Tail {
         if class > CLASS_MAX || words >= SLOT_HUB as usize {
             return None;
         }
-        let at = self.used.fetch_add(words as u32, Ordering::Relaxed);
-        if at as usize + words > self.arena.len() {
-            self.used.fetch_sub(words as u32, Ordering::Relaxed);
-            return None;
-        }
+        // One step, and only if it fits: a number added first and taken back after a failure would let
+        // others be given the same words in between.
+        let fits = |used: u32| {
+            let end = used as usize + words;
+            (end <= self.arena.len()).then_some(end as u32)
+        };
+        let at = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         // SAFETY: `at..at + words` lies in the arena and was given out to this call alone.
         Some((at, unsafe { Block::init(self.arena.as_ptr().add(at as usize), class) }))
     }
@@ -435,3 +437,7 @@ impl Tail {
         read_ts.saturating_sub(self.base_ts).min(u64::from(DELTA_MAX)) as u32
     }
 }
+
+#[cfg(test)]
+#[path = "tail_tests.rs"]
+mod tests;

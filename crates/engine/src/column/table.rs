@@ -111,10 +111,8 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     fn exclusive<R>(&self, f: impl FnOnce() -> R) -> R {
-        self.latch.acquire(ALL_STRIPES);
-        let out = f();
-        self.latch.release(ALL_STRIPES);
-        out
+        let _held = self.latch.hold(ALL_STRIPES);
+        f()
     }
 
     /// The value of `local` at `read_ts`.

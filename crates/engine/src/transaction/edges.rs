@@ -122,10 +122,14 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::UnknownEdgeType`]; [`Error::NotFound`] if an end was never made.
     pub fn delete_edge(&mut self, edge: EdgeId) -> Result<(), Error> {
-        self.edge_type(edge.ty)?;
-        let (Some(u), Some(v)) = (number(edge.src), number(edge.dst)) else {
+        let simple = self.edge_type(edge.ty)?.kind() == ListKind::Simple;
+        let made = |v: VertexId| number(v).filter(|v| *v < self.shared().vertex_bound());
+        let (Some(u), Some(v)) = (made(edge.src), made(edge.dst)) else {
             return Err(Error::NotFound(Object::Edge(edge)));
         };
+        if simple != (edge.ordinal == 0) {
+            return Ok(());
+        }
         let key = edge_key(edge.ty, u, v, edge.ordinal);
         match self.writes.edges.get_mut(key) {
             Some(w) if w.op == EdgeOp::Create => w.op = EdgeOp::Nothing,

@@ -81,7 +81,16 @@ impl<'e> Transaction<'e> {
         Reader::new(self.shared(), self.registration.read_ts)
     }
 
+    /// Remembers a read for validation. Vertices that were never made by the time of the read have no
+    /// place to validate; nobody can have written to them.
     fn note(&self, read: Read) {
+        let vertex = match read {
+            Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
+            Read::EdgeProperty(..) | Read::AllStates => 0,
+        };
+        if vertex >= self.shared().vertex_bound().max(1) {
+            return;
+        }
         if let Some(reads) = &self.reads {
             reads.borrow_mut().insert(read);
         }

@@ -10,8 +10,8 @@ use super::record;
 use super::validate::validate;
 use super::write_set::{Read, WriteSet};
 use crate::adjacency::settle::{After, settle_segment};
-use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::error::Error;
 use crate::failpoint;
 use crate::shared::Shared;
@@ -53,7 +53,12 @@ pub(crate) fn commit(
     mode: Mode,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
-    let Some(done) = apply_latched(shared, writes, reads, mode)? else { return Ok(None) };
+    let done = match apply_latched(shared, writes, reads, mode) {
+        // What a failed log left unpublished conflicts for ever: say that the log has failed.
+        Err(e) if e.is_retryable() => return Err(shared.check_log().err().unwrap_or(e)),
+        done => done?,
+    };
+    let Some(done) = done else { return Ok(None) };
     publish(done.ts)?;
     settle_after(writes, shared);
     Ok(Some(done))
@@ -100,7 +105,9 @@ fn apply_latched(
             return Ok(None);
         }
         if let Err(full) = reserve(&plan, shared, guard)? {
-            let place = (plan.targets[full.0].table.id, plan.targets[full.0].number);
+            let t = &plan.targets[full.0];
+            let chunk = t.chunk.map(|(_, chunk)| std::ptr::from_ref(chunk));
+            let place = (t.table.id, t.number, chunk);
             attempts = if full_before == Some(place) { attempts + 1 } else { 0 };
             full_before = Some(place);
             make_room(&mut plan, full, attempts, shared, guard);

@@ -94,11 +94,7 @@ impl Applied {
 
     fn assert_up_to(&self, ts: u64) {
         for t in 1..=ts {
-            assert_eq!(
-                self.0[t as usize].load(Ordering::SeqCst),
-                1,
-                "{t} of {ts} is not applied"
-            );
+            assert_eq!(self.0[t as usize].load(Ordering::SeqCst), 1, "{t} of {ts} is not applied");
         }
     }
 }
@@ -107,7 +103,7 @@ impl Applied {
 /// commits that have all applied.
 ///
 /// Mutations in a copy that fail: `advance` without comparing with `next`, `advance` storing instead
-/// of exchanging, `mark_applied` before the commit's own writes, no `wait_for_room`.
+/// of exchanging, `mark_applied` before the commit's own writes.
 #[test]
 fn model_published_advances_in_order_over_applied_commits() {
     check(|| published_in_order(Broken::Nothing));
@@ -155,10 +151,7 @@ fn published_in_order(broken: Broken) {
     };
     join_all(threads);
     watcher.join().unwrap();
-    assert_eq!(
-        (clock.published(), clock.last()),
-        (COMMITS as u64, COMMITS as u64)
-    );
+    assert_eq!((clock.published(), clock.last()), (COMMITS as u64, COMMITS as u64));
 }
 
 /// Commits that never wait to be published: only `wait_for_room` keeps the ring from overflowing, and
@@ -346,12 +339,7 @@ impl Version {
         let tail: Vec<_> = (0..carried.len() + room)
             .map(|i| AtomicU64::new(*carried.get(i).unwrap_or(&0)))
             .collect();
-        Self {
-            base,
-            tail,
-            len: AtomicUsize::new(carried.len()),
-            freed: AtomicU64::new(0),
-        }
+        Self { base, tail, len: AtomicUsize::new(carried.len()), freed: AtomicU64::new(0) }
     }
 
     fn assert_alive(&self) {
@@ -373,10 +361,7 @@ impl Version {
     fn tail_at(&self, read_ts: u64) -> Vec<u64> {
         self.assert_alive();
         let n = self.len.load(Ordering::SeqCst);
-        let all: Vec<u64> = self.tail[..n]
-            .iter()
-            .map(|t| t.load(Ordering::SeqCst))
-            .collect();
+        let all: Vec<u64> = self.tail[..n].iter().map(|t| t.load(Ordering::SeqCst)).collect();
         self.assert_alive();
         let seen = match all.last() {
             Some(&last) if last > read_ts => all.partition_point(|t| *t <= read_ts),
@@ -426,9 +411,7 @@ impl Segment {
         lock(&self.retired).retain(|(version, before)| {
             let held = before.iter().any(|p| pins.contains_key(p));
             if !held {
-                lock(&self.versions)[*version]
-                    .freed
-                    .store(1, Ordering::SeqCst);
+                lock(&self.versions)[*version].freed.store(1, Ordering::SeqCst);
             }
             held
         });
@@ -479,7 +462,7 @@ impl Segment {
 ///
 /// Mutations in a copy that fail: `Readers::open` without the second look, `Readers::watermark` that
 /// returns the published timestamp, `Latch::try_acquire` that ignores the mask, `Clock::advance` that
-/// skips commits not applied.
+/// takes any former commit in the ring for the next.
 #[test]
 fn model_readers_see_exactly_their_prefix() {
     check(|| prefix_protocol(Broken::Nothing));
@@ -504,11 +487,8 @@ struct World {
 
 fn prefix_protocol(broken: Broken) {
     const COMMITS: u64 = 4;
-    let world = Arc::new(World {
-        clock: Clock::new(0),
-        readers: Readers::new(),
-        segment: Segment::new(2),
-    });
+    let world =
+        Arc::new(World { clock: Clock::new(0), readers: Readers::new(), segment: Segment::new(2) });
     let mut threads = Vec::new();
     for stripe in 0..2u32 {
         let world = Arc::clone(&world);
@@ -532,12 +512,7 @@ fn prefix_protocol(broken: Broken) {
     join_all(threads);
     assert_eq!(world.clock.published(), COMMITS);
     let version = world.segment.load();
-    let all: Vec<u64> = version
-        .base
-        .iter()
-        .copied()
-        .chain(version.tail_at(COMMITS))
-        .collect();
+    let all: Vec<u64> = version.base.iter().copied().chain(version.tail_at(COMMITS)).collect();
     assert_eq!(all, (1..=COMMITS).collect::<Vec<_>>());
 }
 
@@ -586,10 +561,7 @@ fn commit_one(world: &World, _stripe: u32, broken: Broken) {
 
 fn read_twice(world: &World, broken: Broken) {
     let segment = &world.segment;
-    let (slot, ts) = world
-        .readers
-        .open(&world.clock)
-        .expect("there are four slots");
+    let (slot, ts) = world.readers.open(&world.clock).expect("there are four slots");
     if broken == Broken::CloseBeforeRead {
         world.readers.close(slot);
     }
@@ -705,10 +677,7 @@ fn crossing(broken: Broken) {
     let committed: Vec<(u64, Option<u64>)> = join_all(threads);
     if let [(read_a, Some(ts_a)), (read_b, Some(ts_b))] = committed[..] {
         // Both committed: one must have begun after the other was published.
-        assert!(
-            read_a >= ts_b || read_b >= ts_a,
-            "write skew: {committed:?}"
-        );
+        assert!(read_a >= ts_b || read_b >= ts_a, "write skew: {committed:?}");
     }
 }
 
@@ -719,10 +688,7 @@ fn read_one_write_other(
     write: usize,
     broken: Broken,
 ) -> (u64, Option<u64>) {
-    let (slot, read_ts) = world
-        .readers
-        .open(&world.clock)
-        .expect("there are four slots");
+    let (slot, read_ts) = world.readers.open(&world.clock).expect("there are four slots");
     let cells = &world.cells;
     let wanted: Vec<&Latch> = (0..2)
         .filter(|i| *i == write || broken != Broken::ReadsNotLatched)

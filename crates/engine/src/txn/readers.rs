@@ -87,7 +87,7 @@ impl Readers {
             if cell.load(Ordering::Relaxed) == FREE
                 && cell.compare_exchange(FREE, OPENING, Ordering::SeqCst, Ordering::Relaxed).is_ok()
             {
-                if slot >= self.used.load(Ordering::Relaxed) {
+                if slot >= self.used.load(Ordering::Acquire) {
                     self.used.fetch_max(slot + 1, Ordering::SeqCst);
                 }
                 HINT.set(slot);

@@ -8,7 +8,7 @@
 //!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key varint]
 //!
 //!  operation = tag u8, body (integers are varints)
-//!  1 vertex state     vertex, label count, labels...; deleted if the count is 0xFFFF
+//!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
 //!  2 vertex property  vertex, key, value
 //!  3 create edge      type, src, dst, ordinal, sort key (zigzag)
 //!  4 upsert edge      type, src, dst
@@ -42,8 +42,8 @@ const OP_UPSERT_EDGE: u8 = 4;
 const OP_DELETE_EDGE: u8 = 5;
 const OP_EDGE_PROPERTY: u8 = 6;
 
-/// In place of a label count: the vertex is deleted.
-const DELETED: u64 = 0xFFFF;
+/// In place of a label count, one more than there can be labels: the vertex is deleted.
+const DELETED: u64 = 0x1_0000;
 
 const FLAG_SIMPLE: u8 = 1;
 const FLAG_NEWEST_FIRST: u8 = 2;
@@ -52,7 +52,7 @@ const FLAG_NEWEST_FIRST: u8 = 2;
 #[derive(Debug)]
 pub(crate) enum Record {
     /// A commit.
-    Commit(WriteSet),
+    Commit(Box<WriteSet>),
     /// A new label or property key.
     Name { kind: NameKind, number: u16, name: String },
     /// A new edge type.
@@ -183,12 +183,11 @@ impl Reader<'_> {
 
     pub(crate) fn edge_type_options(&mut self) -> Result<EdgeTypeOptions, String> {
         let flags = self.byte()?;
-        let mut options = EdgeTypeOptions::default();
-        options.simple = flags & FLAG_SIMPLE != 0;
-        if flags & FLAG_NEWEST_FIRST != 0 {
-            let key = PropertyKeyId::from_raw(self.number("property key")?);
-            options.order = EdgeOrder::NewestFirst(key);
-        }
+        let order = match flags & FLAG_NEWEST_FIRST {
+            0 => EdgeOrder::Neighbour,
+            _ => EdgeOrder::NewestFirst(PropertyKeyId::from_raw(self.number("property key")?)),
+        };
+        let options = EdgeTypeOptions { simple: flags & FLAG_SIMPLE != 0, order };
         if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST) != 0 {
             return Err(format!("unknown edge type flags {flags}"));
         }
@@ -265,7 +264,7 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
     let mut r = Reader(payload);
     let record = match r.byte()? {
         KIND_COMMIT => {
-            let mut writes = WriteSet::default();
+            let mut writes = Box::<WriteSet>::default();
             while !r.0.is_empty() {
                 r.operation(sets, &mut writes)?;
             }

@@ -214,6 +214,14 @@ impl Wal {
         self.commit.sync_to(self.commit.last_ts())
     }
 
+    /// Returns whether the log still takes records.
+    ///
+    /// # Errors
+    /// [`WalError::Poisoned`].
+    pub fn check(&self) -> Result<(), WalError> {
+        self.commit.check()
+    }
+
     /// Returns the last commit timestamp that is on disk, with all before it.
     #[inline]
     pub fn durable_ts(&self) -> u64 {

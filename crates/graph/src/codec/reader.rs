@@ -14,10 +14,7 @@ impl<'a> Reader<'a> {
         input: &mut &'a [u8],
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        let mut reader = Self {
-            rest: input,
-            input_bytes: input.len(),
-        };
+        let mut reader = Self { rest: input, input_bytes: input.len() };
         let value = read(&mut reader)?;
         *input = reader.rest;
         Ok(value)

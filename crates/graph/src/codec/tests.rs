@@ -19,17 +19,11 @@ fn encoding_has_the_documented_layout() {
     assert_eq!(encoded(&Value::Null), [0x00]);
     assert_eq!(encoded(&Value::Bool(true)), [0x02]);
     assert_eq!(encoded(&Value::Int(-2)), [0x03, 0x03]);
-    assert_eq!(
-        encoded(&Value::Float(1.0)),
-        [0x04, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]
-    );
+    assert_eq!(encoded(&Value::Float(1.0)), [0x04, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f]);
     assert_eq!(encoded(&Value::from("hi")), [0x05, 2, b'h', b'i']);
     assert_eq!(encoded(&Value::from(vec![7_u8])), [0x06, 1, 7]);
     assert_eq!(encoded(&Value::list([1, 2])), [0x07, 2, 0x03, 2, 0x03, 4]);
-    assert_eq!(
-        encoded(&Value::map([("k", true)])),
-        [0x08, 1, 1, b'k', 0x02]
-    );
+    assert_eq!(encoded(&Value::map([("k", true)])), [0x08, 1, 1, b'k', 0x02]);
     assert_eq!(encoded(&Value::Date(Date::EPOCH)), [0x09, 0]);
     let duration = Duration::new(1, -1, 2, 3).unwrap();
     assert_eq!(encoded(&duration.into()), [0x0f, 2, 1, 4, 3]);
@@ -40,72 +34,33 @@ fn encoding_has_the_documented_layout() {
         UtcOffset::from_seconds(3_600).unwrap(),
         "CET",
     );
-    assert_eq!(
-        encoded(&berlin.unwrap().into()),
-        [0x0e, 0, 0, 0xa0, 0x38, 3, b'C', b'E', b'T']
-    );
+    assert_eq!(encoded(&berlin.unwrap().into()), [0x0e, 0, 0, 0xa0, 0x38, 3, b'C', b'E', b'T']);
 }
 
 #[test]
 fn decode_malformed_says_what_and_where() {
     let decode = |mut bytes: &[u8]| decode(&mut bytes);
     assert_eq!(decode(&[]), Err(DecodeError::Truncated { at: 0 }));
-    assert_eq!(
-        decode(&[0x11]),
-        Err(DecodeError::Tag { at: 0, found: 0x11 })
-    );
-    assert_eq!(
-        decode(&[0x05, 2, 0xff, 0xff]),
-        Err(DecodeError::Utf8 { at: 2 })
-    );
-    assert_eq!(
-        decode(&[0x07, 2, 0x00]),
-        Err(DecodeError::Truncated { at: 2 })
-    );
+    assert_eq!(decode(&[0x11]), Err(DecodeError::Tag { at: 0, found: 0x11 }));
+    assert_eq!(decode(&[0x05, 2, 0xff, 0xff]), Err(DecodeError::Utf8 { at: 2 }));
+    assert_eq!(decode(&[0x07, 2, 0x00]), Err(DecodeError::Truncated { at: 2 }));
     assert_eq!(
         decode(&[0x08, 2, 1, b'b', 0x00, 1, b'a', 0x00]),
         Err(DecodeError::KeyOrder { at: 5 })
     );
-    assert_eq!(
-        decode(&[0x08, 2, 0, 0x00, 0, 0x00]),
-        Err(DecodeError::KeyOrder { at: 4 })
-    );
+    assert_eq!(decode(&[0x08, 2, 0, 0x00, 0, 0x00]), Err(DecodeError::KeyOrder { at: 4 }));
 
     let mut bytes = vec![0x09];
     put_varint_signed(Date::MAX.epoch_days() + 1, &mut bytes);
-    assert_eq!(
-        decode(&bytes),
-        Err(DecodeError::Range {
-            at: 0,
-            field: "date"
-        })
-    );
+    assert_eq!(decode(&bytes), Err(DecodeError::Range { at: 0, field: "date" }));
     let mut bytes = vec![0x0a];
     put_varint(u64::MAX, &mut bytes);
-    assert_eq!(
-        decode(&bytes),
-        Err(DecodeError::Range {
-            at: 0,
-            field: "time of day"
-        })
-    );
-    assert_eq!(
-        decode(&[0x10, 0, 0, 0, 0]),
-        Err(DecodeError::Range {
-            at: 0,
-            field: "SRID"
-        })
-    );
+    assert_eq!(decode(&bytes), Err(DecodeError::Range { at: 0, field: "time of day" }));
+    assert_eq!(decode(&[0x10, 0, 0, 0, 0]), Err(DecodeError::Range { at: 0, field: "SRID" }));
     let mut bytes = vec![0x10, 0xe6, 0x10];
     bytes.extend(181.0_f64.to_bits().to_le_bytes());
     bytes.extend(0.0_f64.to_bits().to_le_bytes());
-    assert_eq!(
-        decode(&bytes),
-        Err(DecodeError::Range {
-            at: 0,
-            field: "coordinate"
-        })
-    );
+    assert_eq!(decode(&bytes), Err(DecodeError::Range { at: 0, field: "coordinate" }));
 }
 
 #[test]
@@ -113,14 +68,8 @@ fn decode_false_count_allocates_nothing() {
     // A list that claims 2^40 elements: the count is checked before room is made for them.
     let mut bytes = vec![0x07];
     put_varint(1 << 40, &mut bytes);
-    assert!(matches!(
-        decode(&mut &bytes[..]),
-        Err(DecodeError::Truncated { .. })
-    ));
-    assert!(matches!(
-        skip(&mut &bytes[..]),
-        Err(DecodeError::Truncated { .. })
-    ));
+    assert!(matches!(decode(&mut &bytes[..]), Err(DecodeError::Truncated { .. })));
+    assert!(matches!(skip(&mut &bytes[..]), Err(DecodeError::Truncated { .. })));
 }
 
 #[test]

@@ -58,11 +58,7 @@ impl Reader<'_> {
                 // A last byte of zero adds nothing; the tenth byte has room for one bit.
                 let shortest = byte != 0 || index == 0;
                 let fits = index < VARINT_BYTES_MAX - 1 || byte == 1;
-                return if shortest && fits {
-                    Ok(value)
-                } else {
-                    Err(DecodeError::Varint { at })
-                };
+                return if shortest && fits { Ok(value) } else { Err(DecodeError::Varint { at }) };
             }
         }
         Err(DecodeError::Varint { at })

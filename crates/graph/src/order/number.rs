@@ -23,14 +23,12 @@ pub(super) fn cmp_int_float(int: i64, float: f64) -> Ordering {
     }
     // Within the bounds truncation is exact; the fraction decides between equal integers.
     let whole = float.trunc();
-    int.cmp(&(whole as i64))
-        .then_with(|| cmp_floats(0.0, float - whole))
+    int.cmp(&(whole as i64)).then_with(|| cmp_floats(0.0, float - whole))
 }
 
 /// Compares floats with NaN the largest and equal to itself, and `-0.0` equal to `0.0`.
 pub(super) fn cmp_floats(a: f64, b: f64) -> Ordering {
-    a.partial_cmp(&b)
-        .unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
 }
 
 pub(super) fn hash_int<H: Hasher>(x: i64, state: &mut H) {
@@ -57,10 +55,7 @@ mod tests {
         assert_eq!(cmp_int_float(EDGE + 1, EDGE as f64), Ordering::Greater);
         assert_eq!(cmp_int_float(i64::MAX, INT_BOUND), Ordering::Less);
         assert_eq!(cmp_int_float(i64::MIN, -INT_BOUND), Ordering::Equal);
-        assert_eq!(
-            cmp_int_float(i64::MIN, f64::NEG_INFINITY),
-            Ordering::Greater
-        );
+        assert_eq!(cmp_int_float(i64::MIN, f64::NEG_INFINITY), Ordering::Greater);
         assert_eq!(cmp_int_float(i64::MAX, f64::NAN), Ordering::Less);
         assert_eq!(cmp_int_float(-1, -1.5), Ordering::Greater);
         assert_eq!(cmp_int_float(0, -0.0), Ordering::Equal);

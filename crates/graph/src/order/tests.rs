@@ -71,10 +71,7 @@ fn equivalence_joins_numbers_nulls_and_nans() {
         assert_eq!(a, b);
         assert_eq!(hash(&a), hash(&b));
     }
-    assert_ne!(
-        Value::from((1_i64 << 53) + 1),
-        Value::from((1_i64 << 53) as f64)
-    );
+    assert_ne!(Value::from((1_i64 << 53) + 1), Value::from((1_i64 << 53) as f64));
     assert_ne!(Value::from(i64::MAX), Value::from(i64::MAX as f64));
 }
 
@@ -105,28 +102,13 @@ fn cypher_eq_is_three_valued() {
     assert_eq!(cypher_eq(&list(["a"]), &list([1])), Some(false));
     assert_eq!(cypher_eq(&list([NAN]), &list([NAN])), Some(false));
     let nested = |a: Value, b: Value| list([list([Value::from(1)]), list([a, b])]);
-    assert_eq!(
-        cypher_eq(&nested(2.into(), 3.into()), &nested(NULL, 3.into())),
-        None
-    );
-    assert_eq!(
-        cypher_eq(&nested(2.into(), 3.into()), &nested(NULL, 4.into())),
-        Some(false)
-    );
+    assert_eq!(cypher_eq(&nested(2.into(), 3.into()), &nested(NULL, 3.into())), None);
+    assert_eq!(cypher_eq(&nested(2.into(), 3.into()), &nested(NULL, 4.into())), Some(false));
     let empty = Value::from(ValueMap::new());
     assert_eq!(cypher_eq(&empty, &Value::map([("k", NULL)])), Some(false));
-    assert_eq!(
-        cypher_eq(&Value::map([("k", NULL)]), &Value::map([("k", NULL)])),
-        None
-    );
-    assert_eq!(
-        cypher_eq(&Value::map([("k", 1)]), &Value::map([("k", 1.0)])),
-        Some(true)
-    );
-    assert_eq!(
-        cypher_eq(&Value::map([("k", 1)]), &Value::map([("l", NULL)])),
-        Some(false)
-    );
+    assert_eq!(cypher_eq(&Value::map([("k", NULL)]), &Value::map([("k", NULL)])), None);
+    assert_eq!(cypher_eq(&Value::map([("k", 1)]), &Value::map([("k", 1.0)])), Some(true));
+    assert_eq!(cypher_eq(&Value::map([("k", 1)]), &Value::map([("l", NULL)])), Some(false));
     assert_eq!(cypher_eq(&duration("PT60S"), &duration("PT1M")), Some(true));
     assert_eq!(cypher_eq(&duration("PT24H"), &duration("P1D")), Some(false));
 }
@@ -139,17 +121,8 @@ fn cypher_comparison_is_three_valued() {
     assert_eq!(cypher_ge(&list([1, 0]), &list([1])), Some(true));
     assert_eq!(cypher_ge(&list([1.into(), NULL]), &list([1])), Some(true));
     assert_eq!(cypher_ge(&list([1, 2]), &list([1.into(), NULL])), None);
-    assert_eq!(
-        cypher_ge(
-            &list([Value::from(1), "a".into()]),
-            &list([Value::from(1), NULL])
-        ),
-        None
-    );
-    assert_eq!(
-        cypher_ge(&list([1, 2]), &list([3.into(), NULL])),
-        Some(false)
-    );
+    assert_eq!(cypher_ge(&list([Value::from(1), "a".into()]), &list([Value::from(1), NULL])), None);
+    assert_eq!(cypher_ge(&list([1, 2]), &list([3.into(), NULL])), Some(false));
     for operator in [cypher_lt, cypher_le, cypher_gt, cypher_ge] {
         for number in [1.into(), 1.0.into(), NAN] {
             assert_eq!(operator(&NAN, &number), Some(false));
@@ -157,10 +130,7 @@ fn cypher_comparison_is_three_valued() {
         }
         assert_eq!(operator(&NAN, &"a".into()), None);
         assert_eq!(operator(&"1".into(), &1.into()), None);
-        assert_eq!(
-            operator(&Value::map([("a", 1)]), &Value::map([("a", 1)])),
-            None
-        );
+        assert_eq!(operator(&Value::map([("a", 1)]), &Value::map([("a", 1)])), None);
         assert_eq!(operator(&duration("PT1S"), &duration("PT2S")), None);
     }
     assert_eq!(cypher_lt(&1.into(), &1.0.into()), Some(false));

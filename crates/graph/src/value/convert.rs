@@ -163,10 +163,7 @@ mod tests {
     fn rust_values_convert_in_and_out() {
         assert_eq!(i64::try_from(&Value::from(7_u32)), Ok(7));
         assert_eq!(<&str>::try_from(&Value::from("telar")), Ok("telar"));
-        assert_eq!(
-            <&[u8]>::try_from(&Value::from(vec![1_u8, 2])),
-            Ok(&[1, 2][..])
-        );
+        assert_eq!(<&[u8]>::try_from(&Value::from(vec![1_u8, 2])), Ok(&[1, 2][..]));
         assert!(Value::from(None::<i64>).is_null());
         assert_eq!(Value::from(Some(true)), Value::Bool(true));
     }

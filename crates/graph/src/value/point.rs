@@ -111,10 +111,7 @@ impl Point {
     /// beyond ±90 degrees.
     pub fn new(srid: Srid, coordinates: &[f64]) -> Result<Self, PointError> {
         if coordinates.len() != srid.dimensions() {
-            return Err(PointError::Dimensions {
-                srid,
-                found: coordinates.len(),
-            });
+            return Err(PointError::Dimensions { srid, found: coordinates.len() });
         }
         let mut stored = [0.0; 3];
         for (slot, &found) in stored.iter_mut().zip(coordinates) {
@@ -130,10 +127,7 @@ impl Point {
             }
             *longitude = wrap_longitude(*longitude);
         }
-        Ok(Self {
-            srid,
-            coordinates: stored,
-        })
+        Ok(Self { srid, coordinates: stored })
     }
 
     /// The reference system.
@@ -173,11 +167,7 @@ fn wrap_longitude(degrees: f64) -> f64 {
         return degrees;
     }
     let wrapped = (degrees + 180.0).rem_euclid(360.0) - 180.0;
-    if wrapped == -180.0 && degrees > 0.0 {
-        180.0
-    } else {
-        wrapped + 0.0
-    }
+    if wrapped == -180.0 && degrees > 0.0 { 180.0 } else { wrapped + 0.0 }
 }
 
 // No coordinate is NaN, so equality is reflexive.
@@ -187,10 +177,7 @@ impl Ord for Point {
     fn cmp(&self, other: &Self) -> Ordering {
         self.srid.cmp(&other.srid).then_with(|| {
             let pairs = self.coordinates.iter().zip(&other.coordinates);
-            pairs
-                .map(|(a, b)| a.total_cmp(b))
-                .find(|o| o.is_ne())
-                .unwrap_or(Ordering::Equal)
+            pairs.map(|(a, b)| a.total_cmp(b)).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
         })
     }
 }
@@ -228,10 +215,7 @@ mod tests {
         let point = Point::new(Srid::Cartesian, &[-0.0, 2.5]).unwrap();
         assert!(point.x().is_sign_positive());
         assert_eq!(point.z(), None);
-        assert_eq!(
-            point.to_string(),
-            "point({x: 0.0, y: 2.5, crs: 'cartesian'})"
-        );
+        assert_eq!(point.to_string(), "point({x: 0.0, y: 2.5, crs: 'cartesian'})");
         assert!(Point::new(Srid::Cartesian, &[1.0]).is_err());
         assert!(Point::new(Srid::Cartesian3d, &[1.0, f64::NAN, 0.0]).is_err());
         assert!(Point::new(Srid::Wgs84, &[0.0, 90.5]).is_err());

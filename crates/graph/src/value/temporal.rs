@@ -72,10 +72,7 @@ impl TemporalError {
     fn syntax(expected: &'static str, text: &str) -> Self {
         // A long text would only be repeated in a log; its start says enough.
         const SHOWN_CHARS_MAX: usize = 80;
-        Self::Syntax {
-            expected,
-            text: text.chars().take(SHOWN_CHARS_MAX).collect(),
-        }
+        Self::Syntax { expected, text: text.chars().take(SHOWN_CHARS_MAX).collect() }
     }
 }
 
@@ -84,12 +81,7 @@ fn check(component: &'static str, found: i64, min: i64, max: i64) -> Result<i64,
     if (min..=max).contains(&found) {
         Ok(found)
     } else {
-        Err(TemporalError::OutOfRange {
-            component,
-            min,
-            max,
-            found,
-        })
+        Err(TemporalError::OutOfRange { component, min, max, found })
     }
 }
 

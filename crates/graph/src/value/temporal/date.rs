@@ -74,12 +74,7 @@ impl Date {
     /// [`TemporalError::OutOfRange`] for the component that is not in the calendar.
     pub fn from_ordinal(year: i64, day: i64) -> Result<Self, TemporalError> {
         check_year(year)?;
-        check(
-            "day of the year",
-            day,
-            1,
-            if is_leap_year(year) { 366 } else { 365 },
-        )?;
+        check("day of the year", day, 1, if is_leap_year(year) { 366 } else { 365 })?;
         Ok(Self(days_from_civil(year, 1, 1) + day - 1))
     }
 
@@ -92,9 +87,7 @@ impl Date {
         check_year(year)?;
         check("quarter", quarter, 1, 4)?;
         let first_month = quarter * 3 - 2;
-        let length = (first_month..first_month + 3)
-            .map(|month| month_length(year, month))
-            .sum();
+        let length = (first_month..first_month + 3).map(|month| month_length(year, month)).sum();
         check("day of the quarter", day, 1, length)?;
         Ok(Self(days_from_civil(year, first_month, 1) + day - 1))
     }
@@ -190,16 +183,10 @@ impl Date {
     /// [`TemporalError::Overflow`] when the result is outside the range of dates.
     pub fn checked_add_months(self, months: i64) -> Result<Self, TemporalError> {
         let (year, month, day) = civil_from_days(self.0);
-        let total = (year * 12 + month - 1)
-            .checked_add(months)
-            .ok_or(OVERFLOW)?;
+        let total = (year * 12 + month - 1).checked_add(months).ok_or(OVERFLOW)?;
         let (year, month) = (total.div_euclid(12), total.rem_euclid(12) + 1);
         check_year(year).map_err(|_| OVERFLOW)?;
-        Ok(Self(days_from_civil(
-            year,
-            month,
-            day.min(month_length(year, month)),
-        )))
+        Ok(Self(days_from_civil(year, month, day.min(month_length(year, month)))))
     }
 
     /// The date `days` later.
@@ -258,9 +245,7 @@ impl FromStr for Date {
     fn from_str(text: &str) -> Result<Self, TemporalError> {
         let mut scanner = Scanner::new(text);
         let fields = scanner.date().filter(|_| scanner.at_end());
-        fields
-            .ok_or_else(|| TemporalError::syntax("date", text))?
-            .resolve()
+        fields.ok_or_else(|| TemporalError::syntax("date", text))?.resolve()
     }
 }
 
@@ -321,11 +306,7 @@ const fn civil_from_days(days: i64) -> (i64, i64, i64) {
         day_of_cycle - (365 * year_of_cycle + year_of_cycle / 4 - year_of_cycle / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
     let year = cycle * 400 + year_of_cycle + if month <= 2 { 1 } else { 0 };
     (year, month, day)
 }

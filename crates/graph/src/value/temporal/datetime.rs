@@ -14,9 +14,7 @@ use super::{NANOS_PER_SECOND, SECONDS_PER_DAY, TemporalError};
 /// Longest name of a time zone; the longest in the IANA database has 32 bytes.
 pub const ZONE_NAME_BYTES_MAX: usize = 255;
 
-const OVERFLOW: TemporalError = TemporalError::Overflow {
-    target: "a date and time",
-};
+const OVERFLOW: TemporalError = TemporalError::Overflow { target: "a date and time" };
 
 /// A date and time of day without a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,10 +81,7 @@ impl LocalDateTime {
     pub(super) fn add_nanos(self, nanos: i128) -> Result<Self, TemporalError> {
         let (time, days) = self.time.overflowing_add_nanos(nanos);
         let days = i64::try_from(days).map_err(|_| OVERFLOW)?;
-        Ok(Self {
-            date: self.date.checked_add_days(days)?,
-            time,
-        })
+        Ok(Self { date: self.date.checked_add_days(days)?, time })
     }
 }
 
@@ -105,16 +100,8 @@ impl FromStr for LocalDateTime {
         let syntax = || TemporalError::syntax("local date and time", text);
         let mut scanner = Scanner::new(text);
         let date = scanner.date().ok_or_else(syntax)?;
-        let time = if scanner.eat(b'T') {
-            Some(scanner.time().ok_or_else(syntax)?)
-        } else {
-            None
-        };
-        if scanner.at_end() {
-            resolve_local(date, time)
-        } else {
-            Err(syntax())
-        }
+        let time = if scanner.eat(b'T') { Some(scanner.time().ok_or_else(syntax)?) } else { None };
+        if scanner.at_end() { resolve_local(date, time) } else { Err(syntax()) }
     }
 }
 
@@ -144,11 +131,7 @@ impl DateTime {
     /// What clocks at this offset show as `local`.
     #[must_use]
     pub const fn new(local: LocalDateTime, offset: UtcOffset) -> Self {
-        Self {
-            local,
-            offset,
-            zone: None,
-        }
+        Self { local, offset, zone: None }
     }
 
     /// What clocks in a zone show as `local` while they are at this offset.
@@ -164,11 +147,7 @@ impl DateTime {
     ) -> Result<Self, TemporalError> {
         let zone = zone.into();
         check_zone_name(&zone)?;
-        Ok(Self {
-            local,
-            offset,
-            zone: Some(zone),
-        })
+        Ok(Self { local, offset, zone: Some(zone) })
     }
 
     /// The instant this long after 1970-01-01T00:00Z, as clocks at this offset show it.
@@ -181,13 +160,8 @@ impl DateTime {
         nanoseconds: i64,
         offset: UtcOffset,
     ) -> Result<Self, TemporalError> {
-        let seconds = seconds
-            .checked_add(i64::from(offset.seconds()))
-            .ok_or(OVERFLOW)?;
-        Ok(Self::new(
-            LocalDateTime::from_epoch(seconds, nanoseconds)?,
-            offset,
-        ))
+        let seconds = seconds.checked_add(i64::from(offset.seconds())).ok_or(OVERFLOW)?;
+        Ok(Self::new(LocalDateTime::from_epoch(seconds, nanoseconds)?, offset))
     }
 
     /// What the clock shows.
@@ -254,10 +228,7 @@ impl DateTime {
     ///
     /// [`TemporalError::Overflow`] when the result is outside the range of dates.
     pub fn checked_add(&self, duration: &Duration) -> Result<Self, TemporalError> {
-        Ok(Self {
-            local: self.local.checked_add(duration)?,
-            ..self.clone()
-        })
+        Ok(Self { local: self.local.checked_add(duration)?, ..self.clone() })
     }
 
     /// This earlier by the duration; as [`DateTime::checked_add`].
@@ -326,22 +297,15 @@ impl FromStr for ParsedDateTime {
         let syntax = || TemporalError::syntax("date and time", text);
         let mut scanner = Scanner::new(text);
         let date = scanner.date().ok_or_else(syntax)?;
-        let time = if scanner.eat(b'T') {
-            Some(scanner.time().ok_or_else(syntax)?)
-        } else {
-            None
-        };
+        let time = if scanner.eat(b'T') { Some(scanner.time().ok_or_else(syntax)?) } else { None };
         let offset = match scanner.peek() {
             None | Some(b'[') => None,
             // After a date alone an offset would read like one more part of the date.
             Some(_) if time.is_none() => return Err(syntax()),
             Some(_) => Some(scanner.offset().ok_or_else(syntax)?),
         };
-        let zone = if scanner.at_end() {
-            None
-        } else {
-            Some(scanner.bracketed().ok_or_else(syntax)?)
-        };
+        let zone =
+            if scanner.at_end() { None } else { Some(scanner.bracketed().ok_or_else(syntax)?) };
         zone.map_or(Ok(()), check_zone_name)?;
         Ok(Self {
             local: resolve_local(date, time)?,
@@ -357,20 +321,10 @@ impl FromStr for DateTime {
     type Err = TemporalError;
 
     fn from_str(text: &str) -> Result<Self, TemporalError> {
-        let ParsedDateTime {
-            local,
-            offset,
-            zone,
-        } = text.parse()?;
+        let ParsedDateTime { local, offset, zone } = text.parse()?;
         match (offset, zone) {
-            (None, Some(zone)) => Err(TemporalError::ZoneWithoutOffset {
-                name: Box::from(&*zone),
-            }),
-            (offset, zone) => Ok(Self {
-                local,
-                offset: offset.unwrap_or_default(),
-                zone,
-            }),
+            (None, Some(zone)) => Err(TemporalError::ZoneWithoutOffset { name: Box::from(&*zone) }),
+            (offset, zone) => Ok(Self { local, offset: offset.unwrap_or_default(), zone }),
         }
     }
 }

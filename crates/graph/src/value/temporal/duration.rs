@@ -19,9 +19,7 @@ use super::{
 pub(super) const SECONDS_PER_MONTH: i64 = 2_629_746;
 
 const NANOS_PER_MONTH: i64 = SECONDS_PER_MONTH * NANOS_PER_SECOND;
-const OVERFLOW: TemporalError = TemporalError::Overflow {
-    target: "a duration",
-};
+const OVERFLOW: TemporalError = TemporalError::Overflow { target: "a duration" };
 
 /// An amount of months, days, seconds and nanoseconds.
 ///
@@ -37,12 +35,7 @@ pub struct Duration {
 
 impl Duration {
     /// No time at all.
-    pub const ZERO: Self = Self {
-        months: 0,
-        days: 0,
-        seconds: 0,
-        nanos: 0,
-    };
+    pub const ZERO: Self = Self { months: 0, days: 0, seconds: 0, nanos: 0 };
 
     /// The duration of these amounts; nanoseconds beyond a second carry into the seconds.
     ///
@@ -50,16 +43,9 @@ impl Duration {
     ///
     /// [`TemporalError::Overflow`] when the carry overflows the seconds.
     pub fn new(months: i64, days: i64, seconds: i64, nanos: i64) -> Result<Self, TemporalError> {
-        let carried = seconds
-            .checked_add(nanos.div_euclid(NANOS_PER_SECOND))
-            .ok_or(OVERFLOW)?;
+        let carried = seconds.checked_add(nanos.div_euclid(NANOS_PER_SECOND)).ok_or(OVERFLOW)?;
         let nanos = nanos.rem_euclid(NANOS_PER_SECOND) as u32;
-        Ok(Self {
-            months,
-            days,
-            seconds: carried,
-            nanos,
-        })
+        Ok(Self { months, days, seconds: carried, nanos })
     }
 
     /// The duration of these amounts, of which nanoseconds may be many.
@@ -259,11 +245,7 @@ impl fmt::Display for Duration {
             return f.write_str("PT0S");
         }
         f.write_str("P")?;
-        for (amount, unit) in [
-            (self.months / 12, 'Y'),
-            (self.months % 12, 'M'),
-            (self.days, 'D'),
-        ] {
+        for (amount, unit) in [(self.months / 12, 'Y'), (self.months % 12, 'M'), (self.days, 'D')] {
             if amount != 0 {
                 write!(f, "{amount}{unit}")?;
             }

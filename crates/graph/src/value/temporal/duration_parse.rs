@@ -16,9 +16,7 @@ const DIGITS_MAX: usize = 19;
 /// What one nanosecond is of a second, scaled.
 const NANO: i128 = ONE / NANOS_PER_SECOND as i128;
 
-const OVERFLOW: TemporalError = TemporalError::Overflow {
-    target: "a duration",
-};
+const OVERFLOW: TemporalError = TemporalError::Overflow { target: "a duration" };
 
 /// Scaled sums of the amounts read.
 #[derive(Default)]
@@ -72,9 +70,7 @@ fn parse_units(scanner: &mut Scanner<'_>) -> Option<Result<Amounts, TemporalErro
             (b'M', true) => (&mut amounts.seconds, 60),
             _ => (&mut amounts.seconds, 1),
         };
-        let added = amount
-            .and_then(|a| a.checked_mul(scale))
-            .and_then(|a| sum.checked_add(a));
+        let added = amount.and_then(|a| a.checked_mul(scale)).and_then(|a| sum.checked_add(a));
         match added {
             Some(added) => *sum = added,
             None => fits = None,
@@ -112,10 +108,7 @@ fn parse_date_form(scanner: &mut Scanner<'_>) -> Option<Result<Duration, Tempora
     let (years, months, days) = scanner.year_month_day()?;
     let (seconds, nanos) = if scanner.eat(b'T') {
         let time = scanner.time()?;
-        (
-            (time.hour * 60 + time.minute) * 60 + time.second,
-            time.nanosecond,
-        )
+        ((time.hour * 60 + time.minute) * 60 + time.second, time.nanosecond)
     } else {
         (0, 0)
     };

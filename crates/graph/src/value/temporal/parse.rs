@@ -72,10 +72,7 @@ impl<'a> Scanner<'a> {
 
     /// The next byte in upper case, not consumed.
     pub(super) fn peek(&self) -> Option<u8> {
-        self.rest
-            .bytes()
-            .next()
-            .map(|byte| byte.to_ascii_uppercase())
+        self.rest.bytes().next().map(|byte| byte.to_ascii_uppercase())
     }
 
     /// Consumes the ASCII character `wanted`, given in upper case, when it is next.
@@ -89,11 +86,7 @@ impl<'a> Scanner<'a> {
 
     /// Consumes a sign; whether it was a minus. None when there is no sign.
     pub(super) fn sign(&mut self) -> Option<bool> {
-        if self.eat(b'-') {
-            Some(true)
-        } else {
-            self.eat(b'+').then_some(false)
-        }
+        if self.eat(b'-') { Some(true) } else { self.eat(b'+').then_some(false) }
     }
 
     /// Consumes the longest run of digits; it may be empty.
@@ -114,11 +107,7 @@ impl<'a> Scanner<'a> {
     /// Consumes a run of `min..=max` digits, neither more nor fewer.
     fn number(&mut self, min: usize, max: usize) -> Option<i64> {
         let digits = self.digits();
-        if (min..=max).contains(&digits.len()) {
-            digits.parse().ok()
-        } else {
-            None
-        }
+        if (min..=max).contains(&digits.len()) { digits.parse().ok() } else { None }
     }
 
     /// Consumes a decimal point or comma and one to nine digits, as nanoseconds; 0 without one.
@@ -145,33 +134,18 @@ impl<'a> Scanner<'a> {
             4 if self.eat(b'W') => {
                 let digits = self.digits();
                 let week = number_at(digits, 0, 2)?;
-                let day = if digits.len() == 2 {
-                    1
-                } else {
-                    number_at(digits, 2, 3)?
-                };
+                let day = if digits.len() == 2 { 1 } else { number_at(digits, 2, 3)? };
                 (digits.len() <= 3).then_some(DateFields::Week { year, week, day })
             }
             4 if self.eat(b'Q') => {
                 let digits = self.digits();
                 let quarter = number_at(digits, 0, 1)?;
-                let day = if digits.len() == 1 {
-                    1
-                } else {
-                    number_at(digits, 1, 3)?
-                };
+                let day = if digits.len() == 1 { 1 } else { number_at(digits, 1, 3)? };
                 (digits.len() <= 3).then_some(DateFields::Quarter { year, quarter, day })
             }
             4 => self.date_after_year(year),
-            6 => Some(DateFields::Calendar {
-                year,
-                month: number_at(digits, 4, 6)?,
-                day: 1,
-            }),
-            7 => Some(DateFields::Ordinal {
-                year,
-                day: number_at(digits, 4, 7)?,
-            }),
+            6 => Some(DateFields::Calendar { year, month: number_at(digits, 4, 6)?, day: 1 }),
+            7 => Some(DateFields::Ordinal { year, day: number_at(digits, 4, 7)? }),
             8 => {
                 let (month, day) = (number_at(digits, 4, 6)?, number_at(digits, 6, 8)?);
                 Some(DateFields::Calendar { year, month, day })
@@ -195,45 +169,26 @@ impl<'a> Scanner<'a> {
     /// Consumes what follows the year in the forms with hyphens.
     fn date_after_year(&mut self, year: i64) -> Option<DateFields> {
         if !self.eat(b'-') {
-            return Some(DateFields::Calendar {
-                year,
-                month: 1,
-                day: 1,
-            });
+            return Some(DateFields::Calendar { year, month: 1, day: 1 });
         }
         if self.eat(b'W') {
             let week = self.number(1, 2)?;
-            let day = if self.eat(b'-') {
-                self.number(1, 1)?
-            } else {
-                1
-            };
+            let day = if self.eat(b'-') { self.number(1, 1)? } else { 1 };
             return Some(DateFields::Week { year, week, day });
         }
         if self.eat(b'Q') {
             let quarter = self.number(1, 1)?;
-            let day = if self.eat(b'-') {
-                self.number(1, 2)?
-            } else {
-                1
-            };
+            let day = if self.eat(b'-') { self.number(1, 2)? } else { 1 };
             return Some(DateFields::Quarter { year, quarter, day });
         }
         let digits = self.digits();
         match digits.len() {
             1 | 2 => {
                 let month = digits.parse().ok()?;
-                let day = if self.eat(b'-') {
-                    self.number(1, 2)?
-                } else {
-                    1
-                };
+                let day = if self.eat(b'-') { self.number(1, 2)? } else { 1 };
                 Some(DateFields::Calendar { year, month, day })
             }
-            3 => Some(DateFields::Ordinal {
-                year,
-                day: digits.parse().ok()?,
-            }),
+            3 => Some(DateFields::Ordinal { year, day: digits.parse().ok()? }),
             _ => None,
         }
     }
@@ -263,38 +218,18 @@ impl<'a> Scanner<'a> {
             }
             _ => return None,
         };
-        Some(TimeFields {
-            hour,
-            minute,
-            second,
-            nanosecond,
-        })
+        Some(TimeFields { hour, minute, second, nanosecond })
     }
 
     /// Consumes an offset from UTC in any of its forms.
     pub(super) fn offset(&mut self) -> Option<OffsetFields> {
         if self.eat(b'Z') {
-            return Some(OffsetFields {
-                negative: false,
-                hour: 0,
-                minute: 0,
-                second: 0,
-            });
+            return Some(OffsetFields { negative: false, hour: 0, minute: 0, second: 0 });
         }
         let negative = self.sign()?;
         // An offset without its sign has the forms of a time of day without a fraction.
-        let TimeFields {
-            hour,
-            minute,
-            second,
-            nanosecond,
-        } = self.time()?;
-        (nanosecond == 0).then_some(OffsetFields {
-            negative,
-            hour,
-            minute,
-            second,
-        })
+        let TimeFields { hour, minute, second, nanosecond } = self.time()?;
+        (nanosecond == 0).then_some(OffsetFields { negative, hour, minute, second })
     }
 }
 

@@ -34,9 +34,7 @@ impl LocalTime {
         check("minute", minute, 0, 59)?;
         check("second", second, 0, 59)?;
         check("nanosecond", nanosecond, 0, NANOS_PER_SECOND - 1)?;
-        Ok(Self(
-            ((hour * 60 + minute) * 60 + second) * NANOS_PER_SECOND + nanosecond,
-        ))
+        Ok(Self(((hour * 60 + minute) * 60 + second) * NANOS_PER_SECOND + nanosecond))
     }
 
     /// The time this many nanoseconds after midnight.
@@ -137,9 +135,7 @@ impl FromStr for LocalTime {
         let mut scanner = Scanner::new(text);
         scanner.eat(b'T');
         let fields = scanner.time().filter(|_| scanner.at_end());
-        fields
-            .ok_or_else(|| TemporalError::syntax("local time", text))?
-            .resolve()
+        fields.ok_or_else(|| TemporalError::syntax("local time", text))?.resolve()
     }
 }
 
@@ -160,13 +156,8 @@ impl UtcOffset {
     ///
     /// [`TemporalError::OutOfRange`] beyond 18 hours.
     pub fn from_seconds(seconds: i64) -> Result<Self, TemporalError> {
-        check(
-            "offset in seconds",
-            seconds,
-            -Self::SECONDS_MAX,
-            Self::SECONDS_MAX,
-        )
-        .map(|seconds| Self(seconds as i32))
+        check("offset in seconds", seconds, -Self::SECONDS_MAX, Self::SECONDS_MAX)
+            .map(|seconds| Self(seconds as i32))
     }
 
     /// Seconds east of UTC.
@@ -206,9 +197,7 @@ impl FromStr for UtcOffset {
     fn from_str(text: &str) -> Result<Self, TemporalError> {
         let mut scanner = Scanner::new(text);
         let fields = scanner.offset().filter(|_| scanner.at_end());
-        fields
-            .ok_or_else(|| TemporalError::syntax("offset from UTC", text))?
-            .resolve()
+        fields.ok_or_else(|| TemporalError::syntax("offset from UTC", text))?.resolve()
     }
 }
 
@@ -250,36 +239,25 @@ impl Time {
     #[must_use]
     pub fn with_offset_same_instant(self, offset: UtcOffset) -> Self {
         let shift = i128::from(offset.0 - self.offset.0) * i128::from(NANOS_PER_SECOND);
-        Self {
-            local: self.local.overflowing_add_nanos(shift).0,
-            offset,
-        }
+        Self { local: self.local.overflowing_add_nanos(shift).0, offset }
     }
 
     /// The time later by the duration's seconds, around the clock; months and days do not matter.
     #[must_use]
     pub fn wrapping_add(self, duration: &Duration) -> Self {
-        Self {
-            local: self.local.wrapping_add(duration),
-            ..self
-        }
+        Self { local: self.local.wrapping_add(duration), ..self }
     }
 
     /// The time earlier by the duration's seconds, around the clock.
     #[must_use]
     pub fn wrapping_sub(self, duration: &Duration) -> Self {
-        Self {
-            local: self.local.wrapping_sub(duration),
-            ..self
-        }
+        Self { local: self.local.wrapping_sub(duration), ..self }
     }
 }
 
 impl Ord for Time {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.utc_nanos()
-            .cmp(&other.utc_nanos())
-            .then_with(|| self.offset.cmp(&other.offset))
+        self.utc_nanos().cmp(&other.utc_nanos()).then_with(|| self.offset.cmp(&other.offset))
     }
 }
 
@@ -308,11 +286,7 @@ impl FromStr for Time {
         let offset = if scanner.at_end() {
             UtcOffset::UTC
         } else {
-            scanner
-                .offset()
-                .filter(|_| scanner.at_end())
-                .ok_or_else(syntax)?
-                .resolve()?
+            scanner.offset().filter(|_| scanner.at_end()).ok_or_else(syntax)?.resolve()?
         };
         Ok(Self::new(local.resolve()?, offset))
     }

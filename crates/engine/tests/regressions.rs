@@ -1,0 +1,126 @@
+//! Bugs that were found once; each test failed before its fix.
+#![cfg(not(feature = "shuttle"))]
+use telar_engine::{EdgeTypeOptions, Engine, Settings};
+use telar_graph::{Direction, EdgeId, VertexId};
+
+fn v(n: u64) -> VertexId {
+    VertexId::from_raw(n)
+}
+fn memory() -> Engine {
+    let mut settings = Settings::default();
+    settings.background_interval_ms = 0;
+    Engine::in_memory(settings).unwrap()
+}
+fn with_vertices(db: &Engine, count: u64) {
+    let mut txn = db.begin().unwrap();
+    for _ in 0..count {
+        txn.create_vertex(&[]).unwrap();
+    }
+    txn.commit().unwrap();
+}
+
+/// One simple edge deleted under two ordinals in one transaction.
+#[test]
+fn simple_edge_deleted_under_two_ordinals() {
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
+    with_vertices(&db, 16);
+    let mut txn = db.begin().unwrap();
+    for n in 1..6 {
+        txn.upsert_edge(ty, v(0), v(n)).unwrap();
+    }
+    txn.commit().unwrap();
+    let edge = |dst, ordinal| EdgeId { ty, src: v(0), dst: v(dst), ordinal };
+    let mut txn = db.begin().unwrap();
+    txn.delete_edge(edge(1, 0)).unwrap();
+    txn.delete_edge(edge(1, 7)).unwrap();
+    txn.delete_edge(edge(3, 0)).unwrap();
+    let done = txn.commit().unwrap();
+    let reader = db.reader().unwrap();
+    let found: Vec<u64> = reader.edges(v(0), ty, Direction::Out).map(|e| e.dst.get()).collect();
+    assert_eq!(done.edges_removed, 2);
+    assert_eq!(found, [2, 4, 5]);
+    assert_eq!(reader.degree(v(0), ty, Direction::Out), 3);
+}
+
+/// A transaction that fills the tails of many segments.
+#[test]
+fn bulk_transaction_over_many_segments() {
+    const SEGMENTS: u64 = 48;
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
+    with_vertices(&db, SEGMENTS * 1024);
+    let mut txn = db.begin().unwrap();
+    for s in 0..SEGMENTS {
+        for i in 0..4000u64 {
+            txn.upsert_edge(ty, v(s * 1024 + i % 1024), v(s * 1024 + (i * 7 + i / 1024) % 1024))
+                .unwrap();
+        }
+    }
+    txn.commit().unwrap();
+    assert!(db.memory().topology < 1 << 28);
+}
+
+/// An oversized chunk of one pair cannot be cut; it must not be sorted anew by every commit.
+#[test]
+fn many_parallel_edges_of_one_pair() {
+    let db = memory();
+    let ty = db.edge_type("M", EdgeTypeOptions::general()).unwrap();
+    with_vertices(&db, 4);
+    for _ in 0..20_000u64 {
+        let mut txn = db.begin().unwrap();
+        txn.create_edge(ty, v(0), v(1), &[]).unwrap();
+        txn.commit().unwrap();
+    }
+    let reader = db.reader().unwrap();
+    assert_eq!(reader.degree(v(0), ty, Direction::Out), 20_000);
+    assert_eq!(reader.degree(v(1), ty, Direction::In), 20_000);
+}
+
+/// After the log failed, a write that meets an applied, unpublished commit must fail, not retry for ever.
+#[cfg(feature = "failpoints")]
+#[test]
+fn poisoned_log_and_retries() {
+    use telar_engine::{Error, Isolation};
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = Settings::default();
+    settings.background_interval_ms = 0;
+    settings.store_bytes_max = 1 << 26;
+    let db = Engine::open(dir.path(), settings).unwrap();
+    let key = db.property_key("k").unwrap();
+    with_vertices(&db, 2);
+    telar_engine::failpoint::set("wal::before_sync", telar_engine::failpoint::Action::Error);
+    let set = |n: i64| {
+        let mut tries = 0;
+        let r = db.write(Isolation::Snapshot, |txn| {
+            tries += 1;
+            if tries > 50 {
+                return Err(Error::SimpleEdgeType { name: "fifty tries".into() });
+            }
+            txn.set_vertex_property(v(0), key, n.into())
+        });
+        (tries, r.map(|_| ()))
+    };
+    assert_eq!(set(1).0, 1);
+    assert_eq!(set(2).0, 1);
+}
+
+/// A transaction that fills every chunk of one hub.
+#[test]
+fn bulk_transaction_over_many_chunks() {
+    const N: u64 = 1 << 16;
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
+    with_vertices(&db, N);
+    for chunk in (1..N).collect::<Vec<_>>().chunks(64) {
+        let mut txn = db.begin().unwrap();
+        for n in chunk {
+            txn.upsert_edge(ty, v(0), v(*n)).unwrap();
+        }
+        txn.commit().unwrap();
+    }
+    let mut txn = db.begin().unwrap();
+    txn.delete_vertex(v(0), true).unwrap();
+    assert_eq!(txn.commit().unwrap().edges_removed, N - 1);
+    assert!(db.memory().topology < 1 << 27);
+}

@@ -131,12 +131,17 @@ fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
         place: "its structure".into(),
         reason,
     };
-    if !data.exists() {
-        let mut logs = fs::read_dir(wal).map_err(Error::file("cannot list", wal))?;
-        return match logs.next() {
-            None => Ok(()),
-            Some(_) => Err(damaged("the file is missing, but there is a log".into())),
-        };
+    let mut logs = fs::read_dir(wal).map_err(Error::file("cannot list", wal))?;
+    match (fs::metadata(&data).map(|m| m.len()), logs.next()) {
+        (Err(_), None) => return Ok(()),
+        (Err(_), Some(_)) => {
+            return Err(damaged("the file is missing, but there is a log".into()));
+        }
+        // The very first opening did not get as far as both of LMDB's meta pages, let alone a log.
+        (Ok(len), None) if len < 8192 => {
+            return fs::remove_file(&data).map_err(Error::file("cannot remove", &data));
+        }
+        (Ok(_), _) => {}
     }
     lmdb_check::check(&data).map_err(damaged)
 }

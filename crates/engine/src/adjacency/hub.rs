@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
-use super::list::{List, Rows, Visible, find_in, search};
+use super::list::{List, Rows, Visible, find_in, merge_ids};
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, DELTA_MAX, block_words};
 use super::{Entry, ListKind};
@@ -89,10 +89,26 @@ impl ChunkVersion {
                 words.set((1 + c) * n + i, entry.columns[c]);
             }
         }
-        let tail = WordBuf::uninit(block_words(class, columns));
-        // SAFETY: the buffer has the size of such a block and is not shared yet.
-        unsafe { Block::init(tail.as_ptr(), class) };
-        Self { rows: words, entries: n, tail, base_ts }
+        Self { rows: words, entries: n, tail: new_block(kind, class), base_ts }
+    }
+
+    /// The common case of settling: neighbour ids only, no deletes, everything settles. `None` if the
+    /// chunk is not that simple.
+    fn merged(&self, kind: ListKind, watermark: u64, wanted: usize) -> Option<Self> {
+        let tail = Visible::at(self.block(), self.delta(watermark));
+        let all = tail.len == Block::len_of(self.block().len_word());
+        if kind != ListKind::Simple || tail.has_deletes || !all {
+            return None;
+        }
+        let entries = self.entries + tail.len;
+        let mut rows = WordBuf::uninit(entries);
+        let mut at = 0;
+        merge_ids(self.neighbours(), &mut tail.block.dst(tail.len).to_vec(), |ids| {
+            rows.copy_from(at, ids);
+            at += ids.len();
+        });
+        debug_assert_eq!(at, entries);
+        Some(Self { rows, entries, tail: new_block(kind, tail_class(wanted)), base_ts: watermark })
     }
 
     /// The chunk's tail block.
@@ -169,6 +185,9 @@ impl Chunk {
     pub(crate) fn make_room(&self, kind: ListKind, wanted: usize, watermark: u64, guard: &Guard) {
         let old = self.version(guard);
         let watermark = watermark.max(old.base_ts);
+        if let Some(new) = old.merged(kind, watermark, wanted) {
+            return self.install(new, guard);
+        }
         let mut merge = Merge::default();
         settle_list(&old.list(DELTA_MAX, kind), old.delta(watermark), &mut merge);
         let class = tail_class(2 * merge.carried.len() + wanted);
@@ -207,6 +226,13 @@ impl Drop for Hub {
         // SAFETY: `&mut self`: no reader can reach the hub any more.
         drop(unsafe { directory.try_into_owned() });
     }
+}
+
+fn new_block(kind: ListKind, class: u32) -> WordBuf {
+    let tail = WordBuf::uninit(block_words(class, kind.columns()));
+    // SAFETY: the buffer has the size of such a block and is not shared yet.
+    unsafe { Block::init(tail.as_ptr(), class) };
+    tail
 }
 
 /// Class of a tail block for `entries`, not below the usual.
@@ -285,7 +311,7 @@ impl Hub {
         if tail.has_deletes {
             return v.list(v.delta(read_ts), self.kind).contains(nbr);
         }
-        search(v.rows(self.kind).nbrs, nbr).is_some()
+        v.neighbours().binary_search(&nbr).is_ok()
             || find_in(tail.block.dst(tail.len), nbr).is_some()
     }
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crossbeam_epoch::Guard;
 
-use super::list::{List, Visible, find_in, runs, search};
+use super::list::{List, Visible, find_in, runs};
 use super::segment::{SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
@@ -48,19 +48,6 @@ struct Place<'g> {
 
 impl Place<'_> {
     const NOWHERE: Self = Self { version: None, rows: &[], word: 0 };
-}
-
-#[inline(always)]
-fn resolve<'g>(group: &[u32; PREFETCH_AHEAD], stage: &mut [Place<'g>; PREFETCH_AHEAD]) {
-    for (&v, place) in group.iter().zip(stage) {
-        let Some(ver) = place.version else { continue };
-        place.rows = ver.settled(local_of(v));
-        prefetch(place.rows.as_ptr());
-        place.word = ver.slot_word(local_of(v));
-        if place.word != 0 {
-            prefetch(ver.block_addr(place.word));
-        }
-    }
 }
 
 impl<'g> TableView<'g> {
@@ -157,47 +144,37 @@ impl<'g> TableView<'g> {
 
     /// Calls `f(v, run)` for each listed vertex in the order given.
     ///
-    /// A pipeline of three stages, each over eight vertices: find the version and prefetch the offsets;
-    /// read the offsets and prefetch the rows; hand the rows out. Every vertex is looked up once.
+    /// Every vertex is looked up once, eight places before its turn: where its rows are is kept until
+    /// then, and their first cache line is on its way.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
-        let (groups, rest) = vertices.as_chunks::<PREFETCH_AHEAD>();
-        let mut stages = [[Place::NOWHERE; PREFETCH_AHEAD]; 3];
-        for (group, stage) in groups.iter().zip(&mut stages).take(2) {
-            self.locate(group, stage);
+        let mut places = [Place::NOWHERE; PREFETCH_AHEAD];
+        for (place, &v) in places.iter_mut().zip(vertices) {
+            *place = self.locate(v);
         }
-        if let Some(group) = groups.first() {
-            resolve(group, &mut stages[0]);
-        }
-        for (g, group) in groups.iter().enumerate() {
-            if let Some(ahead) = groups.get(g + 2) {
-                self.locate(ahead, &mut stages[(g + 2) % 3]);
+        for (i, &v) in vertices.iter().enumerate() {
+            let place = places[i % PREFETCH_AHEAD];
+            if let Some(&ahead) = vertices.get(i + PREFETCH_AHEAD) {
+                places[i % PREFETCH_AHEAD] = self.locate(ahead);
             }
-            if let Some(ahead) = groups.get(g + 1) {
-                resolve(ahead, &mut stages[(g + 1) % 3]);
+            if place.word == 0 {
+                f(v, place.rows);
+            } else if let Some(ver) = place.version {
+                self.written_runs(ver, local_of(v), place.word, |run| f(v, run));
             }
-            for (&v, place) in group.iter().zip(&stages[g % 3]) {
-                if place.word == 0 {
-                    f(v, place.rows);
-                } else if let Some(ver) = place.version {
-                    self.written_runs(ver, local_of(v), place.word, |run| f(v, run));
-                }
-            }
-        }
-        for &v in rest {
-            self.for_each_run(v, |run| f(v, run));
         }
     }
 
     #[inline(always)]
-    fn locate(&self, group: &[u32; PREFETCH_AHEAD], stage: &mut [Place<'g>; PREFETCH_AHEAD]) {
-        for (&v, place) in group.iter().zip(stage) {
-            *place = Place { version: self.version(v), ..Place::NOWHERE };
-            if let Some(ver) = place.version {
-                prefetch(ver.offset_addr(local_of(v)));
-                prefetch(ver.slot_addr(local_of(v)));
-            }
+    fn locate(&self, v: u32) -> Place<'g> {
+        let Some(ver) = self.version(v) else { return Place::NOWHERE };
+        let rows = ver.settled(local_of(v));
+        prefetch(rows.as_ptr());
+        let word = ver.slot_word(local_of(v));
+        if word != 0 {
+            prefetch(ver.block_addr(word));
         }
+        Place { version: Some(ver), rows, word }
     }
 
     /// Hints that `v`'s neighbours will be read soon.
@@ -239,7 +216,7 @@ impl<'g> TableView<'g> {
         let local = local_of(u);
         let word = ver.slot_word(local);
         if word == 0 && self.table.kind == ListKind::Simple {
-            return search(ver.settled(local), v).is_some();
+            return ver.settled(local).binary_search(&v).is_ok();
         }
         if self.table.kind != ListKind::Simple {
             return self.with_list_of(u, v, |list| list.find(v).is_some());
@@ -251,9 +228,8 @@ impl<'g> TableView<'g> {
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
-                // The tail first: its line was prefetched with the slot, and it is short.
-                find_in(tail.block.dst(tail.len), v).is_some()
-                    || search(ver.settled(local), v).is_some()
+                ver.settled(local).binary_search(&v).is_ok()
+                    || find_in(tail.block.dst(tail.len), v).is_some()
             }
             Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),
         }

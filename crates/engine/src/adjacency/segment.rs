@@ -25,7 +25,7 @@ use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Smallest arena of a tail, in words.
-const ARENA_WORDS_MIN: usize = 2048;
+const ARENA_WORDS_MIN: usize = 1024;
 /// A new tail's arena is this share of its base, in words: base / 4.
 ///
 /// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share settles

@@ -16,7 +16,7 @@ use crossbeam_epoch::Guard;
 
 use super::base::Base;
 use super::hub::{HUB_ENTRIES_MIN, Hub};
-use super::list::{List, Visible, compare};
+use super::list::{List, Visible, compare, merge_ids};
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
@@ -262,15 +262,7 @@ fn merge_simple(
     }
     fresh.clear();
     fresh.extend_from_slice(tail.block.dst(tail.len));
-    fresh.sort_unstable();
-    let mut rest = list.base.nbrs;
-    for &id in fresh.iter() {
-        let at = rest.partition_point(|&x| x < id);
-        builder.extend(&rest[..at]);
-        builder.extend(&[id]);
-        rest = &rest[at..];
-    }
-    builder.extend(rest);
+    merge_ids(list.base.nbrs, fresh, |ids| builder.extend(ids));
     true
 }
 

@@ -4,17 +4,18 @@
 //!  slots[local]   0 = nothing unsettled   H|i = hub number i   otherwise word offset of a block
 //!
 //!  block, in the arena (words)
-//!   0           1               2            2+cap         2+2cap
-//!   ├───────────┼───────────────┼────────────┼─────────────┼──────────────────┐
-//!   │ D | len   │ class│reserved│ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│   cap = 2^class
-//!   └───────────┴───────────────┴────────────┴─────────────┴──────────────────┘
-//!     31  30..0   31..27  26..0                op:2 | Δts:30
+//!   0           1               2          3            3+cap         3+2cap
+//!   ├───────────┼───────────────┼──────────┼────────────┼─────────────┼──────────────────┐
+//!   │ D | len   │ class│reserved│ last Δts │ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│  cap = 2^class
+//!   └───────────┴───────────────┴──────────┴────────────┴─────────────┴──────────────────┘
+//!     31  30..0   31..27  26..0                           op:2 | Δts:30
 //! ```
 //!
 //! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice of
 //! neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base list, or
 //! base length + place in this block. A reader masks positions and never searches. `D` says that the
-//! block holds at least one delete. `Δts` counts from the tail's `base_ts`.
+//! block holds at least one delete. `last Δts` is the newest entry's, so that a reader who sees all of
+//! the block, which is nearly every reader, does not touch `meta`. `Δts` counts from the tail's `base_ts`.
 //!
 //! Invariants
 //! 1. Entries below `len` never change; `len` grows by a release store after the entry is written.
@@ -38,7 +39,7 @@ use crate::words::WordBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Words of a block before its entries.
-pub(crate) const BLOCK_HEADER_WORDS: usize = 2;
+pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
 /// Set in the length word of a block that holds a delete.
 const HAS_DELETES: u32 = 1 << 31;
 /// Set in a slot that holds a hub number.
@@ -86,10 +87,12 @@ impl<'a> Block<'a> {
     /// # Safety
     /// `p` points to `block_words(class, _)` words nobody else reads yet.
     pub(crate) unsafe fn init(p: *mut u32, class: u32) -> Self {
-        // SAFETY: two words within the block, not shared yet.
+        // SAFETY: three words within the block, not shared yet.
         unsafe { p.write(0) };
         // SAFETY: as above.
         unsafe { p.add(1).write(class << CLASS_SHIFT) };
+        // SAFETY: as above.
+        unsafe { p.add(2).write(0) };
         Self { p, lives: PhantomData }
     }
 
@@ -97,6 +100,12 @@ impl<'a> Block<'a> {
     fn len_atomic(self) -> &'a AtomicU32 {
         // SAFETY: word 0 is only ever accessed atomically once the block is shared; 4-byte aligned.
         unsafe { &*self.p.cast::<AtomicU32>() }
+    }
+
+    #[inline(always)]
+    fn last_delta(self) -> &'a AtomicU32 {
+        // SAFETY: word 2 is only ever accessed atomically once the block is shared; 4-byte aligned.
+        unsafe { &*self.p.add(2).cast::<AtomicU32>() }
     }
 
     /// Length and delete mark, as one atomic read. Entries below the length may be read after it.
@@ -175,11 +184,13 @@ impl<'a> Block<'a> {
     pub(crate) fn visible(self, delta: u32) -> (usize, bool) {
         let word = self.len_word();
         let n = Self::len_of(word);
-        let meta = self.meta(n);
-        // One comparison in the common case: the newest entry is visible, so all are.
-        let seen = match meta.last() {
-            Some(&m) if m & DELTA_MAX > delta => meta.partition_point(|m| m & DELTA_MAX <= delta),
-            _ => n,
+        // One comparison in the common case: the newest entry is visible, so all are. A newer entry may
+        // have come after the length was read; then the entries are looked at one by one.
+        // ORDERING: `last` is stored before the length it belongs to is released.
+        let seen = if self.last_delta().load(Ordering::Relaxed) <= delta {
+            n
+        } else {
+            self.meta(n).partition_point(|m| m & DELTA_MAX <= delta)
         };
         (seen, Self::has_deletes(word))
     }
@@ -238,6 +249,7 @@ impl<'a> Block<'a> {
         if control & RESERVED_MASK != 0 {
             self.set_control(control - 1);
         }
+        self.last_delta().store(delta, Ordering::Relaxed);
         let marked = if delete { word | HAS_DELETES } else { word };
         // ORDERING: release pairs with the acquire in `len_word`: entry first, then length.
         self.len_atomic().store(marked + 1, Ordering::Release);
@@ -261,6 +273,7 @@ impl<'a> Block<'a> {
                 );
             }
         }
+        self.last_delta().store(from.last_delta().load(Ordering::Relaxed), Ordering::Relaxed);
         self.set_control(self.control() | from.control() & RESERVED_MASK);
         self.len_atomic().store(word, Ordering::Release);
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crossbeam_epoch::Guard;
 
 use super::list::{List, Visible, find_in, runs};
-use super::segment::{SegVersion, Slot};
+use super::segment::{PinnedVersions, SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
 use crate::words::prefetch;
@@ -38,16 +38,28 @@ where
     }
 }
 
-/// What is known of a vertex in the pipeline of `visit`.
+/// Where a vertex's list is, found out ahead of its turn in `visit`.
 #[derive(Clone, Copy)]
-struct Place<'g> {
-    version: Option<&'g SegVersion>,
-    rows: &'g [u32],
-    word: u32,
+enum Place<'g> {
+    Settled(&'g [u32]),
+    Written(&'g SegVersion, u32),
 }
 
-impl Place<'_> {
-    const NOWHERE: Self = Self { version: None, rows: &[], word: 0 };
+impl<'g> Place<'g> {
+    const NOWHERE: Self = Self::Settled(&[]);
+
+    #[inline(always)]
+    fn find(versions: PinnedVersions<'g>, v: u32) -> Self {
+        let Some(ver) = versions.of(v) else { return Self::NOWHERE };
+        let rows = ver.settled(local_of(v));
+        prefetch(rows.as_ptr());
+        let word = ver.slot_word(local_of(v));
+        if word == 0 {
+            return Self::Settled(rows);
+        }
+        prefetch(ver.block_addr(word));
+        Self::Written(ver, word)
+    }
 }
 
 impl<'g> TableView<'g> {
@@ -148,33 +160,23 @@ impl<'g> TableView<'g> {
     /// then, and their first cache line is on its way.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
+        let versions = self.table.versions(self.guard);
         let mut places = [Place::NOWHERE; PREFETCH_AHEAD];
         for (place, &v) in places.iter_mut().zip(vertices) {
-            *place = self.locate(v);
+            *place = Place::find(versions, v);
         }
         for (i, &v) in vertices.iter().enumerate() {
             let place = places[i % PREFETCH_AHEAD];
             if let Some(&ahead) = vertices.get(i + PREFETCH_AHEAD) {
-                places[i % PREFETCH_AHEAD] = self.locate(ahead);
+                places[i % PREFETCH_AHEAD] = Place::find(versions, ahead);
             }
-            if place.word == 0 {
-                f(v, place.rows);
-            } else if let Some(ver) = place.version {
-                self.written_runs(ver, local_of(v), place.word, |run| f(v, run));
+            match place {
+                Place::Settled(rows) => f(v, rows),
+                Place::Written(ver, word) => {
+                    self.written_runs(ver, local_of(v), word, |run| f(v, run));
+                }
             }
         }
-    }
-
-    #[inline(always)]
-    fn locate(&self, v: u32) -> Place<'g> {
-        let Some(ver) = self.version(v) else { return Place::NOWHERE };
-        let rows = ver.settled(local_of(v));
-        prefetch(rows.as_ptr());
-        let word = ver.slot_word(local_of(v));
-        if word != 0 {
-            prefetch(ver.block_addr(word));
-        }
-        Place { version: Some(ver), rows, word }
     }
 
     /// Hints that `v`'s neighbours will be read soon.

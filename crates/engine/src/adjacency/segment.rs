@@ -25,7 +25,7 @@ use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Smallest arena of a tail, in words.
-const ARENA_WORDS_MIN: usize = 1024;
+const ARENA_WORDS_MIN: usize = 768;
 /// A new tail's arena is this share of its base, in words: base / 4.
 ///
 /// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share settles
@@ -251,6 +251,22 @@ impl Versions {
     }
 }
 
+/// Every segment's version, under an epoch pin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PinnedVersions<'g>(&'g [AtomicPtr<SegVersion>]);
+
+impl<'g> PinnedVersions<'g> {
+    /// The current version of the segment of vertex `v`.
+    #[inline(always)]
+    pub(crate) fn of(self, v: u32) -> Option<&'g SegVersion> {
+        // SAFETY: there is a pointer for the segment of every `u32`.
+        let place = unsafe { self.0.get_unchecked((v >> SEGMENT_BITS) as usize) };
+        // ORDERING: acquire pairs with the release swap in `install`.
+        // SAFETY: versions are retired through the epoch only, which is pinned for `'g`.
+        unsafe { place.load(Ordering::Acquire).as_ref() }
+    }
+}
+
 /// A segment with the place of its version.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentRef<'t> {
@@ -366,12 +382,14 @@ impl AdjTable {
 
     /// The current version of the segment of vertex `v`.
     #[inline(always)]
-    pub(crate) fn version_of<'g>(&'g self, v: u32, _pinned: &'g Guard) -> Option<&'g SegVersion> {
-        // SAFETY: there is a pointer for the segment of every `u32`.
-        let place = unsafe { self.versions.0.get_unchecked((v >> SEGMENT_BITS) as usize) };
-        // ORDERING: acquire pairs with the release swap in `install`.
-        // SAFETY: versions are retired through the epoch only, and the guard pins it.
-        unsafe { place.load(Ordering::Acquire).as_ref() }
+    pub(crate) fn version_of<'g>(&'g self, v: u32, pinned: &'g Guard) -> Option<&'g SegVersion> {
+        self.versions(pinned).of(v)
+    }
+
+    /// Every segment's current version, for loops that look up many.
+    #[inline(always)]
+    pub(crate) fn versions<'g>(&'g self, _pinned: &'g Guard) -> PinnedVersions<'g> {
+        PinnedVersions(&self.versions.0)
     }
 
     /// One past the largest segment that may hold something.

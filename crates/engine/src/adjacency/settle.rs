@@ -16,7 +16,7 @@ use crossbeam_epoch::Guard;
 
 use super::base::Base;
 use super::hub::{HUB_ENTRIES_MIN, Hub};
-use super::list::{List, Visible, compare, merge_ids};
+use super::list::{List, Visible, compare, merge_ids, split_live};
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
@@ -206,7 +206,7 @@ fn rebuild(
     let mut hubs = old.hubs();
     let mut carries: Vec<(u32, Merge)> = Vec::new();
     let mut scratch = Merge::default();
-    let mut fresh: Vec<u32> = Vec::new();
+    let (mut live, mut fresh): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
     let mut clean_from = 0;
     for (local, plan) in plans {
         // Lists without a tail are copied in one piece with their clean neighbours.
@@ -223,7 +223,7 @@ fn rebuild(
             }
             Plan::Settle { .. } => {
                 let list = old.list(local, DELTA_MAX, kind).expect("INVARIANT: not a hub");
-                if !merge_simple(&list, delta, &mut fresh, &mut builder) {
+                if !merge_simple(&list, delta, &mut live, &mut fresh, &mut builder) {
                     settle_list(&list, delta, &mut scratch);
                     for (entry, _) in &scratch.rows {
                         builder.push(entry);
@@ -247,18 +247,24 @@ fn rebuild(
     SegVersion::new(base, Some(Box::new(tail)))
 }
 
-/// The common case: neighbour ids only, no deletes, everything settles. Copies the base in pieces
+/// The common case: neighbour ids only, everything settles. Copies the base in pieces
 /// around the new ids. Returns false, having written nothing, if the list is not that simple.
 fn merge_simple(
     list: &List<'_>,
     watermark: u32,
+    settled: &mut Vec<u32>,
     fresh: &mut Vec<u32>,
     builder: &mut super::base::BaseBuilder,
 ) -> bool {
     let Some(tail) = list.tail else { return false };
     let seen = Visible::at(tail.block, watermark);
-    if list.kind != ListKind::Simple || tail.has_deletes || seen.len != tail.len {
+    if list.kind != ListKind::Simple || seen.len != tail.len {
         return false;
+    }
+    if tail.has_deletes {
+        split_live(list.base.nbrs, tail, settled, fresh);
+        merge_ids(settled, fresh, |ids| builder.extend(ids));
+        return true;
     }
     fresh.clear();
     fresh.extend_from_slice(tail.block.dst(tail.len));

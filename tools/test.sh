@@ -11,7 +11,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # `cargo test`. A feature that does not exist is an error, not a skip.
 FEATURE_TESTS=(
     "-p telar-engine --features shuttle --lib"
-    "-p telar-tests --features failpoints"
+    "-p telar-tests --features failpoints --test failpoints"
+    "-p telar-engine --features failpoints --test regressions"
 )
 
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}

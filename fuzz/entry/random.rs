@@ -39,8 +39,8 @@ impl Random {
     }
 }
 
-/// Feeds `f` with `count` random inputs of up to `max` bytes and as many made of `valid` ones; fifty
-/// times as many with `TELAR_LONG`.
+/// Feeds `f` with `count` random inputs of up to `max` bytes and as many made of `valid` ones;
+/// fifty times as many with `TELAR_LONG`.
 pub(crate) fn run(seed: u64, count: usize, max: usize, valid: &[Vec<u8>], f: fn(&[u8])) {
     let mut random = Random(seed);
     let times = if std::env::var_os("TELAR_LONG").is_some() { 50 } else { 1 };

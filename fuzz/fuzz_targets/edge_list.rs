@@ -1,3 +1,5 @@
+//! Any bytes as an edge list.
+
 #![no_main]
 
 #[path = "../entry/edge_list.rs"]

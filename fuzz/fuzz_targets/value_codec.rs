@@ -1,3 +1,5 @@
+//! Any bytes as an encoded value.
+
 #![no_main]
 
 #[path = "../entry/value_codec.rs"]

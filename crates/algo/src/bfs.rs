@@ -3,8 +3,9 @@
 //! Result: for each vertex the number of edges on a shortest path from the source, [`UNREACHED`] if
 //! there is none.
 //!
-//! Method: top-down, one frontier after the other. A frontier is known in full before it is read, so
-//! it goes to storage as one batch ([`Topology::visit`]), which fetches lists ahead of their turn.
+//! Method: top-down, one frontier after the other. A frontier is known in full before it is read,
+//! so it goes to storage as one batch ([`Topology::visit`]), which fetches lists ahead of their
+//! turn.
 //!
 //! Cost: every edge out of a reached vertex once, one random 4-byte read for each; 8 bytes per
 //! vertex.

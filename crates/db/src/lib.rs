@@ -127,3 +127,8 @@ pub fn open_with(path: impl AsRef<Path>, settings: Settings) -> Result<Database,
 pub fn open_in_memory() -> Result<Database, Error> {
     Database::in_memory(Settings::default())
 }
+
+/// The program in the README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -62,8 +62,8 @@ impl Engine {
         Ok(Self::start(Arc::new(Shared::empty(settings))))
     }
 
-    /// Opens the database in the directory `path`, creating it if there is none, and brings it to the
-    /// state of the last durable commit.
+    /// Opens the database in the directory `path`, creating it if there is none, and brings it to
+    /// the state of the last durable commit.
     ///
     /// # Errors
     /// [`Error::Setting`], [`Error::Locked`], [`Error::NotADatabase`], [`Error::NewerFormat`],

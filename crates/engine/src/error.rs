@@ -40,7 +40,8 @@ pub enum Error {
         /// Name of the edge type.
         name: String,
     },
-    /// An edge of a time-ordered type came without its sort property, or with one that is no integer.
+    /// An edge of a time-ordered type came without its sort property, or with one that is no
+    /// integer.
     #[error("edges of type {name} are ordered by property {key}, which must be set to an integer")]
     SortProperty {
         /// Name of the edge type.
@@ -88,7 +89,8 @@ pub enum Error {
         /// The limit.
         max: u64,
     },
-    /// A snapshot is so old that newer writes can no longer be told apart from it. Close it and retry.
+    /// A snapshot is so old that newer writes can no longer be told apart from it. Close it and
+    /// retry.
     #[error("a snapshot open for more than 2^30 commits blocks this write; close it and retry")]
     SnapshotTooOld,
     /// A setting has a value that makes no sense.
@@ -173,8 +175,8 @@ pub enum Object {
     Edge(EdgeId),
     /// A property of an edge.
     EdgeProperty(EdgeId, PropertyKeyId),
-    /// The neighbours of a vertex by edges of one type, read by a serializable transaction or deleted
-    /// with the vertex.
+    /// The neighbours of a vertex by edges of one type, read by a serializable transaction or
+    /// deleted with the vertex.
     Neighbours(VertexId, EdgeTypeId),
     /// The set of vertices, scanned by a serializable transaction.
     VertexScan,

@@ -108,8 +108,9 @@ fn log_files(feed: &mut Feed<'_>) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Opens a log whose files are whatever `bytes` make of them: an error leaves them as they were; what
-/// is replayed is gapless, and the same again when the log is opened again, with what was appended.
+/// Opens a log whose files are whatever `bytes` make of them: an error leaves them as they were;
+/// what is replayed is gapless, and the same again when the log is opened again, with what was
+/// appended.
 pub fn wal_recovery(bytes: &[u8]) {
     let mut feed = Feed(bytes);
     let start_after = u64::from(feed.byte() % 8);
@@ -117,9 +118,7 @@ pub fn wal_recovery(bytes: &[u8]) {
     let storage = MemoryStorage::from_files(files);
     let before = storage.files();
     let open = |replayed: &mut Vec<Vec<u8>>| {
-        let mut options = WalOptions::default();
-        options.file_bytes_max = 4096;
-        options.durability = Durability::Full;
+        let options = WalOptions { file_bytes_max: 4096, durability: Durability::Full };
         Wal::open(Arc::new(storage.clone()), options, start_after, &mut |ts, payload| {
             assert_eq!(ts, start_after + 1 + replayed.len() as u64, "a gap in what is replayed");
             replayed.push(payload.to_vec());
@@ -241,8 +240,7 @@ mod tests {
     /// Records as an engine writes them.
     fn records() -> Vec<Vec<u8>> {
         let dir = tempfile::tempdir().unwrap();
-        let mut settings = Settings::default();
-        settings.store_bytes_max = 1 << 24;
+        let settings = Settings { store_bytes_max: 1 << 24, ..Settings::default() };
         let db = Engine::open(dir.path(), settings).unwrap();
         let label = db.label("A").unwrap();
         let key = db.property_key("k").unwrap();

@@ -1,11 +1,12 @@
 //! Latches: 32 stripes in one word.
 //!
-//! Every segment (and every hub chunk) has one latch word. A writer takes the stripes of the vertices
-//! it touches, all stripes of a word in one step; whoever rebuilds the segment takes the whole word.
+//! Every segment (and every hub chunk) has one latch word. A writer takes the stripes of the
+//! vertices it touches, all stripes of a word in one step; whoever rebuilds the segment takes the
+//! whole word.
 //!
-//! Invariants: words are taken in ascending [`LatchKey`] order and held until the commit has applied,
-//! so no cycle of waiters can form; nobody waits for anything but latches while holding one.
-//! Cost: one compare-and-swap per word, uncontended.
+//! Invariants: words are taken in ascending [`LatchKey`] order and held until the commit has
+//! applied, so no cycle of waiters can form; nobody waits for anything but latches while holding
+//! one. Cost: one compare-and-swap per word, uncontended.
 //! Source: ordered per-vertex latches (G2PL), "Revisiting the Design of In-Memory Dynamic Graph
 //! Storage", SIGMOD 2025, section 4.
 
@@ -15,8 +16,8 @@ use crate::sync::{hint, thread};
 /// All stripes of a word.
 pub(crate) const ALL_STRIPES: u32 = u32::MAX;
 
-/// Failed attempts before a waiter gives up its time slice. On a machine with fewer cores than writers
-/// the holder may be descheduled; spinning longer only keeps it so.
+/// Failed attempts before a waiter gives up its time slice. On a machine with fewer cores than
+/// writers the holder may be descheduled; spinning longer only keeps it so.
 const SPINS_MAX: u32 = 64;
 
 /// One latch word of 32 stripes.
@@ -48,7 +49,8 @@ impl Latch {
     #[inline]
     pub(crate) fn try_acquire(&self, mask: u32) -> bool {
         let seen = self.0.load(Ordering::Relaxed);
-        // ORDERING: acquire pairs with the release in `release`: the last holder's writes are visible.
+        // ORDERING: acquire pairs with the release in `release`: the last holder's writes are
+        // visible.
         seen & mask == 0
             && self
                 .0
@@ -84,8 +86,8 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Place of a latch word in the global order: table and segment, then 0 for the segment's own word or
-/// vertex and first key for a hub chunk's.
+/// Place of a latch word in the global order: table and segment, then 0 for the segment's own word
+/// or vertex and first key for a hub chunk's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LatchKey {
     pub(crate) table_segment: u64,

@@ -8,6 +8,7 @@
 //! - `column`: versioned values of vertices and edges.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
 //! - `catalog`: names, label sets, edge types.
+//! - `lmdb_check`: a look at the store before LMDB opens it.
 //!
 //! ```
 //! use telar_engine::{EdgeTypeOptions, Engine, Settings};

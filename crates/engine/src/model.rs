@@ -1,14 +1,14 @@
 //! The whole engine in memory under shuttle: plans, latch order, validation, settling.
 //!
-//! Run with `cargo test -p telar-engine --features shuttle --lib model::`. Threads change at latches,
-//! the clock, reader slots and hub locks, which is where the protocol decides; between two such places
-//! a step runs undivided, so races within tails and columns are not explored here.
+//! Run with `cargo test -p telar-engine --features shuttle --lib model::`. Threads change at
+//! latches, the clock, reader slots and hub locks, which is where the protocol decides; between two
+//! such places a step runs undivided, so races within tails and columns are not explored here.
 //!
-//! Mutations of the source, made in a copy, and the model each makes fail: `Latches::acquire` without
-//! its sort (`model_commits_that_cross_do_not_deadlock`); `Plan::plan_reads` without a guard for
-//! `Read::Neighbours` (`model_serializable_...`); `plan_columns` without guards for deleted vertices,
-//! and `check_ends` that checks nothing (`model_deleted_vertex_...`); settling up to the last timestamp
-//! taken instead of the watermark (`model_snapshots_...`).
+//! Mutations of the source, made in a copy, and the model each makes fail: `Latches::acquire`
+//! without its sort (`model_commits_that_cross_do_not_deadlock`); `Plan::plan_reads` without a
+//! guard for `Read::Neighbours` (`model_serializable_...`); `plan_columns` without guards for
+//! deleted vertices, and `check_ends` that checks nothing (`model_deleted_vertex_...`); settling up
+//! to the last timestamp taken instead of the watermark (`model_snapshots_...`).
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -56,7 +56,8 @@ fn neighbours(db: &Engine, ty: EdgeTypeId, dir: Direction, x: u64) -> BTreeSet<u
     found
 }
 
-/// Two transactions, each reading the list that the other writes to. If both commit, one saw the other.
+/// Two transactions, each reading the list that the other writes to. If both commit, one saw the
+/// other.
 fn crossing(isolation: Isolation) {
     let (db, ty) = engine(3);
     let threads = [(0, 1), (1, 0)].map(|(read, write)| {
@@ -89,8 +90,8 @@ fn model_notices_write_skew_of_snapshot_isolation() {
     assert!(catch_unwind(AssertUnwindSafe(skewed)).is_err());
 }
 
-/// An edge is made while an end of it is deleted: never an edge to a vertex that is gone, never one in
-/// one direction only.
+/// An edge is made while an end of it is deleted: never an edge to a vertex that is gone, never one
+/// in one direction only.
 #[test]
 fn model_deleted_vertex_leaves_no_edge() {
     check(|| {

@@ -34,8 +34,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The defaults, with commits that return before they are on disk; the log is written and synced
-    /// every `interval_ms` milliseconds. A crash loses at most the last interval and one sync.
+    /// The defaults, with commits that return before they are on disk; the log is written and
+    /// synced every `interval_ms` milliseconds. A crash loses at most the last interval and one
+    /// sync.
     #[must_use]
     pub fn asynchronous(interval_ms: u64) -> Self {
         Self { durability: Durability::Async { interval_ms }, ..Self::default() }

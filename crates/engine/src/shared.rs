@@ -85,8 +85,8 @@ impl Shared {
         self.durable.as_ref().map(|_| commit::encode(writes, self))
     }
 
-    /// Takes the next commit timestamp and queues the log record, in one critical section. The caller
-    /// holds every latch of the commit.
+    /// Takes the next commit timestamp and queues the log record, in one critical section. The
+    /// caller holds every latch of the commit.
     #[inline]
     pub(crate) fn take_timestamp(&self, payload: Option<&[u8]>) -> Result<u64, Error> {
         let ts = match (&self.durable, payload) {
@@ -126,8 +126,8 @@ impl Shared {
         self.publish(ts)
     }
 
-    /// Waits a little before a conflicting transaction runs again: until what it may have conflicted
-    /// with is visible, and longer with every attempt.
+    /// Waits a little before a conflicting transaction runs again: until what it may have
+    /// conflicted with is visible, and longer with every attempt.
     pub(crate) fn back_off(&self, attempt: u32) {
         let seen = self.last_ts();
         for _ in 0..1u32 << attempt.min(10) {

@@ -134,8 +134,8 @@ impl<'s> Reader<'s> {
         self.shared.states.get(v, self.read_ts, &self.guard)
     }
 
-    /// Adjacency of one edge type and direction, for kernels: plain 32-bit vertex numbers, neighbours
-    /// as contiguous runs, shareable between threads.
+    /// Adjacency of one edge type and direction, for kernels: plain 32-bit vertex numbers,
+    /// neighbours as contiguous runs, shareable between threads.
     ///
     /// # Errors
     /// [`Error::UnknownEdgeType`].
@@ -271,8 +271,8 @@ impl<'s> Reader<'s> {
     /// The newest edges of `vertex` by the sort property of a time-ordered type, newest first, with
     /// that property: at most `limit` of those with a value in `window`.
     ///
-    /// Cost: the settled list is read from its newest end and only as far as needed; unsettled edges
-    /// are all looked at.
+    /// Cost: the settled list is read from its newest end and only as far as needed; unsettled
+    /// edges are all looked at.
     #[must_use]
     pub fn newest_edges(
         &self,

@@ -158,8 +158,8 @@ impl Store {
     /// Opens or creates the directory: lock first, then format, then store.
     pub(crate) fn open(root: &Path, bytes_max: u64) -> Result<Self, Error> {
         fs::create_dir_all(root).map_err(Error::file("cannot create directory", root))?;
-        // Looked at once before anything is written to a directory that may not be ours, and again once
-        // nobody else can be making it.
+        // Looked at once before anything is written to a directory that may not be ours, and again
+        // once nobody else can be making it.
         check_format(root)?;
         let lock = take_lock(root)?;
         if !check_format(root)? {

@@ -1,7 +1,7 @@
 //! An array that grows without moving: buckets of doubling size, indexed without a lock.
 //!
-//! Holds the segments of a table, indexed by segment number. A bucket, once made, stays until the table
-//! is dropped, so references into it live as long as the table.
+//! Holds the segments of a table, indexed by segment number. A bucket, once made, stays until the
+//! table is dropped, so references into it live as long as the table.
 //! Cost: an index is a count of leading zeros and two loads; growing allocates one bucket.
 
 use std::sync::OnceLock;

@@ -24,8 +24,8 @@ pub(crate) struct WordBuf {
     align: usize,
 }
 
-// SAFETY: the buffer owns its memory; shared access goes through raw pointers whose users keep to the
-// publication rules stated in `adjacency/tail.rs`.
+// SAFETY: the buffer owns its memory; shared access goes through raw pointers whose users keep to
+// the publication rules stated in `adjacency/tail.rs`.
 unsafe impl Send for WordBuf {}
 // SAFETY: as above.
 unsafe impl Sync for WordBuf {}
@@ -57,8 +57,8 @@ impl WordBuf {
         Self::with_layout(len, Self::layout_aligned(len, ALIGN_BYTES), true)
     }
 
-    /// A buffer of `len` words on 2 MiB pages, as far as it fills them and the system gives them; its
-    /// contents are not initialised.
+    /// A buffer of `len` words on 2 MiB pages, as far as it fills them and the system gives them;
+    /// its contents are not initialised.
     pub(crate) fn huge(len: usize) -> Self {
         let buf = Self::with_layout(len, Self::layout_aligned(len, HUGE_PAGE_BYTES), false);
         let whole = buf.bytes() & !(HUGE_PAGE_BYTES - 1);
@@ -108,7 +108,8 @@ impl WordBuf {
         }
     }
 
-    /// Copies `from` to the words starting at `at`. Exclusive access: nobody else sees the buffer yet.
+    /// Copies `from` to the words starting at `at`. Exclusive access: nobody else sees the buffer
+    /// yet.
     #[inline]
     pub(crate) fn copy_from(&mut self, at: usize, from: &[u32]) {
         assert!(

@@ -1,5 +1,6 @@
 //! Random operation sequences against a plain in-memory model, with several snapshots held open.
 #![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, BTreeSet};
 

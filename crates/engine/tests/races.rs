@@ -1,8 +1,10 @@
-//! Writers, a settler and readers on few vertices at once: whatever interleaves, a snapshot is whole.
+//! Writers, a settler and readers on few vertices at once: whatever interleaves, a snapshot is
+//! whole.
 //!
 //! Most useful under a sanitizer (tools/sanitize.sh): it drives versions, tails, hubs and columns
 //! through replacement while other threads read them.
 #![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,15 +1,17 @@
 //! Adjacency of one edge type in one direction at one snapshot, with dense 32-bit vertex numbers.
 //!
-//! Graph kernels, baselines and benchmarks are written once against [`Topology`]; a flat CSR and the
-//! transactional engine both implement it, so a ratio between the two compares storage and nothing else.
+//! Graph kernels, baselines and benchmarks are written once against [`Topology`]; a flat CSR and
+//! the transactional engine both implement it, so a ratio between the two compares storage and
+//! nothing else.
 
 use std::ops::Range;
 
 /// Read-only adjacency of one edge type and direction.
 ///
 /// A vertex's neighbours come as one or more *runs*: contiguous slices of vertex numbers. A run is
-/// whatever lies contiguous in storage; loops over a run vectorise. Runs of one vertex are visited one
-/// after the other; their concatenation holds every neighbour once per edge, in no promised order.
+/// whatever lies contiguous in storage; loops over a run vectorise. Runs of one vertex are visited
+/// one after the other; their concatenation holds every neighbour once per edge, in no promised
+/// order.
 pub trait Topology: Sync {
     /// One past the largest vertex number that may have neighbours.
     fn vertex_bound(&self) -> u32;
@@ -20,8 +22,8 @@ pub trait Topology: Sync {
     /// Calls `f` with each run of `v`'s neighbours.
     fn for_each_run<F: FnMut(&[u32])>(&self, v: u32, f: F);
 
-    /// Calls `f(v, run)` for every vertex in `vertices`, in vertex order. Vertices without neighbours
-    /// may be skipped or reported with an empty run.
+    /// Calls `f(v, run)` for every vertex in `vertices`, in vertex order. Vertices without
+    /// neighbours may be skipped or reported with an empty run.
     fn scan<F: FnMut(u32, &[u32])>(&self, vertices: Range<u32>, f: F);
 
     /// Calls `f(v, run)` for each listed vertex, in the order given, prefetching ahead.

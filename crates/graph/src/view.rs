@@ -71,14 +71,15 @@ pub trait View {
     /// The labels of `vertex`, ascending; `None` if it does not exist.
     fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>>;
 
-    /// Replaces `out` with the neighbours of each source by edges of type `ty`. Vertices that do not
-    /// exist have none. Parallel edges appear once each.
+    /// Replaces `out` with the neighbours of each source by edges of type `ty`. Vertices that do
+    /// not exist have none. Parallel edges appear once each.
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion);
 
     /// Appends one degree per vertex to `out`.
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>);
 
-    /// Appends to `out`, for each pair, whether an edge of type `ty` leads from the first to the second.
+    /// Appends to `out`, for each pair, whether an edge of type `ty` leads from the first to the
+    /// second.
     fn search_edges(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Vec<bool>);
 
     /// Appends one value per vertex to `out`; null where there is none.

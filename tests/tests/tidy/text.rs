@@ -8,12 +8,13 @@ const LINE_CHARS_MAX: usize = 100;
 
 /// Modules that may hold unsafe code. Each has a safe interface and is reviewed as a whole; a new
 /// entry is a decision (docs/decisions).
-const UNSAFE_MODULES: [&str; 6] = [
+const UNSAFE_MODULES: [&str; 7] = [
     "crates/engine/src/adjacency/",
-    "crates/engine/src/checkpoint/",
     "crates/engine/src/column/",
-    "crates/engine/src/reclaim/",
-    "crates/engine/src/txn/",
+    "crates/engine/src/reclaim.rs",
+    "crates/engine/src/store.rs",
+    "crates/engine/src/words.rs",
+    "crates/engine/src/lmdb_check/tests.rs",
     "bench/src/",
 ];
 

@@ -9,8 +9,8 @@
 //!  └────────────────────┴────────────────┴────────────────┴──
 //! ```
 //!
-//! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as the
-//! table's [`ListKind`] says; a base is never written to once published.
+//! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as
+//! the table's [`ListKind`] says; a base is never written to once published.
 #![expect(unsafe_code, reason = "slices of an immutable word buffer")]
 
 use std::sync::Arc;

@@ -1,12 +1,13 @@
 //! Placement: bases of neighbouring segments side by side, on large pages.
 //!
-//! Segments settle one at a time, so their bases lie wherever the allocator had room. The background
-//! pass copies the bases of a *window* of consecutive segments, in order and without gaps, into one
-//! extent; a scan then reads memory from front to back, as in a single CSR. A segment that is written
-//! to again leaves its place behind; a window is placed anew when a quarter of it has left.
+//! Segments settle one at a time, so their bases lie wherever the allocator had room. The
+//! background pass copies the bases of a *window* of consecutive segments, in order and without
+//! gaps, into one extent; a scan then reads memory from front to back, as in a single CSR. A
+//! segment that is written to again leaves its place behind; a window is placed anew when a quarter
+//! of it has left.
 //!
-//! Invariants: an extent is never written to once a base points into it; it is freed with the last base
-//! that does.
+//! Invariants: an extent is never written to once a base points into it; it is freed with the last
+//! base that does.
 //! Cost: one copy of the window; at most a quarter of an extent is stranded before it is replaced,
 //! counting by segments.
 //! Source: DESIGN 4.1 "Placement decides everything"; storage-notes section 3, lever (a).
@@ -64,8 +65,8 @@ fn is_movable(table: &AdjTable, version: &SegVersion) -> bool {
         && version.tail.as_ref().is_none_or(|tail| tail.is_unused())
 }
 
-/// Places every window of `table` in which enough has left its place. With `idle_before`, leaves alone
-/// segments written to after that timestamp.
+/// Places every window of `table` in which enough has left its place. With `idle_before`, leaves
+/// alone segments written to after that timestamp.
 pub(crate) fn place(table: &AdjTable, idle_before: Option<u64>) {
     let mut first = 0;
     while first < table.segment_bound() {

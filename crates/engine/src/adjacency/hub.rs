@@ -6,15 +6,15 @@
 //!        chunks  [ *,   *,     *, ...] ───────────►  current version ────────► tail: one block
 //! ```
 //!
-//! An insert touches one chunk: it never rewrites the hub, two inserts into one hub seldom meet, and a
-//! hub never makes its neighbours settle. A chunk settles when its block is full; one that has grown
-//! past [`CHUNK_ENTRIES_MAX`] is split after the commit.
+//! An insert touches one chunk: it never rewrites the hub, two inserts into one hub seldom meet,
+//! and a hub never makes its neighbours settle. A chunk settles when its block is full; one that
+//! has grown past [`CHUNK_ENTRIES_MAX`] is split after the commit.
 //!
 //! Invariants
-//! 1. `firsts[0] == 0` and firsts ascend; chunk `i` holds the ids in `firsts[i]..firsts[i + 1]`, so all
-//!    parallel edges of a pair are in one chunk.
-//! 2. A retired chunk is not in the current directory and is never written to again; who waited for its
-//!    latch looks the chunk up anew.
+//! 1. `firsts[0] == 0` and firsts ascend; chunk `i` holds the ids in `firsts[i]..firsts[i + 1]`, so
+//!    all parallel edges of a pair are in one chunk.
+//! 2. A retired chunk is not in the current directory and is never written to again; who waited for
+//!    its latch looks the chunk up anew.
 //! 3. A vertex that became a hub stays one.
 //!
 //! Source: DESIGN 4.1; TuGraph's split of oversized adjacency values; storage-notes section 6.
@@ -33,11 +33,12 @@ use crate::sync::{Mutex, lock};
 use crate::words::WordBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A settled list this long becomes a hub. Up to here its tail stays short enough to be looked through
-/// (a sixteenth of the list), and reading it takes no way through a directory.
+/// A settled list this long becomes a hub. Shorter ones are read as one slice, which a directory
+/// cannot give: a sorted copy of a hub is what made triangle counting slow.
 ///
-/// PERF: search: at 4096 a third of the searches of RMAT scale 20 went through hubs, at 0.6x CSR.
-pub(crate) const HUB_ENTRIES_MIN: usize = 16_384;
+/// PERF: search, triangles_time: with 16,384 the hubs of RMAT scale 20 cost a tenth of the search
+/// rate and half of the triangle rate.
+pub(crate) const HUB_ENTRIES_MIN: usize = 65_536;
 /// Entries of a chunk after a split or when a hub is made.
 const CHUNK_ENTRIES: usize = 2048;
 /// A chunk with more settled entries is split.
@@ -92,8 +93,8 @@ impl ChunkVersion {
         Self { rows: words, entries: n, tail: new_block(kind, class), base_ts }
     }
 
-    /// The common case of settling: neighbour ids only, no deletes, everything settles. `None` if the
-    /// chunk is not that simple.
+    /// The common case of settling: neighbour ids only, no deletes, everything settles. `None` if
+    /// the chunk is not that simple.
     fn merged(&self, kind: ListKind, watermark: u64, wanted: usize) -> Option<Self> {
         let tail = Visible::at(self.block(), self.delta(watermark));
         let all = tail.len == Block::len_of(self.block().len_word());
@@ -180,8 +181,8 @@ impl Chunk {
         unsafe { guard.defer_destroy(old) };
     }
 
-    /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held and
-    /// nothing is reserved. Positions change, so the caller validates anew.
+    /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held
+    /// and nothing is reserved. Positions change, so the caller validates anew.
     pub(crate) fn make_room(&self, kind: ListKind, wanted: usize, watermark: u64, guard: &Guard) {
         let old = self.version(guard);
         let watermark = watermark.max(old.base_ts);

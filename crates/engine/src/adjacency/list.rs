@@ -1,7 +1,8 @@
 //! One vertex's neighbours at one snapshot: settled rows plus the visible prefix of a tail block.
 //!
-//! Positions: `0..base.len()` are settled rows, `base.len() + i` is entry `i` of the block. A delete
-//! names the position it deletes. Lists of a segment and chunks of a hub are read by the same code.
+//! Positions: `0..base.len()` are settled rows, `base.len() + i` is entry `i` of the block. A
+//! delete names the position it deletes. Lists of a segment and chunks of a hub are read by the
+//! same code.
 //!
 //! Cost: without deletes, two slices and no work per entry; with deletes, a sort of the deleted
 //! positions (usually a handful) and one slice per gap.
@@ -102,9 +103,9 @@ fn deleted(tail: Visible<'_>) -> Deleted {
 
 /// As `runs`, leaving out deleted positions and the deletes themselves.
 ///
-/// PERF: scan_deleted_8pct: short lists, which most are, are gathered into one run without a branch per
-/// entry; long ones are cut into runs by a bitmap, at a cost that does not depend on the number of
-/// deletes.
+/// PERF: scan_deleted_8pct: short lists, which most are, are gathered into one run without a branch
+/// per entry; long ones are cut into runs by a bitmap, at a cost that does not depend on the number
+/// of deletes.
 fn runs_masked<F: FnMut(&[u32])>(base: &[u32], tail: Visible<'_>, mut f: F) {
     let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
     if base.len() + tail.len <= 64 {
@@ -144,7 +145,8 @@ fn masked_positions(base_len: usize, tail: Visible<'_>) -> SmallVec<[u64; 32]> {
     masked
 }
 
-/// Live neighbour ids of a list with deletes: those of the base, sorted, and those of the tail, not.
+/// Live neighbour ids of a list with deletes: those of the base, sorted, and those of the tail,
+/// not.
 pub(crate) fn split_live(
     base: &[u32],
     tail: Visible<'_>,
@@ -305,9 +307,9 @@ impl<'a> List<'a> {
         })
     }
 
-    /// Whether the edge to `nbr` (with `ordinal`, where lists have one) was inserted or deleted by an
-    /// entry that a snapshot `delta` after the base timestamp does not see. `self` must be the list
-    /// with every entry visible.
+    /// Whether the edge to `nbr` (with `ordinal`, where lists have one) was inserted or deleted by
+    /// an entry that a snapshot `delta` after the base timestamp does not see. `self` must be the
+    /// list with every entry visible.
     pub(crate) fn changed_since(&self, delta: u32, nbr: u32, ordinal: Option<u32>) -> bool {
         let Some(tail) = self.tail else { return false };
         let meta = tail.block.meta(tail.len);
@@ -405,8 +407,8 @@ fn places_of(slice: &[u32], word: u32) -> impl Iterator<Item = usize> {
 
 /// First index of `word` in an unsorted slice.
 ///
-/// PERF: search_unsettled_10pct: tails of long lists have hundreds of entries; 32-byte compares halve
-/// the time to look through them.
+/// PERF: search_unsettled_10pct: tails of long lists have hundreds of entries; 32-byte compares
+/// halve the time to look through them.
 #[inline]
 pub(crate) fn find_in(slice: &[u32], word: u32) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]

@@ -14,17 +14,18 @@
 //!   └───────────────┴──────────────────┴─────────┘    └───────────────┴────────────────────────────┘
 //! ```
 //!
-//! The *base* is plain CSR: a vertex whose slot is 0 is read as one slice, by the loop CSR runs. The
-//! *tail* is the transactional edge log (LiveGraph, VLDB 2020, section 4): entries in commit order,
-//! so what a snapshot sees of it is a prefix, found by looking at the last entry. *Settling* merges
-//! what every live snapshot sees into a new base (`settle.rs`). Very long lists live outside the
-//! segment as *hubs*: a directory of sorted chunks, each with a tail of its own (`hub.rs`).
+//! The *base* is plain CSR: a vertex whose slot is 0 is read as one slice, by the loop CSR runs.
+//! The *tail* is the transactional edge log (LiveGraph, VLDB 2020, section 4): entries in commit
+//! order, so what a snapshot sees of it is a prefix, found by looking at the last entry. *Settling*
+//! merges what every live snapshot sees into a new base (`settle.rs`). Very long lists live outside
+//! the segment as *hubs*: a directory of sorted chunks, each with a tail of its own (`hub.rs`).
 //!
-//! Visibility rule: a snapshot at `r` sees base, and tail entries with commit timestamp `<= r`; base
-//! holds only what was committed at or before the low watermark, which no live snapshot is older than.
+//! Visibility rule: a snapshot at `r` sees base, and tail entries with commit timestamp `<= r`;
+//! base holds only what was committed at or before the low watermark, which no live snapshot is
+//! older than.
 //!
-//! Concurrency: readers take no latch; they load the segment's version once, under an epoch pin, and
-//! get base and tail that belong together. Writers hold the vertex's latch stripe; rebuilding a
+//! Concurrency: readers take no latch; they load the segment's version once, under an epoch pin,
+//! and get base and tail that belong together. Writers hold the vertex's latch stripe; rebuilding a
 //! version takes every stripe. Reading order for newcomers: this page, `scan.rs` (the hot loop),
 //! `tail.rs`, `settle.rs`, `hub.rs`.
 

@@ -1,7 +1,7 @@
 //! Reading adjacency at a snapshot: the hot loops.
 //!
-//! [`TableView`] is a table, an epoch pin and a read timestamp. A vertex without unsettled entries is
-//! read as one slice of its segment's base; the loop over a clean segment is the loop CSR runs.
+//! [`TableView`] is a table, an epoch pin and a read timestamp. A vertex without unsettled entries
+//! is read as one slice of its segment's base; the loop over a clean segment is the loop CSR runs.
 //! PERF: `telar bench kernel`, rows scan_settled, scan_random_order, search.
 
 use std::ops::Range;
@@ -94,7 +94,8 @@ impl<'g> TableView<'g> {
         }
     }
 
-    /// Calls `f(v, run)` for the vertices of `range` in order; vertices without a segment are skipped.
+    /// Calls `f(v, run)` for the vertices of `range` in order; vertices without a segment are
+    /// skipped.
     #[inline]
     pub(crate) fn scan<F: FnMut(u32, &[u32])>(&self, range: Range<u32>, mut f: F) {
         if range.is_empty() {
@@ -156,8 +157,8 @@ impl<'g> TableView<'g> {
 
     /// Calls `f(v, run)` for each listed vertex in the order given.
     ///
-    /// Every vertex is looked up once, eight places before its turn: where its rows are is kept until
-    /// then, and their first cache line is on its way.
+    /// Every vertex is looked up once, eight places before its turn: where its rows are is kept
+    /// until then, and their first cache line is on its way.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
         let versions = self.table.versions(self.guard);
@@ -273,7 +274,8 @@ impl<'g> TableView<'g> {
         }
     }
 
-    /// `v`'s neighbours sorted by id: the base slice itself where nothing is unsettled, else `scratch`.
+    /// `v`'s neighbours sorted by id: the base slice itself where nothing is unsettled, else
+    /// `scratch`.
     #[inline]
     pub(crate) fn sorted<'a>(&self, v: u32, scratch: &'a mut Vec<u32>) -> &'a [u32]
     where
@@ -291,8 +293,8 @@ impl<'g> TableView<'g> {
         scratch
     }
 
-    /// Number of live entries in all lists. Cost: a pass over segments; lists are counted one by one
-    /// only in segments that hold something unsettled.
+    /// Number of live entries in all lists. Cost: a pass over segments; lists are counted one by
+    /// one only in segments that hold something unsettled.
     pub(crate) fn entries(&self) -> u64 {
         let mut total = 0;
         for number in 0..self.table.segment_bound() {

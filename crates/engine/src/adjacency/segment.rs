@@ -1,8 +1,8 @@
 //! Segments and their versions.
 //!
 //! Invariants
-//! 1. A version's base never changes; its tail only grows. Replacing either makes a new version, under
-//!    every stripe of the segment's latch, and retires the old one through the epoch.
+//! 1. A version's base never changes; its tail only grows. Replacing either makes a new version,
+//!    under every stripe of the segment's latch, and retires the old one through the epoch.
 //! 2. A reader loads the version pointer once per list it reads, so base and tail always belong
 //!    together.
 //!
@@ -28,8 +28,8 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 const ARENA_WORDS_MIN: usize = 768;
 /// A new tail's arena is this share of its base, in words: base / 4.
 ///
-/// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share settles
-/// less often and holds more memory.
+/// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share
+/// settles less often and holds more memory.
 const ARENA_SHARE: usize = 4;
 
 /// Arena size for a tail over a base of `entries`.
@@ -234,8 +234,8 @@ const SEGMENTS_MAX: usize = 1 << (u32::BITS - SEGMENT_BITS);
 /// The current version of every segment, one pointer each, densely: what readers go through.
 ///
 /// PERF: scan_random_order, search: one load from a small array instead of a walk through the
-/// segments' own cache lines. All 2^22 pointers are reserved at once (32 MiB of address space); pages
-/// of it become memory only where a segment exists.
+/// segments' own cache lines. All 2^22 pointers are reserved at once (32 MiB of address space);
+/// pages of it become memory only where a segment exists.
 struct Versions(Box<[AtomicPtr<SegVersion>]>);
 
 impl std::fmt::Debug for Versions {

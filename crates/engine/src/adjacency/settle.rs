@@ -1,11 +1,11 @@
 //! Settling: moving what every live snapshot sees from tails into a new base.
 //!
-//! A segment settles when its arena is nearly full (by the writer that notices, after its commit) or
-//! when it has been idle (by the background pass). Entries newer than the watermark are carried into
-//! the new tail, deletes among them renumbered to the new positions.
+//! A segment settles when its arena is nearly full (by the writer that notices, after its commit)
+//! or when it has been idle (by the background pass). Entries newer than the watermark are carried
+//! into the new tail, deletes among them renumbered to the new positions.
 //!
-//! Cost: one sequential pass over base and tail. A tail is a fixed share of its base, so an entry is
-//! rewritten a bounded number of times on average (decisions/0003).
+//! Cost: one sequential pass over base and tail. A tail is a fixed share of its base, so an entry
+//! is rewritten a bounded number of times on average (decisions/0003).
 //! Concurrency: runs under every stripe of the segment (or the latch of a hub chunk); readers go on
 //! with the version they hold.
 
@@ -166,8 +166,9 @@ pub(crate) fn settle_segment(
             return;
         };
         let Some(tail) = &old.tail else { return };
-        // A tail's base timestamp was a watermark when it was made, which no reader is older than. One
-        // computed now may be lower for a moment, while a reader that will start over is opening.
+        // A tail's base timestamp was a watermark when it was made, which no reader is older than.
+        // One computed now may be lower for a moment, while a reader that will start over is
+        // opening.
         let watermark = watermark.max(tail.base_ts);
         if tail.is_unused() && after == After::Idle {
             if tail.hubs.is_empty() {

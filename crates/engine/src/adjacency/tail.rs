@@ -11,18 +11,19 @@
 //!     31  30..0   31..27  26..0                           op:2 | Δts:30
 //! ```
 //!
-//! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice of
-//! neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base list, or
-//! base length + place in this block. A reader masks positions and never searches. `D` says that the
-//! block holds at least one delete. `last Δts` is the newest entry's, so that a reader who sees all of
-//! the block, which is nearly every reader, does not touch `meta`. `Δts` counts from the tail's `base_ts`.
+//! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice
+//! of neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base
+//! list, or base length + place in this block. A reader masks positions and never searches. `D`
+//! says that the block holds at least one delete. `last Δts` is the newest entry's, so that a
+//! reader who sees all of the block, which is nearly every reader, does not touch `meta`. `Δts`
+//! counts from the tail's `base_ts`.
 //!
 //! Invariants
 //! 1. Entries below `len` never change; `len` grows by a release store after the entry is written.
 //! 2. Entries stand in commit order: the writer holds the vertex's stripe from before it takes its
 //!    commit timestamp until the entry is in. What a snapshot sees is therefore a prefix.
-//! 3. A block that is full is copied into one of twice its size, whose offset replaces the slot; the
-//!    old one stays readable until the whole tail is reclaimed.
+//! 3. A block that is full is copied into one of twice its size, whose offset replaces the slot;
+//!    the old one stays readable until the whole tail is reclaimed.
 //! 4. `base_ts` is a low watermark: every live snapshot reads at or after it.
 //! 5. `reserved` is only touched under the stripe, and is 0 between commits.
 //!
@@ -75,8 +76,8 @@ impl<'a> Block<'a> {
     /// The block at `p`.
     ///
     /// # Safety
-    /// `p` points to an initialised block header followed by its entries, alive for `'a`; writers keep
-    /// to invariants 1, 2 and 5.
+    /// `p` points to an initialised block header followed by its entries, alive for `'a`; writers
+    /// keep to invariants 1, 2 and 5.
     #[inline(always)]
     pub(crate) unsafe fn at(p: *const u32) -> Self {
         Self { p, lives: PhantomData }
@@ -148,7 +149,8 @@ impl<'a> Block<'a> {
     #[inline(always)]
     pub(crate) fn dst(self, n: usize) -> &'a [u32] {
         debug_assert!(n <= Self::len_of(self.len_word()));
-        // SAFETY: entries below a length that was read are initialised and never change (invariant 1).
+        // SAFETY: entries below a length that was read are initialised and never change (invariant
+        // 1).
         unsafe { std::slice::from_raw_parts(self.p.add(BLOCK_HEADER_WORDS), n) }
     }
 
@@ -178,14 +180,14 @@ impl<'a> Block<'a> {
         e
     }
 
-    /// How many entries a snapshot `delta` after the tail's `base_ts` sees, and whether any entry of
-    /// the block is a delete.
+    /// How many entries a snapshot `delta` after the tail's `base_ts` sees, and whether any entry
+    /// of the block is a delete.
     #[inline(always)]
     pub(crate) fn visible(self, delta: u32) -> (usize, bool) {
         let word = self.len_word();
         let n = Self::len_of(word);
-        // One comparison in the common case: the newest entry is visible, so all are. A newer entry may
-        // have come after the length was read; then the entries are looked at one by one.
+        // One comparison in the common case: the newest entry is visible, so all are. A newer entry
+        // may have come after the length was read; then the entries are looked at one by one.
         // ORDERING: `last` is stored before the length it belongs to is released.
         let seen = if self.last_delta().load(Ordering::Relaxed) <= delta {
             n
@@ -263,8 +265,8 @@ impl<'a> Block<'a> {
         assert!(n <= cap);
         let p = self.p.cast_mut();
         for array in 0..2 + columns {
-            // SAFETY: `n` entries fit both blocks; the target is not shared yet, the source's entries
-            // below its length do not change.
+            // SAFETY: `n` entries fit both blocks; the target is not shared yet, the source's
+            // entries below its length do not change.
             unsafe {
                 std::ptr::copy_nonoverlapping(
                     from.p.add(BLOCK_HEADER_WORDS + array * from_cap),
@@ -321,8 +323,8 @@ impl Tail {
     #[inline(always)]
     pub(crate) fn slot(&self, local: u32) -> &AtomicU32 {
         debug_assert!((local as usize) < SEGMENT_VERTICES);
-        // SAFETY: `local` is below the number of slots (callers mask it), slots are initialised and only
-        // accessed atomically.
+        // SAFETY: `local` is below the number of slots (callers mask it), slots are initialised and
+        // only accessed atomically.
         unsafe { &*self.slots.as_ptr().add(local as usize & (SEGMENT_VERTICES - 1)).cast() }
     }
 
@@ -359,8 +361,8 @@ impl Tail {
         (slot & SLOT_HUB != 0).then(|| &*self.hubs[(slot & !SLOT_HUB) as usize])
     }
 
-    /// Makes sure the block of `local` has room for one more entry and reserves it; false if the arena
-    /// is exhausted. Called with the stripe held.
+    /// Makes sure the block of `local` has room for one more entry and reserves it; false if the
+    /// arena is exhausted. Called with the stripe held.
     #[inline]
     pub(crate) fn reserve(&self, local: u32, columns: usize) -> bool {
         match self.block_of(local) {
@@ -379,8 +381,8 @@ impl Tail {
         }
         let fits = block.reserve();
         debug_assert!(fits);
-        // ORDERING: release pairs with the acquire in `block_of` and in scans: a reader that sees the
-        // offset sees an initialised block.
+        // ORDERING: release pairs with the acquire in `block_of` and in scans: a reader that sees
+        // the offset sees an initialised block.
         self.slot(local).store(at, Ordering::Release);
         true
     }
@@ -390,8 +392,8 @@ impl Tail {
         if class > CLASS_MAX || words >= SLOT_HUB as usize {
             return None;
         }
-        // One step, and only if it fits: a number added first and taken back after a failure would let
-        // others be given the same words in between.
+        // One step, and only if it fits: a number added first and taken back after a failure would
+        // let others be given the same words in between.
         let fits = |used: u32| {
             let end = used as usize + words;
             (end <= self.arena.len()).then_some(end as u32)
@@ -428,8 +430,8 @@ impl Tail {
         (used * 256 / self.arena.len().max(1) as u64).min(256) as u32
     }
 
-    /// Whether the tail can never hold a block: it is there for its hubs alone, and slots stay as they
-    /// are.
+    /// Whether the tail can never hold a block: it is there for its hubs alone, and slots stay as
+    /// they are.
     pub(crate) fn is_hubs_only(&self) -> bool {
         self.arena.len() <= 1
     }

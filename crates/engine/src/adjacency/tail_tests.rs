@@ -1,7 +1,7 @@
 //! Blocks of one tail never overlap, whoever asks for them at once.
 //!
-//! Found by review: a number added first and taken back when it did not fit let two vertices be given
-//! the same words.
+//! Found by review: a number added first and taken back when it did not fit let two vertices be
+//! given the same words.
 
 use std::sync::{Barrier, RwLock};
 
@@ -11,8 +11,8 @@ use crate::adjacency::{Entry, SEGMENT_VERTICES};
 const THREADS: u32 = 6;
 const ROUNDS: usize = 20_000;
 
-/// Thread 0 asks for ever larger blocks that soon do not fit; the others for small ones. Every thread
-/// goes on after a failure, as the next commit on another stripe does.
+/// Thread 0 asks for ever larger blocks that soon do not fit; the others for small ones. Every
+/// thread goes on after a failure, as the next commit on another stripe does.
 fn fill(tail: &Tail, thread: u32) {
     for i in 0..40u32 {
         let local = thread + 32 * (i % 16);

@@ -24,8 +24,8 @@ fn put_name(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those of
-/// the inventory.
+/// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those
+/// of the inventory.
 pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
@@ -54,8 +54,8 @@ pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec
     }
 }
 
-/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp and
-/// the totals of the inventory.
+/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp
+/// and the totals of the inventory.
 pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), String> {
     let mut r = Reader(body);
     let version = r.varint()?;

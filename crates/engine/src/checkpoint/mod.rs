@@ -15,12 +15,12 @@
 //!  value = crc32 u32 of key and rest, rest   (see segment.rs and meta.rs)
 //! ```
 //!
-//! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since the
-//! last one, what a snapshot at C sees; the other segments' values are still right. While it is being
-//! made a snapshot at C is open, so nothing newer settles; writers and readers go on.
+//! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
+//! the last one, what a snapshot at C sees; the other segments' values are still right. While it is
+//! being made a snapshot at C is open, so nothing newer settles; writers and readers go on.
 //!
-//! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold records up
-//! to C, which recovery skips. The log is cut only after the commit.
+//! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
+//! records up to C, which recovery skips. The log is cut only after the commit.
 
 pub(crate) mod meta;
 pub(crate) mod segment;
@@ -90,8 +90,8 @@ pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]),
     Ok((crc, body))
 }
 
-/// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a key
-/// that got lost is noticed.
+/// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a
+/// key that got lost is noticed.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory(HashMap<[u8; KEY_BYTES], u32>);
 
@@ -121,8 +121,8 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
         return Ok(shared.clock.published());
     };
     let mut progress = durable.progress.lock();
-    // A name is logged first and added after that: without this lock a checkpoint could be later than
-    // the record and still lack the name.
+    // A name is logged first and added after that: without this lock a checkpoint could be later
+    // than the record and still lack the name.
     let making = shared.catalog.making.lock();
     let registration = Registration::new(Handle::Borrowed(shared))?;
     drop(making);

@@ -11,9 +11,9 @@
 //!                                                         entries: ts · previous · value
 //! ```
 //!
-//! A write appends an entry that points to the previous one and moves the head. A reader walks from the
-//! head to the first entry it may see, else reads the chunk. Settling folds what every live snapshot
-//! sees into a new chunk; the rules are those of adjacency (see `adjacency/segment.rs`).
+//! A write appends an entry that points to the previous one and moves the head. A reader walks from
+//! the head to the first entry it may see, else reads the chunk. Settling folds what every live
+//! snapshot sees into a new chunk; the rules are those of adjacency (see `adjacency/segment.rs`).
 //!
 //! Cost: a settled value is one array access; a written one a short walk, newest first.
 

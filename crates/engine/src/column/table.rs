@@ -150,7 +150,8 @@ impl<C: Chunk + 'static> ColSegment<C> {
         });
     }
 
-    /// Appends a version. The caller holds the stripe since before it took `ts`, and saw a tail under it.
+    /// Appends a version. The caller holds the stripe since before it took `ts`, and saw a tail
+    /// under it.
     pub(crate) fn write(&self, local: u32, ts: u64, value: C::Value, guard: &Guard) {
         let version = self.version(guard).expect("INVARIANT: a tail was seen under the latch");
         let tail = version.tail.as_ref().expect("INVARIANT: a tail was seen under the latch");

@@ -6,7 +6,8 @@
 //! Appends go to an offset the handle keeps (`pwrite`), not to the system's idea of the end: after
 //! a failed append the handle still knows where the last good byte is.
 //!
-//! Cost: each call is one system call; `sync_data` is `fdatasync`, which also writes the new length.
+//! Cost: each call is one system call; `sync_data` is `fdatasync`, which also writes the new
+//! length.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};

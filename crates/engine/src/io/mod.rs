@@ -12,7 +12,8 @@
 //! What is promised, by every implementation:
 //!
 //! - Bytes appended or overwritten are durable once `sync_data` returned `Ok`, and not before.
-//! - A file created, renamed or removed is so for good once `sync_dir` returned `Ok`, and not before.
+//! - A file created, renamed or removed is so for good once `sync_dir` returned `Ok`, and not
+//!   before.
 //! - After a failed `sync_data` nothing is known about the bytes since the last good one; syncing
 //!   again proves nothing (the kernel may have dropped them), so callers give the file up.
 //! - A failed `append` may have written a part; the handle's length counts what it knows of.

@@ -1,3 +1,5 @@
+//! Real environments pass; damaged ones are refused or harmless to LMDB.
+
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
 use std::fs::{self, OpenOptions};

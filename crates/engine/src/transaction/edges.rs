@@ -59,8 +59,8 @@ impl Transaction<'_> {
         Error::SortProperty { name: ty.name.clone(), key }
     }
 
-    /// Makes sure an edge of a `simple` type exists. Whether it did, and whether both ends exist, is
-    /// found out at commit.
+    /// Makes sure an edge of a `simple` type exists. Whether it did, and whether both ends exist,
+    /// is found out at commit.
     ///
     /// # Errors
     /// [`Error::NotFound`] if an end was never made, or deleted in this transaction;

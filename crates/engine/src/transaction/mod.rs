@@ -1,5 +1,5 @@
-//! Read-write transactions: isolation, begin and commit. Their vertex operations are in `vertices.rs`,
-//! their edge operations in `edges.rs`.
+//! Read-write transactions: isolation, begin and commit. Their vertex operations are in
+//! `vertices.rs`, their edge operations in `edges.rs`.
 
 mod edges;
 mod vertices;
@@ -19,12 +19,12 @@ use crate::txn::write_set::{Read, WriteSet};
 /// What concurrent transactions may do to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Isolation {
-    /// Reads see one snapshot; of two concurrent writers of the same thing the first to commit wins.
-    /// Write skew is possible.
+    /// Reads see one snapshot; of two concurrent writers of the same thing the first to commit
+    /// wins. Write skew is possible.
     #[default]
     Snapshot,
-    /// As if transactions ran one after the other. What was read is validated at commit, too, so that
-    /// transactions that read much conflict more often.
+    /// As if transactions ran one after the other. What was read is validated at commit, too, so
+    /// that transactions that read much conflict more often.
     Serializable,
 }
 
@@ -81,8 +81,8 @@ impl<'e> Transaction<'e> {
         Reader::new(self.shared(), self.registration.read_ts)
     }
 
-    /// Remembers a read for validation. Vertices that were never made by the time of the read have no
-    /// place to validate; nobody can have written to them.
+    /// Remembers a read for validation. Vertices that were never made by the time of the read have
+    /// no place to validate; nobody can have written to them.
     fn note(&self, read: Read) {
         let vertex = match read {
             Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
@@ -100,8 +100,8 @@ impl<'e> Transaction<'e> {
     ///
     /// # Errors
     /// [`Error::Conflict`] (run the transaction again) and [`Error::SnapshotTooOld`]: nothing was
-    /// written. [`Error::Log`]: the log failed; the database refuses writes from now on, and whether
-    /// this commit survives is known after it is opened again.
+    /// written. [`Error::Log`]: the log failed; the database refuses writes from now on, and
+    /// whether this commit survives is known after it is opened again.
     pub fn commit(mut self) -> Result<Committed, Error> {
         let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
         if self.writes.is_empty() {

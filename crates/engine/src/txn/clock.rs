@@ -74,8 +74,8 @@ impl Clock {
     /// Marks commit `ts` as applied.
     #[inline]
     pub(crate) fn mark_applied(&self, ts: u64) {
-        // ORDERING: release pairs with the acquire in `advance`: what the commit wrote is visible to
-        // whoever publishes it.
+        // ORDERING: release pairs with the acquire in `advance`: what the commit wrote is visible
+        // to whoever publishes it.
         self.applied[ts as usize % RING].store(ts, Ordering::Release);
     }
 

@@ -43,9 +43,9 @@ struct NoRoom(usize);
 
 /// Commits `writes`. Returns `None` if nothing had to be changed.
 ///
-/// `publish` makes the applied commit durable and visible and ends the transaction's snapshot. That may
-/// take a sync of the disk, so no epoch is pinned meanwhile. What the commit filled up is settled
-/// after it, when the snapshot no longer holds the watermark back.
+/// `publish` makes the applied commit durable and visible and ends the transaction's snapshot. That
+/// may take a sync of the disk, so no epoch is pinned meanwhile. What the commit filled up is
+/// settled after it, when the snapshot no longer holds the watermark back.
 pub(crate) fn commit(
     shared: &Shared,
     writes: &WriteSet,
@@ -176,8 +176,8 @@ fn unreserve(targets: &[Target<'_>], guard: &Guard) {
     }
 }
 
-/// Settles full tails and gives the new ones room for what the commit wants to append. Positions within
-/// the lists change, so the commit starts over.
+/// Settles full tails and gives the new ones room for what the commit wants to append. Positions
+/// within the lists change, so the commit starts over.
 ///
 /// `attempts` counts how often the same target stood in the way: what it gets doubles with each.
 fn make_room(

@@ -18,10 +18,10 @@
 //! Invariants
 //! 1. A commit timestamp is taken while every latch is held, so the entries of each list stand in
 //!    commit order and a snapshot sees a prefix.
-//! 2. The published timestamp passes `t` only when every commit up to `t` is applied and, under `full`
-//!    durability, on disk. One store makes a whole group visible.
-//! 3. A live reader's timestamp stands in its slot before it reads anything (readers.rs), so the low
-//!    watermark never passes it.
+//! 2. The published timestamp passes `t` only when every commit up to `t` is applied and, under
+//!    `full` durability, on disk. One store makes a whole group visible.
+//! 3. A live reader's timestamp stands in its slot before it reads anything (readers.rs), so the
+//!    low watermark never passes it.
 //!
 //! Isolation, anomalies and their tests: docs/transactions.md.
 

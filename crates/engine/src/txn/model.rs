@@ -1,15 +1,16 @@
 //! The commit protocol under shuttle: random interleavings of small programs.
 //!
 //! Run with `cargo test -p telar-engine --features shuttle --lib txn::`. [`Clock`], [`Readers`] and
-//! [`Latch`] are the code that ships; segments are stand-ins, because their blocks are raw words that
-//! shuttle cannot see. `crate::model` runs the whole engine the same way, plans and latch order
-//! included. Shuttle also reports deadlocks. It runs sequentially consistent:
+//! [`Latch`] are the code that ships; segments are stand-ins, because their blocks are raw words
+//! that shuttle cannot see. `crate::model` runs the whole engine the same way, plans and latch
+//! order included. Shuttle also reports deadlocks. It runs sequentially consistent:
 //! memory orders are argued in the modules themselves, not here.
 //!
 //! A failing schedule is printed; replay it with `shuttle::replay`.
 //!
-//! Each model was seen to fail under the mutations listed in its doc, made in a copy of the source or,
-//! where it is a step of the model, by [`Broken`]. The latter stay, as tests that the models bite.
+//! Each model was seen to fail under the mutations listed in its doc, made in a copy of the source
+//! or, where it is a step of the model, by [`Broken`]. The latter stay, as tests that the models
+//! bite.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -99,11 +100,11 @@ impl Applied {
     }
 }
 
-/// Six commits of two threads go around the ring of four; `published` is seen to grow by consecutive
-/// commits that have all applied.
+/// Six commits of two threads go around the ring of four; `published` is seen to grow by
+/// consecutive commits that have all applied.
 ///
-/// Mutations in a copy that fail: `advance` without comparing with `next`, `advance` storing instead
-/// of exchanging, `mark_applied` before the commit's own writes.
+/// Mutations in a copy that fail: `advance` without comparing with `next`, `advance` storing
+/// instead of exchanging, `mark_applied` before the commit's own writes.
 #[test]
 fn model_published_advances_in_order_over_applied_commits() {
     check(|| published_in_order(Broken::Nothing));
@@ -154,8 +155,8 @@ fn published_in_order(broken: Broken) {
     assert_eq!((clock.published(), clock.last()), (COMMITS as u64, COMMITS as u64));
 }
 
-/// Commits that never wait to be published: only `wait_for_room` keeps the ring from overflowing, and
-/// the last one to apply publishes for all.
+/// Commits that never wait to be published: only `wait_for_room` keeps the ring from overflowing,
+/// and the last one to apply publishes for all.
 ///
 /// Mutations in a copy that fail: no `wait_for_room`; room for one commit too many.
 #[test]
@@ -219,12 +220,13 @@ fn model_nothing_is_published_before_it_is_durable() {
     });
 }
 
-/// No watermark is ever above the timestamp of a reader that is open or opens later; slots are reused
-/// and every opened reader has one of its own.
+/// No watermark is ever above the timestamp of a reader that is open or opens later; slots are
+/// reused and every opened reader has one of its own.
 ///
 /// Mutations in a copy that fail: `open` without the second look; `open` that stores the timestamp
 /// only once and returns the newer one; `watermark` that reads the slots first and the published
-/// timestamp after them; `watermark` that looks at one slot too few; `take_slot` without the exchange.
+/// timestamp after them; `watermark` that looks at one slot too few; `take_slot` without the
+/// exchange.
 #[test]
 fn model_watermark_is_never_above_a_reader() {
     check(|| watermark_below_readers(Broken::Nothing));
@@ -460,9 +462,9 @@ impl Segment {
 /// Two writers append to one list, a settler folds it, readers look twice: each sees exactly the
 /// commits up to its timestamp, both times, and no freed version.
 ///
-/// Mutations in a copy that fail: `Readers::open` without the second look, `Readers::watermark` that
-/// returns the published timestamp, `Latch::try_acquire` that ignores the mask, `Clock::advance` that
-/// takes any former commit in the ring for the next.
+/// Mutations in a copy that fail: `Readers::open` without the second look, `Readers::watermark`
+/// that returns the published timestamp, `Latch::try_acquire` that ignores the mask,
+/// `Clock::advance` that takes any former commit in the ring for the next.
 #[test]
 fn model_readers_see_exactly_their_prefix() {
     check(|| prefix_protocol(Broken::Nothing));
@@ -605,8 +607,8 @@ impl Book {
 
 /// Holders of a stripe exclude each other, holders of the word exclude all, and others do not wait.
 ///
-/// Mutations in a copy that fail: `try_acquire` without the test of the mask; a plain store in place
-/// of the exchange; `release` that stores 0.
+/// Mutations in a copy that fail: `try_acquire` without the test of the mask; a plain store in
+/// place of the exchange; `release` that stores 0.
 #[test]
 fn model_latch_excludes_by_stripe_and_as_a_whole() {
     check(|| {
@@ -641,8 +643,8 @@ struct Cell {
     newest: AtomicU64,
 }
 
-/// Two transactions, each reading what the other writes, with the latches of what they read and write
-/// taken in order, as `plan.rs` does: never do both commit.
+/// Two transactions, each reading what the other writes, with the latches of what they read and
+/// write taken in order, as `plan.rs` does: never do both commit.
 #[test]
 fn model_crossing_transactions_never_both_commit() {
     check(|| crossing(Broken::Nothing));

@@ -165,7 +165,8 @@ impl<'g> Target<'g> {
     }
 }
 
-/// The end whose list is searched for an edge of a simple type: both hold every edge, so the shorter.
+/// The end whose list is searched for an edge of a simple type: both hold every edge, so the
+/// shorter.
 ///
 /// PERF: insert_single_mps, hub_insert_mps: the other end of a hub's edge is seldom a hub.
 #[inline]
@@ -181,8 +182,8 @@ pub(crate) fn shorter<'t, 'g>(
     if len(inward) < len(out) { inward } else { out }
 }
 
-/// A whole list that must not have changed: read by a serializable transaction, or about to be deleted
-/// with its vertex.
+/// A whole list that must not have changed: read by a serializable transaction, or about to be
+/// deleted with its vertex.
 pub(crate) struct ListGuard<'g> {
     pub(crate) ty: EdgeTypeId,
     pub(crate) vertex: u32,
@@ -260,7 +261,8 @@ pub(crate) struct Plan<'g> {
 pub(crate) struct PlanInput<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) states: &'a ColTable<StateChunk>,
-    /// Shared by stripe among commits that make vertices, taken whole by those that scanned them all.
+    /// Shared by stripe among commits that make vertices, taken whole by those that scanned them
+    /// all.
     pub(crate) growth: &'a Latch,
     pub(crate) watermark: &'a dyn Fn() -> u64,
     pub(crate) writes: &'a WriteSet,
@@ -314,9 +316,9 @@ impl<'g> Plan<'g> {
         self.plan_reads(input, guard)
     }
 
-    /// Runs the searches validation will do, all at once and without their results: each step of one
-    /// search overlaps with the same step of the others, where one after the other each step would wait
-    /// for memory.
+    /// Runs the searches validation will do, all at once and without their results: each step of
+    /// one search overlaps with the same step of the others, where one after the other each step
+    /// would wait for memory.
     ///
     /// PERF: insert_batch64_mps.
     fn warm_searches(&self, edges: &[EdgeWrite], guard: &'g Guard) {

@@ -1,13 +1,14 @@
 //! Slots in which live readers publish the timestamp they read at.
 //!
-//! Protocol: a reader stores its timestamp in a slot, reads the published timestamp again and starts
-//! over until both agree. Whoever computes the low watermark reads the published timestamp first and
-//! the slots after it. Either it sees the reader's slot, or the reader's second look comes later in the
-//! total order of these operations and finds a timestamp at least as new as the watermark.
+//! Protocol: a reader stores its timestamp in a slot, reads the published timestamp again and
+//! starts over until both agree. Whoever computes the low watermark reads the published timestamp
+//! first and the slots after it. Either it sees the reader's slot, or the reader's second look
+//! comes later in the total order of these operations and finds a timestamp at least as new as the
+//! watermark.
 //!
-//! Cost: opening and closing a snapshot touches one cache line of its own and reads one shared line;
-//! independent of the number of vertices. The watermark reads as many slots as were ever in use at
-//! once.
+//! Cost: opening and closing a snapshot touches one cache line of its own and reads one shared
+//! line; independent of the number of vertices. The watermark reads as many slots as were ever in
+//! use at once.
 
 use crossbeam_utils::CachePadded;
 
@@ -22,8 +23,8 @@ pub(crate) const READERS_MAX: usize = 4;
 
 /// An unused slot.
 const FREE: u64 = u64::MAX;
-/// A slot taken by a reader that has not stored a timestamp yet. Its second look is still to come, so
-/// the watermark may pass over it.
+/// A slot taken by a reader that has not stored a timestamp yet. Its second look is still to come,
+/// so the watermark may pass over it.
 const OPENING: u64 = u64::MAX - 1;
 
 /// All reader slots of a database.

@@ -16,8 +16,8 @@
 //!  6 edge property    type, src, dst, ordinal, key, value
 //! ```
 //!
-//! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed on
-//! gives the state after it; the commit timestamp stands in the log's frame.
+//! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed
+//! on gives the state after it; the commit timestamp stands in the log's frame.
 
 use telar_graph::codec::{
     self, DecodeError, get_varint, get_varint_signed, put_varint, put_varint_signed,
@@ -283,4 +283,78 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
     };
     r.end()?;
     Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn everything(sets: &LabelSets) -> WriteSet {
+        let mut w = WriteSet::default();
+        let ty = EdgeTypeId::from_raw(2);
+        let key = PropertyKeyId::from_raw(3);
+        let state = sets.number(&[LabelId::from_raw(4), LabelId::from_raw(1)]);
+        w.states.push(StateWrite { vertex: 300, state, created: false });
+        w.states.push(StateWrite { vertex: 5, state: 0, created: false });
+        w.vertex_properties.push(VertexPropertyWrite { vertex: 300, key, value: true.into() });
+        let edge = EdgeWrite { ty, src: 6, dst: 7, ordinal: 0, sort_key: 0, op: EdgeOp::Upsert };
+        w.edges.push(edge);
+        w.edges.push(EdgeWrite { ordinal: 9, sort_key: -2, op: EdgeOp::Create, ..edge });
+        w.edges.push(EdgeWrite { ordinal: 8, op: EdgeOp::Delete, ..edge });
+        w.edge_properties.push(EdgePropertyWrite {
+            ty,
+            src: 6,
+            dst: 7,
+            ordinal: 9,
+            key,
+            value: false.into(),
+        });
+        w
+    }
+
+    /// Golden bytes: format version 1. A change here is a change of the format.
+    #[rustfmt::skip]
+    const COMMIT: &[u8] = &[
+        1,
+        1, 0xAC, 2, 2, 1, 4,
+        1, 5, 0x80, 0x80, 4,
+        2, 0xAC, 2, 3, 2,
+        4, 2, 6, 7,
+        3, 2, 6, 7, 9, 3,
+        5, 2, 6, 7, 8,
+        6, 2, 6, 7, 9, 3, 1,
+    ];
+
+    #[test]
+    fn commit_record_has_these_bytes() {
+        let sets = LabelSets::new();
+        let mut bytes = Vec::new();
+        encode_commit(&everything(&sets), &sets, &mut bytes);
+        assert_eq!(bytes, COMMIT);
+    }
+
+    #[test]
+    fn commit_record_decodes_to_what_was_encoded() {
+        let sets = LabelSets::new();
+        let Record::Commit(found) = decode(COMMIT, &sets).unwrap() else {
+            panic!("kind 1 is a commit");
+        };
+        let expected = everything(&sets);
+        assert_eq!(found.states.items(), expected.states.items());
+        assert_eq!(found.edges.items(), expected.edges.items());
+        assert_eq!(found.edge_properties.items()[0].value, false.into());
+        for end in 0..COMMIT.len() {
+            let cut = decode(&COMMIT[..end], &sets);
+            assert!(cut.is_err() || COMMIT[end] <= OP_EDGE_PROPERTY, "cut inside an operation");
+        }
+    }
+
+    #[test]
+    fn schema_records_have_these_bytes() {
+        assert_eq!(encode_name(NameKind::Label, 1, "AB"), [2, 1, 2, b'A', b'B']);
+        assert_eq!(encode_name(NameKind::PropertyKey, 0, "k"), [3, 0, 1, b'k']);
+        let options = EdgeTypeOptions::newest_first(PropertyKeyId::from_raw(5));
+        assert_eq!(encode_edge_type(7, "T", options), [4, 7, 1, b'T', 2, 5]);
+        assert_eq!(encode_edge_type(7, "T", EdgeTypeOptions::simple()), [4, 7, 1, b'T', 1]);
+    }
 }

@@ -1,7 +1,8 @@
 //! Validation: first committer wins, under every latch the commit needs.
 //!
-//! A write conflicts if its key (edge, vertex state, property) was changed by a commit newer than the
-//! transaction's read timestamp. A serializable transaction also conflicts if anything it read was.
+//! A write conflicts if its key (edge, vertex state, property) was changed by a commit newer than
+//! the transaction's read timestamp. A serializable transaction also conflicts if anything it read
+//! was.
 
 use crossbeam_epoch::Guard;
 use telar_graph::{EdgeId, EdgeTypeId, VertexId};
@@ -43,8 +44,8 @@ fn with_list<R>(
     f(&list, v.delta(read_ts))
 }
 
-/// Validates everything and fills in what each target appends. Returns whether anything will change.
-/// Runs with every latch held.
+/// Validates everything and fills in what each target appends. Returns whether anything will
+/// change. Runs with every latch held.
 pub(crate) fn validate<'g>(
     plan: &mut Plan<'g>,
     input: &PlanInput<'_>,
@@ -88,8 +89,8 @@ fn created(w: &EdgeWrite, kind: ListKind) -> Appends {
     ((entry(w.dst), false), (entry(w.src), false))
 }
 
-/// Both ends must exist now. Whoever deletes a vertex holds the latches of all its lists, one of which
-/// this commit holds.
+/// Both ends must exist now. Whoever deletes a vertex holds the latches of all its lists, one of
+/// which this commit holds.
 #[inline]
 fn check_ends(
     w: &EdgeWrite,
@@ -108,8 +109,8 @@ fn check_ends(
     Ok(())
 }
 
-/// Whether the edge of a simple type exists now; an error if it changed since `read_ts`. Looks at the
-/// shorter of the two lists: both hold every edge.
+/// Whether the edge of a simple type exists now; an error if it changed since `read_ts`. Looks at
+/// the shorter of the two lists: both hold every edge.
 #[inline]
 fn current<'g>(
     out: &Target<'g>,

@@ -1,8 +1,8 @@
 //! Writes of one transaction before it commits.
 //!
-//! Private to the transaction; later writes to the same thing replace earlier ones, so that a commit
-//! sees each vertex, property and edge once. Small sets are searched linearly, larger ones through an
-//! index built on the way.
+//! Private to the transaction; later writes to the same thing replace earlier ones, so that a
+//! commit sees each vertex, property and edge once. Small sets are searched linearly, larger ones
+//! through an index built on the way.
 
 use std::collections::HashMap;
 use std::hash::Hash;

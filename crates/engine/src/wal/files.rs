@@ -10,8 +10,8 @@
 //! synced and the directory synced before the first record goes into it, and only after everything
 //! before it is synced: so the existence of a file proves that the ones before it were complete.
 //!
-//! Invariants: a group lies within one file; a file's records are `first_ts..` up to the next file's
-//! `first_ts`; the active file is never removed.
+//! Invariants: a group lies within one file; a file's records are `first_ts..` up to the next
+//! file's `first_ts`; the active file is never removed.
 //! Concurrency: one thread at a time, the leader of `group_commit.rs`; removal runs beside it.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Name and header of a log file.
 //!
-//! Name: `wal-` + the first record's commit timestamp, 20 decimal digits + `.log`, so that the order
-//! of the names is the order of the records.
+//! Name: `wal-` + the first record's commit timestamp, 20 decimal digits + `.log`, so that the
+//! order of the names is the order of the records.
 //!
 //! Header (little-endian; offsets in bytes):
 //!

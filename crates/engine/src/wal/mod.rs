@@ -15,12 +15,12 @@
 //! after the other without gaps, and keeps them in the order of the bytes.
 //!
 //! Promises.
-//! - Once `wait_durable(ts)` returned `Ok` (with [`Durability::Full`]), every later open replays all
-//!   records up to `ts`, until `truncate_before` drops them.
+//! - Once `wait_durable(ts)` returned `Ok` (with [`Durability::Full`]), every later open replays
+//!   all records up to `ts`, until `truncate_before` drops them.
 //! - What an open replays is a prefix of what was appended, in order, no record partly.
 //! - A commit whose `wait_durable` failed or was interrupted is undecided: it is replayed or not.
-//! - Damage is reported with file and offset, and nothing is changed. Only damage to the last record
-//!   of the log goes unnoticed, since a crash during its write leaves the same.
+//! - Damage is reported with file and offset, and nothing is changed. Only damage to the last
+//!   record of the log goes unnoticed, since a crash during its write leaves the same.
 //!
 //! Crash cases, and what an open finds:
 //!
@@ -37,8 +37,8 @@
 //! Why a bad record can be told from a torn one: `tail.rs`. Failpoints at every step: `files.rs`.
 //!
 //! Concurrency: every method takes `&self` and may be called from any thread.
-//! Cost: `append` takes about 25 ns for 32 bytes if nobody else appends, 100 ns if another thread does
-//! nothing else; a group costs one write and one `fdatasync`.
+//! Cost: `append` takes about 25 ns for 32 bytes if nobody else appends, 100 ns if another thread
+//! does nothing else; a group costs one write and one `fdatasync`.
 
 mod error;
 mod files;
@@ -141,8 +141,8 @@ impl Wal {
     /// At most one `Wal` may be open on a storage; the caller sees to that.
     ///
     /// # Errors
-    /// [`WalError::Damaged`], [`WalError::WrongMagic`] or [`WalError::NewerFormat`] if the files are
-    /// not a log that this program can read, or records between `start_after` and the first are
+    /// [`WalError::Damaged`], [`WalError::WrongMagic`] or [`WalError::NewerFormat`] if the files
+    /// are not a log that this program can read, or records between `start_after` and the first are
     /// missing; what `replay` returns; [`WalError::Storage`]. In the first cases nothing was
     /// changed, and opening again gives the same.
     ///
@@ -184,8 +184,8 @@ impl Wal {
     /// then it waits for a leader to take them, or writes them itself if there is none.
     ///
     /// # Errors
-    /// [`WalError::PayloadTooLarge`], [`WalError::Poisoned`], [`WalError::Closed`]; no timestamp was
-    /// assigned.
+    /// [`WalError::PayloadTooLarge`], [`WalError::Poisoned`], [`WalError::Closed`]; no timestamp
+    /// was assigned.
     #[inline]
     pub fn append(&self, payload: &[u8]) -> Result<u64, WalError> {
         self.commit.append(&PreparedRecord::new(self.salt, payload)?)
@@ -193,8 +193,8 @@ impl Wal {
 
     /// Returns once the record `commit_ts` and all before it count as done.
     ///
-    /// With [`Durability::Full`] that is when they are on disk; this thread may write them there for
-    /// itself and others. With [`Durability::Async`] it is at once.
+    /// With [`Durability::Full`] that is when they are on disk; this thread may write them there
+    /// for itself and others. With [`Durability::Async`] it is at once.
     ///
     /// # Errors
     /// [`WalError::Poisoned`] if the record could not be made durable, or (`Async`) any earlier or
@@ -246,8 +246,8 @@ impl Wal {
 
     /// Removes the files whose records are all at or before `commit_ts`; returns how many.
     ///
-    /// The current file stays, see [`Wal::rotate`]. Call it once a checkpoint that holds `commit_ts`
-    /// is durable, and open the log with at least that `start_after` from then on.
+    /// The current file stays, see [`Wal::rotate`]. Call it once a checkpoint that holds
+    /// `commit_ts` is durable, and open the log with at least that `start_after` from then on.
     ///
     /// # Errors
     /// [`WalError::Storage`]; the log stays usable, and what could not be removed is dropped by a

@@ -11,10 +11,10 @@
 //! 2. Every file read must follow the one before it without a gap.
 //! 3. Only the last file may end torn; it is cut there.
 //! 4. A last file that is no longer than a header and has none was being created: it is removed.
-//! 5. The last group is written once more over itself and synced. It may have reached the page cache
-//!    and not the disk: the process may have died before the sync, or the sync may have failed, after
-//!    which Linux calls the pages clean although they are not on disk. Groups before it were
-//!    synced, or there would be no later one.
+//! 5. The last group is written once more over itself and synced. It may have reached the page
+//!    cache and not the disk: the process may have died before the sync, or the sync may have
+//!    failed, after which Linux calls the pages clean although they are not on disk. Groups before
+//!    it were synced, or there would be no later one.
 //! 6. The directory is synced, for files created or removed just before the crash.
 //!
 //! Nothing is written unless all of it was read and replayed without error.

@@ -15,13 +15,13 @@
 //!
 //! 1. No valid record after it: torn. (Damage to the very last record of a log is the same bytes;
 //!    the two cannot be told apart.)
-//! 2. A valid record after it that is the *first of its group*: damaged. That group was written only
-//!    after the sync of all before it had returned.
+//! 2. A valid record after it that is the *first of its group*: damaged. That group was written
+//!    only after the sync of all before it had returned.
 //! 3. Valid records after it, none the first of a group: they belong to one group with the bad one.
 //!    Torn if the bad bytes include a missing piece, that is zeros up to a sector's end from its
 //!    start (or from `bad`, where the group begins within the sector), since log files grow into
-//!    fresh blocks and an unwritten one reads as zeros. Otherwise damaged: a bit that flipped in the
-//!    last group must not take acknowledged commits with it.
+//!    fresh blocks and an unwritten one reads as zeros. Otherwise damaged: a bit that flipped in
+//!    the last group must not take acknowledged commits with it.
 //!
 //! A valid record has a right checksum, a timestamp above the expected one, and not so far above
 //! that the bytes between could not hold the records between. Chance makes one of random bytes

@@ -1,3 +1,5 @@
+//! Round trips, arbitrary bytes, golden bytes.
+
 use proptest::prelude::*;
 
 use super::*;

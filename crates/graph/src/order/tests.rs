@@ -1,3 +1,5 @@
+//! Laws of the orders, and the examples of the openCypher texts.
+
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 

@@ -1,3 +1,5 @@
+//! Calendar arithmetic, parsing and printing.
+
 use std::str::FromStr;
 
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! Hubs: very long lists, cut into chunks of sorted ids.
 //!
 //! ```text
-//!  Hub ─ directory (immutable, replaced whole)      Chunk                     ChunkVersion (immutable rows)
-//!        firsts  [0, 917, 40210, ...]                latch · retired?          ids sorted · columns
-//!        chunks  [ *,   *,     *, ...] ───────────►  current version ────────► tail: one block
+//!  Hub ─ directory (replaced whole)            Chunk                    ChunkVersion
+//!        firsts  [0, 917, 40210, ...]          latch · retired?         ids sorted · columns
+//!        chunks  [ *,   *,     *, ...] ─────►  current version ───────► tail: one block
 //! ```
 //!
 //! An insert touches one chunk: it never rewrites the hub, two inserts into one hub seldom meet,

@@ -7,11 +7,11 @@
 //!  AdjTable ── segments (grow, never move) ── AdjSegment, one cache line
 //!                                              │ latch word · pointer to the current version
 //!                                              ▼
-//!  SegVersion  base (immutable)                      tail (only if something was written)
-//!   ┌───────────────┬──────────────────┬─────────┐    ┌───────────────┬────────────────────────────┐
-//!   │ offsets u32   │ neighbours u32,  │ columns │    │ slots u32     │ arena: one block per       │
-//!   │ 2^k + 1       │ sorted, n        │ n each  │    │ 2^k           │ written vertex             │
-//!   └───────────────┴──────────────────┴─────────┘    └───────────────┴────────────────────────────┘
+//!  SegVersion  base (immutable)                  tail (only if something was written)
+//!   ┌─────────────┬────────────────┬─────────┐    ┌───────────┬──────────────────────────┐
+//!   │ offsets u32 │ neighbours u32 │ columns │    │ slots u32 │ arena: one block per     │
+//!   │ 2^k + 1     │ sorted, n      │ n each  │    │ 2^k       │ written vertex           │
+//!   └─────────────┴────────────────┴─────────┘    └───────────┴──────────────────────────┘
 //! ```
 //!
 //! The *base* is plain CSR: a vertex whose slot is 0 is read as one slice, by the loop CSR runs.

@@ -6,7 +6,7 @@
 //!  block, in the arena (words)
 //!   0           1               2          3            3+cap         3+2cap
 //!   ├───────────┼───────────────┼──────────┼────────────┼─────────────┼──────────────────┐
-//!   │ D | len   │ class│reserved│ last Δts │ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│  cap = 2^class
+//!   │ D | len   │ class│reserved│ last Δts │ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│
 //!   └───────────┴───────────────┴──────────┴────────────┴─────────────┴──────────────────┘
 //!     31  30..0   31..27  26..0                           op:2 | Δts:30
 //! ```

@@ -1,7 +1,8 @@
 //! The meta value of a checkpoint: timestamp, counters, schema.
 //!
 //! ```text
-//!  crc u32 · version · commit timestamp · other keys stored: number, sum of checksums · next vertex
+//!  crc u32 · version · commit timestamp
+//!  · other keys stored: number, sum of checksums · next vertex
 //!  · label count, names · property key count, names
 //!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
 //!  · label set count (from number 2), each: label count, labels

@@ -1,7 +1,7 @@
 //! Segments as stored: what a snapshot sees, settled.
 //!
 //! ```text
-//!  adjacency   crc u32 · words u32 ... little-endian: a base as in adjacency/base.rs; hubs are lists
+//!  adjacency   crc u32 · words u32 ..., a base as in adjacency/base.rs; hubs are lists
 //!              like others and become hubs again when loaded
 //!  states      crc u32 · 2^k label-set numbers u32
 //!  properties  crc u32 · 2^k values as in telar_graph::codec, null where there is none

@@ -5,7 +5,7 @@
 //!  kind 1  commit: operations until the end of the record
 //!  kind 2  new label           number varint, name (length varint, bytes)
 //!  kind 3  new property key    number varint, name
-//!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key varint]
+//!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key]
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000

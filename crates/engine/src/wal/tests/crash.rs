@@ -118,7 +118,10 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(400) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(400)
+    })]
 
     #[test]
     fn crash_anywhere_keeps_what_was_acknowledged(steps in steps(), bytes_max in 100_u64..6000) {

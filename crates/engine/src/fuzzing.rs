@@ -200,7 +200,7 @@ fn adjacency_value(feed: &mut Feed<'_>) {
     let Ok(base) = segment::decode_adjacency(&body, kind.columns()) else {
         return;
     };
-    let (table, guard) = (AdjTable::new(1, kind), &crossbeam_epoch::pin());
+    let (table, guard) = (AdjTable::new(1, kind, 4096), &crossbeam_epoch::pin());
     if table.load(0, base, guard).is_err() {
         return;
     }

@@ -17,6 +17,10 @@ pub struct Settings {
     /// Largest size of the checkpoint store, in bytes; address space is reserved for it, memory and
     /// disk are not. Default: 1 TiB.
     pub store_bytes_max: u64,
+    /// Length from which a neighbour list is kept as a hub: in chunks that settle and latch one by
+    /// one, instead of in one slice. Default: 65,536, as measured; at least 1,024. Lists that were
+    /// hubs stay so until the database is opened again.
+    pub hub_entries_min: usize,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
 }
@@ -28,6 +32,7 @@ impl Default for Settings {
             wal_file_bytes: 64 << 20,
             checkpoint_wal_bytes: 256 << 20,
             store_bytes_max: 1 << 40,
+            hub_entries_min: 65_536,
             background_interval_ms: 200,
         }
     }
@@ -57,6 +62,7 @@ impl Settings {
                 "the interval of async commits must be 1 to 60000 milliseconds",
             )?;
         }
+        check(self.hub_entries_min >= 1024, "hub_entries_min", "must be at least 1024")?;
         check(self.wal_file_bytes >= 4096, "wal_file_bytes", "must be at least 4096")?;
         check(
             self.store_bytes_max >= 1 << 20 && self.store_bytes_max <= 1 << 46,

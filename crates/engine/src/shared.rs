@@ -54,7 +54,7 @@ impl Shared {
     pub(crate) fn empty(settings: Settings) -> Self {
         Self {
             settings,
-            catalog: Catalog::new(),
+            catalog: Catalog::new(settings.hub_entries_min),
             states: ColTable::new(STATE_TABLE),
             growth: Latch::default(),
             clock: Clock::new(0),

@@ -22,6 +22,7 @@ fn with_vertices(db: &Engine, count: u64) {
 fn memory() -> Engine {
     let mut settings = Settings::default();
     settings.background_interval_ms = 0;
+    settings.hub_entries_min = 4096;
     Engine::in_memory(settings).unwrap()
 }
 
@@ -41,7 +42,7 @@ fn neighbours(db: &Engine, ty: EdgeTypeId, dir: Direction) -> Vec<u64> {
 
 #[test]
 fn hub_keeps_every_edge_through_inserts_and_deletes() {
-    const N: u64 = 1 << 17;
+    const N: u64 = 1 << 15;
     let db = memory();
     let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
     with_vertices(&db, N);
@@ -89,7 +90,7 @@ fn hub_of_parallel_edges_keeps_them_apart() {
     let ty = db.edge_type("M", EdgeTypeOptions::general()).unwrap();
     with_vertices(&db, 8);
     let mut ids = Vec::new();
-    for round in 0..9000u64 {
+    for round in 0..1500u64 {
         let mut txn = db.begin().unwrap();
         for n in 0..8 {
             ids.push(txn.create_edge(ty, v(0), v((n * 3 + round) % 8), &[]).unwrap());
@@ -116,7 +117,7 @@ fn hub_of_parallel_edges_keeps_them_apart() {
 
 #[test]
 fn detaching_a_hub_deletes_all_its_edges() {
-    const N: u64 = 1 << 17;
+    const N: u64 = 1 << 15;
     let db = memory();
     let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
     with_vertices(&db, N);
@@ -139,9 +140,10 @@ fn detaching_a_hub_deletes_all_its_edges() {
 
 #[test]
 fn hub_survives_checkpoint_and_log() {
-    const N: u64 = 1 << 17;
+    const N: u64 = 1 << 15;
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::asynchronous(1);
+    settings.hub_entries_min = 4096;
     settings.store_bytes_max = 1 << 28;
     let db = Engine::open(dir.path(), settings).unwrap();
     let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
@@ -150,7 +152,7 @@ fn hub_survives_checkpoint_and_log() {
         let mut txn = db.begin().unwrap();
         txn.upsert_edge(ty, v(0), v(n)).unwrap();
         txn.commit().unwrap();
-        if i == 100_000 {
+        if i == 25_000 {
             db.checkpoint().unwrap();
         }
     }

@@ -10,6 +10,7 @@ fn v(n: u64) -> VertexId {
 fn memory() -> Engine {
     let mut settings = Settings::default();
     settings.background_interval_ms = 0;
+    settings.hub_entries_min = 4096;
     Engine::in_memory(settings).unwrap()
 }
 fn with_vertices(db: &Engine, count: u64) {
@@ -68,14 +69,14 @@ fn many_parallel_edges_of_one_pair() {
     let db = memory();
     let ty = db.edge_type("M", EdgeTypeOptions::general()).unwrap();
     with_vertices(&db, 4);
-    for _ in 0..80_000u64 {
+    for _ in 0..20_000u64 {
         let mut txn = db.begin().unwrap();
         txn.create_edge(ty, v(0), v(1), &[]).unwrap();
         txn.commit().unwrap();
     }
     let reader = db.reader().unwrap();
-    assert_eq!(reader.degree(v(0), ty, Direction::Out), 80_000);
-    assert_eq!(reader.degree(v(1), ty, Direction::In), 80_000);
+    assert_eq!(reader.degree(v(0), ty, Direction::Out), 20_000);
+    assert_eq!(reader.degree(v(1), ty, Direction::In), 20_000);
 }
 
 /// After the log failed, a write that meets an applied, unpublished commit must fail, not retry for
@@ -87,6 +88,7 @@ fn poisoned_log_and_retries() {
     let dir = tempfile::tempdir().unwrap();
     let mut settings = Settings::default();
     settings.background_interval_ms = 0;
+    settings.hub_entries_min = 4096;
     settings.store_bytes_max = 1 << 26;
     let db = Engine::open(dir.path(), settings).unwrap();
     let key = db.property_key("k").unwrap();
@@ -110,7 +112,7 @@ fn poisoned_log_and_retries() {
 /// A transaction that fills every chunk of one hub.
 #[test]
 fn bulk_transaction_over_many_chunks() {
-    const N: u64 = 1 << 17;
+    const N: u64 = 1 << 15;
     let db = memory();
     let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
     with_vertices(&db, N);

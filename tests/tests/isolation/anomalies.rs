@@ -24,6 +24,7 @@ impl World {
     fn new(hubs: bool) -> Self {
         let mut settings = Settings::default();
         settings.background_interval_ms = 0;
+        settings.hub_entries_min = 4096;
         let db = Engine::in_memory(settings).unwrap();
         let (key, label) = (db.property_key("key").unwrap(), db.label("Doctor").unwrap());
         let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();

@@ -33,12 +33,6 @@ use crate::sync::{Mutex, lock};
 use crate::words::WordBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A settled list this long becomes a hub. Shorter ones are read as one slice, which a directory
-/// cannot give: a sorted copy of a hub is what made triangle counting slow.
-///
-/// PERF: search, triangles_time: with 16,384 the hubs of RMAT scale 20 cost a tenth of the search
-/// rate and half of the triangle rate.
-pub(crate) const HUB_ENTRIES_MIN: usize = 65_536;
 /// Entries of a chunk after a split or when a hub is made.
 const CHUNK_ENTRIES: usize = 2048;
 /// A chunk with more settled entries is split.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 
 use super::base::Base;
-use super::hub::{HUB_ENTRIES_MIN, Hub};
+use super::hub::Hub;
 use super::list::{List, Visible, compare, merge_ids, split_live};
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
@@ -135,7 +135,8 @@ enum Plan {
     KeepHub,
 }
 
-fn plan(version: &SegVersion, local: u32, word: u32, watermark: u32, kind: ListKind) -> Plan {
+fn plan(table: &AdjTable, version: &SegVersion, local: u32, word: u32, watermark: u32) -> Plan {
+    let kind = table.kind;
     let Slot::Block(block) = version.decode(word) else {
         return Plan::KeepHub;
     };
@@ -146,7 +147,7 @@ fn plan(version: &SegVersion, local: u32, word: u32, watermark: u32, kind: ListK
     };
     let len = list.degree();
     let all_settled = list.tail.is_some_and(|t| t.len == Block::len_of(block.len_word()));
-    if len >= HUB_ENTRIES_MIN && all_settled && kind != ListKind::Timed {
+    if len >= table.hub_entries_min && all_settled && kind != ListKind::Timed {
         Plan::MakeHub
     } else {
         Plan::Settle { len }
@@ -196,7 +197,7 @@ fn rebuild(
     for local in 0..SEGMENT_VERTICES as u32 {
         let word = old.slot_word(local);
         if word != 0 {
-            let plan = plan(old, local, word, delta, kind);
+            let plan = plan(table, old, local, word, delta);
             // A list that becomes a hub leaves the base; one that is a hub was never in it.
             entries -= old.settled(local).len();
             entries += if let Plan::Settle { len } = plan { len } else { 0 };
@@ -304,8 +305,9 @@ fn new_tail(
 
 /// The version of a stored base: its longest lists become hubs.
 pub(crate) fn with_hubs(table: &AdjTable, base: Base) -> SegVersion {
-    let is_hub =
-        |local: usize| base.range(local).len() >= HUB_ENTRIES_MIN && table.kind != ListKind::Timed;
+    let is_hub = |local: usize| {
+        base.range(local).len() >= table.hub_entries_min && table.kind != ListKind::Timed
+    };
     if !(0..SEGMENT_VERTICES).any(is_hub) {
         return SegVersion::new(Arc::new(base), None);
     }

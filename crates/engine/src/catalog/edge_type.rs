@@ -74,13 +74,18 @@ pub(crate) struct EdgeType {
 }
 
 impl EdgeType {
-    pub(super) fn new(name: &str, options: EdgeTypeOptions, out: u32, inward: u32) -> Self {
+    pub(super) fn new(
+        name: &str,
+        options: EdgeTypeOptions,
+        [out, inward]: [u32; 2],
+        hub_min: usize,
+    ) -> Self {
         let kind = options.kind();
         Self {
             name: name.to_owned(),
             options,
-            out: AdjTable::new(out, kind),
-            inward: AdjTable::new(inward, kind),
+            out: AdjTable::new(out, kind, hub_min),
+            inward: AdjTable::new(inward, kind, hub_min),
             next_ordinal: AtomicU32::new(1),
             properties: GrowArray::default(),
         }

@@ -54,6 +54,8 @@ pub(crate) struct Catalog {
     vertex_properties: GrowArray<OnceLock<ColTable<PropertyChunk>>>,
     pub(crate) label_sets: LabelSets,
     next_table: AtomicU32,
+    /// Length from which lists of new edge types become hubs.
+    hub_entries_min: usize,
     /// Held while a name is made and logged.
     pub(crate) making: Mutex<()>,
     /// Shared by commits that delete vertices: no edge type may appear meanwhile, or an edge of the
@@ -62,8 +64,9 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(hub_entries_min: usize) -> Self {
         Self {
+            hub_entries_min,
             labels: RwLock::default(),
             property_keys: RwLock::default(),
             edge_types: RwLock::default(),
@@ -134,7 +137,7 @@ impl Catalog {
         let _fixed = self.types_fixed.write();
         let raw = self.type_count.load(Ordering::Relaxed);
         let (out, inward) = (self.table_number(), self.table_number());
-        let ty = EdgeType::new(name, options, out, inward);
+        let ty = EdgeType::new(name, options, [out, inward], self.hub_entries_min);
         let fresh = self.types.get_or_grow(raw).set(ty).is_ok();
         debug_assert!(fresh, "numbers are given out under `making`");
         self.type_count.store(raw + 1, Ordering::Release);

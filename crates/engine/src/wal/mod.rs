@@ -25,13 +25,13 @@
 //! Crash cases, and what an open finds:
 //!
 //! ```text
-//!  crash during                      left in the directory              open
-//!  write of a group                 any part of the group             cuts at the first bad record
-//!  sync of a group                   same                               same
-//!  creation of a file               no file, or one with no header    removes it, creates it anew
-//!  removal of old files              any of them still there           skips them
-//!  cutting of a torn tail            the tail is still there           cuts it again
-//!  failed write or sync, no crash    any part of the group             cuts; see `recovery.rs`, 5
+//!  crash during                      left in the directory           open
+//!  write of a group                  any part of the group           cuts at the first bad record
+//!  sync of a group                   same                            same
+//!  creation of a file                no file, or one with no header  removes it, creates it anew
+//!  removal of old files              any of them still there         skips them
+//!  cutting of a torn tail            the tail is still there         cuts it again
+//!  failed write or sync, no crash    any part of the group           cuts; see `recovery.rs`, 5
 //! ```
 //!
 //! Why a bad record can be told from a torn one: `tail.rs`. Failpoints at every step: `files.rs`.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 use telar_graph::name::NameKind;
-use telar_graph::{CommitTs, Direction, EdgeTypeId, LabelId, PropertyKeyId};
+use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use crate::background::Background;
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
+use crate::index::{self, ConstraintSpec, IndexInfo, IndexSpec};
 use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -36,6 +37,8 @@ pub struct MemoryUse {
     pub states: usize,
     /// Property columns.
     pub properties: usize,
+    /// Property indexes.
+    pub indexes: usize,
 }
 
 /// How an edge type's entries are spread over settled and unsettled memory.
@@ -176,6 +179,50 @@ impl Engine {
     #[must_use]
     pub fn edge_types(&self) -> Vec<(String, EdgeTypeOptions)> {
         self.shared.catalog.edge_types().map(|(_, t)| (t.name.clone(), t.options)).collect()
+    }
+
+    // ---- indexes and constraints ----
+
+    /// Makes a range index and builds it beside writers; returns when it can be read. If one of
+    /// this name and definition exists, its number.
+    ///
+    /// # Errors
+    /// [`Error::IndexExists`], [`Error::IndexSpec`], [`Error::Name`], [`Error::UnknownLabel`],
+    /// [`Error::UnknownEdgeType`], [`Error::UnknownPropertyKey`], [`Error::TooMany`],
+    /// [`Error::Log`]: nothing has changed.
+    pub fn create_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
+        index::create(&self.shared, spec.into())
+    }
+
+    /// Makes a constraint beside writers; returns when everything is checked. Commits keep to it
+    /// from the beginning of the call.
+    ///
+    /// # Errors
+    /// [`Error::ConstraintViolated`] if what is there breaks it, and those of
+    /// [`create_index`](Self::create_index): the constraint is not there.
+    pub fn create_constraint(&self, spec: ConstraintSpec) -> Result<IndexId, Error> {
+        index::create(&self.shared, spec.into())
+    }
+
+    /// Drops an index or constraint. Snapshots that are open go on reading it only until the next
+    /// call.
+    ///
+    /// # Errors
+    /// [`Error::UnknownIndex`], [`Error::Log`].
+    pub fn drop_index(&self, id: IndexId) -> Result<(), Error> {
+        index::drop_index(&self.shared, id)
+    }
+
+    /// Every index and constraint, those being built included, in the order they were made.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<IndexInfo> {
+        self.shared.indexes.infos()
+    }
+
+    /// The number of an index or constraint.
+    #[must_use]
+    pub fn find_index(&self, name: &str) -> Option<IndexId> {
+        self.shared.indexes.all().iter().find(|i| i.definition.name == name).map(|i| i.id)
     }
 
     // ---- transactions and snapshots ----
@@ -323,6 +370,7 @@ impl Engine {
                 Direction::ALL.map(|d| ty.table(d).bytes(guard)).iter().sum::<usize>();
             total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
         }
+        total.indexes = self.shared.indexes.bytes();
         total.properties += catalog.vertex_columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
         total
     }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use telar_graph::name::NameError;
-use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
+use telar_graph::{
+    EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value, VertexId,
+};
 
 use crate::wal::{WalError, WalErrorKind};
 
@@ -71,6 +73,34 @@ pub enum Error {
     EdgeTypeExists {
         /// Name of the edge type.
         name: String,
+    },
+    /// A commit, or what was there before a constraint, breaks the constraint.
+    #[error("constraint {constraint}: {violation}")]
+    ConstraintViolated {
+        /// Name of the constraint.
+        constraint: String,
+        /// What breaks it.
+        violation: Violation,
+    },
+    /// An index cannot be read.
+    #[error(transparent)]
+    Index(#[from] IndexUnavailable),
+    /// No index or constraint has this number.
+    #[error("index or constraint number {0} does not exist")]
+    UnknownIndex(IndexId),
+    /// An index or constraint of this name exists with another definition.
+    #[error("an index or constraint named {name} exists already with another definition")]
+    IndexExists {
+        /// The name.
+        name: String,
+    },
+    /// An index or constraint cannot be made like this.
+    #[error("index or constraint {name}: {reason}")]
+    IndexSpec {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A schema name is not allowed.
     #[error(transparent)]
@@ -180,6 +210,10 @@ pub enum Object {
     Neighbours(VertexId, EdgeTypeId),
     /// The set of vertices, scanned by a serializable transaction.
     VertexScan,
+    /// A key of a unique constraint, given to another object by a concurrent transaction.
+    UniqueKey(IndexId),
+    /// A range of an index, read by a serializable transaction.
+    IndexRange(IndexId),
 }
 
 impl std::fmt::Display for Object {
@@ -191,6 +225,69 @@ impl std::fmt::Display for Object {
             Self::EdgeProperty(e, k) => write!(f, "property {k} of edge {e}"),
             Self::Neighbours(v, t) => write!(f, "neighbours of vertex {v} by edge type {t}"),
             Self::VertexScan => f.write_str("the set of vertices"),
+            Self::UniqueKey(i) => write!(f, "a key of unique constraint {i}"),
+            Self::IndexRange(i) => write!(f, "a range of index {i}"),
+        }
+    }
+}
+
+/// What breaks a constraint.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// Two objects have the same key.
+    Duplicate {
+        /// The values of the constraint's properties.
+        key: Vec<Value>,
+        /// What was to get the key.
+        object: Object,
+        /// What has it.
+        existing: Object,
+    },
+    /// An object lacks a property.
+    Missing {
+        /// The object.
+        object: Object,
+        /// The property.
+        property: PropertyKeyId,
+    },
+    /// A property is of another type.
+    WrongType {
+        /// The object.
+        object: Object,
+        /// The property.
+        property: PropertyKeyId,
+        /// The type it must have.
+        expected: &'static str,
+        /// The type it has.
+        found: &'static str,
+    },
+}
+
+impl Violation {
+    /// What breaks the constraint.
+    #[must_use]
+    pub fn object(&self) -> Object {
+        match self {
+            Self::Duplicate { object, .. }
+            | Self::Missing { object, .. }
+            | Self::WrongType { object, .. } => *object,
+        }
+    }
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Duplicate { key, object, existing } => {
+                write!(f, "{existing} has the key {key:?} already, which {object} was to have")
+            }
+            Self::Missing { object, property } => {
+                write!(f, "{object} must have property {property}")
+            }
+            Self::WrongType { object, property, expected, found } => {
+                write!(f, "property {property} of {object} must be {expected}, not {found}")
+            }
         }
     }
 }

@@ -294,7 +294,7 @@ mod tests {
         shared.catalog.label_sets.number(&[telar_graph::LabelId::from_raw(label)]);
         shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
         let mut value = Vec::new();
-        meta::encode(&shared, 9, (0, 0), &mut value);
+        meta::encode(&shared, 9, (0, 0), &[], &mut value);
         let meta = [&[3][..], &value[4..]].concat();
         let states = [vec![1], vec![0; 4096]].concat();
         let properties = [vec![2], vec![0; 1024]].concat();

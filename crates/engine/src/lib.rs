@@ -6,6 +6,7 @@
 //! - `adjacency`: segments, bases, tails, hubs; `adjacency/scan.rs` is the hot loop.
 //! - `txn`: the commit protocol, from latches to publication.
 //! - `column`: versioned values of vertices and edges.
+//! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
 //! - `catalog`: names, label sets, edge types.
 //! - `lmdb_check`: a look at the store before LMDB opens it.
@@ -45,6 +46,7 @@ pub mod failpoint;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod index;
 pub mod io;
 mod latch;
 mod lmdb_check;
@@ -67,7 +69,11 @@ mod words;
 
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
 pub use engine::{Engine, MemoryUse, SettleState};
-pub use error::{Error, ErrorKind, Object};
+pub use error::{Error, ErrorKind, Object, Violation};
+pub use index::{
+    ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
+    PropertyType,
+};
 pub use settings::Settings;
 pub use snapshot::{Adjacency, Reader, Snapshot};
 pub use transaction::{Committed, Isolation, Transaction};

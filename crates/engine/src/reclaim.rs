@@ -4,9 +4,11 @@
 //! pinned when they were replaced has unpinned. A pin is separate from a snapshot's read timestamp:
 //! a long snapshot that takes a new [`Reader`](crate::Reader) now and then holds back settling, not
 //! freeing.
-#![expect(unsafe_code, reason = "reads on other threads under the pin of the reader's thread")]
+#![expect(unsafe_code, reason = "pointers read under a pin, here or of the reader's thread")]
 
-use crossbeam_epoch::{self as epoch, Guard};
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned};
 
 use crate::snapshot::Adjacency;
 
@@ -20,4 +22,46 @@ pub(crate) fn pinned_elsewhere<'r>(_borrows_a_reader: &Adjacency<'r>) -> &'r Gua
     // SAFETY: only used to load pointers, never to retire anything; the pin that protects them is
     // held by the reader borrowed for `'r`.
     unsafe { epoch::unprotected() }
+}
+
+/// An immutable value that is replaced as a whole while others read it without a latch.
+#[derive(Debug)]
+pub(crate) struct EpochCell<T>(Atomic<T>);
+
+impl<T> Default for EpochCell<T> {
+    fn default() -> Self {
+        Self(Atomic::null())
+    }
+}
+
+impl<T: Send + Sync + 'static> EpochCell<T> {
+    /// The current value, if one was ever put in.
+    #[inline(always)]
+    pub(crate) fn get<'g>(&self, guard: &'g Guard) -> Option<&'g T> {
+        // ORDERING: acquire pairs with the release in `put`.
+        let shared = self.0.load(Ordering::Acquire, guard);
+        // SAFETY: values are retired through the epoch only, also when the cell is dropped, and
+        // `guard` pins it.
+        unsafe { shared.as_ref() }
+    }
+
+    /// Replaces the value. `guard` must be a pin of the calling thread.
+    pub(crate) fn put(&self, value: T, guard: &Guard) {
+        let old = self.0.swap(Owned::new(value), Ordering::AcqRel, guard);
+        if !old.is_null() {
+            // SAFETY: unreachable for new readers; those that have it are pinned.
+            unsafe { guard.defer_destroy(old) };
+        }
+    }
+}
+
+impl<T> Drop for EpochCell<T> {
+    fn drop(&mut self) {
+        let guard = &epoch::pin();
+        let old = self.0.swap(epoch::Shared::null(), Ordering::AcqRel, guard);
+        if !old.is_null() {
+            // SAFETY: as in `put`: whoever still has it is pinned.
+            unsafe { guard.defer_destroy(old) };
+        }
+    }
 }

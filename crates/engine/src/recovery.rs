@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
+use telar_graph::{Direction, EdgeTypeId, IndexId, PropertyKeyId};
 
 use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, segment, unseal};
 use crate::error::Error;
 use crate::failpoint;
+use crate::index::page::Pieces;
+use crate::index::{self, Definition, Index};
 use crate::io::{FileStorage, Storage, StorageError};
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
@@ -52,6 +54,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
+    index::finish_recovery(&shared)?;
     shared.durable = Some(Durable { wal, store, progress: Mutex::new(progress) });
     Ok(shared)
 }
@@ -65,20 +68,51 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         return Ok(progress);
     };
     let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
-    let (at, totals) = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let (at, totals, indexes) =
+        meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let mut stored = StoredIndexes::new(indexes);
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
         if stored_key != meta_key {
-            load_segment(shared, stored_key, value, guard, &mut progress)
+            load_segment(shared, stored_key, value, guard, &mut progress, &mut stored)
                 .map_err(|reason| damaged(store, stored_key, reason))?;
         }
     }
     if progress.stored.totals() != totals {
         return Err(damaged(store, &meta_key, "values are missing from the store"));
     }
+    for (id, definition, pieces) in stored.0 {
+        let entries = pieces.into_entries().map_err(|reason| {
+            damaged(store, &meta_key, format!("index {}: {reason}", definition.name))
+        })?;
+        let table = shared.catalog.table_number();
+        let index = Arc::new(Index::with_entries(id, definition, table, entries));
+        index.valid_from.store(at, Ordering::Relaxed);
+        index.set_online(at);
+        progress.indexes.insert(id.get());
+        shared.indexes.add(index);
+    }
     progress.last = at;
     Ok(progress)
+}
+
+/// Indexes of a checkpoint, and what was read of them so far.
+struct StoredIndexes(Vec<(IndexId, Definition, Pieces)>);
+
+impl StoredIndexes {
+    fn new(definitions: Vec<(IndexId, Definition)>) -> Self {
+        let with_pieces = definitions.into_iter().map(|(id, definition)| {
+            let pieces = Pieces::new(&definition);
+            (id, definition, pieces)
+        });
+        Self(with_pieces.collect())
+    }
+
+    fn add(&mut self, id: u16, partition: u32, body: &[u8]) -> Result<(), String> {
+        let index = self.0.iter_mut().find(|(i, ..)| i.get() == id);
+        index.ok_or("no index has this number")?.2.add(partition, body)
+    }
 }
 
 fn load_segment(
@@ -87,6 +121,7 @@ fn load_segment(
     value: &[u8],
     guard: &Guard,
     progress: &mut Progress,
+    indexes: &mut StoredIndexes,
 ) -> Result<(), String> {
     let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| "a key has the wrong length")?;
     let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
@@ -94,6 +129,9 @@ fn load_segment(
     let number = u32::from(short(5)) << 16 | u32::from(short(7));
     let (crc, body) = unseal(key, value)?;
     progress.stored.put(*key, crc);
+    if key[0] == Kind::Index as u8 {
+        return indexes.add(a, number, body);
+    }
     let catalog = &shared.catalog;
     let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());
     let property = |raw| {
@@ -155,6 +193,15 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
             let id = shared.catalog.add_edge_type(&name, options);
             expect_number(id.get(), number).map_err(bad)?;
         }
+        Record::Index { id, definition } => {
+            if shared.indexes.find(id).is_some() {
+                return Err(bad(format!("index {id} is made twice")));
+            }
+            let index =
+                index::replayed(id, definition, ts, shared).map_err(|e| bad(e.to_string()))?;
+            shared.indexes.add(index);
+        }
+        Record::DropIndex { id } => shared.indexes.remove(id),
     }
     shared.clock.restart_at(ts);
     Ok(())

@@ -11,6 +11,7 @@ use crate::catalog::{Catalog, STATE_TABLE};
 use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
+use crate::index::Indexes;
 use crate::latch::Latch;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     pub(crate) catalog: Catalog,
     pub(crate) states: ColTable<StateChunk>,
+    pub(crate) indexes: Indexes,
     pub(crate) growth: Latch,
     pub(crate) clock: Clock,
     pub(crate) readers: Readers,
@@ -56,6 +58,7 @@ impl Shared {
             settings,
             catalog: Catalog::new(settings.hub_entries_min),
             states: ColTable::new(STATE_TABLE),
+            indexes: Indexes::default(),
             growth: Latch::default(),
             clock: Clock::new(0),
             readers: Readers::new(),
@@ -216,5 +219,6 @@ impl Shared {
                 column.settle_all(watermark, guard);
             }
         }
+        self.indexes.settle(self);
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,
-    Topology, Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, IndexUnavailable,
+    LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
 };
 
 use crate::adjacency::scan::TableView;
@@ -101,9 +101,9 @@ impl<'e> Snapshot<'e> {
 /// Reads at a snapshot's timestamp. Not to be sent to other threads; [`Adjacency`] can be shared.
 #[derive(Debug)]
 pub struct Reader<'s> {
-    shared: &'s Shared,
-    guard: Guard,
-    read_ts: u64,
+    pub(crate) shared: &'s Shared,
+    pub(crate) guard: Guard,
+    pub(crate) read_ts: u64,
     /// The snapshot itself, where nobody else holds it open.
     _registration: Option<Registration<'s>>,
 }
@@ -370,6 +370,35 @@ impl View for Reader<'_> {
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
         out.extend(edges.iter().map(|e| self.property_of(*e, key)));
+    }
+
+    fn index_vertices(
+        &self,
+        index: IndexId,
+        range: &IndexRange,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), IndexUnavailable> {
+        out.append(&mut self.index_range(index, range)?);
+        Ok(())
+    }
+
+    fn index_edges(
+        &self,
+        index: IndexId,
+        range: &IndexRange,
+        out: &mut Vec<EdgeId>,
+    ) -> Result<(), IndexUnavailable> {
+        out.append(&mut self.index_range_edges(index, range)?);
+        Ok(())
+    }
+
+    fn lookup_vertices(
+        &self,
+        index: IndexId,
+        keys: &[Value],
+        out: &mut Vec<(u32, VertexId)>,
+    ) -> Result<(), IndexUnavailable> {
+        self.lookup_batch(index, keys, out)
     }
 
     fn statistics(&self) -> Statistics {

@@ -55,6 +55,10 @@ id! {
     PropertyKeyId(u16)
 }
 id! {
+    /// Number of a property index or constraint; never given to another one.
+    IndexId(u16)
+}
+id! {
     /// Commit timestamp: the position of a transaction in the serial order of commits.
     CommitTs(u64)
 }

@@ -3,6 +3,7 @@
 //! - [`ids`]: newtypes for everything that is numbered.
 //! - [`value`]: property values and the civil temporal types.
 //! - [`order`]: Cypher's three-valued comparison and the total order of `ORDER BY`.
+//! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
 //! - [`name`]: which names a label, an edge type and a property key may have.
 //! - [`topology`]: adjacency as the graph kernels read it.
@@ -12,6 +13,7 @@ pub mod codec;
 pub mod ids;
 pub mod name;
 pub mod order;
+pub mod sortkey;
 pub mod topology;
 pub mod value;
 pub mod view;
@@ -19,7 +21,7 @@ pub mod view;
 #[cfg(test)]
 mod arbitrary;
 
-pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
+pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
 pub use topology::Topology;
 pub use value::{Value, ValueMap};
-pub use view::{Expansion, Statistics, View};
+pub use view::{Expansion, IndexRange, IndexUnavailable, Statistics, View};

@@ -17,6 +17,8 @@ pub enum NameKind {
     EdgeType,
     /// A property key.
     PropertyKey,
+    /// An index or constraint.
+    Index,
 }
 
 impl fmt::Display for NameKind {
@@ -25,6 +27,7 @@ impl fmt::Display for NameKind {
             Self::Label => "label",
             Self::EdgeType => "edge type",
             Self::PropertyKey => "property key",
+            Self::Index => "index",
         })
     }
 }

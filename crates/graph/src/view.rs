@@ -5,7 +5,11 @@
 //!
 //! *Isolation*: every call on one view sees the same snapshot, whatever commits meanwhile.
 
-use crate::{CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+use std::ops::Bound;
+
+use crate::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId,
+};
 
 /// Neighbours of a batch of vertices, flat: those of source `i` are
 /// `neighbours[offsets[i]..offsets[i + 1]]`.
@@ -56,6 +60,77 @@ impl Statistics {
     }
 }
 
+/// Which entries of an index to read, and in which order.
+///
+/// Entries are in the order of their keys, by the total order of [`crate::order`] value by value,
+/// then by number of vertex or edge. Null is in no index. Where a query's `=` and `<` differ from
+/// the total order (NaN, durations, lists that hold nulls), the query tests the values it finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IndexRange {
+    /// Values of the leading properties.
+    pub prefix: Vec<Value>,
+    /// From where on, by the property after the prefix.
+    pub from: Bound<Value>,
+    /// Up to where, by the property after the prefix. A side that is open while the other is not
+    /// ends with the other's type, as the `<` of a query does.
+    pub to: Bound<Value>,
+    /// Largest first.
+    pub descending: bool,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl Default for IndexRange {
+    /// Everything in the index.
+    fn default() -> Self {
+        Self {
+            prefix: Vec::new(),
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+            descending: false,
+            limit: usize::MAX,
+        }
+    }
+}
+
+impl IndexRange {
+    /// The entries whose leading properties have these values.
+    #[must_use]
+    pub fn equal(prefix: &[Value]) -> Self {
+        Self { prefix: prefix.to_vec(), ..Self::default() }
+    }
+
+    /// The entries whose first property lies between these bounds.
+    #[must_use]
+    pub fn between(from: Bound<Value>, to: Bound<Value>) -> Self {
+        Self { from, to, ..Self::default() }
+    }
+}
+
+/// Why an index cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum IndexUnavailable {
+    /// It was never made, or dropped.
+    #[error("index number {0} does not exist")]
+    Unknown(IndexId),
+    /// It is still being built. A scan finds the same.
+    #[error("index number {0} is still being built")]
+    NotReady(IndexId),
+    /// Edges were asked of an index on vertices, vertices of one on edges, or either of a
+    /// constraint that keeps no entries.
+    #[error("index number {0} holds no entries of this kind")]
+    WrongKind(IndexId),
+    /// More values were given than the index has properties.
+    #[error("index number {index} has {properties} properties; more values were given")]
+    TooManyValues {
+        /// The index.
+        index: IndexId,
+        /// How many properties it has.
+        properties: usize,
+    },
+}
+
 /// Reads at one snapshot.
 pub trait View {
     /// The commit timestamp read at: everything up to it is seen, nothing after it.
@@ -88,6 +163,41 @@ pub trait View {
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>);
+
+    /// Appends the vertices in a range of an index, in its order.
+    ///
+    /// # Errors
+    /// [`IndexUnavailable`]; `out` is as it was.
+    fn index_vertices(
+        &self,
+        index: IndexId,
+        range: &IndexRange,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), IndexUnavailable>;
+
+    /// Appends the edges in a range of an index, in its order.
+    ///
+    /// # Errors
+    /// [`IndexUnavailable`]; `out` is as it was.
+    fn index_edges(
+        &self,
+        index: IndexId,
+        range: &IndexRange,
+        out: &mut Vec<EdgeId>,
+    ) -> Result<(), IndexUnavailable>;
+
+    /// Looks up a batch of keys, given one after the other: for each the vertices whose indexed
+    /// properties have these values. Appends one (place in the batch, vertex) per find, in order of
+    /// the batch.
+    ///
+    /// # Errors
+    /// [`IndexUnavailable`]; `out` is as it was.
+    fn lookup_vertices(
+        &self,
+        index: IndexId,
+        keys: &[Value],
+        out: &mut Vec<(u32, VertexId)>,
+    ) -> Result<(), IndexUnavailable>;
 
     /// Counts at this snapshot. Cost: a pass over segment headers and tails, not over edges.
     fn statistics(&self) -> Statistics;

@@ -88,7 +88,9 @@ impl Catalog {
         match kind {
             NameKind::Label => &self.labels,
             NameKind::PropertyKey => &self.property_keys,
-            NameKind::EdgeType => unreachable!("INVARIANT: edge types have their own table"),
+            NameKind::EdgeType | NameKind::Index => {
+                unreachable!("INVARIANT: edge types and indexes have their own tables")
+            }
         }
     }
 

@@ -6,19 +6,24 @@
 //!  · label count, names · property key count, names
 //!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
 //!  · label set count (from number 2), each: label count, labels
+//!  · indexes ever made · index count, each: number, definition (index/spec.rs)
 //!  all integers are varints, a name is its length and its bytes
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use telar_graph::LabelId;
 use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
+use telar_graph::{IndexId, LabelId};
 
+use crate::index::{Definition, Index, check_definition};
 use crate::shared::Shared;
 use crate::txn::record::{Reader, put_edge_type_options};
 
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+/// Without indexes.
+const VERSION_1: u64 = 1;
 
 fn put_name(name: &str, out: &mut Vec<u8>) {
     put_varint(name.len() as u64, out);
@@ -27,7 +32,13 @@ fn put_name(name: &str, out: &mut Vec<u8>) {
 
 /// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those
 /// of the inventory.
-pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec<u8>) {
+pub(crate) fn encode(
+    shared: &Shared,
+    at: u64,
+    totals: (u64, u64),
+    indexes: &[Arc<Index>],
+    out: &mut Vec<u8>,
+) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
     put_varint(VERSION, out);
@@ -53,14 +64,23 @@ pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec
         put_varint(set.len() as u64, out);
         set.iter().for_each(|l| put_varint(l.get().into(), out));
     }
+    put_varint(shared.indexes.numbers(), out);
+    put_varint(indexes.len() as u64, out);
+    for index in indexes {
+        put_varint(index.id.get().into(), out);
+        index.definition.encode(out);
+    }
 }
 
-/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp
-/// and the totals of the inventory.
-pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), String> {
+/// What a meta value says beside schema and counters: the checkpoint's timestamp, the totals of the
+/// inventory, the indexes.
+type Stored = (u64, (u64, u64), Vec<(IndexId, Definition)>);
+
+/// Fills an empty database's schema and counters from `body`; returns the rest.
+pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Stored, String> {
     let mut r = Reader(body);
     let version = r.varint()?;
-    if version != VERSION {
+    if version != VERSION && version != VERSION_1 {
         return Err(format!("meta version {version} is not known"));
     }
     let at = r.varint()?;
@@ -87,6 +107,19 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), 
             return Err("label sets are not in order".into());
         }
     }
+    let mut indexes = Vec::new();
+    if version != VERSION_1 {
+        shared.indexes.raise_numbers(r.number::<u16>("index count")?.into());
+        for _ in 0..r.varint()? {
+            let id = IndexId::from_raw(r.number("index")?);
+            let definition = Definition::decode(&mut r)?;
+            check_definition(shared, &definition).map_err(|e| e.to_string())?;
+            if indexes.iter().any(|(i, _)| *i == id) {
+                return Err(format!("index {id} is there twice"));
+            }
+            indexes.push((id, definition));
+        }
+    }
     r.end()?;
-    Ok((at, totals))
+    Ok((at, totals, indexes))
 }

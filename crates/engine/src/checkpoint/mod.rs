@@ -11,8 +11,9 @@
 //!   kind 2  vertex states
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
+//!   kind 5  index           a = index, segment = partition
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs and meta.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, meta.rs, index/page.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -25,7 +26,7 @@
 pub(crate) mod meta;
 pub(crate) mod segment;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
@@ -35,6 +36,7 @@ use crate::adjacency::scan::TableView;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
 use crate::failpoint;
+use crate::index;
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
@@ -48,6 +50,7 @@ pub(crate) enum Kind {
     States = 2,
     VertexProperty = 3,
     EdgeProperty = 4,
+    Index = 5,
 }
 
 /// Length of a key.
@@ -101,6 +104,11 @@ impl Inventory {
         self.0.insert(key, crc);
     }
 
+    /// Notes that `key` is gone; returns whether it was there.
+    pub(crate) fn remove(&mut self, key: &[u8; KEY_BYTES]) -> bool {
+        self.0.remove(key).is_some()
+    }
+
     /// Number of keys, and the sum of their checksums.
     pub(crate) fn totals(&self) -> (u64, u64) {
         (self.0.len() as u64, self.0.values().map(|crc| u64::from(*crc)).sum())
@@ -113,6 +121,8 @@ pub(crate) struct Progress {
     /// Timestamp of the last checkpoint.
     pub(crate) last: u64,
     pub(crate) stored: Inventory,
+    /// Indexes that have values in the store.
+    pub(crate) indexes: BTreeSet<u16>,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -184,7 +194,22 @@ fn write(
             put(key(Kind::VertexProperty, property.get(), 0, n), v)
         })?;
     }
-    meta::encode(shared, at, progress.stored.totals(), &mut value);
+    let indexes = shared.indexes.stored_at(at);
+    for index in &indexes {
+        index::page::store(index, shared, (last, at), &mut value, |n, v| {
+            put(key(Kind::Index, index.id.get(), 0, n), v)
+        })?;
+    }
+    let kept: BTreeSet<u16> = indexes.iter().map(|i| i.id.get()).collect();
+    for dropped in progress.indexes.difference(&kept) {
+        // Partitions are numbered without gaps.
+        let keys = (0..).map(|n| key(Kind::Index, *dropped, 0, n));
+        for key in keys.take_while(|key| progress.stored.remove(key)) {
+            database.delete(&mut txn, &key).map_err(|e| store.error(e))?;
+        }
+    }
+    progress.indexes = kept;
+    meta::encode(shared, at, progress.stored.totals(), &indexes, &mut value);
     let meta_key = key(Kind::Meta, 0, 0, 0);
     seal(&meta_key, &mut value);
     database.put(&mut txn, &meta_key, &value).map_err(|e| store.error(e))?;

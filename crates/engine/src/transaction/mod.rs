@@ -2,6 +2,7 @@
 //! `vertices.rs`, their edge operations in `edges.rs`.
 
 mod edges;
+mod indexes;
 mod vertices;
 
 use std::cell::RefCell;
@@ -86,7 +87,7 @@ impl<'e> Transaction<'e> {
     fn note(&self, read: Read) {
         let vertex = match read {
             Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
-            Read::EdgeProperty(..) | Read::AllStates => 0,
+            Read::EdgeProperty(..) | Read::AllStates | Read::Index(_) => 0,
         };
         if vertex >= self.shared().vertex_bound().max(1) {
             return;
@@ -109,7 +110,7 @@ impl<'e> Transaction<'e> {
         }
         let read_ts = self.registration.read_ts;
         let reads: Vec<Read> = match &self.reads {
-            Some(reads) => reads.borrow().iter().copied().collect(),
+            Some(reads) => reads.borrow().iter().cloned().collect(),
             None => Vec::new(),
         };
         let shared = self.shared();

@@ -14,6 +14,7 @@ use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::error::Error;
 use crate::failpoint;
+use crate::index::commit::{Maintenance, hold};
 use crate::shared::Shared;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.
@@ -92,18 +93,22 @@ fn apply_latched(
         Mode::Live { .. } => shared.encode_commit(writes),
         Mode::Replay { .. } => None,
     };
+    let held = hold(&shared.indexes, writes, reads);
+    let mut indexes = Maintenance::new(held.as_ref(), shared, writes, reads, guard);
     let mut plan = Plan::default();
     let (mut attempts, mut full_before) = (0, None);
     let commit_ts = loop {
         plan.make(&input, guard)?;
+        indexes.plan(&mut plan.latches, guard);
         plan.latches.acquire();
         failpoint!("commit::latched");
-        if !plan.is_valid(guard) {
+        if !plan.is_valid(guard) || !indexes.is_valid(guard) {
             continue;
         }
         if !validate(&mut plan, &input, read_ts, guard)? {
             return Ok(None);
         }
+        indexes.validate(mode, guard)?;
         if let Err(full) = reserve(&plan, shared, guard)? {
             let t = &plan.targets[full.0];
             let chunk = t.chunk.map(|(_, chunk)| std::ptr::from_ref(chunk));
@@ -125,6 +130,7 @@ fn apply_latched(
         };
         crate::failpoint!("commit::stamped");
         apply(&plan, &input, commit_ts, guard);
+        indexes.apply(commit_ts, guard);
         break commit_ts;
     };
     failpoint!("commit::applied");

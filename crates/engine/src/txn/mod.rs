@@ -30,7 +30,7 @@ pub(crate) mod commit;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod readers;
 pub(crate) mod record;
 pub(crate) mod validate;

@@ -43,7 +43,7 @@ pub(crate) struct Latches<'g> {
 
 impl<'g> Latches<'g> {
     #[inline]
-    fn want(&mut self, key: LatchKey, latch: &'g Latch, mask: u32) {
+    pub(crate) fn want(&mut self, key: LatchKey, latch: &'g Latch, mask: u32) {
         self.wanted.push(Wanted { key, latch, mask });
     }
 
@@ -400,6 +400,8 @@ impl<'g> Plan<'g> {
                     let ty = input.catalog.edge_type(id)?;
                     self.want_latch_only(ty.column_for_write(key, input.catalog), ordinal);
                 }
+                // Latched with what the commit writes to the index.
+                Read::Index(_) => {}
                 Read::AllStates => {
                     self.latches.want(GROWTH_KEY, input.growth, ALL_STRIPES);
                     for s in 0..input.states.segment_bound() {

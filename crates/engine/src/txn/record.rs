@@ -6,6 +6,8 @@
 //!  kind 2  new label           number varint, name (length varint, bytes)
 //!  kind 3  new property key    number varint, name
 //!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key]
+//!  kind 5  new index           number varint, definition (index/spec.rs)
+//!  kind 6  index dropped       number varint
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
@@ -23,17 +25,20 @@ use telar_graph::codec::{
     self, DecodeError, get_varint, get_varint_signed, put_varint, put_varint_signed,
 };
 use telar_graph::name::NameKind;
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use super::write_set::{
     EdgeOp, EdgePropertyWrite, EdgeWrite, StateWrite, VertexPropertyWrite, WriteSet,
 };
 use crate::catalog::{EdgeOrder, EdgeTypeOptions, LabelSets};
+use crate::index::Definition;
 
 const KIND_COMMIT: u8 = 1;
 const KIND_LABEL: u8 = 2;
 const KIND_PROPERTY_KEY: u8 = 3;
 const KIND_EDGE_TYPE: u8 = 4;
+const KIND_INDEX: u8 = 5;
+const KIND_DROP_INDEX: u8 = 6;
 
 const OP_STATE: u8 = 1;
 const OP_VERTEX_PROPERTY: u8 = 2;
@@ -57,6 +62,10 @@ pub(crate) enum Record {
     Name { kind: NameKind, number: u16, name: String },
     /// A new edge type.
     EdgeType { number: u16, name: String, options: EdgeTypeOptions },
+    /// A new index or constraint.
+    Index { id: IndexId, definition: Definition },
+    /// An index or constraint is gone.
+    DropIndex { id: IndexId },
 }
 
 fn put_value(value: &telar_graph::Value, out: &mut Vec<u8>) {
@@ -136,6 +145,21 @@ pub(crate) fn encode_edge_type(number: u16, name: &str, options: EdgeTypeOptions
     out
 }
 
+/// Encodes a new index or constraint.
+pub(crate) fn encode_index(id: IndexId, definition: &Definition) -> Vec<u8> {
+    let mut out = vec![KIND_INDEX];
+    put_varint(id.get().into(), &mut out);
+    definition.encode(&mut out);
+    out
+}
+
+/// Encodes that an index or constraint is gone.
+pub(crate) fn encode_drop_index(id: IndexId) -> Vec<u8> {
+    let mut out = vec![KIND_DROP_INDEX];
+    put_varint(id.get().into(), &mut out);
+    out
+}
+
 /// Encodes the options of an edge type: flags, then the sort property if there is one.
 pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>) {
     let simple = if options.simple { FLAG_SIMPLE } else { 0 };
@@ -152,7 +176,7 @@ pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>)
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {
-    fn byte(&mut self) -> Result<u8, String> {
+    pub(crate) fn byte(&mut self) -> Result<u8, String> {
         let (first, rest) = self.0.split_first().ok_or("the record ends early")?;
         self.0 = rest;
         Ok(*first)
@@ -279,6 +303,11 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
             let options = r.edge_type_options()?;
             Record::EdgeType { number, name, options }
         }
+        KIND_INDEX => {
+            let id = IndexId::from_raw(r.number("index")?);
+            Record::Index { id, definition: Definition::decode(&mut r)? }
+        }
+        KIND_DROP_INDEX => Record::DropIndex { id: IndexId::from_raw(r.number("index")?) },
         kind => return Err(format!("unknown record kind {kind}")),
     };
     r.end()?;
@@ -356,5 +385,13 @@ mod tests {
         let options = EdgeTypeOptions::newest_first(PropertyKeyId::from_raw(5));
         assert_eq!(encode_edge_type(7, "T", options), [4, 7, 1, b'T', 2, 5]);
         assert_eq!(encode_edge_type(7, "T", EdgeTypeOptions::simple()), [4, 7, 1, b'T', 1]);
+        let id = IndexId::from_raw(300);
+        let definition = Definition::from(crate::IndexSpec {
+            name: "i".into(),
+            target: crate::IndexTarget::Vertices(LabelId::from_raw(4)),
+            properties: vec![PropertyKeyId::from_raw(5)],
+        });
+        assert_eq!(encode_index(id, &definition), [5, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5]);
+        assert_eq!(encode_drop_index(id), [6, 0xAC, 2]);
     }
 }

@@ -248,8 +248,8 @@ fn validate_reads(
                 let column = input.catalog.edge_type(ty)?.column_for_write(key, input.catalog);
                 (newest(column, ordinal, guard) > read_ts).then(|| edge_read(ty, ordinal, key))
             }
-            // Guards cover these.
-            Read::Neighbours(_, _, _) => None,
+            // Guards cover these, and `index::check` those.
+            Read::Neighbours(_, _, _) | Read::Index(_) => None,
             Read::AllStates => (0..input.states.segment_bound())
                 .filter_map(|s| input.states.segment(s))
                 .any(|s| s.last_write.load(std::sync::atomic::Ordering::Relaxed) > read_ts)

@@ -6,10 +6,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, PropertyKeyId, Value};
+
+use crate::index::read::IndexRead;
 
 /// Sets up to this size are searched linearly.
 const LINEAR_MAX: usize = 16;
@@ -56,6 +59,16 @@ where
 
     pub(crate) fn get(&self, key: u128) -> Option<&T> {
         self.find(key).map(|i| &self.items[i])
+    }
+
+    /// Like [`get`](Self::get), for keys that are asked for in about the order they were added:
+    /// looks at place `near` first, and leaves there the place after the item.
+    #[inline]
+    pub(crate) fn get_from(&self, key: u128, near: &mut usize) -> Option<&T> {
+        let here = self.items.get(*near).filter(|i| i.key() == key);
+        let found = here.map(|_| *near).or_else(|| self.find(key))?;
+        *near = found + 1;
+        Some(&self.items[found])
     }
 
     pub(crate) fn get_mut(&mut self, key: u128) -> Option<&mut T> {
@@ -227,7 +240,7 @@ impl WriteSet {
 }
 
 /// What a serializable transaction read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Read {
     /// A vertex's existence and labels.
     State(u32),
@@ -239,4 +252,6 @@ pub(crate) enum Read {
     EdgeProperty(EdgeTypeId, u32, PropertyKeyId),
     /// All vertices.
     AllStates,
+    /// A range of an index.
+    Index(Arc<IndexRead>),
 }

@@ -1,0 +1,344 @@
+//! Making and dropping indexes and constraints beside writers.
+//!
+//! ```text
+//!  register   from here on every commit keeps to it
+//!  wait       until the commits that did not are visible; open a snapshot
+//!  scan       the snapshot: add entries, or check values
+//!  unique     wait again, open a second snapshot, look for keys that two objects have
+//!  log        one record; then it is online
+//! ```
+//!
+//! Nothing is durable before the last step: a crash, an error or a violation leaves nothing behind.
+//! An index that is only in the log is built anew when the database is opened.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::name::{NameKind, validate_name};
+use telar_graph::{IndexId, PropertyKeyId};
+
+use super::check::violation;
+use super::key::{Entry, SortKey};
+use super::source::{Objects, Source, edge_id};
+use super::spec::{Definition, IndexTarget, KEYS_MAX};
+use super::tree::Tree;
+use super::{Entries, Index};
+use crate::adjacency::{ListKind, SEGMENT_VERTICES};
+use crate::error::{Error, Object, Violation};
+use crate::failpoint;
+use crate::shared::Shared;
+use crate::snapshot::{Handle, Registration};
+use crate::txn::record;
+use crate::txn::validate::vertex_id;
+
+/// Entries that are sorted together.
+const SORTED_MAX: usize = 1 << 20;
+/// Sorted entries that are added under one pin.
+const ADDED_MAX: usize = 4096;
+/// Most indexes and constraints ever made: numbers are 16 bits.
+const INDEXES_MAX: u64 = u16::MAX as u64;
+
+/// Checks that an index can be made like this.
+pub(crate) fn check_definition(shared: &Shared, definition: &Definition) -> Result<(), Error> {
+    let catalog = &shared.catalog;
+    validate_name(NameKind::Index, &definition.name)?;
+    let refuse = |reason: &str| {
+        Err(Error::IndexSpec { name: definition.name.clone(), reason: reason.to_owned() })
+    };
+    let properties = &definition.properties;
+    if properties.is_empty() || properties.len() > KEYS_MAX {
+        return refuse("it needs 1 to 16 properties");
+    }
+    if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
+        return refuse("it names a property twice");
+    }
+    properties.iter().try_for_each(|key| catalog.check_property_key(*key))?;
+    match definition.target {
+        IndexTarget::Vertices(label) => catalog.check_label(label),
+        IndexTarget::Edges(ty) if catalog.edge_type(ty)?.kind() == ListKind::Simple => {
+            refuse("edges of a `simple` type have no properties")
+        }
+        IndexTarget::Edges(_) => Ok(()),
+    }
+}
+
+/// Makes an index or constraint; returns when it is online.
+pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId, Error> {
+    let indexes = &shared.indexes;
+    check_definition(shared, &definition)?;
+    let _one_at_a_time = indexes.making.lock();
+    if let Some(there) = indexes.find_named(&definition.name) {
+        return if there.definition == definition {
+            Ok(there.id)
+        } else {
+            Err(Error::IndexExists { name: definition.name })
+        };
+    }
+    let number = indexes.numbers();
+    if number >= INDEXES_MAX {
+        return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
+    }
+    shared.check_log()?;
+    let id = IndexId::from_raw(number as u16);
+    let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
+    indexes.add(Arc::clone(&index));
+    let built = build(shared, &index).and_then(|()| finish(shared, &index));
+    if built.is_err() {
+        indexes.remove(id);
+    }
+    built.map(|()| id)
+}
+
+/// Waits until everything that was stamped before is visible, and opens a snapshot of it.
+fn snapshot_of_all(shared: &Shared) -> Result<Registration<'_>, Error> {
+    shared.publish(shared.last_ts())?;
+    Registration::new(Handle::Borrowed(shared))
+}
+
+fn build(shared: &Shared, index: &Index) -> Result<(), Error> {
+    failpoint!("index::registered");
+    let snapshot = snapshot_of_all(shared)?;
+    scan(shared, index, snapshot.read_ts)?;
+    failpoint!("index::scanned");
+    index.valid_from.store(snapshot.read_ts, Ordering::Relaxed);
+    drop(snapshot);
+    if index.definition.kind.is_unique() {
+        // Commits that did not find all entries yet are applied after this, and visible after the
+        // next line.
+        shared.indexes.wait_for_commits();
+        let snapshot = snapshot_of_all(shared)?;
+        no_duplicates(shared, index, snapshot.read_ts)?;
+        failpoint!("index::checked");
+    }
+    Ok(())
+}
+
+/// Logs the index and lets it be read.
+fn finish(shared: &Shared, index: &Index) -> Result<(), Error> {
+    // As with names: a checkpoint is not to be later than the record and yet without the index.
+    let _making = shared.catalog.making.lock();
+    shared.log_schema(&record::encode_index(index.id, &index.definition))?;
+    failpoint!("index::logged");
+    index.set_online(shared.clock.published());
+    Ok(())
+}
+
+/// Drops an index or constraint.
+pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
+    let _one_at_a_time = shared.indexes.making.lock();
+    if shared.indexes.find(id).is_none() {
+        return Err(Error::UnknownIndex(id));
+    }
+    let _making = shared.catalog.making.lock();
+    shared.log_schema(&record::encode_drop_index(id))?;
+    failpoint!("index::dropped");
+    shared.indexes.remove(id);
+    Ok(())
+}
+
+/// An index from the log, to be built once all of it was replayed.
+pub(crate) fn replayed(
+    id: IndexId,
+    definition: Definition,
+    ts: u64,
+    shared: &Shared,
+) -> Result<Arc<Index>, Error> {
+    check_definition(shared, &definition)?;
+    let index = Index::new(id, definition, shared.catalog.table_number());
+    index.made_at.store(ts, Ordering::Relaxed);
+    Ok(Arc::new(index))
+}
+
+/// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database
+/// yet.
+pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
+    let now = shared.clock.published();
+    for index in shared.indexes.all() {
+        if !index.is_online() {
+            failpoint!("index::rebuild");
+            scan_unchecked(shared, &index, now);
+            index.valid_from.store(now, Ordering::Relaxed);
+            index.set_online(index.made_at.load(Ordering::Relaxed));
+        }
+    }
+    Ok(())
+}
+
+fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+    if index.definition.kind.has_entries() {
+        scan_unchecked(shared, index, ts);
+        return Ok(());
+    }
+    let violated = |violation| {
+        let constraint = index.definition.name.clone();
+        Err(Error::ConstraintViolated { constraint, violation })
+    };
+    let mut found = None;
+    let definition = &index.definition;
+    each_object(shared, index, ts, |objects, object| {
+        let value = |key: PropertyKeyId| match object {
+            Scanned::Vertex(v) => objects.source.vertex_value(v, key, ts),
+            Scanned::Edge([ordinal, ..]) => match definition.target {
+                IndexTarget::Edges(ty) => objects.source.edge_value(ty, ordinal, key, ts),
+                IndexTarget::Vertices(_) => telar_graph::Value::Null,
+            },
+        };
+        found = violation(definition, || object.name(definition), value);
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found.map_or(Ok(()), violated)
+}
+
+/// What a scan comes across.
+#[derive(Clone, Copy)]
+enum Scanned {
+    Vertex(u32),
+    Edge([u32; 3]),
+}
+
+impl Scanned {
+    fn name(self, definition: &Definition) -> Object {
+        match (self, definition.target) {
+            (Self::Edge(item), IndexTarget::Edges(ty)) => Object::Edge(edge_id(ty, item)),
+            (Self::Edge([v, ..]) | Self::Vertex(v), _) => Object::Vertex(vertex_id(v)),
+        }
+    }
+}
+
+/// Calls `f` with every object at `ts` that the index is about, a segment under each pin.
+fn each_object(
+    shared: &Shared,
+    index: &Index,
+    ts: u64,
+    mut f: impl FnMut(&Objects<'_>, Scanned) -> ControlFlow<()>,
+) {
+    let bound = shared.vertex_bound();
+    index.total.store(bound.into(), Ordering::Relaxed);
+    for first in (0..bound).step_by(SEGMENT_VERTICES) {
+        let guard = &epoch::pin();
+        let objects = index.objects(shared, guard);
+        let source = objects.source;
+        let end = bound.min(first.saturating_add(SEGMENT_VERTICES as u32));
+        let flow = match index.definition.target {
+            IndexTarget::Vertices(label) => (first..end)
+                .filter(|v| {
+                    let state = source.states.get(*v, ts, guard);
+                    source.has_label(&index.holders, label, state)
+                })
+                .try_for_each(|v| f(&objects, Scanned::Vertex(v))),
+            IndexTarget::Edges(ty) => {
+                source.for_each_edge(ty, first..end, ts, |item| f(&objects, Scanned::Edge(item)))
+            }
+        };
+        index.done.store(end.into(), Ordering::Relaxed);
+        failpoint!("index::segment");
+        if flow.is_break() {
+            return;
+        }
+    }
+}
+
+/// Adds an entry for everything that has one at `ts`.
+fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
+    let properties = &index.definition.properties;
+    match (&index.entries, index.definition.target) {
+        (Entries::Vertices(tree), _) => {
+            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
+            each_object(shared, index, ts, |objects, object| {
+                if let Scanned::Vertex(v) = object {
+                    let value = |key| objects.source.vertex_value(v, key, ts);
+                    sorter.add(Source::key_of(properties, value), [v]);
+                }
+                ControlFlow::Continue(())
+            });
+            sorter.flush();
+        }
+        (Entries::Edges(tree), IndexTarget::Edges(ty)) => {
+            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
+            each_object(shared, index, ts, |objects, object| {
+                if let Scanned::Edge(item) = object {
+                    sorter.add(objects.source.edge_key(ty, properties, item[0], ts), item);
+                }
+                ControlFlow::Continue(())
+            });
+            sorter.flush();
+        }
+        _ => {}
+    }
+}
+
+/// Collects entries and adds them in order, so that each partition is rebuilt few times.
+struct Sorter<'a, const N: usize> {
+    shared: &'a Shared,
+    index: &'a Index,
+    tree: &'a Tree<N>,
+    entries: Vec<Entry<N>>,
+}
+
+impl<const N: usize> Sorter<'_, N> {
+    fn add(&mut self, key: Option<SortKey>, item: [u32; N]) {
+        if let Some(key) = key {
+            self.entries.push((key, item));
+            if self.entries.len() >= SORTED_MAX {
+                self.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.entries.sort_unstable();
+        for some in self.entries.chunks(ADDED_MAX) {
+            let guard: &Guard = &epoch::pin();
+            self.tree.add_sorted(some, 0, &self.index.objects(self.shared, guard), guard);
+        }
+        self.entries.clear();
+    }
+}
+
+/// Fails if two objects have the same key at `ts`.
+fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+    match &index.entries {
+        Entries::None => Ok(()),
+        Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts),
+        Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts),
+    }
+}
+
+fn no_duplicates_in<const N: usize>(
+    shared: &Shared,
+    index: &Index,
+    tree: &Tree<N>,
+    ts: u64,
+) -> Result<(), Error> {
+    let guard = &epoch::pin();
+    let objects = index.objects(shared, guard);
+    // The entry before, and whether it holds; found out only where the next has the same key.
+    let mut before: Option<Entry<N>> = None;
+    tree.for_each_partition(|_, _, version| {
+        let entries = version.entries();
+        for i in 0..entries.len() {
+            let (key, item) = entries.get(i);
+            if let Some((last, other)) = &before
+                && *last == key
+                && *other != item
+            {
+                if !objects.has_key(&key, &item, ts) {
+                    continue;
+                }
+                if objects.has_key(last, other, ts) {
+                    let violation = Violation::Duplicate {
+                        key: objects.values(&item, ts),
+                        object: objects.object(&item),
+                        existing: objects.object(other),
+                    };
+                    let constraint = index.definition.name.clone();
+                    return Err(Error::ConstraintViolated { constraint, violation });
+                }
+            }
+            before = Some((key, item));
+        }
+        Ok(())
+    })
+}

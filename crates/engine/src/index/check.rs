@@ -1,0 +1,245 @@
+//! Validation under the latches of a commit: constraints, and reads of serializable transactions.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+use smallvec::SmallVec;
+use telar_graph::Value;
+
+use super::commit::{Change, Maintenance, edges_concerned, vertices_concerned};
+use super::key::{Item, SortKey};
+use super::read::IndexRead;
+use super::source::{NOW, Objects, Source};
+use super::spec::{ConstraintKind, Definition, IndexKind, IndexTarget};
+use super::tree::Tree;
+use super::{Entries, Index};
+use crate::error::{Error, Object, Violation};
+use crate::shared::Shared;
+use crate::txn::validate::vertex_id;
+use crate::txn::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
+
+/// Checks every constraint a commit concerns. Conflicts that come from commits this transaction
+/// could not see are retryable; what it could see is a violation.
+pub(super) fn constraints(
+    maintenance: &Maintenance<'_>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    for (at, index) in maintenance.list.iter().enumerate() {
+        let IndexKind::Constraint(kind) = index.definition.kind else { continue };
+        match (kind, &index.entries) {
+            (ConstraintKind::Unique, Entries::Vertices(tree)) => {
+                unique(maintenance, at, tree, |item| [item[0]], read_ts, guard)?;
+            }
+            (ConstraintKind::Unique, Entries::Edges(tree)) => {
+                unique(maintenance, at, tree, |item| item, read_ts, guard)?;
+            }
+            (_, _) => values(maintenance, index, read_ts, guard)?,
+        }
+    }
+    Ok(())
+}
+
+fn unique<const N: usize>(
+    maintenance: &Maintenance<'_>,
+    at: usize,
+    tree: &Tree<N>,
+    item_of: impl Fn(Item<3>) -> Item<N>,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    let index = &maintenance.list[at];
+    let objects = index.objects(maintenance.shared, guard);
+    let changes = || maintenance.changes.iter().filter(|c| c.index == at);
+    for change in changes() {
+        let Some(key) = &change.new else { continue };
+        let own = item_of(change.item);
+        // Seldom more than the one that is to be replaced.
+        let mut others: SmallVec<[Item<N>; 4]> = SmallVec::new();
+        tree.for_key(key, guard, |item| {
+            if item != own {
+                others.push(item);
+            }
+        });
+        for other in others {
+            let leaves =
+                || changes().any(|c| item_of(c.item) == other && c.old.as_ref() == Some(key));
+            if !objects.has_key(key, &other, NOW) || leaves() {
+                continue;
+            }
+            if !objects.has_key(key, &other, read_ts) {
+                return Err(Error::Conflict { object: Object::UniqueKey(index.id) });
+            }
+            return Err(duplicate(maintenance, &objects, change, objects.object(&other)));
+        }
+        if maintenance.twice {
+            let same = |c: &&Change| c.item != change.item && c.new.as_ref() == Some(key);
+            if let Some(twin) = changes().find(same) {
+                let existing = objects.object(&item_of(twin.item));
+                return Err(duplicate(maintenance, &objects, change, existing));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn duplicate(
+    maintenance: &Maintenance<'_>,
+    objects: &Objects<'_>,
+    change: &Change,
+    existing: Object,
+) -> Error {
+    let definition = objects.definition;
+    let after = After { maintenance, source: objects.source, definition };
+    let key = definition.properties.iter().map(|k| after.value(change.item, *k)).collect();
+    let object = objects.object(&match definition.target {
+        IndexTarget::Vertices(_) => [change.item[0], 0, 0],
+        IndexTarget::Edges(_) => change.item,
+    });
+    let violation = Violation::Duplicate { key, object, existing };
+    Error::ConstraintViolated { constraint: definition.name.clone(), violation }
+}
+
+/// Values as they are after the commit.
+struct After<'a> {
+    maintenance: &'a Maintenance<'a>,
+    source: Source<'a>,
+    definition: &'a Definition,
+}
+
+impl After<'_> {
+    fn value(&self, item: Item<3>, key: telar_graph::PropertyKeyId) -> Value {
+        let writes = self.maintenance.writes;
+        match self.definition.target {
+            IndexTarget::Vertices(_) => writes
+                .vertex_properties
+                .get(vertex_property_key(item[0], key))
+                .map_or_else(|| self.source.vertex_value(item[0], key, NOW), |w| w.value.clone()),
+            IndexTarget::Edges(ty) => writes
+                .edge_properties
+                .get(edge_property_key(ty, item[0], key))
+                .map_or_else(|| self.source.edge_value(ty, item[0], key, NOW), |w| w.value.clone()),
+        }
+    }
+}
+
+/// What is wrong with an object under a constraint on its values alone.
+pub(super) fn violation(
+    definition: &Definition,
+    object: impl Fn() -> Object,
+    value: impl Fn(telar_graph::PropertyKeyId) -> Value,
+) -> Option<Violation> {
+    let IndexKind::Constraint(kind) = definition.kind else { return None };
+    definition.properties.iter().find_map(|key| match kind {
+        ConstraintKind::Unique => None,
+        ConstraintKind::Exists => {
+            value(*key).is_null().then(|| Violation::Missing { object: object(), property: *key })
+        }
+        ConstraintKind::Type(ty) => {
+            let found = value(*key);
+            (!ty.admits(&found)).then(|| Violation::WrongType {
+                object: object(),
+                property: *key,
+                expected: ty.name(),
+                found: found.type_name(),
+            })
+        }
+    })
+}
+
+/// Existence and type constraints.
+fn values(
+    maintenance: &Maintenance<'_>,
+    index: &Index,
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    let source = Source::new(maintenance.shared, guard);
+    let definition = &index.definition;
+    let writes = maintenance.writes;
+    let after = After { maintenance, source, definition };
+    let found = match definition.target {
+        IndexTarget::Vertices(label) => vertices_concerned(index, writes).find_map(|v| {
+            let written = writes.states.get(v.into());
+            let state = written.map_or_else(|| source.states.get(v, NOW, guard), |w| w.state);
+            if !source.has_label(&index.holders, label, state) {
+                return None;
+            }
+            let item = [v, 0, 0];
+            let found =
+                violation(definition, || Object::Vertex(vertex_id(v)), |k| after.value(item, k))?;
+            // Whether the half that is not this transaction's own was there when it began.
+            let fresh = source.states.get(v, NOW, guard) != source.states.get(v, read_ts, guard)
+                || definition.properties.iter().any(|k| {
+                    source.vertex_value(v, *k, NOW) != source.vertex_value(v, *k, read_ts)
+                });
+            Some((found, fresh))
+        }),
+        IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).find_map(|(item, op)| {
+            if op == Some(EdgeOp::Delete) {
+                return None;
+            }
+            let object = || Object::Edge(super::source::edge_id(ty, item));
+            let found = violation(definition, object, |k| after.value(item, k))?;
+            let fresh = definition.properties.iter().any(|k| {
+                source.edge_value(ty, item[0], *k, NOW)
+                    != source.edge_value(ty, item[0], *k, read_ts)
+            });
+            Some((found, fresh))
+        }),
+    };
+    match found {
+        None => Ok(()),
+        Some((found, true)) => Err(Error::Conflict { object: found.object() }),
+        Some((violation, false)) => {
+            Err(Error::ConstraintViolated { constraint: definition.name.clone(), violation })
+        }
+    }
+}
+
+/// Checks that what a serializable transaction read from indexes is still so.
+pub(super) fn reads(
+    list: &[Arc<Index>],
+    shared: &Shared,
+    reads: &[Read],
+    read_ts: u64,
+    guard: &Guard,
+) -> Result<(), Error> {
+    for read in reads {
+        let Read::Index(read) = read else { continue };
+        // Dropped meanwhile: nobody latches for it any more.
+        let index = list.iter().find(|i| i.id == read.index);
+        let unchanged = index.is_some_and(|index| match &index.entries {
+            Entries::None => true,
+            Entries::Vertices(tree) => is_unchanged(index, tree, read, shared, read_ts, guard),
+            Entries::Edges(tree) => is_unchanged(index, tree, read, shared, read_ts, guard),
+        });
+        if !unchanged {
+            return Err(Error::Conflict { object: Object::IndexRange(read.index) });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the same objects are in the range as when it was read. Everything that was or is there
+/// has an entry: what was there at `read_ts` is kept for this transaction's own snapshot.
+fn is_unchanged<const N: usize>(
+    index: &Index,
+    tree: &Tree<N>,
+    read: &IndexRead,
+    shared: &Shared,
+    read_ts: u64,
+    guard: &Guard,
+) -> bool {
+    let objects = index.objects(shared, guard);
+    let same = |key: &SortKey, item: Item<N>| {
+        objects.has_key(key, &item, read_ts) == objects.has_key(key, &item, NOW)
+    };
+    let mut unchanged = true;
+    tree.for_range(&read.from, read.to.as_ref(), false, guard, |key, item| {
+        unchanged = same(key, item);
+        if unchanged { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    unchanged
+}

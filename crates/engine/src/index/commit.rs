@@ -1,0 +1,329 @@
+//! What a commit changes in indexes, and whether constraints allow it.
+//!
+//! The steps are those of `txn/commit.rs`. Planning finds the key of each object before and after
+//! the commit and which stripes that takes. Once the latches are held, keys that depend on what
+//! others may have changed meanwhile are found again; if they differ, the commit plans anew.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+use crossbeam_utils::sync::ShardedLockReadGuard;
+use smallvec::SmallVec;
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
+
+use super::check;
+use super::key::{Item, SortKey};
+use super::source::{NOW, Source, edge_item};
+use super::spec::IndexTarget;
+use super::tree::{Tree, Upkeep};
+use super::{Entries, Index, Indexes, UNIQUE_WORDS};
+use crate::error::Error;
+use crate::latch::{ALL_STRIPES, LatchKey};
+use crate::shared::Shared;
+use crate::txn::commit::Mode;
+use crate::txn::plan::Latches;
+use crate::txn::write_set::{
+    EdgeOp, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
+};
+
+/// An object's key before and after the commit, where they differ.
+#[derive(Debug, PartialEq)]
+pub(super) struct Change {
+    /// Place of the index in the list.
+    pub(super) index: usize,
+    /// `[vertex, 0, 0]` or `[ordinal, source, destination]`.
+    pub(super) item: Item<3>,
+    pub(super) old: Option<SortKey>,
+    pub(super) new: Option<SortKey>,
+}
+
+/// Where an index is in its list, and what it is about.
+struct Place<'a> {
+    at: usize,
+    index: &'a Index,
+}
+
+/// The part of a commit that concerns indexes.
+pub(crate) struct Maintenance<'a> {
+    pub(super) list: &'a [Arc<Index>],
+    pub(super) shared: &'a Shared,
+    pub(super) writes: &'a WriteSet,
+    reads: &'a [Read],
+    pub(super) changes: SmallVec<[Change; 2]>,
+    /// Whether a change depends on values that are not the commit's own.
+    depends: bool,
+    /// A change to a unique key that another one may have, too.
+    pub(super) twice: bool,
+}
+
+/// Holds the list of indexes as it is, where a commit could concern any. A list that is empty now
+/// might not be so a moment later.
+pub(crate) fn hold<'a>(
+    indexes: &'a Indexes,
+    writes: &WriteSet,
+    reads: &[Read],
+) -> Option<ShardedLockReadGuard<'a, ()>> {
+    let concerned = !writes.states.items().is_empty()
+        || !writes.vertex_properties.items().is_empty()
+        || !writes.edge_properties.items().is_empty()
+        || writes.edges.items().iter().any(|w| w.ordinal != 0)
+        || reads.iter().any(|r| matches!(r, Read::Index(_)));
+    concerned.then(|| indexes.hold())
+}
+
+impl<'a> Maintenance<'a> {
+    /// With `held`, of the list as it is.
+    pub(crate) fn new(
+        held: Option<&ShardedLockReadGuard<'a, ()>>,
+        shared: &'a Shared,
+        writes: &'a WriteSet,
+        reads: &'a [Read],
+        guard: &'a Guard,
+    ) -> Self {
+        Self {
+            list: held.map_or(&[], |_| shared.indexes.list(guard)),
+            shared,
+            writes,
+            reads,
+            changes: SmallVec::new(),
+            depends: false,
+            twice: false,
+        }
+    }
+
+    // ---- planning ----
+
+    /// Finds out what changes, and wants latches for it.
+    pub(crate) fn plan(&mut self, latches: &mut Latches<'a>, guard: &Guard) {
+        if self.list.is_empty() {
+            return;
+        }
+        self.find_changes(guard);
+        self.twice = false;
+        for (at, index) in self.list.iter().enumerate() {
+            let mut masks = [0u32; UNIQUE_WORDS];
+            for change in self.changes.iter().filter(|c| c.index == at) {
+                if !index.definition.kind.is_unique() {
+                    // Any stripe will do; different commits had better take different ones.
+                    masks[0] |= 1 << (change.item[0] / 64 % 32);
+                    break;
+                }
+                if let Some(key) = &change.old {
+                    let (word, stripe) = stripe_of(key);
+                    masks[word] |= stripe;
+                }
+                if let Some(key) = &change.new {
+                    let (word, stripe) = stripe_of(key);
+                    self.twice |= masks[word] & stripe != 0;
+                    masks[word] |= stripe;
+                }
+            }
+            for read in self.reads {
+                let Read::Index(read) = read else { continue };
+                if read.index != index.id {
+                    continue;
+                }
+                match &read.point {
+                    Some(key) if index.definition.kind.is_unique() => {
+                        let (word, stripe) = stripe_of(key);
+                        masks[word] |= stripe;
+                    }
+                    _ => masks[..index.order.len()].fill(ALL_STRIPES),
+                }
+            }
+            let words = index.order.iter().zip(masks).enumerate();
+            for (word, (latch, mask)) in words.filter(|(_, (_, mask))| *mask != 0) {
+                latches.want(LatchKey::segment(index.table, word as u32), latch, mask);
+            }
+        }
+    }
+
+    /// Whether the plan still holds, now that the latches are held.
+    pub(crate) fn is_valid(&mut self, guard: &Guard) -> bool {
+        if !self.depends {
+            return true;
+        }
+        let planned = std::mem::take(&mut self.changes);
+        self.find_changes(guard);
+        self.changes == planned
+    }
+
+    fn find_changes(&mut self, guard: &Guard) {
+        self.changes.clear();
+        self.depends = false;
+        let list = self.list;
+        let source = Source::new(self.shared, guard);
+        for (at, index) in list.iter().enumerate() {
+            if !index.definition.kind.has_entries() {
+                continue;
+            }
+            let place = Place { at, index };
+            match index.definition.target {
+                IndexTarget::Vertices(label) => self.vertex_changes(&place, label, source),
+                IndexTarget::Edges(ty) => self.edge_changes(&place, ty, source),
+            }
+        }
+    }
+
+    fn vertex_changes(&mut self, place: &Place<'_>, label: LabelId, source: Source<'_>) {
+        let writes = self.writes;
+        let mut near = 0;
+        self.changes.reserve(writes.states.items().len());
+        for v in vertices_concerned(place.index, writes) {
+            let properties = &place.index.definition.properties;
+            let holders = &place.index.holders;
+            let state = writes.states.get_from(v.into(), &mut 0);
+            let created = state.is_some_and(|w| w.created);
+            let after = state.map_or_else(|| source.states.get(v, NOW, source.guard), |w| w.state);
+            let old = if created {
+                None
+            } else {
+                self.depends = true;
+                source.vertex_key(label, holders, properties, v, NOW)
+            };
+            let has_label = source.has_label(holders, label, after);
+            let new = if has_label {
+                Source::key_of(properties, |key| {
+                    let written = vertex_property_key(v, key);
+                    match writes.vertex_properties.get_from(written, &mut near) {
+                        Some(w) => w.value.clone(),
+                        None if created => Value::Null,
+                        None => source.vertex_value(v, key, NOW),
+                    }
+                })
+            } else {
+                None
+            };
+            if old != new {
+                self.changes.push(Change { index: place.at, item: [v, 0, 0], old, new });
+            }
+        }
+    }
+
+    fn edge_changes(&mut self, place: &Place<'_>, ty: EdgeTypeId, source: Source<'_>) {
+        let writes = self.writes;
+        let properties = &place.index.definition.properties;
+        for (item, op) in edges_concerned(place.index, ty, writes) {
+            let ordinal = item[0];
+            let created = op == Some(EdgeOp::Create);
+            let old = if created {
+                None
+            } else {
+                self.depends = true;
+                source.edge_key(ty, properties, ordinal, NOW)
+            };
+            let new = if op == Some(EdgeOp::Delete) {
+                None
+            } else {
+                Source::key_of(properties, |key| {
+                    match writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
+                        Some(w) => w.value.clone(),
+                        None if created => Value::Null,
+                        None => source.edge_value(ty, ordinal, key, NOW),
+                    }
+                })
+            };
+            if old != new {
+                self.changes.push(Change { index: place.at, item, old, new });
+            }
+        }
+    }
+
+    // ---- with the latches held ----
+
+    /// Checks constraints, and what a serializable transaction read from indexes.
+    pub(crate) fn validate(&self, mode: Mode, guard: &Guard) -> Result<(), Error> {
+        match mode {
+            Mode::Live { read_ts } if !self.list.is_empty() || !self.reads.is_empty() => {
+                check::constraints(self, read_ts, guard)?;
+                check::reads(self.list, self.shared, self.reads, read_ts, guard)
+            }
+            // What is in the log was allowed when it was written.
+            _ => Ok(()),
+        }
+    }
+
+    /// Adds new entries and notes obsolete ones. The values have been written; the commit is not
+    /// visible yet.
+    pub(crate) fn apply(&self, ts: u64, guard: &Guard) {
+        for (at, index) in self.list.iter().enumerate() {
+            let objects = index.objects(self.shared, guard);
+            let changes = self.changes.iter().filter(move |c| c.index == at);
+            match &index.entries {
+                Entries::None => {}
+                Entries::Vertices(tree) => {
+                    let changes = changes.map(|c| ([c.item[0]], c));
+                    apply_to(tree, changes, ts, &objects, guard);
+                }
+                Entries::Edges(tree) => {
+                    apply_to(tree, changes.map(|c| (c.item, c)), ts, &objects, guard);
+                }
+            }
+        }
+    }
+}
+
+fn apply_to<'c, const N: usize>(
+    tree: &Tree<N>,
+    changes: impl Iterator<Item = (Item<N>, &'c Change)> + Clone,
+    ts: u64,
+    upkeep: &dyn Upkeep<N>,
+    guard: &Guard,
+) {
+    let new = changes.clone().filter_map(|(item, c)| Some((c.new.as_ref()?, item)));
+    tree.prefetch(new.clone(), guard);
+    for (key, item) in new {
+        tree.add(key, &item, ts, upkeep, guard);
+    }
+    for (item, change) in changes {
+        if let Some(key) = &change.old {
+            tree.mark_stale(key, &item, ts, upkeep, guard);
+        }
+    }
+}
+
+/// Word and stripe of a unique key.
+pub(super) fn stripe_of(key: &SortKey) -> (usize, u32) {
+    let hash = key.hash() >> 40;
+    ((hash >> 5) as usize % UNIQUE_WORDS, 1 << (hash & 31))
+}
+
+/// The vertices that a commit may change for this index, once each.
+pub(crate) fn vertices_concerned(index: &Index, writes: &WriteSet) -> impl Iterator<Item = u32> {
+    let properties = &index.definition.properties;
+    let stated = writes.states.items().iter().map(|w| w.vertex);
+    let mut near = 0;
+    let others = writes.vertex_properties.items().iter().filter_map(move |w| {
+        let place = properties.iter().position(|k| *k == w.key)?;
+        let earlier =
+            |k: &PropertyKeyId| writes.vertex_properties.find(vertex_property_key(w.vertex, *k));
+        let counted = writes.states.get_from(w.vertex.into(), &mut near).is_some()
+            || properties[..place].iter().any(|k| earlier(k).is_some());
+        (!counted).then_some(w.vertex)
+    });
+    stated.chain(others)
+}
+
+/// The edges of type `ty` that a commit may change for this index, once each, and how.
+pub(crate) fn edges_concerned(
+    index: &Index,
+    ty: EdgeTypeId,
+    writes: &WriteSet,
+) -> impl Iterator<Item = (Item<3>, Option<EdgeOp>)> {
+    let properties = &index.definition.properties;
+    let edges = writes.edges.items().iter();
+    let written = edges
+        .filter(move |w| w.ty == ty && w.ordinal != 0)
+        .filter(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Delete))
+        .map(|w| (edge_item(w.src, w.dst, w.ordinal), Some(w.op)));
+    let others = writes.edge_properties.items().iter().filter(move |w| w.ty == ty);
+    let others = others.filter_map(move |w| {
+        let place = properties.iter().position(|k| *k == w.key)?;
+        let earlier =
+            |k: &PropertyKeyId| writes.edge_properties.find(edge_property_key(ty, w.ordinal, *k));
+        let counted = writes.edges.find(edge_key(ty, w.src, w.dst, w.ordinal)).is_some()
+            || properties[..place].iter().any(|k| earlier(k).is_some());
+        (!counted).then(|| (edge_item(w.src, w.dst, w.ordinal), None))
+    });
+    written.chain(others)
+}

@@ -1,0 +1,181 @@
+//! Indexes in checkpoints: a value per partition.
+//!
+//! ```text
+//!  key     kind 5 · a = index · b = 0 · segment = partition
+//!  value   crc u32 · flag u8 (1: a partition follows to the right)
+//!          · [its number · its lower bound: entry]
+//!          · number of entries · entries ...
+//!  entry   bytes shared with the key before · further bytes: length, bytes · 1 or 3 words
+//!          (vertex; or ordinal, source, destination)
+//!  integers are varints; a key is the sort key, padded with zeros to 16 bytes
+//! ```
+//!
+//! A value holds the entries that hold at the checkpoint's timestamp, and no others: older ones no
+//! reader after a restart can see, newer ones come back with the log. Partitions that nothing was
+//! written to since the last checkpoint keep their value: links and entries are still right.
+
+use telar_graph::codec::{get_varint, put_varint};
+
+use super::key::{Entry, SortKey};
+use super::run::Run;
+use super::spec::Definition;
+use super::tree::{Piece, Tree, Version};
+use super::{Entries, Index, IndexTarget};
+use crate::error::Error;
+use crate::shared::Shared;
+
+/// Longest key that is read back: far above what a property of a commit can hold.
+const KEY_BYTES_MAX: u64 = 1 << 30;
+
+fn put_entry<const N: usize>((key, item): &Entry<N>, before: &mut Vec<u8>, out: &mut Vec<u8>) {
+    let mut bytes = Vec::with_capacity(24);
+    key.put_bytes(&mut bytes);
+    let shared = bytes.iter().zip(before.iter()).take_while(|(a, b)| a == b).count();
+    put_varint(shared as u64, out);
+    put_varint((bytes.len() - shared) as u64, out);
+    out.extend_from_slice(&bytes[shared..]);
+    item.iter().for_each(|word| put_varint((*word).into(), out));
+    *before = bytes;
+}
+
+fn get_entry<const N: usize>(before: &mut Vec<u8>, body: &mut &[u8]) -> Result<Entry<N>, String> {
+    let mut number = || get_varint(body).map_err(|e| e.to_string());
+    let (shared, further) = (number()?, number()?);
+    if shared > before.len() as u64 || further > KEY_BYTES_MAX || further > body.len() as u64 {
+        return Err("a key is longer than its value".into());
+    }
+    let (bytes, rest) = body.split_at(further as usize);
+    *body = rest;
+    before.truncate(shared as usize);
+    before.extend_from_slice(bytes);
+    let mut item = [0; N];
+    for word in &mut item {
+        let number = get_varint(body).map_err(|e| e.to_string())?;
+        *word = u32::try_from(number).map_err(|_| format!("{number} is no vertex or ordinal"))?;
+    }
+    Ok((SortKey::from_bytes(before), item))
+}
+
+/// Encodes a partition with the entries that `holds` lets through, with room for the checksum.
+fn encode<const N: usize>(
+    version: &Version<N>,
+    holds: impl Fn(&Entry<N>) -> bool,
+    out: &mut Vec<u8>,
+) {
+    out.clear();
+    out.extend_from_slice(&[0; 4]);
+    out.push(version.next.is_some().into());
+    let mut before = Vec::new();
+    if let Some((bound, number)) = &version.next {
+        put_varint((*number).into(), out);
+        put_entry(bound, &mut before, out);
+    }
+    before.clear();
+    let run = version.entries();
+    let entries: Vec<Entry<N>> = (0..run.len()).map(|i| run.get(i)).filter(holds).collect();
+    put_varint(entries.len() as u64, out);
+    entries.iter().for_each(|entry| put_entry(entry, &mut before, out));
+}
+
+fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Piece<N>, String> {
+    let body = &mut body;
+    let mut before = Vec::new();
+    let next = match body.split_first() {
+        Some((0, rest)) => {
+            *body = rest;
+            None
+        }
+        Some((1, rest)) => {
+            *body = rest;
+            let next = get_varint(body).map_err(|e| e.to_string())?;
+            let next = u32::try_from(next).map_err(|_| "a partition number is out of range")?;
+            Some((get_entry(&mut before, body)?, next))
+        }
+        _ => return Err("a part of the index begins with neither 0 nor 1".into()),
+    };
+    before.clear();
+    let count = get_varint(body).map_err(|e| e.to_string())?;
+    let mut entries = Run::default();
+    for _ in 0..count {
+        entries.push(get_entry(&mut before, body)?);
+    }
+    if !body.is_empty() {
+        return Err("bytes after the last entry".into());
+    }
+    Ok(Piece { number, next, entries })
+}
+
+/// Calls `put` with the value of each partition written to since the checkpoint at `last`, as it
+/// is at `at`.
+pub(crate) fn store(
+    index: &Index,
+    shared: &Shared,
+    (last, at): (u64, u64),
+    value: &mut Vec<u8>,
+    mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let all = index.made_at.load(std::sync::atomic::Ordering::Relaxed) > last;
+    let since = if all { None } else { Some(last) };
+    match &index.entries {
+        Entries::None => Ok(()),
+        Entries::Vertices(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
+        Entries::Edges(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
+    }
+}
+
+fn store_tree<const N: usize>(
+    index: &Index,
+    tree: &Tree<N>,
+    shared: &Shared,
+    (since, at): (Option<u64>, u64),
+    value: &mut Vec<u8>,
+    put: &mut impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    tree.for_each_partition(|number, last_write, version| {
+        if since.is_some_and(|since| last_write <= since) {
+            return Ok(());
+        }
+        let guard = &crossbeam_epoch::pin();
+        let objects = index.objects(shared, guard);
+        encode(version, |(key, item)| objects.has_key(key, item, at), value);
+        crate::failpoint!("checkpoint::index");
+        put(number, value)
+    })
+}
+
+/// Values of an index as they are read from the store.
+pub(crate) enum Pieces {
+    None,
+    Vertices(Vec<Piece<1>>),
+    Edges(Vec<Piece<3>>),
+}
+
+impl Pieces {
+    /// No values yet, of an index like this.
+    pub(crate) fn new(definition: &Definition) -> Self {
+        match definition.target {
+            _ if !definition.kind.has_entries() => Self::None,
+            IndexTarget::Vertices(_) => Self::Vertices(Vec::new()),
+            IndexTarget::Edges(_) => Self::Edges(Vec::new()),
+        }
+    }
+
+    /// Adds the value of partition `number`.
+    pub(crate) fn add(&mut self, number: u32, body: &[u8]) -> Result<(), String> {
+        match self {
+            Self::None => return Err("this constraint has no entries".into()),
+            Self::Vertices(pieces) => pieces.push(decode(number, body)?),
+            Self::Edges(pieces) => pieces.push(decode(number, body)?),
+        }
+        Ok(())
+    }
+
+    /// All of them together.
+    pub(crate) fn into_entries(self) -> Result<Entries, &'static str> {
+        Ok(match self {
+            Self::None => Entries::None,
+            Self::Vertices(pieces) => Entries::Vertices(Tree::from_pieces(pieces)?),
+            Self::Edges(pieces) => Entries::Edges(Tree::from_pieces(pieces)?),
+        })
+    }
+}

@@ -1,0 +1,271 @@
+//! What an index is made of: keys of vertices and edges at a timestamp.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crossbeam_epoch::Guard;
+use smallvec::SmallVec;
+use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value};
+
+use super::Index;
+use super::key::{Item, SortKey};
+use super::spec::{Definition, IndexTarget};
+use super::tree::Upkeep;
+use crate::adjacency::scan::TableView;
+use crate::adjacency::{COL_ORDINAL, local_of, segment_of};
+use crate::catalog::{Catalog, LabelSets};
+use crate::column::{Chunk, ColTable, PropertyChunk, StateChunk};
+use crate::error::Object;
+use crate::shared::Shared;
+use crate::table::GrowArray;
+use crate::txn::validate::vertex_id;
+
+/// The read timestamp that sees everything applied.
+pub(crate) const NOW: u64 = u64::MAX;
+
+/// Which label sets hold a label, found out once per set.
+#[derive(Debug, Default)]
+pub(crate) struct Holders(GrowArray<AtomicU8>);
+
+const HOLDS_NOT: u8 = 1;
+const HOLDS: u8 = 2;
+
+impl Holders {
+    /// Whether vertices in `state` have `label`, always the same one.
+    #[inline]
+    fn has(&self, state: u32, label: LabelId, sets: &LabelSets) -> bool {
+        let known = self.0.get_or_grow(state);
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let holds = state != 0 && sets.labels(state).contains(&label);
+                known.store(if holds { HOLDS } else { HOLDS_NOT }, Ordering::Relaxed);
+                holds
+            }
+            holds => holds == HOLDS,
+        }
+    }
+}
+
+/// An edge as an item.
+pub(crate) fn edge_item(src: u32, dst: u32, ordinal: u32) -> Item<3> {
+    [ordinal, src, dst]
+}
+
+/// The edge of an item.
+pub(crate) fn edge_id(ty: EdgeTypeId, [ordinal, src, dst]: Item<3>) -> EdgeId {
+    EdgeId { ty, src: vertex_id(src), dst: vertex_id(dst), ordinal }
+}
+
+fn newest<C: Chunk + 'static>(column: Option<&ColTable<C>>, index: u32, guard: &Guard) -> u64 {
+    let segment = column.and_then(|c| c.segment(segment_of(index)));
+    segment.map_or(0, |s| s.newest_ts(local_of(index), guard))
+}
+
+/// Where the values of indexed objects are.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) states: &'a ColTable<StateChunk>,
+    pub(crate) guard: &'a Guard,
+}
+
+impl<'a> Source<'a> {
+    pub(crate) fn new(shared: &'a Shared, guard: &'a Guard) -> Self {
+        Self { catalog: &shared.catalog, states: &shared.states, guard }
+    }
+
+    /// Whether vertices in `state` are what the index is about.
+    #[inline]
+    pub(crate) fn has_label(&self, holders: &Holders, label: LabelId, state: u32) -> bool {
+        holders.has(state, label, &self.catalog.label_sets)
+    }
+
+    /// A vertex property, whether or not the vertex exists.
+    #[inline]
+    pub(crate) fn vertex_value(&self, v: u32, key: PropertyKeyId, ts: u64) -> Value {
+        self.catalog.vertex_column(key).map_or(Value::Null, |c| c.get(v, ts, self.guard))
+    }
+
+    fn edge_column(
+        &self,
+        ty: EdgeTypeId,
+        key: PropertyKeyId,
+    ) -> Option<&'a ColTable<PropertyChunk>> {
+        self.catalog.edge_type(ty).ok()?.column(key)
+    }
+
+    /// An edge property, whether or not the edge exists.
+    pub(crate) fn edge_value(
+        &self,
+        ty: EdgeTypeId,
+        ordinal: u32,
+        key: PropertyKeyId,
+        ts: u64,
+    ) -> Value {
+        self.edge_column(ty, key).map_or(Value::Null, |c| c.get(ordinal, ts, self.guard))
+    }
+
+    /// Whether exactly this edge exists.
+    pub(crate) fn edge_exists(
+        &self,
+        ty: EdgeTypeId,
+        [ordinal, src, dst]: Item<3>,
+        ts: u64,
+    ) -> bool {
+        let Ok(ty) = self.catalog.edge_type(ty) else { return false };
+        let table = ty.table(Direction::Out);
+        let view = TableView { table, guard: self.guard, read_ts: ts };
+        view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
+    }
+
+    /// The key of values given one by one; `None` if one is null.
+    #[inline]
+    pub(crate) fn key_of(
+        properties: &[PropertyKeyId],
+        mut value: impl FnMut(PropertyKeyId) -> Value,
+    ) -> Option<SortKey> {
+        if let [key] = properties {
+            return SortKey::of(&[value(*key)]);
+        }
+        let values: SmallVec<[Value; 4]> = properties.iter().map(|k| value(*k)).collect();
+        SortKey::of(&values)
+    }
+
+    /// The key of a vertex at a timestamp; `None` if it is not in the index.
+    #[inline]
+    pub(crate) fn vertex_key(
+        &self,
+        label: LabelId,
+        holders: &Holders,
+        properties: &[PropertyKeyId],
+        v: u32,
+        ts: u64,
+    ) -> Option<SortKey> {
+        if !self.has_label(holders, label, self.states.get(v, ts, self.guard)) {
+            return None;
+        }
+        Self::key_of(properties, |key| self.vertex_value(v, key, ts))
+    }
+
+    /// The key that an edge has at a timestamp if it exists.
+    pub(crate) fn edge_key(
+        &self,
+        ty: EdgeTypeId,
+        properties: &[PropertyKeyId],
+        ordinal: u32,
+        ts: u64,
+    ) -> Option<SortKey> {
+        Self::key_of(properties, |key| self.edge_value(ty, ordinal, key, ts))
+    }
+}
+
+/// Reads of one index's objects.
+pub(crate) struct Objects<'a> {
+    pub(crate) source: Source<'a>,
+    pub(crate) definition: &'a Definition,
+    pub(crate) holders: &'a Holders,
+    pub(crate) shared: &'a Shared,
+}
+
+impl Index {
+    /// Whether vertices in `state` have the label the index is about.
+    pub(crate) fn has_label(&self, source: &Source<'_>, label: LabelId, state: u32) -> bool {
+        source.has_label(&self.holders, label, state)
+    }
+}
+
+impl Objects<'_> {
+    /// Whether an entry holds at a timestamp: the object exists and has this key.
+    #[inline]
+    pub(crate) fn has_key<const N: usize>(&self, key: &SortKey, item: &Item<N>, ts: u64) -> bool {
+        let properties = &self.definition.properties;
+        match (self.definition.target, &item[..]) {
+            (IndexTarget::Vertices(label), &[v, ..]) => {
+                self.source.vertex_key(label, self.holders, properties, v, ts).as_ref() == Some(key)
+            }
+            (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
+                self.source.edge_key(ty, properties, ordinal, ts).as_ref() == Some(key)
+                    && self.source.edge_exists(ty, [ordinal, src, dst], ts)
+            }
+            _ => false,
+        }
+    }
+
+    /// What an item is, for messages.
+    pub(crate) fn object<const N: usize>(&self, item: &Item<N>) -> Object {
+        match (self.definition.target, &item[..]) {
+            (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
+                Object::Edge(edge_id(ty, [ordinal, src, dst]))
+            }
+            (_, item) => Object::Vertex(vertex_id(item.first().copied().unwrap_or_default())),
+        }
+    }
+
+    /// The indexed values of an item at a timestamp.
+    pub(crate) fn values<const N: usize>(&self, item: &Item<N>, ts: u64) -> Vec<Value> {
+        let value = |key: &PropertyKeyId| match self.definition.target {
+            IndexTarget::Vertices(_) => self.source.vertex_value(item[0], *key, ts),
+            IndexTarget::Edges(ty) => self.source.edge_value(ty, item[0], *key, ts),
+        };
+        self.definition.properties.iter().map(value).collect()
+    }
+}
+
+impl<const N: usize> Upkeep<N> for Objects<'_> {
+    fn watermark(&self) -> u64 {
+        self.shared.watermark()
+    }
+
+    fn last_ts(&self) -> u64 {
+        self.shared.last_ts()
+    }
+
+    fn is_gone(&self, key: &SortKey, item: &Item<N>, watermark: u64) -> Option<bool> {
+        let guard = self.source.guard;
+        let catalog = self.source.catalog;
+        // A value that has not changed since the watermark is what every reader sees.
+        let settled = self.definition.properties.iter().all(|property| {
+            let column = match self.definition.target {
+                IndexTarget::Vertices(_) => catalog.vertex_column(*property),
+                IndexTarget::Edges(ty) => self.source.edge_column(ty, *property),
+            };
+            newest(column, item[0], guard) <= watermark
+        });
+        let settled = settled
+            && match self.definition.target {
+                IndexTarget::Vertices(_) => {
+                    newest(Some(self.source.states), item[0], guard) <= watermark
+                }
+                // An edge that is gone does not come back, and this one was there before.
+                IndexTarget::Edges(_) => true,
+            };
+        settled.then(|| !self.has_key(key, item, watermark))
+    }
+}
+
+impl Source<'_> {
+    /// Calls `f` with every edge of a type at a timestamp whose source is in `sources`.
+    pub(crate) fn for_each_edge(
+        &self,
+        ty: EdgeTypeId,
+        sources: std::ops::Range<u32>,
+        ts: u64,
+        mut f: impl FnMut(Item<3>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Ok(edge_type) = self.catalog.edge_type(ty) else { return ControlFlow::Continue(()) };
+        let table = edge_type.table(Direction::Out);
+        let view = TableView { table, guard: self.guard, read_ts: ts };
+        for src in sources {
+            let mut flow = ControlFlow::Continue(());
+            view.for_each_list(src, |list| {
+                list.for_each_entry(|_, entry| {
+                    if flow.is_continue() {
+                        flow = f(edge_item(src, entry.nbr, entry.columns[COL_ORDINAL]));
+                    }
+                });
+            });
+            flow?;
+        }
+        ControlFlow::Continue(())
+    }
+}

@@ -1,0 +1,313 @@
+//! What an index or a constraint is: names, targets, kinds.
+
+use telar_graph::codec::put_varint;
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value};
+
+use crate::txn::record::Reader;
+
+/// Most properties of one index.
+pub(crate) const KEYS_MAX: usize = 16;
+
+/// What an index or a constraint is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IndexTarget {
+    /// Vertices with this label.
+    Vertices(LabelId),
+    /// Edges of this type.
+    Edges(EdgeTypeId),
+}
+
+/// A range index to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSpec {
+    /// Its name, unique among indexes and constraints.
+    pub name: String,
+    /// What is indexed.
+    pub target: IndexTarget,
+    /// The properties, the first the most significant; an object that lacks one is not in the
+    /// index.
+    pub properties: Vec<PropertyKeyId>,
+}
+
+/// What a constraint demands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ConstraintKind {
+    /// No two objects have the same values of all the properties. Kept by a range index, which can
+    /// be read like others. An object that lacks one of the properties is free.
+    Unique,
+    /// Every object has each of the properties.
+    Exists,
+    /// Where an object has one of the properties, it is of this type.
+    Type(PropertyType),
+}
+
+/// A constraint to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConstraintSpec {
+    /// Its name, unique among indexes and constraints.
+    pub name: String,
+    /// What must fulfil it.
+    pub target: IndexTarget,
+    /// The properties.
+    pub properties: Vec<PropertyKeyId>,
+    /// What is demanded.
+    pub kind: ConstraintKind,
+}
+
+macro_rules! property_types {
+    ($($number:literal $name:ident $text:literal => $pattern:pat,)*) => {
+        /// A type of property values.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[expect(missing_docs, reason = "each is the type of its name")]
+        pub enum PropertyType {
+            $($name,)*
+        }
+
+        impl PropertyType {
+            fn number(self) -> u64 {
+                match self {
+                    $(Self::$name => $number,)*
+                }
+            }
+
+            fn from_number(number: u64) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name in Cypher.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => $text,)*
+                }
+            }
+
+            /// Whether `value` is of this type. Null is of every type.
+            #[must_use]
+            pub fn admits(self, value: &Value) -> bool {
+                match self {
+                    $(Self::$name => matches!(value, Value::Null | $pattern),)*
+                }
+            }
+        }
+    };
+}
+
+// Numbers stand in the log and in checkpoints and are never given anew.
+property_types! {
+    1 Bool "BOOLEAN" => Value::Bool(_),
+    2 Int "INTEGER" => Value::Int(_),
+    3 Float "FLOAT" => Value::Float(_),
+    4 String "STRING" => Value::String(_),
+    5 Bytes "BYTES" => Value::Bytes(_),
+    6 List "LIST" => Value::List(_),
+    7 Map "MAP" => Value::Map(_),
+    8 Date "DATE" => Value::Date(_),
+    9 LocalTime "LOCAL TIME" => Value::LocalTime(_),
+    10 Time "ZONED TIME" => Value::Time(_),
+    11 LocalDateTime "LOCAL DATETIME" => Value::LocalDateTime(_),
+    12 DateTime "ZONED DATETIME" => Value::DateTime(_),
+    13 Duration "DURATION" => Value::Duration(_),
+    14 Point "POINT" => Value::Point(_),
+    15 Number "INTEGER | FLOAT" => Value::Int(_) | Value::Float(_),
+}
+
+/// What an index or constraint does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IndexKind {
+    /// Finds objects by their values, one by one or in ranges.
+    Range,
+    /// A constraint; a unique one finds objects like a range index.
+    Constraint(ConstraintKind),
+}
+
+impl IndexKind {
+    /// Whether it keeps entries that can be read.
+    #[must_use]
+    pub fn has_entries(self) -> bool {
+        matches!(self, Self::Range | Self::Constraint(ConstraintKind::Unique))
+    }
+
+    pub(crate) fn is_unique(self) -> bool {
+        self == Self::Constraint(ConstraintKind::Unique)
+    }
+}
+
+/// How far an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IndexState {
+    /// What was there before is being added or checked; commits keep to it already.
+    Building {
+        /// Vertices, or sources of edges, looked at so far.
+        done: u64,
+        /// How many there are.
+        total: u64,
+    },
+    /// It can be read, and holds.
+    Online,
+}
+
+/// An index or constraint as listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexInfo {
+    /// Its number.
+    pub id: IndexId,
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub target: IndexTarget,
+    /// The properties.
+    pub properties: Vec<PropertyKeyId>,
+    /// What it does.
+    pub kind: IndexKind,
+    /// How far it is.
+    pub state: IndexState,
+    /// Entries in memory, obsolete ones that wait for old snapshots included.
+    pub entries: u64,
+    /// Memory held, in bytes.
+    pub bytes: usize,
+}
+
+/// What is stored of an index or constraint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Definition {
+    pub(crate) name: String,
+    pub(crate) target: IndexTarget,
+    pub(crate) properties: Vec<PropertyKeyId>,
+    pub(crate) kind: IndexKind,
+}
+
+impl From<IndexSpec> for Definition {
+    fn from(spec: IndexSpec) -> Self {
+        let IndexSpec { name, target, properties } = spec;
+        Self { name, target, properties, kind: IndexKind::Range }
+    }
+}
+
+impl From<ConstraintSpec> for Definition {
+    fn from(spec: ConstraintSpec) -> Self {
+        let ConstraintSpec { name, target, properties, kind } = spec;
+        Self { name, target, properties, kind: IndexKind::Constraint(kind) }
+    }
+}
+
+const KIND_RANGE: u8 = 1;
+const KIND_UNIQUE: u8 = 2;
+const KIND_EXISTS: u8 = 3;
+const KIND_TYPE: u8 = 4;
+
+const TARGET_VERTICES: u8 = 1;
+const TARGET_EDGES: u8 = 2;
+
+impl Definition {
+    /// Appends name, kind, target and properties, as in log records and checkpoints.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(self.name.len() as u64, out);
+        out.extend_from_slice(self.name.as_bytes());
+        match self.kind {
+            IndexKind::Range => out.push(KIND_RANGE),
+            IndexKind::Constraint(ConstraintKind::Unique) => out.push(KIND_UNIQUE),
+            IndexKind::Constraint(ConstraintKind::Exists) => out.push(KIND_EXISTS),
+            IndexKind::Constraint(ConstraintKind::Type(ty)) => {
+                out.push(KIND_TYPE);
+                put_varint(ty.number(), out);
+            }
+        }
+        let (tag, number) = match self.target {
+            IndexTarget::Vertices(label) => (TARGET_VERTICES, label.get()),
+            IndexTarget::Edges(ty) => (TARGET_EDGES, ty.get()),
+        };
+        out.push(tag);
+        put_varint(number.into(), out);
+        put_varint(self.properties.len() as u64, out);
+        self.properties.iter().for_each(|k| put_varint(k.get().into(), out));
+    }
+
+    /// Reads what [`encode`](Self::encode) wrote.
+    pub(crate) fn decode(r: &mut Reader<'_>) -> Result<Self, String> {
+        let name = r.name()?;
+        let kind = match r.byte()? {
+            KIND_RANGE => IndexKind::Range,
+            KIND_UNIQUE => IndexKind::Constraint(ConstraintKind::Unique),
+            KIND_EXISTS => IndexKind::Constraint(ConstraintKind::Exists),
+            KIND_TYPE => {
+                let number = r.varint()?;
+                let ty = PropertyType::from_number(number)
+                    .ok_or_else(|| format!("unknown property type {number}"))?;
+                IndexKind::Constraint(ConstraintKind::Type(ty))
+            }
+            kind => return Err(format!("unknown kind of index {kind}")),
+        };
+        let target = match r.byte()? {
+            TARGET_VERTICES => IndexTarget::Vertices(LabelId::from_raw(r.number("label")?)),
+            TARGET_EDGES => IndexTarget::Edges(EdgeTypeId::from_raw(r.number("edge type")?)),
+            tag => return Err(format!("unknown target of an index {tag}")),
+        };
+        let count: usize = r.number("property count")?;
+        if count == 0 || count > KEYS_MAX {
+            return Err(format!("an index of {count} properties"));
+        }
+        let properties: Result<_, String> =
+            (0..count).map(|_| Ok(PropertyKeyId::from_raw(r.number("property key")?))).collect();
+        Ok(Self { name, target, properties: properties?, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn definition(kind: IndexKind, target: IndexTarget) -> Definition {
+        let properties = [300, 5].map(PropertyKeyId::from_raw).to_vec();
+        Definition { name: "i".into(), target, properties, kind }
+    }
+
+    /// Golden bytes: a change here is a change of the format.
+    #[test]
+    fn definitions_have_these_bytes() {
+        let vertices = IndexTarget::Vertices(LabelId::from_raw(4));
+        let edges = IndexTarget::Edges(EdgeTypeId::from_raw(2));
+        let constraint = IndexKind::Constraint;
+        let cases: [(Definition, &[u8]); 4] = [
+            (definition(IndexKind::Range, vertices), &[1, b'i', 1, 1, 4, 2, 0xAC, 2, 5]),
+            (
+                definition(constraint(ConstraintKind::Unique), edges),
+                &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5],
+            ),
+            (
+                definition(constraint(ConstraintKind::Exists), vertices),
+                &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5],
+            ),
+            (
+                definition(constraint(ConstraintKind::Type(PropertyType::Number)), vertices),
+                &[1, b'i', 4, 15, 1, 4, 2, 0xAC, 2, 5],
+            ),
+        ];
+        for (definition, bytes) in cases {
+            let mut found = Vec::new();
+            definition.encode(&mut found);
+            assert_eq!(found, bytes);
+            assert_eq!(Definition::decode(&mut Reader(bytes)), Ok(definition));
+            for end in 0..bytes.len() {
+                assert!(Definition::decode(&mut Reader(&bytes[..end])).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn types_have_numbers_of_their_own() {
+        for number in 1..=15 {
+            let ty = PropertyType::from_number(number).unwrap();
+            assert_eq!(ty.number(), number);
+            assert!(ty.admits(&Value::Null));
+        }
+        assert!(PropertyType::Number.admits(&Value::Float(1.0)));
+        assert!(!PropertyType::Int.admits(&Value::Float(1.0)));
+        assert_eq!(PropertyType::from_number(16), None);
+    }
+}

@@ -1,0 +1,642 @@
+//! Trees: ordered entries in partitions, read without a latch, written under a short lock each.
+//!
+//! ```text
+//!  directory ─► partition 0 ──next──► partition 7 ──next──► partition 2 ─► ...
+//!               [low, end)            [low, end)
+//!               version: run (sorted, immutable) · tail (in order of arrival)
+//!               stale: entries that some commit made obsolete, with its timestamp
+//! ```
+//!
+//! A B-link tree of one level below a directory: each version of a partition knows where it ends
+//! and what follows, so that whoever comes through an old directory, or reads an old version, moves
+//! on to the right until it is there.
+//!
+//! Invariants
+//! 1. An entry, once added, is found by every reader that starts later, until it is dropped.
+//! 2. An entry is dropped only when [`Upkeep::is_gone`] says that no reader can want it any more.
+//! 3. The bounds of the partitions, by their links, cover every key exactly once at any moment:
+//!    right parts of a split are whole before the left part is replaced by one store.
+//!
+//! Cost: a lookup is a search in the directory, one in a run, and a look at a tail of at most 64
+//! entries; adding writes one slot, and one in 64 times merges some hundred entries.
+//! Source: P. Lehman, S. Yao, "Efficient locking for concurrent operations on B-trees", TODS 1981.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use super::directory::Directory;
+use super::key::{Entry, Item, SortKey};
+use super::run::Run;
+use super::tail::Tail;
+use crate::reclaim::EpochCell;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{Mutex, lock};
+use crate::table::GrowArray;
+use crate::words::prefetch;
+
+/// Entries of a run from which on it is cut.
+const RUN_MAX: usize = 512;
+/// Entries of the runs that a larger one is cut into, at most.
+const RUN_CUT: usize = 384;
+/// Stale entries that are looked at again only once this many have come.
+const STALE_MIN: usize = 64;
+
+/// What a tree asks about its entries when it makes room.
+pub(crate) trait Upkeep<const N: usize> {
+    /// The oldest timestamp a live or future reader can read at.
+    fn watermark(&self) -> u64;
+
+    /// A timestamp no smaller than any taken so far.
+    fn last_ts(&self) -> u64;
+
+    /// Whether no reader at or after `watermark` wants the entry; `None` if that cannot be told
+    /// yet.
+    fn is_gone(&self, key: &SortKey, item: &Item<N>, watermark: u64) -> Option<bool>;
+}
+
+/// An entry made obsolete, and by which commit.
+#[derive(Debug)]
+struct Stale<const N: usize> {
+    entry: Entry<N>,
+    ts: u64,
+}
+
+/// What only the writer of a partition looks at.
+#[derive(Debug)]
+struct Writing<const N: usize> {
+    stale: Vec<Stale<N>>,
+    /// Number of stale entries at which they are looked at.
+    look_at: usize,
+}
+
+impl<const N: usize> Default for Writing<N> {
+    fn default() -> Self {
+        Self { stale: Vec::new(), look_at: STALE_MIN }
+    }
+}
+
+/// The entries of a partition at some moment.
+#[derive(Debug)]
+pub(crate) struct Version<const N: usize> {
+    low: Entry<N>,
+    /// Where the partition to the right begins, and its number.
+    pub(crate) next: Option<(Entry<N>, u32)>,
+    run: Arc<Run<N>>,
+    tail: Option<Tail<N>>,
+}
+
+impl<const N: usize> Version<N> {
+    /// The partition to the right, if `key` and `item` lie there or further on.
+    #[inline]
+    fn beyond(&self, key: &SortKey, item: &Item<N>) -> Option<u32> {
+        let ((end_key, end_item), number) = self.next.as_ref()?;
+        (end_key, end_item).le(&(key, item)).then_some(*number)
+    }
+
+    /// Every entry, sorted.
+    pub(crate) fn entries(&self) -> Run<N> {
+        let added = self.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
+        self.run.merged(&added, &[])
+    }
+}
+
+/// A part of the key range.
+#[derive(Debug, Default)]
+struct Partition<const N: usize> {
+    version: EpochCell<Version<N>>,
+    writing: Mutex<Writing<N>>,
+    /// Largest commit timestamp that changed something here.
+    last_write: AtomicU64,
+}
+
+/// Ordered entries.
+#[derive(Debug)]
+pub(crate) struct Tree<const N: usize> {
+    directory: EpochCell<Directory<N>>,
+    partitions: GrowArray<Partition<N>>,
+    count: AtomicU32,
+    /// Held while partitions are added.
+    growing: Mutex<()>,
+}
+
+/// One contiguous piece of a tree, as stored.
+pub(crate) struct Piece<const N: usize> {
+    pub(crate) number: u32,
+    /// Where the partition to the right begins, and its number.
+    pub(crate) next: Option<(Entry<N>, u32)>,
+    pub(crate) entries: Run<N>,
+}
+
+impl<const N: usize> Tree<N> {
+    const LOWEST: Entry<N> = (SortKey::MIN, [0; N]);
+
+    pub(crate) fn new() -> Self {
+        let tree = Self {
+            directory: EpochCell::default(),
+            partitions: GrowArray::default(),
+            count: AtomicU32::new(1),
+            growing: Mutex::new(()),
+        };
+        let guard = &epoch::pin();
+        let whole = Version { low: Self::LOWEST, next: None, run: Arc::default(), tail: None };
+        tree.partitions.get_or_grow(0).version.put(whole, guard);
+        tree.directory.put(Directory::new(&[(Self::LOWEST, 0)]), guard);
+        tree
+    }
+
+    fn directory<'g>(&self, guard: &'g Guard) -> &'g Directory<N> {
+        self.directory.get(guard).expect("INVARIANT: a tree is made with a directory")
+    }
+
+    fn partition(&self, number: u32) -> &Partition<N> {
+        self.partitions.get(number).expect("INVARIANT: links lead to partitions")
+    }
+
+    fn version<'g>(&self, number: u32, guard: &'g Guard) -> &'g Version<N> {
+        let version = self.partition(number).version.get(guard);
+        version.expect("INVARIANT: a partition is whole before a link leads to it")
+    }
+
+    /// The partition that `key` and `item` belong to.
+    #[inline]
+    fn locate<'g>(&self, key: &SortKey, item: &Item<N>, guard: &'g Guard) -> (u32, &'g Version<N>) {
+        let mut number = self.directory(guard).find(key, item);
+        loop {
+            let version = self.version(number, guard);
+            match version.beyond(key, item) {
+                Some(next) => number = next,
+                None => return (number, version),
+            }
+        }
+    }
+
+    // ---- reading ----
+
+    /// Calls `f` with every item that has this key. An item may come twice.
+    #[inline]
+    pub(crate) fn for_key(&self, key: &SortKey, guard: &Guard, mut f: impl FnMut(Item<N>)) {
+        let (_, mut version) = self.locate(key, &[0; N], guard);
+        loop {
+            let run = &version.run;
+            for i in (run.lower(key, &[0; N])..run.len()).take_while(|i| run.has_key(*i, key)) {
+                f(run.item(i));
+            }
+            if let Some(tail) = &version.tail {
+                tail.for_key(key, &mut f);
+            }
+            // Equal keys may go on to the right.
+            match &version.next {
+                Some(((end, _), next)) if end == key => version = self.version(*next, guard),
+                _ => return,
+            }
+        }
+    }
+
+    /// Calls `f` with every entry from `from` to below `to`, in order, until it breaks.
+    pub(crate) fn for_range(
+        &self,
+        from: &SortKey,
+        to: Option<&SortKey>,
+        descending: bool,
+        guard: &Guard,
+        mut f: impl FnMut(&SortKey, Item<N>) -> ControlFlow<()>,
+    ) {
+        // A bound to the left of the other is an empty range.
+        if to.is_some_and(|to| to <= from) {
+            return;
+        }
+        // Whoever breaks has seen enough.
+        let _ = if descending {
+            self.descend(from, to, guard, &mut f)
+        } else {
+            self.ascend(from, to, guard, &mut f)
+        };
+    }
+
+    fn ascend(
+        &self,
+        from: &SortKey,
+        to: Option<&SortKey>,
+        guard: &Guard,
+        f: &mut impl FnMut(&SortKey, Item<N>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let (_, mut version) = self.locate(from, &[0; N], guard);
+        loop {
+            for_each_within(version, from, to, false, f)?;
+            match &version.next {
+                Some(((end, _), next)) if to.is_none_or(|to| end < to) => {
+                    version = self.version(*next, guard);
+                }
+                _ => return ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    fn descend(
+        &self,
+        from: &SortKey,
+        to: Option<&SortKey>,
+        guard: &Guard,
+        f: &mut impl FnMut(&SortKey, Item<N>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        // What is still to come lies below this.
+        let mut bound: Option<Entry<N>> = to.map(|key| (key.clone(), [0; N]));
+        loop {
+            let below = bound.as_ref().map(|(key, item)| (key, item));
+            let mut version = self.version(self.directory(guard).find_below(below), guard);
+            while let Some((end, next)) = &version.next
+                && bound.as_ref().is_none_or(|bound| end < bound)
+            {
+                version = self.version(*next, guard);
+            }
+            match &bound {
+                // Splitting may have moved the bound into the middle of an older version's range.
+                Some(bound) => {
+                    let entries = version.entries();
+                    let end = entries.lower(&bound.0, &bound.1);
+                    for i in (entries.lower(from, &[0; N])..end).rev() {
+                        f(&entries.key(i), entries.item(i))?;
+                    }
+                }
+                None => for_each_within(version, from, None, true, f)?,
+            }
+            if version.low <= (from.clone(), [0; N]) {
+                return ControlFlow::Continue(());
+            }
+            bound = Some(version.low.clone());
+        }
+    }
+
+    // ---- writing ----
+
+    /// Brings the memory that adding these entries will touch closer.
+    ///
+    /// PERF: the misses of a commit's entries overlap instead of queueing up.
+    pub(crate) fn prefetch<'k>(
+        &self,
+        keys: impl Iterator<Item = (&'k SortKey, Item<N>)> + Clone,
+        guard: &Guard,
+    ) {
+        let numbers: smallvec::SmallVec<[u32; 64]> =
+            keys.map(|(key, item)| self.directory(guard).find(key, &item)).collect();
+        for number in &numbers {
+            prefetch(self.partition(*number));
+        }
+        for number in &numbers {
+            prefetch(self.version(*number, guard));
+        }
+        for number in &numbers {
+            if let Some(tail) = &self.version(*number, guard).tail {
+                tail.prefetch_end();
+            }
+        }
+    }
+
+    /// Adds an entry for the commit `ts`; it may be there already.
+    pub(crate) fn add(
+        &self,
+        key: &SortKey,
+        item: &Item<N>,
+        ts: u64,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        loop {
+            let (number, _) = self.locate(key, item, guard);
+            let partition = self.partition(number);
+            let mut writing = lock(&partition.writing);
+            let version = self.version(number, guard);
+            if version.beyond(key, item).is_some() {
+                continue;
+            }
+            partition.last_write.fetch_max(ts, Ordering::Relaxed);
+            match &version.tail {
+                Some(tail) if tail.push(key, item) => {}
+                Some(_) => {
+                    let more = [(key.clone(), *item)];
+                    self.fold(number, &mut writing, &more, true, upkeep, guard);
+                }
+                None => {
+                    let tail = Tail::new();
+                    tail.push(key, item);
+                    let (low, next) = (version.low.clone(), version.next.clone());
+                    let run = Arc::clone(&version.run);
+                    partition.version.put(Version { low, next, run, tail: Some(tail) }, guard);
+                }
+            }
+            return;
+        }
+    }
+
+    /// Notes that the commit `ts` made an entry obsolete.
+    pub(crate) fn mark_stale(
+        &self,
+        key: &SortKey,
+        item: &Item<N>,
+        ts: u64,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        loop {
+            let (number, _) = self.locate(key, item, guard);
+            let partition = self.partition(number);
+            let mut writing = lock(&partition.writing);
+            if self.version(number, guard).beyond(key, item).is_some() {
+                continue;
+            }
+            partition.last_write.fetch_max(ts, Ordering::Relaxed);
+            writing.stale.push(Stale { entry: (key.clone(), *item), ts });
+            if writing.stale.len() >= writing.look_at {
+                self.fold(number, &mut writing, &[], false, upkeep, guard);
+            }
+            return;
+        }
+    }
+
+    /// Adds entries that are sorted and without repeats, as by a commit at `ts`.
+    pub(crate) fn add_sorted(
+        &self,
+        mut entries: &[Entry<N>],
+        ts: u64,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        while let Some((key, item)) = entries.first() {
+            let (number, _) = self.locate(key, item, guard);
+            let partition = self.partition(number);
+            let mut writing = lock(&partition.writing);
+            let version = self.version(number, guard);
+            if version.beyond(key, item).is_some() {
+                continue;
+            }
+            let here = version
+                .next
+                .as_ref()
+                .map_or(entries.len(), |(end, _)| entries.partition_point(|e| e < end));
+            partition.last_write.fetch_max(ts, Ordering::Relaxed);
+            self.fold(number, &mut writing, &entries[..here], false, upkeep, guard);
+            entries = &entries[here..];
+        }
+    }
+
+    /// Drops what no reader wants any more.
+    pub(crate) fn settle(&self, upkeep: &dyn Upkeep<N>) {
+        for number in 0..self.count.load(Ordering::Acquire) {
+            // One pin per partition: old versions are freed as the pass goes on.
+            let guard = &epoch::pin();
+            let Some(partition) = self.partitions.get(number) else { return };
+            let mut writing = lock(&partition.writing);
+            if !writing.stale.is_empty() && partition.version.get(guard).is_some() {
+                self.fold(number, &mut writing, &[], false, upkeep, guard);
+            }
+        }
+    }
+
+    /// Takes out of `writing` what can be dropped, sorted.
+    fn droppable(writing: &mut Writing<N>, upkeep: &dyn Upkeep<N>) -> Vec<Entry<N>> {
+        let mut dropped = Vec::new();
+        if writing.stale.is_empty() {
+            return dropped;
+        }
+        let watermark = upkeep.watermark();
+        writing.stale.retain(|stale| {
+            let (key, item) = &stale.entry;
+            if stale.ts > watermark {
+                return true;
+            }
+            match upkeep.is_gone(key, item, watermark) {
+                None => return true,
+                Some(true) => dropped.push(stale.entry.clone()),
+                // Set to the same value again since.
+                Some(false) => {}
+            }
+            false
+        });
+        writing.look_at = STALE_MIN.max(2 * writing.stale.len());
+        dropped.sort_unstable();
+        dropped.dedup();
+        dropped
+    }
+
+    /// Merges run, tail and `more` into new runs without what can be dropped. With
+    /// `expects_more` a tail is made, too. The caller holds the lock of the partition.
+    fn fold(
+        &self,
+        number: u32,
+        writing: &mut Writing<N>,
+        more: &[Entry<N>],
+        expects_more: bool,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        let dropped = Self::droppable(writing, upkeep);
+        let old = self.version(number, guard);
+        if dropped.is_empty() && more.is_empty() {
+            return;
+        }
+        let mut added = old.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
+        if !more.is_empty() {
+            added.extend_from_slice(more);
+            added.sort_unstable();
+            added.dedup();
+        }
+        added.retain(|e| dropped.binary_search(e).is_err());
+        let last = old.run.len().checked_sub(1).map(|i| old.run.get(i));
+        let appends = last.is_some_and(|last| added.first().is_some_and(|first| last < *first));
+        let tail = || expects_more.then(Tail::new);
+        if appends
+            && dropped.is_empty()
+            && old.next.is_none()
+            && old.run.len() >= RUN_CUT
+            && added.len() <= RUN_CUT
+        {
+            // Keys that only grow fill their runs and never copy them.
+            let run = Run::default().merged(&added, &[]);
+            let right = (run, tail());
+            self.replace(
+                number,
+                old,
+                writing,
+                (Arc::clone(&old.run), None),
+                vec![right],
+                upkeep,
+                guard,
+            );
+            return;
+        }
+        let whole = old.run.merged(&added, &dropped);
+        if whole.len() <= RUN_MAX {
+            self.replace(
+                number,
+                old,
+                writing,
+                (Arc::new(whole), tail()),
+                Vec::new(),
+                upkeep,
+                guard,
+            );
+            return;
+        }
+        let pieces = whole.len().div_ceil(RUN_CUT);
+        let cut = |i: usize| whole.len() * i / pieces;
+        let left = (Arc::new(whole.slice(0..cut(1))), tail());
+        let right = (1..pieces).map(|i| (whole.slice(cut(i)..cut(i + 1)), tail())).collect();
+        self.replace(number, old, writing, left, right, upkeep, guard);
+    }
+
+    /// Replaces a partition by `left` and, to the right of it, new partitions.
+    fn replace(
+        &self,
+        number: u32,
+        old: &Version<N>,
+        writing: &mut Writing<N>,
+        left: (Arc<Run<N>>, Option<Tail<N>>),
+        right: Vec<(Run<N>, Option<Tail<N>>)>,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        let partition = self.partition(number);
+        let low = old.low.clone();
+        if right.is_empty() {
+            let next = old.next.clone();
+            return partition.version.put(Version { low, next, run: left.0, tail: left.1 }, guard);
+        }
+        // Nobody can reach, and split, the new partitions before the directory has them all.
+        let _growing = lock(&self.growing);
+        // Later than every checkpoint that knows the partition whole: the next one stores both.
+        let last_write = upkeep.last_ts() + 1;
+        partition.last_write.fetch_max(last_write, Ordering::Relaxed);
+        let first = self.count.load(Ordering::Relaxed);
+        let lows: Vec<(Entry<N>, u32)> =
+            right.iter().zip(first..).map(|((run, _), n)| (run.get(0), n)).collect();
+        let nexts: Vec<_> = lows[1..].iter().cloned().map(Some).chain([old.next.clone()]).collect();
+        for (((run, tail), next), (low, n)) in right.into_iter().zip(nexts).zip(&lows).rev() {
+            let new = self.partitions.get_or_grow(*n);
+            new.last_write.store(last_write, Ordering::Relaxed);
+            let (keep, moved) = std::mem::take(&mut writing.stale)
+                .into_iter()
+                .partition(|stale| stale.entry < *low);
+            writing.stale = keep;
+            lock(&new.writing).stale = moved;
+            new.version.put(Version { low: low.clone(), next, run: Arc::new(run), tail }, guard);
+        }
+        self.count.store(first + lows.len() as u32, Ordering::Release);
+        let next = Some(lows[0].clone());
+        partition.version.put(Version { low, next, run: left.0, tail: left.1 }, guard);
+        self.directory.put(self.directory(guard).with(&lows), guard);
+    }
+
+    // ---- storing ----
+
+    /// Calls `f` with each partition from left to right: its number, the timestamp of its last
+    /// change, and a way to read it.
+    pub(crate) fn for_each_partition<E>(
+        &self,
+        mut f: impl FnMut(u32, u64, &Version<N>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut number = 0;
+        loop {
+            let guard = &epoch::pin();
+            // Read before the version: a change in between is noticed the next time.
+            let last_write = self.partition(number).last_write.load(Ordering::Acquire);
+            let version = self.version(number, guard);
+            f(number, last_write, version)?;
+            match &version.next {
+                Some((_, next)) => number = *next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// A tree of stored pieces, in any order.
+    pub(crate) fn from_pieces(pieces: Vec<Piece<N>>) -> Result<Self, &'static str> {
+        let tree = Self::new();
+        let guard = &epoch::pin();
+        let stored = pieces.len();
+        let mut by_number: Vec<Option<Piece<N>>> = (0..stored).map(|_| None).collect();
+        for piece in pieces {
+            // Every partition ever made is still there, so that numbers are dense.
+            let place = by_number.get_mut(piece.number as usize);
+            *place.ok_or("a part of the index is missing")? = Some(piece);
+        }
+        let (mut number, mut low, mut partitions) = (0, Self::LOWEST, Vec::new());
+        loop {
+            let piece = by_number.get_mut(number as usize).and_then(Option::take);
+            let Piece { next, entries, .. } = piece.ok_or("a part of the index is missing")?;
+            let ends = next.as_ref().map(|(end, _)| end);
+            let inside =
+                |i: usize| low <= entries.get(i) && ends.is_none_or(|e| entries.get(i) < *e);
+            let sorted = (1..entries.len()).all(|i| entries.get(i - 1) < entries.get(i));
+            if !sorted || (0..entries.len()).any(|i| !inside(i)) || ends.is_some_and(|e| *e <= low)
+            {
+                return Err("a part of the index is out of order");
+            }
+            partitions.push((low.clone(), number));
+            let link = next.clone();
+            let version = Version { low: low.clone(), next, run: Arc::new(entries), tail: None };
+            tree.partitions.get_or_grow(number).version.put(version, guard);
+            match link {
+                Some((end, next)) => (low, number) = (end, next),
+                None => break,
+            }
+        }
+        if partitions.len() != stored {
+            return Err("parts of the index lie beside it");
+        }
+        tree.count.store(stored as u32, Ordering::Release);
+        tree.directory.put(Directory::new(&partitions), guard);
+        Ok(tree)
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self, guard: &Guard) -> usize {
+        let partitions = (0..self.count.load(Ordering::Acquire)).filter_map(|n| {
+            Some((self.partitions.get(n)?, self.partitions.get(n)?.version.get(guard)?))
+        });
+        let each = partitions.map(|(_, v)| {
+            size_of::<Partition<N>>()
+                + size_of::<Version<N>>()
+                + v.run.bytes()
+                + v.tail.as_ref().map_or(0, Tail::bytes)
+        });
+        self.directory(guard).bytes() + each.sum::<usize>()
+    }
+
+    /// Entries, obsolete ones included.
+    pub(crate) fn len(&self, guard: &Guard) -> u64 {
+        (0..self.count.load(Ordering::Acquire))
+            .filter_map(|n| self.partitions.get(n)?.version.get(guard))
+            .map(|v| (v.run.len() + v.tail.as_ref().map_or(0, Tail::len)) as u64)
+            .sum()
+    }
+}
+
+/// Calls `f` with the entries of one version from `from` to below `to`, in order, until it breaks.
+fn for_each_within<const N: usize>(
+    version: &Version<N>,
+    from: &SortKey,
+    to: Option<&SortKey>,
+    descending: bool,
+    f: &mut impl FnMut(&SortKey, Item<N>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let run = &version.run;
+    let first = run.lower(from, &[0; N]);
+    let end = to.map_or(run.len(), |to| run.lower(to, &[0; N]));
+    let within = |e: &Entry<N>| e.0 >= *from && to.is_none_or(|to| e.0 < *to);
+    let added = version.tail.as_ref().map_or(Vec::new(), |t| t.sorted(within));
+    if added.is_empty() {
+        for i in 0..end.saturating_sub(first) {
+            let i = if descending { end - 1 - i } else { first + i };
+            f(&run.key(i), run.item(i))?;
+        }
+        return ControlFlow::Continue(());
+    }
+    let all = run.slice(first..end).merged(&added, &[]);
+    for i in 0..all.len() {
+        let i = if descending { all.len() - 1 - i } else { i };
+        f(&all.key(i), all.item(i))?;
+    }
+    ControlFlow::Continue(())
+}

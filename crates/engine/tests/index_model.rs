@@ -1,0 +1,626 @@
+//! Indexes and constraints under random operations, against a filter over everything there is.
+//!
+//! Several snapshots are held open; at each of them every index that can be read must find exactly
+//! what the model has, point by point and range by range, in order.
+#![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use proptest::prelude::*;
+use telar_engine::{
+    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexState,
+    IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
+};
+use telar_graph::order::OrderRank;
+use telar_graph::{
+    EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, LabelId, PropertyKeyId, Value,
+    VertexId, View,
+};
+
+type Properties = BTreeMap<PropertyKeyId, Value>;
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Model {
+    vertices: BTreeMap<VertexId, (BTreeSet<LabelId>, Properties)>,
+    edges: BTreeMap<EdgeId, Properties>,
+    /// Names of the indexes that are there.
+    indexes: BTreeSet<usize>,
+}
+
+struct Names {
+    labels: [LabelId; 2],
+    keys: [PropertyKeyId; 2],
+    ty: EdgeTypeId,
+}
+
+impl Names {
+    fn new(db: &Engine) -> Self {
+        Self {
+            labels: ["A", "B"].map(|l| db.label(l).unwrap()),
+            keys: ["x", "y"].map(|k| db.property_key(k).unwrap()),
+            ty: db.edge_type("T", EdgeTypeOptions::general()).unwrap(),
+        }
+    }
+
+    fn vertices(&self) -> IndexTarget {
+        IndexTarget::Vertices(self.labels[0])
+    }
+}
+
+/// What can be made: three range indexes, two unique constraints, two of the other kinds.
+const DEFINITIONS: usize = 7;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Range,
+    Constraint(ConstraintKind),
+}
+
+fn definition(n: usize, names: &Names) -> (IndexTarget, Vec<PropertyKeyId>, Kind) {
+    let [x, y] = names.keys;
+    let edges = IndexTarget::Edges(names.ty);
+    match n {
+        0 => (names.vertices(), vec![x], Kind::Range),
+        1 => (names.vertices(), vec![y, x], Kind::Range),
+        2 => (edges, vec![x], Kind::Range),
+        3 => {
+            let target = IndexTarget::Vertices(names.labels[1]);
+            (target, vec![x], Kind::Constraint(ConstraintKind::Unique))
+        }
+        4 => (edges, vec![y, x], Kind::Constraint(ConstraintKind::Unique)),
+        5 => {
+            let target = IndexTarget::Vertices(names.labels[1]);
+            (target, vec![y], Kind::Constraint(ConstraintKind::Exists))
+        }
+        _ => {
+            let number = ConstraintKind::Type(PropertyType::Number);
+            (edges, vec![x], Kind::Constraint(number))
+        }
+    }
+}
+
+fn make(db: &Engine, n: usize, names: &Names) -> Result<IndexId, Error> {
+    let (target, properties, kind) = definition(n, names);
+    let name = format!("index {n}");
+    match kind {
+        Kind::Range => db.create_index(IndexSpec { name, target, properties }),
+        Kind::Constraint(kind) => {
+            db.create_constraint(ConstraintSpec { name, target, properties, kind })
+        }
+    }
+}
+
+impl Model {
+    /// Objects an index is about, with the values of its properties.
+    fn objects(&self, n: usize, names: &Names) -> Vec<(Object, Vec<Value>)> {
+        let (target, keys, _) = definition(n, names);
+        let values = |p: &Properties| -> Vec<Value> {
+            keys.iter().map(|k| p.get(k).cloned().unwrap_or_default()).collect()
+        };
+        match target {
+            IndexTarget::Vertices(label) => self
+                .vertices
+                .iter()
+                .filter(|(_, (labels, _))| labels.contains(&label))
+                .map(|(v, (_, p))| (Object::Vertex(*v), values(p)))
+                .collect(),
+            IndexTarget::Edges(_) => {
+                self.edges.iter().map(|(e, p)| (Object::Edge(*e), values(p))).collect()
+            }
+        }
+    }
+
+    /// What an index holds, in its order.
+    fn entries(&self, n: usize, names: &Names) -> Vec<(Vec<Value>, Object)> {
+        let objects = self.objects(n, names).into_iter();
+        let mut entries: Vec<_> = objects
+            .filter(|(_, key)| key.iter().all(|v| !v.is_null()))
+            .map(|(object, key)| (key, object))
+            .collect();
+        entries.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.number().cmp(&b.1.number())));
+        entries
+    }
+
+    /// Whether a constraint holds.
+    fn holds(&self, n: usize, names: &Names) -> bool {
+        match definition(n, names).2 {
+            Kind::Range => true,
+            Kind::Constraint(ConstraintKind::Unique) => {
+                self.entries(n, names).windows(2).all(|pair| pair[0].0 != pair[1].0)
+            }
+            Kind::Constraint(ConstraintKind::Exists) => {
+                self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| !v.is_null()))
+            }
+            Kind::Constraint(ConstraintKind::Type(ty)) => {
+                self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| ty.admits(v)))
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Object {
+    Vertex(VertexId),
+    Edge(EdgeId),
+}
+
+impl Object {
+    fn number(self) -> u64 {
+        match self {
+            Self::Vertex(v) => v.get(),
+            Self::Edge(e) => e.ordinal.into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Create {
+        label: usize,
+        value: Value,
+    },
+    Connect {
+        src: usize,
+        dst: usize,
+        value: Value,
+    },
+    Set {
+        vertex: usize,
+        key: usize,
+        value: Value,
+    },
+    SetEdge {
+        which: usize,
+        key: usize,
+        value: Value,
+    },
+    /// Two vertices exchange a value.
+    Swap {
+        a: usize,
+        b: usize,
+    },
+    Label {
+        vertex: usize,
+        label: usize,
+        add: bool,
+    },
+    DeleteVertex {
+        vertex: usize,
+    },
+    DeleteEdge {
+        which: usize,
+    },
+    Make {
+        which: usize,
+    },
+    Drop {
+        which: usize,
+    },
+    Commit,
+    Abort,
+    Settle,
+    Open,
+    Close {
+        which: usize,
+    },
+}
+
+/// Few different values of many types, so that keys meet.
+fn value() -> impl Strategy<Value = Value> {
+    let long = "a text of more than sixteen bytes, then ";
+    prop_oneof![
+        6 => (-2_i64..4).prop_map(Value::Int),
+        1 => (0_i64..3).prop_map(|x| Value::Float(x as f64 / 2.0)),
+        1 => "[ab]{1,2}".prop_map(Value::from),
+        1 => "[ab]{0,1}".prop_map(move |s| Value::from(format!("{long}{s}").as_str())),
+        1 => any::<bool>().prop_map(Value::from),
+        2 => Just(Value::Null),
+    ]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let n = 0usize..1000;
+    let k = 0usize..2;
+    prop_oneof![
+        6 => (k.clone(), value()).prop_map(|(label, value)| Step::Create { label, value }),
+        4 => (n.clone(), n.clone(), value())
+            .prop_map(|(src, dst, value)| Step::Connect { src, dst, value }),
+        6 => (n.clone(), k.clone(), value())
+            .prop_map(|(vertex, key, value)| Step::Set { vertex, key, value }),
+        4 => (n.clone(), k.clone(), value())
+            .prop_map(|(which, key, value)| Step::SetEdge { which, key, value }),
+        3 => (n.clone(), n.clone()).prop_map(|(a, b)| Step::Swap { a, b }),
+        3 => (n.clone(), k, any::<bool>())
+            .prop_map(|(vertex, label, add)| Step::Label { vertex, label, add }),
+        1 => n.clone().prop_map(|vertex| Step::DeleteVertex { vertex }),
+        2 => n.clone().prop_map(|which| Step::DeleteEdge { which }),
+        2 => (0..DEFINITIONS).prop_map(|which| Step::Make { which }),
+        1 => (0..DEFINITIONS).prop_map(|which| Step::Drop { which }),
+        7 => Just(Step::Commit),
+        1 => Just(Step::Abort),
+        2 => Just(Step::Settle),
+        1 => Just(Step::Open),
+        1 => n.prop_map(|which| Step::Close { which }),
+    ]
+}
+
+fn pick<T: Copy>(items: impl ExactSizeIterator<Item = T>, n: usize) -> Option<T> {
+    let (len, mut items) = (items.len(), items);
+    (len > 0).then(|| items.nth(n % len)).flatten()
+}
+
+fn put(properties: &mut Properties, key: PropertyKeyId, value: &Value) {
+    if value.is_null() {
+        properties.remove(&key);
+    } else {
+        properties.insert(key, value.clone());
+    }
+}
+
+fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Names) -> Option<()> {
+    let vertex = |n: &usize, m: &Model| pick(m.vertices.keys().copied(), *n);
+    match step {
+        Step::Create { label, value } => {
+            let label = names.labels[*label];
+            let v = txn.create_vertex(&[label]).unwrap();
+            txn.set_vertex_property(v, names.keys[0], value.clone()).unwrap();
+            let mut properties = Properties::new();
+            put(&mut properties, names.keys[0], value);
+            model.vertices.insert(v, ([label].into(), properties));
+        }
+        Step::Connect { src, dst, value } => {
+            let (u, v) = (vertex(src, model)?, vertex(dst, model)?);
+            let properties = [(names.keys[0], value.clone()), (names.keys[1], Value::Int(1))];
+            let id = txn.create_edge(names.ty, u, v, &properties).unwrap();
+            let mut there = Properties::new();
+            properties.iter().for_each(|(k, v)| put(&mut there, *k, v));
+            model.edges.insert(id, there);
+        }
+        Step::Set { vertex: n, key, value } => {
+            let v = vertex(n, model)?;
+            txn.set_vertex_property(v, names.keys[*key], value.clone()).unwrap();
+            put(&mut model.vertices.get_mut(&v)?.1, names.keys[*key], value);
+        }
+        Step::SetEdge { which, key, value } => {
+            let id = pick(model.edges.keys().copied(), *which)?;
+            txn.set_edge_property(id, names.keys[*key], value.clone()).unwrap();
+            put(model.edges.get_mut(&id)?, names.keys[*key], value);
+        }
+        Step::Swap { a, b } => {
+            let (a, b) = (vertex(a, model)?, vertex(b, model)?);
+            let key = names.keys[0];
+            let [x, y] = [a, b].map(|v| txn.vertex_property(v, key).unwrap());
+            txn.set_vertex_property(a, key, y.clone()).unwrap();
+            txn.set_vertex_property(b, key, x.clone()).unwrap();
+            put(&mut model.vertices.get_mut(&a)?.1, key, &y);
+            put(&mut model.vertices.get_mut(&b)?.1, key, &x);
+        }
+        Step::Label { vertex: n, label, add } => {
+            let (v, label) = (vertex(n, model)?, names.labels[*label]);
+            let labels = &mut model.vertices.get_mut(&v)?.0;
+            if *add {
+                txn.add_label(v, label).unwrap();
+                labels.insert(label);
+            } else {
+                txn.remove_label(v, label).unwrap();
+                labels.remove(&label);
+            }
+        }
+        Step::DeleteVertex { vertex: n } => {
+            let v = vertex(n, model)?;
+            txn.delete_vertex(v, true).unwrap();
+            model.vertices.remove(&v);
+            model.edges.retain(|e, _| e.src != v && e.dst != v);
+        }
+        Step::DeleteEdge { which } => {
+            let id = pick(model.edges.keys().copied(), *which)?;
+            txn.delete_edge(id).unwrap();
+            model.edges.remove(&id);
+        }
+        _ => unreachable!("handled by the driver"),
+    }
+    Some(())
+}
+
+/// Ranges worth asking for, from the values there are.
+fn ranges(entries: &[(Vec<Value>, Object)], properties: usize) -> Vec<IndexRange> {
+    let mut ranges = vec![
+        IndexRange::default(),
+        IndexRange { descending: true, ..IndexRange::default() },
+        IndexRange { limit: 2, ..IndexRange::default() },
+        IndexRange { limit: 3, descending: true, ..IndexRange::default() },
+    ];
+    let absent = [Value::Int(100), Value::from("zzz"), Value::Null, Value::Float(0.25)];
+    let firsts = entries.iter().step_by(2).map(|(key, _)| key[0].clone());
+    for value in firsts.chain(absent).take(7) {
+        for (from, to) in [
+            (Bound::Included(value.clone()), Bound::Unbounded),
+            (Bound::Excluded(value.clone()), Bound::Unbounded),
+            (Bound::Unbounded, Bound::Included(value.clone())),
+            (Bound::Unbounded, Bound::Excluded(value.clone())),
+            (Bound::Included(Value::Int(0)), Bound::Excluded(value.clone())),
+        ] {
+            ranges.push(IndexRange::between(from.clone(), to.clone()));
+            let backwards = IndexRange::between(from.clone(), to.clone());
+            ranges.push(IndexRange { descending: true, limit: 2, ..backwards });
+            if properties > 1 {
+                let within = IndexRange::between(from, to);
+                ranges.push(IndexRange { prefix: vec![value.clone()], ..within });
+            }
+        }
+        ranges.push(IndexRange::equal(&[value]));
+    }
+    ranges
+}
+
+/// The definition of a range, in the plainest words.
+fn within(key: &[Value], range: &IndexRange) -> bool {
+    let at = range.prefix.len();
+    if key[..at] != range.prefix[..] {
+        return false;
+    }
+    let Some(value) = key.get(at) else { return true };
+    let same_type = |bound: &Value| OrderRank::of(bound) == OrderRank::of(value);
+    let above = match (&range.from, &range.to) {
+        (Bound::Included(from), _) => value >= from,
+        (Bound::Excluded(from), _) => value > from,
+        (Bound::Unbounded, Bound::Included(to) | Bound::Excluded(to)) => same_type(to),
+        (Bound::Unbounded, Bound::Unbounded) => true,
+    };
+    let below = match (&range.to, &range.from) {
+        (Bound::Included(to), _) => value <= to,
+        (Bound::Excluded(to), _) => value < to,
+        (Bound::Unbounded, Bound::Included(from) | Bound::Excluded(from)) => same_type(from),
+        (Bound::Unbounded, Bound::Unbounded) => true,
+    };
+    above && below
+}
+
+fn expected(entries: &[(Vec<Value>, Object)], range: &IndexRange) -> Vec<Object> {
+    let mut found: Vec<_> =
+        entries.iter().filter(|(key, _)| within(key, range)).map(|(_, o)| *o).collect();
+    if range.descending {
+        found.reverse();
+    }
+    found.truncate(range.limit);
+    found
+}
+
+trait Reads {
+    fn range(&self, n: usize, id: IndexId, range: &IndexRange) -> Result<Vec<Object>, Error>;
+    fn point(&self, n: usize, id: IndexId, key: &[Value]) -> Result<Vec<Object>, Error>;
+}
+
+fn on_edges(n: usize) -> bool {
+    n == 2 || n == 4
+}
+
+macro_rules! reads {
+    ($ty:ty) => {
+        impl Reads for $ty {
+            fn range(&self, n: usize, id: IndexId, r: &IndexRange) -> Result<Vec<Object>, Error> {
+                Ok(if on_edges(n) {
+                    self.index_range_edges(id, r)?.into_iter().map(Object::Edge).collect()
+                } else {
+                    self.index_range(id, r)?.into_iter().map(Object::Vertex).collect()
+                })
+            }
+
+            fn point(&self, n: usize, id: IndexId, key: &[Value]) -> Result<Vec<Object>, Error> {
+                Ok(if on_edges(n) {
+                    self.index_lookup_edges(id, key)?.into_iter().map(Object::Edge).collect()
+                } else {
+                    self.index_lookup(id, key)?.into_iter().map(Object::Vertex).collect()
+                })
+            }
+        }
+    };
+}
+
+reads!(telar_engine::Reader<'_>);
+reads!(Transaction<'_>);
+
+/// Every index must find what a filter finds. Returns how many could be read.
+fn check(db: &Engine, reads: &impl Reads, model: &Model, names: &Names) -> usize {
+    let mut readable = 0;
+    for n in 0..5 {
+        let Some(id) = db.find_index(&format!("index {n}")) else { continue };
+        let entries = model.entries(n, names);
+        let properties = definition(n, names).1.len();
+        for range in ranges(&entries, properties) {
+            match reads.range(n, id, &range) {
+                // Made after this snapshot was opened.
+                Err(Error::Index(IndexUnavailable::NotReady(_))) => break,
+                found => assert_eq!(found.unwrap(), expected(&entries, &range), "{n} {range:?}"),
+            }
+            readable += 1;
+        }
+        for (key, _) in &entries {
+            let Ok(found) = reads.point(n, id, key) else { break };
+            assert_eq!(found, expected(&entries, &IndexRange::equal(key)), "{n} {key:?}");
+        }
+    }
+    readable
+}
+
+fn check_snapshot(db: &Engine, snapshot: &Snapshot<'_>, model: &Model, names: &Names) -> usize {
+    let reader = snapshot.reader();
+    if let Some(id) = db.find_index("index 0") {
+        let keys: Vec<Value> = (-2..4).map(Value::Int).chain([Value::Null]).collect();
+        let mut found = Vec::new();
+        if reader.lookup_vertices(id, &keys, &mut found).is_ok() {
+            let one = |(n, key): (usize, &Value)| {
+                let there = reader.index_lookup(id, std::slice::from_ref(key)).unwrap();
+                there.into_iter().map(move |v| (n as u32, v)).collect::<Vec<_>>()
+            };
+            assert_eq!(found, keys.iter().enumerate().flat_map(one).collect::<Vec<_>>());
+        }
+    }
+    check(db, &reader, model, names)
+}
+
+fn run(db: &Engine, steps: &[Step]) -> Model {
+    let names = Names::new(db);
+    let mut committed = Model::default();
+    let mut held: Vec<(Snapshot<'_>, Model)> = Vec::new();
+    let mut steps = steps.iter().peekable();
+    while steps.peek().is_some() {
+        let mut txn = db.begin().unwrap();
+        let mut model = committed.clone();
+        let mut keep = true;
+        for step in steps.by_ref() {
+            match step {
+                Step::Commit => break,
+                Step::Abort => {
+                    keep = false;
+                    break;
+                }
+                Step::Settle => db.settle(),
+                Step::Open => held.push((db.snapshot().unwrap(), committed.clone())),
+                Step::Close { which } if !held.is_empty() => {
+                    let (snapshot, model) = held.swap_remove(which % held.len());
+                    check_snapshot(db, &snapshot, &model, &names);
+                }
+                Step::Close { .. } => {}
+                Step::Make { which } => {
+                    let made = make(db, *which, &names);
+                    if committed.holds(*which, &names) {
+                        made.unwrap();
+                        committed.indexes.insert(*which);
+                        model.indexes.insert(*which);
+                    } else {
+                        assert!(matches!(made, Err(Error::ConstraintViolated { .. })), "{made:?}");
+                        assert_eq!(db.find_index(&format!("index {which}")), None);
+                    }
+                }
+                Step::Drop { which } => {
+                    if let Some(id) = db.find_index(&format!("index {which}")) {
+                        db.drop_index(id).unwrap();
+                        committed.indexes.remove(which);
+                        model.indexes.remove(which);
+                    }
+                }
+                step => {
+                    apply(step, &mut txn, &mut model, &names);
+                }
+            }
+        }
+        check(db, &txn, &model, &names);
+        let broken = model.indexes.iter().any(|n| !model.holds(*n, &names));
+        if !keep {
+            txn.abort();
+        } else if broken {
+            let done = txn.commit();
+            assert!(matches!(done, Err(Error::ConstraintViolated { .. })), "{done:?}");
+        } else {
+            txn.commit().unwrap();
+            committed = model;
+        }
+        let readable = check_snapshot(db, &db.snapshot().unwrap(), &committed, &names);
+        let entries = committed.indexes.iter().filter(|n| **n < 5).count();
+        assert!(readable >= entries, "a new snapshot can read every index");
+    }
+    for (snapshot, model) in &held {
+        check_snapshot(db, snapshot, model, &names);
+    }
+    committed
+}
+
+fn cases() -> ProptestConfig {
+    let long = std::env::var_os("TELAR_LONG").is_some();
+    ProptestConfig { cases: if long { 5000 } else { 96 }, ..ProptestConfig::default() }
+}
+
+fn no_background() -> Settings {
+    let mut settings = Settings::default();
+    settings.background_interval_ms = 0;
+    settings
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn indexes_match_a_filter(steps in proptest::collection::vec(step(), 1..150)) {
+        run(&Engine::in_memory(no_background()).unwrap(), &steps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases().cases / 3, ..cases() })]
+
+    #[test]
+    fn reopened_indexes_match_a_filter(
+        first in proptest::collection::vec(step(), 1..80),
+        checkpoint in any::<bool>(),
+        more in proptest::collection::vec(step(), 1..40),
+        close in any::<bool>(),
+        last in proptest::collection::vec(step(), 1..40),
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut settings = Settings::asynchronous(1);
+        settings.background_interval_ms = 0;
+        settings.store_bytes_max = 1 << 28;
+        let mut db = Engine::open(dir.path(), settings).unwrap();
+        run(&db, &first);
+        if checkpoint {
+            db.checkpoint().unwrap();
+        }
+        // The model starts empty each time: so does the graph, but not its indexes' history.
+        for steps in [&more, &last] {
+            let names = Names::new(&db);
+            let mut txn = db.begin().unwrap();
+            for v in txn.scan(None) {
+                txn.delete_vertex(v, true).unwrap();
+            }
+            txn.commit().unwrap();
+            let ids: Vec<IndexId> = db.indexes().iter().map(|i| i.id).collect();
+            for id in ids {
+                db.drop_index(id).unwrap();
+            }
+            let model = run(&db, steps);
+            if close { db.close().unwrap() } else { drop(db) }
+            db = Engine::open(dir.path(), settings).unwrap();
+            let there: BTreeSet<usize> = (0..DEFINITIONS)
+                .filter(|n| db.find_index(&format!("index {n}")).is_some())
+                .collect();
+            prop_assert_eq!(&there, &model.indexes);
+            prop_assert!(db.indexes().iter().all(|i| i.state == IndexState::Online));
+            check_snapshot(&db, &db.snapshot().unwrap(), &model, &names);
+        }
+    }
+}
+
+#[test]
+fn violations_name_constraint_key_and_objects() {
+    let db = Engine::in_memory(no_background()).unwrap();
+    let names = Names::new(&db);
+    let id = make(&db, 3, &names).unwrap();
+    let mut txn = db.begin().unwrap();
+    let first = txn.create_vertex(&[names.labels[1]]).unwrap();
+    txn.set_vertex_property(first, names.keys[0], Value::Int(7)).unwrap();
+    txn.commit().unwrap();
+    let mut txn = db.begin().unwrap();
+    let second = txn.create_vertex(&[names.labels[1]]).unwrap();
+    txn.set_vertex_property(second, names.keys[0], Value::Float(7.0)).unwrap();
+    let error = txn.commit().unwrap_err();
+    assert!(!error.is_retryable());
+    let Error::ConstraintViolated { constraint, violation } = error else { panic!("{error}") };
+    assert_eq!(constraint, "index 3");
+    let Violation::Duplicate { key, object, existing } = violation else { panic!("{violation}") };
+    assert_eq!(key, [Value::Int(7)]);
+    assert_eq!(object, telar_engine::Object::Vertex(second));
+    assert_eq!(existing, telar_engine::Object::Vertex(first));
+    // The key moves from one vertex to the other in one commit.
+    let mut txn = db.begin().unwrap();
+    let second = txn.create_vertex(&[names.labels[1]]).unwrap();
+    txn.set_vertex_property(second, names.keys[0], Value::Int(7)).unwrap();
+    txn.set_vertex_property(first, names.keys[0], Value::Int(8)).unwrap();
+    txn.commit().unwrap();
+    let reader = db.reader().unwrap();
+    assert_eq!(reader.index_lookup(id, &[Value::Int(7)]).unwrap(), [second]);
+    assert_eq!(reader.index_lookup(id, &[Value::Int(8)]).unwrap(), [first]);
+    assert_eq!(reader.read_ts(), db.published());
+}

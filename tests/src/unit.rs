@@ -11,6 +11,9 @@
 //!    hub t       property last = n
 //! ```
 //!
+//! Indexes and constraints are those of `indexed.rs`; one comes and goes with the transactions of
+//! thread 0.
+//!
 //! So the content after n transactions of each thread is known, and a transaction that is there by
 //! half shows at once.
 
@@ -20,6 +23,7 @@ use telar_engine::{EdgeTypeOptions, Engine, Error, Transaction};
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
 
 use crate::dump::{Dump, Properties};
+use crate::indexed;
 
 /// Units of a thread that are alive at most.
 pub const KEEP: i64 = 40;
@@ -64,6 +68,7 @@ impl Schema {
             shared: VertexId::from_raw(0),
             hubs: Vec::new(),
         };
+        indexed::make(db, schema.unit, schema.multi, schema.id)?;
         let mut txn = db.begin()?;
         let mut roots = txn.scan(Some(root));
         if roots.is_empty() {
@@ -105,6 +110,11 @@ impl Schema {
     pub fn run(&self, db: &Engine, t: usize, n: i64) -> Result<(), Error> {
         let label = db.label(&group("G", t, n))?;
         let key = db.property_key(&group("k", t, n))?;
+        match (t, n % 10) {
+            (0, 3 | 7) => indexed::make_for_a_while(db, self.unit, vec![self.touch, self.id])?,
+            (0, 5 | 9) => indexed::drop_again(db)?,
+            _ => {}
+        }
         let mut txn = db.begin()?;
         let hub = self.hubs[t];
         let unit = txn.create_vertex(&[self.unit, label])?;
@@ -206,6 +216,7 @@ fn expected_unit(t: usize, n: i64, last: i64) -> Unit {
 /// # Errors
 /// Says what is missing, too much, or there by half.
 pub fn verify(db: &Engine, threads: usize) -> Result<Vec<i64>, String> {
+    indexed::verify(db)?;
     let dump = Dump::of(db)?;
     let label = |set: &[String], name: &str| set.iter().any(|l| l == name);
     let roots: Vec<_> = dump.vertices.iter().filter(|(_, (l, _))| label(l, "Root")).collect();

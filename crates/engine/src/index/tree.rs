@@ -640,3 +640,8 @@ fn for_each_within<const N: usize>(
     }
     ControlFlow::Continue(())
 }
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+#[path = "tree_tests.rs"]
+mod tests;

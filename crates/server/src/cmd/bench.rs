@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use telar_bench::index;
 use telar_bench::kernel::{self, GraphSpec};
 
 use crate::ui::{Screen, number};
@@ -22,6 +23,8 @@ pub(crate) struct Options {
 enum Bench {
     /// Updates and reads of the storage kernel: Telar, flat CSR, sorted vectors, edge log
     Kernel(KernelOptions),
+    /// Property indexes: lookups, ranges, what keeping one costs
+    Index(IndexOptions),
 }
 
 /// Updates and reads of the storage kernel, in one process and checked before they are timed.
@@ -58,10 +61,29 @@ struct KernelOptions {
     dir: Option<PathBuf>,
 }
 
+/// Lookups and ranges of a property index, and what keeping one costs inserts, in memory and checked
+/// before they are timed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench index
+  telar bench index --keys 100000 --rounds 9")]
+struct IndexOptions {
+    /// Keys to look up, and vertices to insert
+    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    keys: u32,
+    /// Rounds; medians count
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seed of keys and orders
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+}
+
 /// Runs `telar bench`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
+        Bench::Index(options) => run_index(options),
     }
 }
 
@@ -86,5 +108,19 @@ fn run_kernel(options: &KernelOptions) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &options.plots {
         outcome.write_charts(folder).with_context(|| format!("writing {}", folder.display()))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_index(options: &IndexOptions) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let plan = index::Options {
+        keys: options.keys as usize,
+        rounds: options.rounds.into(),
+        seed: options.seed,
+    };
+    let outcome = index::run(&plan, &mut |stage| {
+        eprintln!("   {:>7}  {stage}", number::seconds(begun.elapsed().as_secs_f64()));
+    })?;
+    Screen::new().line(outcome.to_string().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }

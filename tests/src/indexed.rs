@@ -1,0 +1,129 @@
+//! Indexes of the crash tests' workload, checked against a scan of everything.
+
+use telar_engine::{
+    ConstraintKind, ConstraintSpec, Engine, Error, IndexInfo, IndexKind, IndexSpec, IndexState,
+    IndexTarget, Reader,
+};
+use telar_graph::{
+    Direction, EdgeId, EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Value, VertexId, View,
+};
+
+/// Makes or finds what is there all the time: a unique key of units, another of edges, and that
+/// every unit has one.
+///
+/// # Errors
+/// Of the engine.
+pub fn make(db: &Engine, unit: LabelId, edges: EdgeTypeId, id: PropertyKeyId) -> Result<(), Error> {
+    let units = IndexTarget::Vertices(unit);
+    for (name, target, kind) in [
+        ("unit id", units, ConstraintKind::Unique),
+        ("edge id", IndexTarget::Edges(edges), ConstraintKind::Unique),
+        ("units have an id", units, ConstraintKind::Exists),
+    ] {
+        let (name, properties) = (name.to_owned(), vec![id]);
+        db.create_constraint(ConstraintSpec { name, target, properties, kind })?;
+    }
+    Ok(())
+}
+
+/// Makes an index that is there for some transactions only.
+///
+/// # Errors
+/// Of the engine.
+pub fn make_for_a_while(
+    db: &Engine,
+    unit: LabelId,
+    properties: Vec<PropertyKeyId>,
+) -> Result<(), Error> {
+    let target = IndexTarget::Vertices(unit);
+    db.create_index(IndexSpec { name: "for a while".to_owned(), target, properties }).map(drop)
+}
+
+/// Drops the index that is there for some transactions only.
+///
+/// # Errors
+/// Of the engine.
+pub fn drop_again(db: &Engine) -> Result<(), Error> {
+    db.find_index("for a while").map_or(Ok(()), |id| db.drop_index(id))
+}
+
+/// Checks that every index can be read, and finds what a scan finds.
+///
+/// # Errors
+/// Says which index finds something else.
+pub fn verify(db: &Engine) -> Result<(), String> {
+    let snapshot = db.snapshot().map_err(|e| e.to_string())?;
+    let reader = &snapshot.reader();
+    for index in db.indexes() {
+        if index.state != IndexState::Online {
+            return Err(format!("index {} is not online after opening", index.name));
+        }
+        let holds = match index.target {
+            IndexTarget::Vertices(label) => {
+                let mut all = Vec::new();
+                reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut all);
+                compare(
+                    &index,
+                    &all,
+                    |v, k| reader.vertex_property(*v, k),
+                    |found: &mut Vec<_>| {
+                        reader.index_vertices(index.id, &IndexRange::default(), found)
+                    },
+                )
+            }
+            IndexTarget::Edges(ty) => {
+                let all = edges(reader, ty);
+                compare(
+                    &index,
+                    &all,
+                    |e, k| reader.edge_property(*e, k),
+                    |found: &mut Vec<_>| {
+                        reader.index_edges(index.id, &IndexRange::default(), found)
+                    },
+                )
+            }
+        };
+        holds.map_err(|e| format!("index {}: {e}", index.name))?;
+    }
+    Ok(())
+}
+
+fn edges(reader: &Reader<'_>, ty: EdgeTypeId) -> Vec<EdgeId> {
+    let mut all: Vec<EdgeId> = (0..reader.vertex_bound().get())
+        .flat_map(|v| reader.edges(VertexId::from_raw(v), ty, Direction::Out))
+        .collect();
+    all.sort_by_key(|e| e.ordinal);
+    all
+}
+
+fn compare<T: Copy + PartialEq + std::fmt::Debug>(
+    index: &IndexInfo,
+    all: &[T],
+    value: impl Fn(&T, PropertyKeyId) -> Value,
+    read: impl Fn(&mut Vec<T>) -> Result<(), telar_graph::IndexUnavailable>,
+) -> Result<(), String> {
+    let key =
+        |object: &T| -> Vec<Value> { index.properties.iter().map(|k| value(object, *k)).collect() };
+    let mut expected: Vec<(Vec<Value>, T)> = all.iter().map(|o| (key(o), *o)).collect();
+    let lacks = |(key, _): &(Vec<Value>, T)| key.iter().any(Value::is_null);
+    if index.kind == IndexKind::Constraint(ConstraintKind::Exists) {
+        return expected
+            .iter()
+            .find(|e| lacks(e))
+            .map_or(Ok(()), |e| Err(format!("broken by {e:?}")));
+    }
+    expected.retain(|e| !lacks(e));
+    // Stable: objects come in ascending order.
+    expected.sort_by(|a, b| a.0.cmp(&b.0));
+    if index.kind == IndexKind::Constraint(ConstraintKind::Unique)
+        && let Some(pair) = expected.windows(2).find(|pair| pair[0].0 == pair[1].0)
+    {
+        return Err(format!("broken by {pair:?}"));
+    }
+    let mut found = Vec::new();
+    read(&mut found).map_err(|e| e.to_string())?;
+    if found.iter().eq(expected.iter().map(|(_, o)| o)) {
+        return Ok(());
+    }
+    Err(format!("it finds {found:?}, where a scan finds {expected:?}"))
+}

@@ -291,7 +291,11 @@ impl<const N: usize> Sorter<'_, N> {
         self.entries.sort_unstable();
         for some in self.entries.chunks(ADDED_MAX) {
             let guard: &Guard = &epoch::pin();
-            self.tree.add_sorted(some, 0, &self.index.objects(self.shared, guard), guard);
+            let objects = self.index.objects(self.shared, guard);
+            self.tree.add_sorted(some, 0, &objects, guard);
+            if let Some(front) = &self.index.front {
+                some.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
+            }
         }
         self.entries.clear();
     }

@@ -52,16 +52,23 @@ fn unique<const N: usize>(
     let index = &maintenance.list[at];
     let objects = index.objects(maintenance.shared, guard);
     let changes = || maintenance.changes.iter().filter(|c| c.index == at);
+    if let Some(front) = &index.front {
+        changes().filter_map(|c| c.new.as_ref()).for_each(|key| front.prefetch(key, guard));
+    }
     for change in changes() {
         let Some(key) = &change.new else { continue };
         let own = item_of(change.item);
         // Seldom more than the one that is to be replaced.
         let mut others: SmallVec<[Item<N>; 4]> = SmallVec::new();
-        tree.for_key(key, guard, |item| {
+        let mut note = |item: Item<N>| {
             if item != own {
                 others.push(item);
             }
-        });
+        };
+        match &index.front {
+            Some(front) => front.find(key, guard, |v| note([v; N])),
+            None => tree.for_key(key, guard, note),
+        }
         for other in others {
             let leaves =
                 || changes().any(|c| item_of(c.item) == other && c.old.as_ref() == Some(key));

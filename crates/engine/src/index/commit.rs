@@ -13,9 +13,9 @@ use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::check;
 use super::key::{Item, SortKey};
-use super::source::{NOW, Source, edge_item};
+use super::source::{NOW, Objects, Source, edge_item};
 use super::spec::IndexTarget;
-use super::tree::{Tree, Upkeep};
+use super::tree::Tree;
 use super::{Entries, Index, Indexes, UNIQUE_WORDS};
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, LatchKey};
@@ -167,12 +167,12 @@ impl<'a> Maintenance<'a> {
 
     fn vertex_changes(&mut self, place: &Place<'_>, label: LabelId, source: Source<'_>) {
         let writes = self.writes;
-        let mut near = 0;
+        let (mut near, mut near_state) = (0, 0);
         self.changes.reserve(writes.states.items().len());
         for v in vertices_concerned(place.index, writes) {
             let properties = &place.index.definition.properties;
             let holders = &place.index.holders;
-            let state = writes.states.get_from(v.into(), &mut 0);
+            let state = writes.states.get_from(v.into(), &mut near_state);
             let created = state.is_some_and(|w| w.created);
             let after = state.map_or_else(|| source.states.get(v, NOW, source.guard), |w| w.state);
             let old = if created {
@@ -267,13 +267,17 @@ fn apply_to<'c, const N: usize>(
     tree: &Tree<N>,
     changes: impl Iterator<Item = (Item<N>, &'c Change)> + Clone,
     ts: u64,
-    upkeep: &dyn Upkeep<N>,
+    upkeep: &Objects<'_>,
     guard: &Guard,
 ) {
     let new = changes.clone().filter_map(|(item, c)| Some((c.new.as_ref()?, item)));
-    tree.prefetch(new.clone(), guard);
-    for (key, item) in new {
-        tree.add(key, &item, ts, upkeep, guard);
+    let numbers = tree.find_all(new.clone(), guard);
+    for ((key, item), number) in new.zip(numbers) {
+        tree.add(number, (key, &item), ts, upkeep, guard);
+        // After the tree: who drops an old entry from both holds up whoever adds it anew.
+        if let Some(front) = upkeep.front {
+            front.insert(key, item[0], guard);
+        }
     }
     for (item, change) in changes {
         if let Some(key) = &change.old {

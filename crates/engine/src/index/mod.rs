@@ -5,6 +5,7 @@
 //!
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
 //!  tree      partitions of sorted runs and short tails         tree.rs run.rs tail.rs directory.rs
+//!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  commit    what a commit changes; validation of constraints  commit.rs
 //!  read      lookups and ranges at a snapshot                  read.rs
@@ -35,6 +36,7 @@ mod build;
 mod check;
 pub(crate) mod commit;
 mod directory;
+mod front;
 pub(crate) mod key;
 pub(crate) mod page;
 pub(crate) mod read;
@@ -44,6 +46,7 @@ mod spec;
 mod tail;
 mod tree;
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
@@ -62,6 +65,8 @@ pub use spec::{
 use crate::latch::Latch;
 use crate::reclaim::EpochCell;
 use crate::shared::Shared;
+use front::Front;
+use key::SortKey;
 use source::{Holders, Objects, Source};
 use tree::Tree;
 
@@ -83,6 +88,8 @@ pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) definition: Definition,
     pub(crate) entries: Entries,
+    /// Of a unique constraint on vertices: the same entries by hash.
+    pub(crate) front: Option<Front>,
     /// Number in the global latch order.
     table: u32,
     /// By stripe of the key for a unique constraint; else one word, a stripe for each commit.
@@ -114,10 +121,20 @@ impl Index {
         entries: Entries,
     ) -> Self {
         let words = if definition.kind.is_unique() { UNIQUE_WORDS } else { 1 };
+        let has_front = definition.kind.is_unique() && matches!(entries, Entries::Vertices(_));
+        let front = has_front.then(Front::new);
+        if let (Some(front), Entries::Vertices(tree)) = (&front, &entries) {
+            let guard = &epoch::pin();
+            tree.for_range(&SortKey::MIN, None, false, guard, |key, [v]| {
+                front.insert(key, v, guard);
+                ControlFlow::Continue(())
+            });
+        }
         Self {
             id,
             definition,
             entries,
+            front,
             table,
             order: (0..words).map(|_| Latch::default()).collect(),
             holders: Holders::default(),
@@ -139,11 +156,27 @@ impl Index {
         self.online.store(true, Ordering::Release);
     }
 
+    /// Calls `f` with every vertex that may have this key. One may come twice.
+    #[inline]
+    pub(crate) fn vertices_with(
+        &self,
+        tree: &Tree<1>,
+        key: &SortKey,
+        guard: &Guard,
+        mut f: impl FnMut(u32),
+    ) {
+        match &self.front {
+            Some(front) => front.find(key, guard, f),
+            None => tree.for_key(key, guard, |[v]| f(v)),
+        }
+    }
+
     fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),
             definition: &self.definition,
             holders: &self.holders,
+            front: self.front.as_ref(),
             shared,
         }
     }
@@ -163,7 +196,9 @@ impl Index {
         let guard = &epoch::pin();
         match &self.entries {
             Entries::None => 0,
-            Entries::Vertices(tree) => tree.bytes(guard),
+            Entries::Vertices(tree) => {
+                tree.bytes(guard) + self.front.as_ref().map_or(0, |f| f.bytes(guard))
+            }
             Entries::Edges(tree) => tree.bytes(guard),
         }
     }

@@ -15,6 +15,9 @@ use super::{Entries, Index};
 use crate::snapshot::Reader;
 use crate::txn::validate::vertex_id;
 
+/// Lookups of a batch whose slots are on their way while one is answered.
+const LOOKUPS_AHEAD: usize = 12;
+
 /// A range of keys that a serializable transaction read.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexRead {
@@ -205,7 +208,7 @@ impl Reader<'_> {
         let Some(key) = SortKey::of(values) else { return Ok(found) };
         let source = index.objects(self.shared, &self.guard).source;
         let properties = &index.definition.properties;
-        tree.for_key(&key, &self.guard, |[v]| {
+        index.vertices_with(tree, &key, &self.guard, |v| {
             let now = source.vertex_key(label, &index.holders, properties, v, self.read_ts);
             if now.as_ref() == Some(&key) {
                 found.push(v);
@@ -253,6 +256,10 @@ impl Reader<'_> {
         let tree = index.vertices()?;
         let properties = index.definition.properties.len();
         for (place, values) in keys.chunks(properties).enumerate() {
+            let ahead = keys.chunks(properties).nth(place + LOOKUPS_AHEAD);
+            if let (Some(front), Some(key)) = (&index.front, ahead.and_then(SortKey::of)) {
+                front.prefetch(&key, &self.guard);
+            }
             for v in self.vertices_of(index, tree, values)? {
                 out.push((place as u32, vertex_id(v)));
             }

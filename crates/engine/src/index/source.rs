@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::Index;
+use super::front::Front;
 use super::key::{Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Upkeep;
@@ -164,6 +165,7 @@ pub(crate) struct Objects<'a> {
     pub(crate) source: Source<'a>,
     pub(crate) definition: &'a Definition,
     pub(crate) holders: &'a Holders,
+    pub(crate) front: Option<&'a Front>,
     pub(crate) shared: &'a Shared,
 }
 
@@ -240,6 +242,12 @@ impl<const N: usize> Upkeep<N> for Objects<'_> {
                 IndexTarget::Edges(_) => true,
             };
         settled.then(|| !self.has_key(key, item, watermark))
+    }
+
+    fn dropped(&self, key: &SortKey, item: &Item<N>) {
+        if let Some(front) = self.front {
+            front.remove(key, item[0], self.source.guard);
+        }
     }
 }
 

@@ -36,10 +36,12 @@ use crate::sync::{Mutex, lock};
 use crate::table::GrowArray;
 use crate::words::prefetch;
 
+use smallvec::SmallVec;
+
 /// Entries of a run from which on it is cut.
-const RUN_MAX: usize = 512;
+const RUN_MAX: usize = 256;
 /// Entries of the runs that a larger one is cut into, at most.
-const RUN_CUT: usize = 384;
+const RUN_CUT: usize = 192;
 /// Stale entries that are looked at again only once this many have come.
 const STALE_MIN: usize = 64;
 
@@ -54,6 +56,9 @@ pub(crate) trait Upkeep<const N: usize> {
     /// Whether no reader at or after `watermark` wants the entry; `None` if that cannot be told
     /// yet.
     fn is_gone(&self, key: &SortKey, item: &Item<N>, watermark: u64) -> Option<bool>;
+
+    /// The entry is being dropped. Whoever adds it anew waits until that is done.
+    fn dropped(&self, key: &SortKey, item: &Item<N>);
 }
 
 /// An entry made obsolete, and by which commit.
@@ -271,44 +276,46 @@ impl<const N: usize> Tree<N> {
 
     // ---- writing ----
 
-    /// Brings the memory that adding these entries will touch closer.
+    /// Finds the partitions of these entries, or ones to the left of them, and brings the memory
+    /// that adding them will touch closer.
     ///
     /// PERF: the misses of a commit's entries overlap instead of queueing up.
-    pub(crate) fn prefetch<'k>(
+    pub(crate) fn find_all<'k>(
         &self,
-        keys: impl Iterator<Item = (&'k SortKey, Item<N>)> + Clone,
+        keys: impl Iterator<Item = (&'k SortKey, Item<N>)>,
         guard: &Guard,
-    ) {
-        let numbers: smallvec::SmallVec<[u32; 64]> =
-            keys.map(|(key, item)| self.directory(guard).find(key, &item)).collect();
-        for number in &numbers {
-            prefetch(self.partition(*number));
-        }
-        for number in &numbers {
-            prefetch(self.version(*number, guard));
-        }
-        for number in &numbers {
-            if let Some(tail) = &self.version(*number, guard).tail {
-                tail.prefetch_end();
+    ) -> SmallVec<[u32; 64]> {
+        let directory = self.directory(guard);
+        let numbers: SmallVec<[u32; 64]> =
+            keys.map(|(key, item)| directory.find(key, &item)).collect();
+        if numbers.len() > 1 {
+            numbers.iter().for_each(|n| prefetch(self.partition(*n)));
+            numbers.iter().for_each(|n| prefetch(self.version(*n, guard)));
+            for number in &numbers {
+                if let Some(tail) = &self.version(*number, guard).tail {
+                    tail.prefetch_end();
+                }
             }
         }
+        numbers
     }
 
-    /// Adds an entry for the commit `ts`; it may be there already.
+    /// Adds an entry for the commit `ts`; it may be there already. `number` is from
+    /// [`find_all`](Self::find_all).
     pub(crate) fn add(
         &self,
-        key: &SortKey,
-        item: &Item<N>,
+        mut number: u32,
+        (key, item): (&SortKey, &Item<N>),
         ts: u64,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
         loop {
-            let (number, _) = self.locate(key, item, guard);
             let partition = self.partition(number);
             let mut writing = lock(&partition.writing);
             let version = self.version(number, guard);
-            if version.beyond(key, item).is_some() {
+            if let Some(right) = version.beyond(key, item) {
+                number = right;
                 continue;
             }
             partition.last_write.fetch_max(ts, Ordering::Relaxed);
@@ -408,7 +415,10 @@ impl<const N: usize> Tree<N> {
             }
             match upkeep.is_gone(key, item, watermark) {
                 None => return true,
-                Some(true) => dropped.push(stale.entry.clone()),
+                Some(true) => {
+                    upkeep.dropped(key, item);
+                    dropped.push(stale.entry.clone());
+                }
                 // Set to the same value again since.
                 Some(false) => {}
             }

@@ -28,6 +28,8 @@ impl Upkeep<1> for Wanted {
         u64::MAX - 1
     }
 
+    fn dropped(&self, _: &SortKey, _: &Item<1>) {}
+
     fn is_gone(&self, key: &SortKey, item: &Item<1>, watermark: u64) -> Option<bool> {
         let gone = self.gone.lock().unwrap();
         match gone.get(&(key.clone(), *item)) {
@@ -45,6 +47,12 @@ fn key(n: i64) -> SortKey {
 /// A key that does not fit its head, and shares it with many others.
 fn long(n: i64) -> SortKey {
     SortKey::of(&[format!("the same beginning of them all {n:06}").as_str().into()]).unwrap()
+}
+
+fn add_to(tree: &Tree<1>, key: &SortKey, item: Item<1>, ts: u64, upkeep: &dyn Upkeep<1>) {
+    let guard = &epoch::pin();
+    let numbers = tree.find_all([(key, item)].into_iter(), guard);
+    tree.add(numbers[0], (key, &item), ts, upkeep, guard);
 }
 
 fn all(tree: &Tree<1>, descending: bool) -> Vec<Entry<1>> {
@@ -124,7 +132,7 @@ proptest! {
             ts += 1;
             let add = |entry: Entry<1>, expected: &mut BTreeSet<Entry<1>>| {
                 upkeep.gone.lock().unwrap().remove(&entry);
-                tree.add(&entry.0, &entry.1, ts, &upkeep, guard);
+                add_to(&tree, &entry.0, entry.1, ts, &upkeep);
                 expected.insert(entry);
             };
             match op {
@@ -143,7 +151,7 @@ proptest! {
                 Op::Bulk { first, count } => {
                     let entries: Vec<Entry<1>> =
                         (first..first + count).map(|n| (key(n), [7])).collect();
-                    entries.iter().for_each(|e| drop(upkeep.gone.lock().unwrap().remove(e)));
+                    upkeep.gone.lock().unwrap().retain(|e, _| !entries.contains(e));
                     tree.add_sorted(&entries, ts, &upkeep, guard);
                     expected.extend(entries);
                 }
@@ -169,9 +177,8 @@ proptest! {
 #[test]
 fn ascending_keys_fill_their_partitions() {
     let (tree, upkeep) = (Tree::<1>::new(), Wanted::default());
-    let guard = &epoch::pin();
     for n in 0..20_000 {
-        tree.add(&key(n), &[0], 1, &upkeep, guard);
+        add_to(&tree, &key(n), [0], 1, &upkeep);
     }
     let partitions = tree.count.load(Ordering::Relaxed);
     assert!(partitions <= 20_000 / RUN_CUT as u32 + 2, "{partitions} partitions");
@@ -187,13 +194,14 @@ fn what_was_never_said_to_be_stale_is_not_even_asked_about() {
         fn last_ts(&self) -> u64 {
             0
         }
+        fn dropped(&self, _: &SortKey, _: &Item<1>) {}
         fn is_gone(&self, _: &SortKey, _: &Item<1>, _: u64) -> Option<bool> {
             panic!("nothing is stale")
         }
     }
-    let (tree, guard) = (Tree::<1>::new(), &epoch::pin());
+    let tree = Tree::<1>::new();
     for n in 0..5000 {
-        tree.add(&key(n * 7919 % 5000), &[0], 1, &Strict, guard);
+        add_to(&tree, &key(n * 7919 % 5000), [0], 1, &Strict);
     }
     tree.settle(&Strict);
     assert_eq!(all(&tree, false).len(), 5000);
@@ -234,7 +242,7 @@ fn readers_beside_writers_miss_nothing() {
             .map(|w| {
                 s.spawn(move || {
                     for i in 0..EACH {
-                        tree.add(&key(nth(w, i)), &[0], 1, upkeep, &epoch::pin());
+                        add_to(tree, &key(nth(w, i)), [0], 1, upkeep);
                         done[w as usize].store(i as u64 + 1, Ordering::SeqCst);
                     }
                 })

@@ -156,8 +156,14 @@ pub fn wal_recovery(bytes: &[u8]) {
 /// Decodes a log record; what decodes, encodes to something that decodes to the same.
 pub fn txn_record(bytes: &[u8]) {
     let sets = LabelSets::new();
-    let Ok(Record::Commit(writes)) = record::decode(bytes, &sets) else {
-        return;
+    let writes = match record::decode(bytes, &sets) {
+        Ok(Record::Commit(writes)) => writes,
+        Ok(Record::Index { id, definition }) => {
+            let again = record::decode(&record::encode_index(id, &definition), &sets);
+            assert!(matches!(again, Ok(Record::Index { definition: d, .. }) if d == definition));
+            return;
+        }
+        _ => return,
     };
     let mut once = Vec::new();
     record::encode_commit(&writes, &sets, &mut once);
@@ -173,12 +179,19 @@ pub fn txn_record(bytes: &[u8]) {
 pub fn checkpoint_value(bytes: &[u8]) {
     let _ = unseal(b"key", bytes);
     let mut feed = Feed(bytes);
-    match feed.byte() % 4 {
+    match feed.byte() % 5 {
         0 => adjacency_value(&mut feed),
         1 => drop(segment::decode_states(feed.0, 3)),
         2 => drop(segment::decode_properties(feed.0)),
+        3 => index_value(&mut feed),
         _ => drop(meta::decode(feed.0, &Shared::empty(Settings::default()))),
     }
+}
+
+/// One partition of an index: what loads, is stored as the same again.
+fn index_value(feed: &mut Feed<'_>) {
+    let number = u32::from(feed.byte() % 2);
+    crate::index::page::fuzz(number, feed.0);
 }
 
 fn adjacency_value(feed: &mut Feed<'_>) {
@@ -248,6 +261,10 @@ mod tests {
             db.edge_type("S", EdgeTypeOptions::simple()).unwrap(),
             db.edge_type("T", EdgeTypeOptions::newest_first(key)).unwrap(),
         ];
+        let target = crate::IndexTarget::Vertices(label);
+        let spec = crate::IndexSpec { name: "i".into(), target, properties: vec![key] };
+        let index = db.create_index(spec).unwrap();
+        db.drop_index(index).unwrap();
         let mut txn = db.begin().unwrap();
         let v = [0; 3].map(|_| txn.create_vertex(&[label]).unwrap());
         txn.set_vertex_property(v[0], key, Value::list(["warp", "weft"])).unwrap();
@@ -266,7 +283,7 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        assert_eq!(payloads.len(), 6);
+        assert_eq!(payloads.len(), 8);
         payloads
     }
 
@@ -295,10 +312,13 @@ mod tests {
         shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
         let mut value = Vec::new();
         meta::encode(&shared, 9, (0, 0), &[], &mut value);
-        let meta = [&[3][..], &value[4..]].concat();
+        let meta = [&[4][..], &value[4..]].concat();
         let states = [vec![1], vec![0; 4096]].concat();
         let properties = [vec![2], vec![0; 1024]].concat();
-        let valid = [empty, filled(0, 0), filled(1, 1), filled(2, 3), meta, states, properties];
+        // Two entries that share a byte, no partition to the right.
+        let index = [vec![3, 0, 0, 2, 0, 3, 16, 1, 2, 5, 1, 2, 7, 7, 6], Vec::new()].concat();
+        let valid =
+            [index, empty, filled(0, 0), filled(1, 1), filled(2, 3), meta, states, properties];
         run(3, 4000, 300, &valid, checkpoint_value);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  graph.telar/
-//!    FORMAT      "telar 1\n": format version, checked before anything else is touched
+//!    FORMAT      "telar 2\n": format version, checked before anything else is touched
 //!    LOCK        locked while a process has the database open; names the process
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::lmdb_check;
 
 /// Newest format this program writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 const FORMAT_NAME: &str = "telar ";
 
 /// The checkpoint store of an open database, and the lock that makes it ours.
@@ -68,14 +68,14 @@ fn take_lock(root: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Whether the directory has a format mark, one that this program can work with.
-fn check_format(root: &Path) -> Result<bool, Error> {
+/// The directory's format version, if it has a mark; one that this program can work with.
+fn check_format(root: &Path) -> Result<Option<u32>, Error> {
     let path = root.join("FORMAT");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             check_fresh(root)?;
-            return Ok(false);
+            return Ok(None);
         }
         Err(e) => return Err(Error::file("cannot read", &path)(e)),
     };
@@ -85,7 +85,7 @@ fn check_format(root: &Path) -> Result<bool, Error> {
         Some(found) if found > FORMAT_VERSION => {
             Err(Error::NewerFormat { path: root.into(), found, supported: FORMAT_VERSION })
         }
-        Some(1..) => Ok(true),
+        Some(found @ 1..) => Ok(Some(found)),
         _ => Err(Error::NotADatabase {
             path: root.into(),
             reason: "its FORMAT file is not one of ours".into(),
@@ -106,7 +106,7 @@ fn check_fresh(root: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Marks a fresh directory as a database.
+/// Marks a directory as a database of our version.
 fn create_format(root: &Path) -> Result<(), Error> {
     let path = root.join("FORMAT");
     let new = root.join("FORMAT.new");
@@ -162,7 +162,8 @@ impl Store {
         // once nobody else can be making it.
         check_format(root)?;
         let lock = take_lock(root)?;
-        if !check_format(root)? {
+        let found = check_format(root)?;
+        if found.is_none() {
             create_format(root)?;
         }
         let path = root.join("store");
@@ -187,6 +188,10 @@ impl Store {
             })
             .map_err(store)?
             .unwrap_commit();
+        // What is written from here on is not what older programs would understand.
+        if found.is_some_and(|version| version < FORMAT_VERSION) {
+            create_format(root)?;
+        }
         crate::failpoint!("store::opened");
         Ok(Self { root: root.into(), env, database, lock })
     }

@@ -101,6 +101,28 @@ fn of_two_writers_of_a_unique_key_one_commits() {
     assert!(error.to_string().contains("constraint"), "{error}");
 }
 
+/// Among many keys of one commit, two that are the same are found.
+#[test]
+fn one_commit_cannot_give_a_key_twice() {
+    let w = World::in_memory();
+    let id = w.constraint(ConstraintKind::Unique).unwrap();
+    for twin in 0..200 {
+        let mut txn = w.db.begin().unwrap();
+        let vertices: Vec<_> = (0..200).map(|i| w.create(&mut txn, i).unwrap()).collect();
+        let second = w.create(&mut txn, twin).unwrap();
+        let Err(Error::ConstraintViolated { violation, .. }) = txn.commit() else {
+            panic!("{twin} was given twice")
+        };
+        let expected = Violation::Duplicate {
+            key: vec![Value::Int(twin)],
+            object: Object::Vertex(second),
+            existing: Object::Vertex(vertices[twin as usize]),
+        };
+        assert_eq!(violation, expected);
+    }
+    assert_eq!(w.check(id), 0);
+}
+
 #[test]
 fn every_key_is_won_once_however_many_race_for_it() {
     const KEYS: i64 = 400;
@@ -436,4 +458,16 @@ fn indexes_come_back_after_checkpoints_and_replays() {
     assert_eq!(w.db.indexes().len(), 1);
     assert_eq!(w.index().unwrap().get(), 2);
     assert_eq!(w.check(w.db.find_index("range").unwrap()), model.len());
+}
+
+#[test]
+fn a_database_of_format_1_becomes_one_of_format_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let format = dir.path().join("FORMAT");
+    drop(World::new(Engine::open(dir.path(), settings()).unwrap()));
+    assert_eq!(std::fs::read_to_string(&format).unwrap(), "telar 2\n");
+    std::fs::write(&format, "telar 1\n").unwrap();
+    let w = World::new(Engine::open(dir.path(), settings()).unwrap());
+    w.index().unwrap();
+    assert_eq!(std::fs::read_to_string(&format).unwrap(), "telar 2\n");
 }

@@ -81,6 +81,9 @@ fn ordered_bits(x: f64) -> u64 {
 /// Float and remainder of an integer: the largest float not above it, and the distance from there.
 fn split_int(x: i64) -> (u64, u16) {
     let near = x as f64;
+    if x.unsigned_abs() <= 1 << f64::MANTISSA_DIGITS {
+        return (ordered_bits(near), 0);
+    }
     // Rounding may go up, at the top even out of the range.
     let floor = if near as i128 > i128::from(x) { near.next_down() } else { near };
     (ordered_bits(floor), (i128::from(x) - floor as i128) as u16)

@@ -121,9 +121,9 @@ pub enum IndexUnavailable {
     /// constraint that keeps no entries.
     #[error("index number {0} holds no entries of this kind")]
     WrongKind(IndexId),
-    /// More values were given than the index has properties.
-    #[error("index number {index} has {properties} properties; more values were given")]
-    TooManyValues {
+    /// More values were given than the index has properties, or fewer where all are needed.
+    #[error("index number {index} has {properties} properties; another number of values was given")]
+    WrongNumberOfValues {
         /// The index.
         index: IndexId,
         /// How many properties it has.

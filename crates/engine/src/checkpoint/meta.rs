@@ -123,3 +123,60 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Stored, String> {
     r.end()?;
     Ok((at, totals, indexes))
 }
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use super::*;
+    use crate::IndexSpec;
+    use crate::IndexTarget;
+    use crate::settings::Settings;
+    use telar_graph::PropertyKeyId;
+
+    fn schema() -> Shared {
+        let shared = Shared::empty(Settings::default());
+        shared.catalog.add(NameKind::Label, "A");
+        shared.catalog.add(NameKind::PropertyKey, "k");
+        shared
+    }
+
+    fn index(shared: &Shared) -> Arc<Index> {
+        let definition = Definition::from(IndexSpec {
+            name: "i".into(),
+            target: IndexTarget::Vertices(LabelId::from_raw(0)),
+            properties: vec![PropertyKeyId::from_raw(0)],
+        });
+        crate::index::replayed(IndexId::from_raw(3), definition, 1, shared).unwrap()
+    }
+
+    #[test]
+    fn indexes_and_their_number_come_back() {
+        let shared = schema();
+        let index = index(&shared);
+        shared.indexes.add(Arc::clone(&index));
+        let mut value = Vec::new();
+        encode(&shared, 9, (2, 7), &[Arc::clone(&index)], &mut value);
+        let again = Shared::empty(Settings::default());
+        let (at, totals, indexes) = decode(&value[4..], &again).unwrap();
+        assert_eq!((at, totals), (9, (2, 7)));
+        assert_eq!(indexes, [(index.id, index.definition.clone())]);
+        assert_eq!(again.indexes.numbers(), 4);
+        encode(&shared, 9, (2, 7), &[Arc::clone(&index), index], &mut value);
+        let twice = decode(&value[4..], &Shared::empty(Settings::default()));
+        assert!(twice.unwrap_err().contains("twice"));
+    }
+
+    /// Values of format version 1 end before the indexes.
+    #[test]
+    fn version_1_is_read() {
+        let mut value = Vec::new();
+        encode(&schema(), 9, (2, 7), &[], &mut value);
+        assert_eq!(value[4], VERSION as u8);
+        value[4] = VERSION_1 as u8;
+        value.truncate(value.len() - 2);
+        let again = Shared::empty(Settings::default());
+        let (at, _, indexes) = decode(&value[4..], &again).unwrap();
+        assert_eq!((at, indexes.len()), (9, 0));
+        assert_eq!(again.catalog.find(NameKind::Label, "A"), Some(0));
+    }
+}

@@ -80,13 +80,12 @@ fn unique<const N: usize>(
             }
             return Err(duplicate(maintenance, &objects, change, objects.object(&other)));
         }
-        if maintenance.twice {
-            let same = |c: &&Change| c.item != change.item && c.new.as_ref() == Some(key);
-            if let Some(twin) = changes().find(same) {
-                let existing = objects.object(&item_of(twin.item));
-                return Err(duplicate(maintenance, &objects, change, existing));
-            }
-        }
+    }
+    if let Some((first, second)) = maintenance.twice
+        && maintenance.changes[second].index == at
+    {
+        let existing = objects.object(&item_of(maintenance.changes[first].item));
+        return Err(duplicate(maintenance, &objects, &maintenance.changes[second], existing));
     }
     Ok(())
 }

@@ -52,8 +52,8 @@ pub(crate) struct Maintenance<'a> {
     pub(super) changes: SmallVec<[Change; 2]>,
     /// Whether a change depends on values that are not the commit's own.
     depends: bool,
-    /// A change to a unique key that another one may have, too.
-    pub(super) twice: bool,
+    /// Two changes that give one unique key to two objects.
+    pub(super) twice: Option<(usize, usize)>,
 }
 
 /// Holds the list of indexes as it is, where a commit could concern any. A list that is empty now
@@ -87,7 +87,7 @@ impl<'a> Maintenance<'a> {
             reads,
             changes: SmallVec::new(),
             depends: false,
-            twice: false,
+            twice: None,
         }
     }
 
@@ -99,10 +99,10 @@ impl<'a> Maintenance<'a> {
             return;
         }
         self.find_changes(guard);
-        self.twice = false;
+        self.twice = None;
         for (at, index) in self.list.iter().enumerate() {
             let mut masks = [0u32; UNIQUE_WORDS];
-            for change in self.changes.iter().filter(|c| c.index == at) {
+            for (n, change) in self.changes.iter().enumerate().filter(|(_, c)| c.index == at) {
                 if !index.definition.kind.is_unique() {
                     // Any stripe will do; different commits had better take different ones.
                     masks[0] |= 1 << (change.item[0] / 64 % 32);
@@ -114,7 +114,12 @@ impl<'a> Maintenance<'a> {
                 }
                 if let Some(key) = &change.new {
                     let (word, stripe) = stripe_of(key);
-                    self.twice |= masks[word] & stripe != 0;
+                    if masks[word] & stripe != 0 {
+                        // Seldom: another key of the same stripe, or even the same one.
+                        let same = |c: &Change| c.index == at && c.new.as_ref() == Some(key);
+                        let twin = self.changes[..n].iter().position(same);
+                        self.twice = self.twice.or(twin.map(|twin| (twin, n)));
+                    }
                     masks[word] |= stripe;
                 }
             }
@@ -271,13 +276,10 @@ fn apply_to<'c, const N: usize>(
     guard: &Guard,
 ) {
     let new = changes.clone().filter_map(|(item, c)| Some((c.new.as_ref()?, item)));
-    let numbers = tree.find_all(new.clone(), guard);
-    for ((key, item), number) in new.zip(numbers) {
-        tree.add(number, (key, &item), ts, upkeep, guard);
-        // After the tree: who drops an old entry from both holds up whoever adds it anew.
-        if let Some(front) = upkeep.front {
-            front.insert(key, item[0], guard);
-        }
+    tree.add_all(new.clone(), ts, upkeep, guard);
+    // After the tree: who drops an old entry from both holds up whoever adds it anew.
+    if let Some(front) = upkeep.front {
+        new.for_each(|(key, item)| front.insert(key, item[0], guard));
     }
     for (item, change) in changes {
         if let Some(key) = &change.old {

@@ -26,14 +26,21 @@ pub(crate) struct Directory<const N: usize> {
     /// The lower bound of each inner node.
     lows: Run<N>,
     inners: Vec<Arc<Inner<N>>>,
+    last: Option<(Entry<N>, u32)>,
 }
 
 impl<const N: usize> Directory<N> {
     /// The directory of these partitions: bounds ascending, the first below every key.
     pub(crate) fn new(partitions: &[(Entry<N>, u32)]) -> Self {
-        let mut directory = Self { lows: Run::default(), inners: Vec::new() };
+        let mut directory = Self { lows: Run::default(), inners: Vec::new(), last: None };
         directory.push_inners(partitions);
+        directory.last = directory.find_last();
         directory
+    }
+
+    fn find_last(&self) -> Option<(Entry<N>, u32)> {
+        let inner = self.inners.last()?;
+        Some((inner.lows.get(inner.lows.len().checked_sub(1)?), *inner.numbers.last()?))
     }
 
     fn push_inners(&mut self, partitions: &[(Entry<N>, u32)]) {
@@ -52,6 +59,12 @@ impl<const N: usize> Directory<N> {
     /// The partition with the largest lower bound at or below `key` and `item`.
     #[inline]
     pub(crate) fn find(&self, key: &SortKey, item: &Item<N>) -> u32 {
+        // Keys that only grow all go to the last one.
+        if let Some((low, number)) = &self.last
+            && (&low.0, &low.1) <= (key, item)
+        {
+            return *number;
+        }
         let inner = &self.inners[self.lows.upper(key, item).max(1) - 1];
         inner.numbers[inner.lows.upper(key, item).max(1) - 1]
     }
@@ -70,7 +83,8 @@ impl<const N: usize> Directory<N> {
     /// neighbours here.
     pub(crate) fn with(&self, added: &[(Entry<N>, u32)]) -> Self {
         let Some(((key, item), _)) = added.first() else {
-            return Self { lows: self.lows.clone(), inners: self.inners.clone() };
+            let (lows, inners) = (self.lows.clone(), self.inners.clone());
+            return Self { lows, inners, last: self.last.clone() };
         };
         let node = self.lows.upper(key, item).max(1) - 1;
         let inner = &self.inners[node];
@@ -81,10 +95,12 @@ impl<const N: usize> Directory<N> {
             .chain(added.iter().cloned())
             .chain((at..inner.numbers.len()).map(old))
             .collect();
-        let mut new = Self { lows: self.lows.slice(0..node), inners: self.inners[..node].to_vec() };
+        let (lows, inners) = (self.lows.slice(0..node), self.inners[..node].to_vec());
+        let mut new = Self { lows, inners, last: None };
         new.push_inners(&partitions);
         new.lows.extend(&self.lows, node + 1..self.lows.len());
         new.inners.extend_from_slice(&self.inners[node + 1..]);
+        new.last = new.find_last();
         new
     }
 

@@ -42,7 +42,7 @@ impl KeyRange {
         let properties = index.definition.properties.len();
         let bounded = range.from != Bound::Unbounded || range.to != Bound::Unbounded;
         if range.prefix.len() + usize::from(bounded) > properties {
-            return Err(IndexUnavailable::TooManyValues { index: index.id, properties });
+            return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
         }
         let mut prefix = Vec::new();
         range.prefix.iter().for_each(|v| sortkey::encode(v, &mut prefix));
@@ -139,6 +139,26 @@ impl Reader<'_> {
             });
         }
         Ok(found)
+    }
+
+    /// The vertex that has this key of a unique constraint; of an index that is not unique, the
+    /// first of those with the key.
+    ///
+    /// # Errors
+    /// [`IndexUnavailable`].
+    #[inline]
+    pub fn index_find(
+        &self,
+        index: IndexId,
+        values: &[Value],
+    ) -> Result<Option<VertexId>, IndexUnavailable> {
+        let index = self.index(index)?;
+        let properties = index.definition.properties.len();
+        if values.len() != properties {
+            return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
+        }
+        let found = self.vertices_of(index, index.vertices()?, values)?;
+        Ok(found.first().map(|v| vertex_id(*v)))
     }
 
     /// The edges whose indexed properties have, or begin with, these values.
@@ -255,6 +275,9 @@ impl Reader<'_> {
         let index = self.index(index)?;
         let tree = index.vertices()?;
         let properties = index.definition.properties.len();
+        if !keys.len().is_multiple_of(properties) {
+            return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
+        }
         for (place, values) in keys.chunks(properties).enumerate() {
             let ahead = keys.chunks(properties).nth(place + LOOKUPS_AHEAD);
             if let (Some(front), Some(key)) = (&index.front, ahead.and_then(SortKey::of)) {

@@ -32,7 +32,7 @@ use super::run::Run;
 use super::tail::Tail;
 use crate::reclaim::EpochCell;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Mutex, lock};
+use crate::sync::{Mutex, MutexGuard, lock};
 use crate::table::GrowArray;
 use crate::words::prefetch;
 
@@ -276,20 +276,56 @@ impl<const N: usize> Tree<N> {
 
     // ---- writing ----
 
+    /// Adds entries for the commit `ts`, some of which may be there already.
+    pub(crate) fn add_all<'k>(
+        &self,
+        entries: impl Iterator<Item = (&'k SortKey, Item<N>)> + Clone,
+        ts: u64,
+        upkeep: &dyn Upkeep<N>,
+        guard: &Guard,
+    ) {
+        let numbers = self.find_all(entries.clone(), guard);
+        let mut held: Option<(u32, MutexGuard<'_, Writing<N>>)> = None;
+        for ((key, item), mut number) in entries.zip(numbers) {
+            loop {
+                let mut writing = match held.take() {
+                    Some((there, writing)) if there == number => writing,
+                    // One partition at a time: nobody waits for a lock while holding another.
+                    other => {
+                        drop(other);
+                        lock(&self.partition(number).writing)
+                    }
+                };
+                let right = self.version(number, guard).beyond(key, &item);
+                if right.is_none() {
+                    self.add(number, &mut writing, (key, &item), ts, upkeep, guard);
+                }
+                held = Some((number, writing));
+                match right {
+                    Some(right) => number = right,
+                    None => break,
+                }
+            }
+        }
+    }
+
     /// Finds the partitions of these entries, or ones to the left of them, and brings the memory
     /// that adding them will touch closer.
     ///
     /// PERF: the misses of a commit's entries overlap instead of queueing up.
-    pub(crate) fn find_all<'k>(
+    fn find_all<'k>(
         &self,
-        keys: impl Iterator<Item = (&'k SortKey, Item<N>)>,
+        entries: impl Iterator<Item = (&'k SortKey, Item<N>)>,
         guard: &Guard,
     ) -> SmallVec<[u32; 64]> {
         let directory = self.directory(guard);
-        let numbers: SmallVec<[u32; 64]> =
-            keys.map(|(key, item)| directory.find(key, &item)).collect();
-        if numbers.len() > 1 {
-            numbers.iter().for_each(|n| prefetch(self.partition(*n)));
+        let mut numbers: SmallVec<[u32; 64]> = SmallVec::new();
+        for (key, item) in entries {
+            let number = directory.find(key, &item);
+            prefetch(self.partition(number));
+            numbers.push(number);
+        }
+        if numbers.len() > 1 && numbers.first() != numbers.last() {
             numbers.iter().for_each(|n| prefetch(self.version(*n, guard)));
             for number in &numbers {
                 if let Some(tail) = &self.version(*number, guard).tail {
@@ -300,40 +336,32 @@ impl<const N: usize> Tree<N> {
         numbers
     }
 
-    /// Adds an entry for the commit `ts`; it may be there already. `number` is from
-    /// [`find_all`](Self::find_all).
-    pub(crate) fn add(
+    /// Adds an entry that belongs to this partition.
+    fn add(
         &self,
-        mut number: u32,
+        number: u32,
+        writing: &mut Writing<N>,
         (key, item): (&SortKey, &Item<N>),
         ts: u64,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
-        loop {
-            let partition = self.partition(number);
-            let mut writing = lock(&partition.writing);
-            let version = self.version(number, guard);
-            if let Some(right) = version.beyond(key, item) {
-                number = right;
-                continue;
+        let partition = self.partition(number);
+        let version = self.version(number, guard);
+        partition.last_write.fetch_max(ts, Ordering::Relaxed);
+        match &version.tail {
+            Some(tail) if tail.push(key, item) => {}
+            Some(_) => {
+                let more = [(key.clone(), *item)];
+                self.fold(number, writing, &more, true, upkeep, guard);
             }
-            partition.last_write.fetch_max(ts, Ordering::Relaxed);
-            match &version.tail {
-                Some(tail) if tail.push(key, item) => {}
-                Some(_) => {
-                    let more = [(key.clone(), *item)];
-                    self.fold(number, &mut writing, &more, true, upkeep, guard);
-                }
-                None => {
-                    let tail = Tail::new();
-                    tail.push(key, item);
-                    let (low, next) = (version.low.clone(), version.next.clone());
-                    let run = Arc::clone(&version.run);
-                    partition.version.put(Version { low, next, run, tail: Some(tail) }, guard);
-                }
+            None => {
+                let tail = Tail::new();
+                tail.push(key, item);
+                let (low, next) = (version.low.clone(), version.next.clone());
+                let run = Arc::clone(&version.run);
+                partition.version.put(Version { low, next, run, tail: Some(tail) }, guard);
             }
-            return;
         }
     }
 
@@ -390,9 +418,8 @@ impl<const N: usize> Tree<N> {
 
     /// Drops what no reader wants any more.
     pub(crate) fn settle(&self, upkeep: &dyn Upkeep<N>) {
+        let guard = &epoch::pin();
         for number in 0..self.count.load(Ordering::Acquire) {
-            // One pin per partition: old versions are freed as the pass goes on.
-            let guard = &epoch::pin();
             let Some(partition) = self.partitions.get(number) else { return };
             let mut writing = lock(&partition.writing);
             if !writing.stale.is_empty() && partition.version.get(guard).is_some() {
@@ -463,55 +490,40 @@ impl<const N: usize> Tree<N> {
             && added.len() <= RUN_CUT
         {
             // Keys that only grow fill their runs and never copy them.
-            let run = Run::default().merged(&added, &[]);
-            let right = (run, tail());
-            self.replace(
-                number,
-                old,
-                writing,
-                (Arc::clone(&old.run), None),
-                vec![right],
-                upkeep,
-                guard,
-            );
+            let right = Arc::new(Run::default().merged(&added, &[]));
+            let parts = vec![(Arc::clone(&old.run), None), (right, tail())];
+            self.replace(number, old, writing, parts, upkeep, guard);
             return;
         }
         let whole = old.run.merged(&added, &dropped);
-        if whole.len() <= RUN_MAX {
-            self.replace(
-                number,
-                old,
-                writing,
-                (Arc::new(whole), tail()),
-                Vec::new(),
-                upkeep,
-                guard,
-            );
-            return;
-        }
-        let pieces = whole.len().div_ceil(RUN_CUT);
-        let cut = |i: usize| whole.len() * i / pieces;
-        let left = (Arc::new(whole.slice(0..cut(1))), tail());
-        let right = (1..pieces).map(|i| (whole.slice(cut(i)..cut(i + 1)), tail())).collect();
-        self.replace(number, old, writing, left, right, upkeep, guard);
+        let parts = if whole.len() <= RUN_MAX {
+            vec![(Arc::new(whole), tail())]
+        } else {
+            let pieces = whole.len().div_ceil(RUN_CUT);
+            let cut = |i: usize| whole.len() * i / pieces;
+            let part = |i: usize| Arc::new(whole.slice(cut(i)..cut(i + 1)));
+            (0..pieces).map(|i| (part(i), tail())).collect()
+        };
+        self.replace(number, old, writing, parts, upkeep, guard);
     }
 
-    /// Replaces a partition by `left` and, to the right of it, new partitions.
+    /// Replaces a partition by the first part and, to the right of it, new ones by the others.
     fn replace(
         &self,
         number: u32,
         old: &Version<N>,
         writing: &mut Writing<N>,
-        left: (Arc<Run<N>>, Option<Tail<N>>),
-        right: Vec<(Run<N>, Option<Tail<N>>)>,
+        parts: Vec<(Arc<Run<N>>, Option<Tail<N>>)>,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
         let partition = self.partition(number);
+        let mut parts = parts.into_iter();
+        let Some((run, tail)) = parts.next() else { return };
         let low = old.low.clone();
-        if right.is_empty() {
+        if parts.len() == 0 {
             let next = old.next.clone();
-            return partition.version.put(Version { low, next, run: left.0, tail: left.1 }, guard);
+            return partition.version.put(Version { low, next, run, tail }, guard);
         }
         // Nobody can reach, and split, the new partitions before the directory has them all.
         let _growing = lock(&self.growing);
@@ -519,6 +531,7 @@ impl<const N: usize> Tree<N> {
         let last_write = upkeep.last_ts() + 1;
         partition.last_write.fetch_max(last_write, Ordering::Relaxed);
         let first = self.count.load(Ordering::Relaxed);
+        let right: Vec<_> = parts.collect();
         let lows: Vec<(Entry<N>, u32)> =
             right.iter().zip(first..).map(|((run, _), n)| (run.get(0), n)).collect();
         let nexts: Vec<_> = lows[1..].iter().cloned().map(Some).chain([old.next.clone()]).collect();
@@ -530,11 +543,11 @@ impl<const N: usize> Tree<N> {
                 .partition(|stale| stale.entry < *low);
             writing.stale = keep;
             lock(&new.writing).stale = moved;
-            new.version.put(Version { low: low.clone(), next, run: Arc::new(run), tail }, guard);
+            new.version.put(Version { low: low.clone(), next, run, tail }, guard);
         }
         self.count.store(first + lows.len() as u32, Ordering::Release);
         let next = Some(lows[0].clone());
-        partition.version.put(Version { low, next, run: left.0, tail: left.1 }, guard);
+        partition.version.put(Version { low, next, run, tail }, guard);
         self.directory.put(self.directory(guard).with(&lows), guard);
     }
 

@@ -50,9 +50,7 @@ fn long(n: i64) -> SortKey {
 }
 
 fn add_to(tree: &Tree<1>, key: &SortKey, item: Item<1>, ts: u64, upkeep: &dyn Upkeep<1>) {
-    let guard = &epoch::pin();
-    let numbers = tree.find_all([(key, item)].into_iter(), guard);
-    tree.add(numbers[0], (key, &item), ts, upkeep, guard);
+    tree.add_all([(key, item)].into_iter(), ts, upkeep, &epoch::pin());
 }
 
 fn all(tree: &Tree<1>, descending: bool) -> Vec<Entry<1>> {

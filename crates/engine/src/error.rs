@@ -80,7 +80,7 @@ pub enum Error {
         /// Name of the constraint.
         constraint: String,
         /// What breaks it.
-        violation: Violation,
+        violation: Box<Violation>,
     },
     /// An index cannot be read.
     #[error(transparent)]
@@ -265,6 +265,12 @@ pub enum Violation {
 }
 
 impl Violation {
+    /// The error of a constraint that this breaks.
+    pub(crate) fn of(self, constraint: &str) -> Error {
+        let constraint = constraint.to_owned();
+        Error::ConstraintViolated { constraint, violation: Box::new(self) }
+    }
+
     /// What breaks the constraint.
     #[must_use]
     pub fn object(&self) -> Object {

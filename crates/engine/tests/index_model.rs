@@ -609,7 +609,7 @@ fn violations_name_constraint_key_and_objects() {
     assert!(!error.is_retryable());
     let Error::ConstraintViolated { constraint, violation } = error else { panic!("{error}") };
     assert_eq!(constraint, "index 3");
-    let Violation::Duplicate { key, object, existing } = violation else { panic!("{violation}") };
+    let Violation::Duplicate { key, object, existing } = *violation else { panic!("{violation}") };
     assert_eq!(key, [Value::Int(7)]);
     assert_eq!(object, telar_engine::Object::Vertex(second));
     assert_eq!(existing, telar_engine::Object::Vertex(first));

@@ -97,7 +97,7 @@ fn of_two_writers_of_a_unique_key_one_commits() {
         object: Object::Vertex(second),
         existing: Object::Vertex(first),
     };
-    assert_eq!(*violation, expected);
+    assert_eq!(**violation, expected);
     assert!(error.to_string().contains("constraint"), "{error}");
 }
 
@@ -118,7 +118,7 @@ fn one_commit_cannot_give_a_key_twice() {
             object: Object::Vertex(second),
             existing: Object::Vertex(vertices[twin as usize]),
         };
-        assert_eq!(violation, expected);
+        assert_eq!(*violation, expected);
     }
     assert_eq!(w.check(id), 0);
 }
@@ -266,7 +266,7 @@ fn a_constraint_that_does_not_hold_is_not_made() {
     txn.commit().unwrap();
     let [_, one, two, bare] = [0, 1, 2, 3].map(VertexId::from_raw);
     let violation = |kind| match w.constraint(kind).unwrap_err() {
-        Error::ConstraintViolated { violation, .. } => violation,
+        Error::ConstraintViolated { violation, .. } => *violation,
         error => panic!("{error}"),
     };
     let duplicate = Violation::Duplicate {

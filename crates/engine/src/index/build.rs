@@ -171,10 +171,6 @@ fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
         scan_unchecked(shared, index, ts);
         return Ok(());
     }
-    let violated = |violation| {
-        let constraint = index.definition.name.clone();
-        Err(Error::ConstraintViolated { constraint, violation })
-    };
     let mut found = None;
     let definition = &index.definition;
     each_object(shared, index, ts, |objects, object| {
@@ -188,7 +184,7 @@ fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
         found = violation(definition, || object.name(definition), value);
         if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    found.map_or(Ok(()), violated)
+    found.map_or(Ok(()), |violation| Err(violation.of(&definition.name)))
 }
 
 /// What a scan comes across.
@@ -337,8 +333,7 @@ fn no_duplicates_in<const N: usize>(
                         object: objects.object(&item),
                         existing: objects.object(other),
                     };
-                    let constraint = index.definition.name.clone();
-                    return Err(Error::ConstraintViolated { constraint, violation });
+                    return Err(violation.of(&index.definition.name));
                 }
             }
             before = Some((key, item));

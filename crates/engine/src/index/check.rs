@@ -103,8 +103,7 @@ fn duplicate(
         IndexTarget::Vertices(_) => [change.item[0], 0, 0],
         IndexTarget::Edges(_) => change.item,
     });
-    let violation = Violation::Duplicate { key, object, existing };
-    Error::ConstraintViolated { constraint: definition.name.clone(), violation }
+    Violation::Duplicate { key, object, existing }.of(&definition.name)
 }
 
 /// Values as they are after the commit.
@@ -198,9 +197,7 @@ fn values(
     match found {
         None => Ok(()),
         Some((found, true)) => Err(Error::Conflict { object: found.object() }),
-        Some((violation, false)) => {
-            Err(Error::ConstraintViolated { constraint: definition.name.clone(), violation })
-        }
+        Some((violation, false)) => Err(violation.of(&definition.name)),
     }
 }
 

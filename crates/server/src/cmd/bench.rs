@@ -69,7 +69,8 @@ struct KernelOptions {
   telar bench index --keys 100000 --rounds 9")]
 struct IndexOptions {
     /// Keys to look up, and vertices to insert
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000,
+        value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     keys: u32,
     /// Rounds; medians count
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]

@@ -66,7 +66,10 @@ fn unique<const N: usize>(
             }
         };
         match &index.front {
-            Some(front) => front.find(key, guard, |v| note([v; N])),
+            Some(front) => front.find(key, guard, |v| {
+                note([v; N]);
+                ControlFlow::Continue(())
+            }),
             None => tree.for_key(key, guard, note),
         }
         for other in others {

@@ -11,6 +11,8 @@
 //! Concurrency: readers take no latch. Writers lock a shard; a shard that fills up is copied to a
 //! larger table, which replaces it. Slots are written once, but for removal.
 
+use std::ops::ControlFlow;
+
 use crossbeam_epoch::Guard;
 
 use super::key::SortKey;
@@ -131,9 +133,14 @@ impl Front {
         }
     }
 
-    /// Calls `f` with every vertex that may have this key.
+    /// Calls `f` with every vertex that may have this key, until it breaks.
     #[inline]
-    pub(crate) fn find(&self, key: &SortKey, guard: &Guard, mut f: impl FnMut(u32)) {
+    pub(crate) fn find(
+        &self,
+        key: &SortKey,
+        guard: &Guard,
+        mut f: impl FnMut(u32) -> ControlFlow<()>,
+    ) {
         let (shard, tag) = place(key);
         let Some(table) = self.shards[shard].table.get(guard) else { return };
         for slot in table.probe(tag) {
@@ -144,8 +151,9 @@ impl Front {
             }
             if (value >> 32) as u32 == tag
                 && let Some(vertex) = (value as u32).checked_sub(1)
+                && f(vertex).is_break()
             {
-                f(vertex);
+                return;
             }
         }
     }
@@ -181,7 +189,10 @@ mod tests {
 
     fn found(front: &Front, n: i64) -> BTreeSet<u32> {
         let mut found = BTreeSet::new();
-        front.find(&key(n), &epoch::pin(), |v| assert!(found.insert(v), "found twice"));
+        front.find(&key(n), &epoch::pin(), |v| {
+            assert!(found.insert(v), "found twice");
+            ControlFlow::Continue(())
+        });
         found
     }
 

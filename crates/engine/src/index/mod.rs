@@ -156,21 +156,6 @@ impl Index {
         self.online.store(true, Ordering::Release);
     }
 
-    /// Calls `f` with every vertex that may have this key. One may come twice.
-    #[inline]
-    pub(crate) fn vertices_with(
-        &self,
-        tree: &Tree<1>,
-        key: &SortKey,
-        guard: &Guard,
-        mut f: impl FnMut(u32),
-    ) {
-        match &self.front {
-            Some(front) => front.find(key, guard, f),
-            None => tree.for_key(key, guard, |[v]| f(v)),
-        }
-    }
-
     fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),

@@ -228,9 +228,23 @@ impl Reader<'_> {
         let Some(key) = SortKey::of(values) else { return Ok(found) };
         let source = index.objects(self.shared, &self.guard).source;
         let properties = &index.definition.properties;
-        index.vertices_with(tree, &key, &self.guard, |v| {
+        let has_key = |v| {
             let now = source.vertex_key(label, &index.holders, properties, v, self.read_ts);
-            if now.as_ref() == Some(&key) {
+            now.as_ref() == Some(&key)
+        };
+        if let Some(front) = &index.front {
+            // Unique at every snapshot: the first is the only one.
+            front.find(&key, &self.guard, |v| {
+                if !has_key(v) {
+                    return ControlFlow::Continue(());
+                }
+                found.push(v);
+                ControlFlow::Break(())
+            });
+            return Ok(found);
+        }
+        tree.for_key(&key, &self.guard, |[v]| {
+            if has_key(v) {
                 found.push(v);
             }
         });

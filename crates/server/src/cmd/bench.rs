@@ -61,8 +61,9 @@ struct KernelOptions {
     dir: Option<PathBuf>,
 }
 
-/// Lookups and ranges of a property index, and what keeping one costs inserts, in memory and checked
-/// before they are timed.
+/// Lookups and ranges of a property index, and what keeping one costs inserts.
+///
+/// In memory, and checked before anything is timed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar bench index

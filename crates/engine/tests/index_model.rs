@@ -246,9 +246,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// Mostly one of the first few, so that labels and values go to and fro at the same objects.
 fn pick<T: Copy>(items: impl ExactSizeIterator<Item = T>, n: usize) -> Option<T> {
     let (len, mut items) = (items.len(), items);
-    (len > 0).then(|| items.nth(n % len)).flatten()
+    let among = if n.is_multiple_of(4) { len } else { len.min(3) };
+    (len > 0).then(|| items.nth(n / 4 % among)).flatten()
 }
 
 fn put(properties: &mut Properties, key: PropertyKeyId, value: &Value) {

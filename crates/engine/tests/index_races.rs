@@ -401,6 +401,33 @@ fn obsolete_entries_go_once_no_snapshot_wants_them() {
     assert_eq!(w.check(id), 500);
 }
 
+/// An entry that was obsolete for a while is wanted again when what is obsolete goes.
+#[test]
+fn an_entry_whose_value_is_set_back_stays() {
+    for by_label in [false, true] {
+        let w = World::in_memory();
+        let id = w.index().unwrap();
+        let mut txn = w.db.begin().unwrap();
+        let v = w.create(&mut txn, 1).unwrap();
+        txn.commit().unwrap();
+        for there in [false, true] {
+            let mut txn = w.db.begin().unwrap();
+            match (by_label, there) {
+                (true, true) => assert!(txn.add_label(v, w.label).unwrap()),
+                (true, false) => assert!(txn.remove_label(v, w.label).unwrap()),
+                (false, _) => {
+                    let value = Value::Int(if there { 1 } else { 2 });
+                    txn.set_vertex_property(v, w.key, value).unwrap();
+                }
+            }
+            txn.commit().unwrap();
+        }
+        w.db.settle();
+        w.db.settle();
+        assert_eq!(w.check(id), 1);
+    }
+}
+
 /// Many partitions, changed a little between checkpoints: each restart must find all of them.
 #[test]
 fn indexes_come_back_after_checkpoints_and_replays() {

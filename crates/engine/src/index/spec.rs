@@ -167,7 +167,7 @@ pub struct IndexInfo {
     pub kind: IndexKind,
     /// How far it is.
     pub state: IndexState,
-    /// Entries in memory, obsolete ones that wait for old snapshots included.
+    /// Entries in memory, obsolete and repeated ones included that are still to be cleared.
     pub entries: u64,
     /// Memory held, in bytes.
     pub bytes: usize,

@@ -204,7 +204,7 @@ fn adjacency_value(feed: &mut Feed<'_>) {
     if table.load(0, base, guard).is_err() {
         return;
     }
-    let view = TableView { table: &table, guard, read_ts: 1 };
+    let view = TableView::new(&table, 1, guard);
     let mut encoded = Vec::new();
     segment::encode_adjacency(&view, 0, &mut encoded);
     // The checksum before it is filled in by the caller.

@@ -31,8 +31,11 @@
 
 pub(crate) mod base;
 pub(crate) mod extent;
+pub(crate) mod head;
 pub(crate) mod hub;
 pub(crate) mod list;
+pub(crate) mod mask;
+pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod segment;
 pub(crate) mod settle;

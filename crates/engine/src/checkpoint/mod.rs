@@ -163,7 +163,7 @@ fn write(
                 };
                 if table.segment(number).is_some_and(written) {
                     let guard = &epoch::pin();
-                    let view = TableView { table, guard, read_ts: at };
+                    let view = TableView::new(table, at, guard);
                     segment::encode_adjacency(&view, number, &mut value);
                     put(key(Kind::Adjacency, id.get(), direction as u16, number), &mut value)?;
                     failpoint!("checkpoint::segment");

@@ -15,7 +15,7 @@ use crate::adjacency::{Entry, SEGMENT_BITS, SEGMENT_VERTICES};
 
 /// Encodes segment `number` of a table at the view's timestamp, with room for the checksum.
 pub(crate) fn encode_adjacency(view: &TableView<'_>, number: u32, out: &mut Vec<u8>) {
-    let columns = view.table.kind.columns();
+    let columns = view.kind().columns();
     let mut offsets = Vec::with_capacity(SEGMENT_VERTICES + 1);
     let mut rows: Vec<Entry> = Vec::new();
     let mut list_rows = Vec::new();

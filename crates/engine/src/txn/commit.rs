@@ -270,7 +270,8 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
 }
 
 fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {
-    let Some(tail) = table.version_of(v, guard).and_then(|ver| ver.tail.as_ref()) else { return };
+    let version = table.head_of(v, guard).written();
+    let Some(tail) = version.and_then(|v| v.tail.as_ref()) else { return };
     if tail.fill() > FILL_MAX {
         let segment = table.segment_for_write(segment_of(v));
         settle_segment(table, segment, shared.watermark(), After::Busy { room: 0 }, guard);

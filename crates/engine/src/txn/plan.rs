@@ -138,8 +138,8 @@ impl<'g> Target<'g> {
             prefetch(chunk.version(guard));
         } else if let Some(ver) = self.segment.version(guard) {
             prefetch(ver.block_addr(ver.slot_word(self.local)));
-            let offsets = ver.offsets();
-            prefetch(ver.row_addr(offsets[self.local as usize]));
+            let base = ver.rows();
+            prefetch(base.row_addr(base.offsets()[self.local as usize]));
         }
     }
 
@@ -280,7 +280,7 @@ impl<'g> Plan<'g> {
             if let Some(ver) = segment.and_then(|s| s.version(guard)) {
                 let local = local_of(v);
                 prefetch(ver.slot_addr(local));
-                prefetch(&raw const ver.offsets()[local as usize]);
+                prefetch(ver.rows().offset_addr(local));
             }
         }
     }

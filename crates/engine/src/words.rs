@@ -122,7 +122,11 @@ impl WordBuf {
                 rustix::mm::madvise(start.as_ptr(), whole, rustix::mm::Advice::LinuxHugepage)
             };
         }
-        Self { ptr: start.cast(), len, memory: Memory::Mapped { bytes: rounded, resident: whole.max(bytes) } }
+        Self {
+            ptr: start.cast(),
+            len,
+            memory: Memory::Mapped { bytes: rounded, resident: whole.max(bytes) },
+        }
     }
 
     /// Size in words.

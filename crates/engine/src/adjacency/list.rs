@@ -14,6 +14,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::base::BaseRef;
+use super::search::{find_sorted, lower_bound};
 use super::tail::{Block, DELTA_MAX};
 use super::{COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
 
@@ -188,9 +189,9 @@ impl<'a> List<'a> {
         let ordinals = self.base.columns[COL_ORDINAL];
         let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
         match self.kind {
-            ListKind::Simple => nbrs.binary_search(&nbr).ok(),
+            ListKind::Simple => find_sorted(nbrs, nbr),
             ListKind::Multi => {
-                let first = nbrs.partition_point(|&x| x < nbr);
+                let first = lower_bound(nbrs, nbr);
                 (first..nbrs.len()).take_while(|&i| nbrs[i] == nbr).find(|&i| fits(i))
             }
             ListKind::Timed => (0..nbrs.len()).find(|&i| fits(i)),

@@ -37,6 +37,7 @@ pub(crate) mod list;
 pub(crate) mod mask;
 pub(crate) mod runs;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod segment;
 pub(crate) mod settle;
 pub(crate) mod tail;

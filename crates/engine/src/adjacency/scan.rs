@@ -12,6 +12,7 @@ use super::base::BaseRef;
 use super::head::{Head, PinnedHeads};
 use super::list::{List, Visible, find_in};
 use super::runs::Rest;
+use super::search::find_sorted;
 use super::segment::{SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
@@ -311,18 +312,18 @@ impl<'g> TableView<'g> {
         }
         let head = self.head(u);
         if let Some(base) = head.settled() {
-            return base.list(local).binary_search(&v).is_ok();
+            return find_sorted(base.list(local), v).is_some();
         }
         let Some(ver) = head.written() else { return false };
         let word = ver.slot_word(local);
         match ver.decode(word) {
-            Slot::Clean => ver.settled(local).binary_search(&v).is_ok(),
+            Slot::Clean => find_sorted(ver.settled(local), v).is_some(),
             Slot::Block(block) => {
                 let tail = Visible::at(block, ver.delta(self.read_ts));
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
-                ver.settled(local).binary_search(&v).is_ok()
+                find_sorted(ver.settled(local), v).is_some()
                     || find_in(tail.block.dst(tail.len), v).is_some()
             }
             Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),

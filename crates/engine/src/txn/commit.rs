@@ -213,12 +213,16 @@ fn make_room(
 }
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
+    // PERF: insert_batch64_mps: in a pass of its own. An atomic update waits for every store before
+    // it, and those of the appends miss the cache.
+    for t in plan.targets.iter().filter(|t| t.append.is_some()) {
+        t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
+    }
     for t in &plan.targets {
         let Some((entry, delete)) = t.append else {
             continue;
         };
         let columns = t.table.kind.columns();
-        t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
         if let Some((_, chunk)) = t.chunk {
             let v = chunk.version(guard);
             v.block().append(&entry, v.delta(ts), delete, columns);

@@ -51,6 +51,7 @@ mod lmdb_check;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+mod packed;
 mod reclaim;
 mod recovery;
 mod settings;

@@ -297,6 +297,12 @@ impl<C: Chunk + 'static> ColTable<C> {
         }
     }
 
+    /// Takes and gives back every latch: whoever held one before has applied after this.
+    pub(crate) fn visit_latches(&self) {
+        let segments = (0..self.segment_bound()).filter_map(|s| self.segments.get(s));
+        segments.for_each(|s| s.exclusive(|| {}));
+    }
+
     /// Heap bytes.
     pub(crate) fn bytes(&self, guard: &Guard) -> usize {
         (0..self.segment_bound())

@@ -25,6 +25,7 @@
 //! while the parts are joined (32 where an id needs more than 32 bits), and 8 per column value.
 
 mod column;
+mod csv;
 mod delimited;
 mod edge_list;
 mod error;
@@ -44,6 +45,9 @@ mod source;
 mod tests;
 
 pub use column::{Column, ColumnValues};
+pub use csv::{
+    BadRows, CsvError, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, UniqueKey, import_csv,
+};
 pub use edge_list::{EdgeList, OriginalId, OriginalIds};
 pub use error::{ImportError, Problem};
 pub use file::{EdgeListSource, ImportOptions, ImportReport, import_edge_list};

@@ -216,6 +216,44 @@ impl Column {
         }
     }
 
+    /// Drops the rows from `rows` on.
+    pub fn truncate(&mut self, rows: usize) {
+        if rows >= self.rows {
+            return;
+        }
+        match &mut self.data {
+            Data::Nothing => {}
+            Data::Bool(v) => v.truncate(rows),
+            Data::Int(v) => v.truncate(rows),
+            Data::Float(v) => v.truncate(rows),
+            Data::Text { bytes, ends } => {
+                ends.truncate(rows);
+                bytes.truncate(ends.last().copied().unwrap_or(0));
+            }
+            Data::Any(v) => v.truncate(rows),
+        }
+        if let Some(some) = &mut self.some {
+            some.truncate(rows.div_ceil(64));
+            if let (Some(last), 1..) = (some.last_mut(), rows % 64) {
+                *last &= u64::MAX >> (64 - rows % 64);
+            }
+        }
+        self.rows = rows;
+    }
+
+    /// The column without these rows, which ascend.
+    #[must_use]
+    pub fn without(&self, rows: &[usize]) -> Self {
+        let mut left = Self::new();
+        let mut dropped = rows.iter().peekable();
+        for row in 0..self.rows {
+            if dropped.next_if(|d| **d == row).is_none() {
+                left.push_from(self, row);
+            }
+        }
+        left
+    }
+
     fn clear_data(&mut self) {
         match &mut self.data {
             Data::Nothing => {}
@@ -423,6 +461,21 @@ mod tests {
                     prop_assert!(same(&column.get(row), v), "{:?} is not {:?}", column.get(row), v);
                 }
                 prop_assert_eq!(column.count(), all.iter().filter(|v| !v.is_null()).count() as u64);
+            }
+            let cut = all.len() / 2;
+            let mut short = left.clone();
+            short.truncate(cut);
+            short.append(&right);
+            let odd: Vec<usize> = (0..all.len()).filter(|row| row % 3 == 1).collect();
+            let thin = left.without(&odd);
+            let mut kept = (0..all.len()).filter(|row| row % 3 != 1);
+            for row in 0..thin.len() {
+                prop_assert!(same(&thin.get(row), all[kept.next().unwrap()]));
+            }
+            prop_assert!(kept.next().is_none());
+            for row in 0..short.len() {
+                let v = if row < cut { all[row] } else { &b[row - cut] };
+                prop_assert!(same(&short.get(row), v));
             }
             let backwards = (0..all.len()).rev();
             let chunk = left.chunk(backwards.clone());

@@ -131,7 +131,7 @@ fn load(db: &Engine, graph: &Graph, options: BulkOptions, model: &mut Model) -> 
         let ends: Vec<_> =
             graph.simple.iter().map(|(u, v)| (end(*u) as u32, end(*v) as u32)).collect();
         for ends in ends.chunks(11) {
-            load.add_edges(simple, ends, vec![]).unwrap();
+            load.add_edges(simple, ends.to_vec(), vec![]).unwrap();
         }
         for (u, v) in &ends {
             let edge = ("SIMPLE".to_owned(), u64::from(*u), u64::from(*v), vec![]);
@@ -147,7 +147,7 @@ fn load(db: &Engine, graph: &Graph, options: BulkOptions, model: &mut Model) -> 
                 part.iter().map(|(u, v, ..)| (end(*u) as u32, end(*v) as u32)).collect();
             let numbers: Column = part.iter().map(|(_, _, n, _)| Value::from(*n)).collect();
             let names: Column = part.iter().map(|(.., v)| v.clone()).collect();
-            load.add_edges(general, &ends, vec![(number, numbers), (name, names)]).unwrap();
+            load.add_edges(general, ends.clone(), vec![(number, numbers), (name, names)]).unwrap();
             for ((u, v), (_, _, n, value)) in ends.iter().zip(part) {
                 let mut properties = Vec::new();
                 if !value.is_null() {
@@ -308,17 +308,17 @@ fn a_dropped_load_and_a_failed_one_leave_nothing() {
         let first = load.first_vertex().unwrap().get() as u32;
         let ty = load.edge_type("NEW", EdgeTypeOptions::simple()).unwrap();
         let ends: Vec<(u32, u32)> = (0..1999).map(|i| (first + i, first + i + 1)).collect();
-        load.add_edges(ty, &ends, vec![]).unwrap();
+        load.add_edges(ty, ends.clone(), vec![]).unwrap();
         match how {
             0 => drop(load),
             1 => {
                 // An end that does not exist.
-                load.add_edges(ty, &[(first, first + 2000)], vec![]).unwrap();
+                load.add_edges(ty, vec![(first, first + 2000)], vec![]).unwrap();
                 let e = load.finish(&|_, _, _| {}).unwrap_err();
                 assert!(matches!(e, Error::NotFound(_)), "{e}");
             }
             2 => {
-                load.add_edges(ty, &ends[..1], vec![]).unwrap();
+                load.add_edges(ty, ends[..1].to_vec(), vec![]).unwrap();
                 let e = load.finish(&|_, _, _| {}).unwrap_err();
                 assert!(matches!(e, Error::BulkLoad { .. }), "{e}");
             }
@@ -419,7 +419,7 @@ fn loads_beside_writers_and_readers_lose_nothing() {
             let first = load.first_vertex().unwrap().get() as u32;
             let ty = load.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
             let ends: Vec<_> = (0..500).map(|i| (first + i, hub.get() as u32)).collect();
-            load.add_edges(ty, &ends, vec![]).unwrap();
+            load.add_edges(ty, ends.clone(), vec![]).unwrap();
             load.finish(&|_, _, _| {}).unwrap();
         }
         stop.store(true, Ordering::Relaxed);

@@ -159,6 +159,11 @@ impl Column {
         self.append(&Self { rows: 1, some: None, data });
     }
 
+    /// Adds the rows of `other`, which moves if there are none so far.
+    pub(super) fn take(&mut self, other: Self) {
+        if self.rows == 0 { *self = other } else { self.append(&other) }
+    }
+
     /// Adds the rows of `other`.
     pub(super) fn append(&mut self, other: &Self) {
         if other.rows == 0 {

@@ -337,7 +337,7 @@ impl<'e> BulkLoad<'e> {
     pub fn add_edges(
         &mut self,
         ty: BulkName,
-        ends: &[(u32, u32)],
+        ends: Vec<(u32, u32)>,
         columns: Vec<(BulkName, Column)>,
     ) -> Result<(), Error> {
         check_rows(ends.len(), &columns)?;

@@ -64,7 +64,7 @@ impl EdgeSorter {
     }
 
     /// Adds edges with their columns, by number; a number not seen before is a new column.
-    pub(super) fn add(&mut self, ends: &[(u32, u32)], columns: Vec<(usize, Column)>) {
+    pub(super) fn add(&mut self, mut ends: Vec<(u32, u32)>, columns: Vec<(usize, Column)>) {
         let rows = self.ends.len();
         for (number, column) in columns {
             if number >= self.columns.len() {
@@ -72,9 +72,13 @@ impl EdgeSorter {
             }
             let to = &mut self.columns[number];
             to.pad(rows);
-            to.append(&column);
+            to.take(column);
         }
-        self.ends.extend_from_slice(ends);
+        if self.ends.is_empty() {
+            self.ends = ends;
+        } else {
+            self.ends.append(&mut ends);
+        }
         let rows = self.ends.len();
         self.columns.iter_mut().for_each(|c| c.pad(rows));
     }

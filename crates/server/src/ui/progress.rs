@@ -65,6 +65,8 @@ fn name(stage: ImportStage) -> &'static str {
     match stage {
         ImportStage::Reading => "reading",
         ImportStage::Vertices => "vertices",
+        ImportStage::Sorting => "sorting",
+        ImportStage::Storing => "storing",
         _ => "edges",
     }
 }

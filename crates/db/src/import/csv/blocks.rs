@@ -57,6 +57,7 @@ impl Read for Counted {
 /// Reads the files of a group one after the other.
 pub(super) struct Blocks {
     dialect: Dialect,
+    first: PathBuf,
     rest: std::vec::IntoIter<PathBuf>,
     now: Option<(Arc<Path>, Box<dyn Read>)>,
     /// Text that was read and not given out.
@@ -65,33 +66,41 @@ pub(super) struct Blocks {
     count: Arc<AtomicU64>,
     /// The header record, without its line end.
     header: Option<Vec<u8>>,
+    /// What followed the header in its block.
+    pending: Option<Block>,
 }
 
 impl Blocks {
     pub(super) fn new(files: &[PathBuf], dialect: Dialect, count: Arc<AtomicU64>) -> Self {
         let rest = files.to_vec().into_iter();
-        Self { dialect, rest, now: None, held: Vec::new(), line: 1, count, header: None }
+        Self {
+            dialect,
+            first: files.first().cloned().unwrap_or_default(),
+            rest,
+            now: None,
+            held: Vec::new(),
+            line: 1,
+            count,
+            header: None,
+            pending: None,
+        }
     }
 
     /// The first record of the first file, with the place of it.
     pub(super) fn header(&mut self) -> Result<(Arc<Path>, u64, Vec<u8>), CsvError> {
         let Some(mut block) = self.read_block()? else {
-            let file = self.now.as_ref().map(|(f, _)| Arc::clone(f));
-            let file = file.unwrap_or_else(|| Path::new("").into());
             return Err(CsvError::Header {
-                file: file.display().to_string(),
+                file: self.first.display().to_string(),
                 line: 1,
                 reason: "the file is empty; its first line must name the columns".to_owned(),
             });
         };
         let record = self.take_first(&mut block);
         self.header = Some(record.clone());
-        let place = (Arc::clone(&block.file), block.line);
-        // What follows the header goes back.
-        self.line = block.line + lines(&record) + 1;
-        block.text.append(&mut self.held);
-        self.held = block.text;
-        Ok((place.0, place.1, record))
+        let (file, line) = (Arc::clone(&block.file), block.line);
+        block.line += lines(&record) + 1;
+        self.pending = Some(block).filter(|b| !b.text.is_empty());
+        Ok((file, line, record))
     }
 
     /// Takes the first record off a block.
@@ -107,6 +116,9 @@ impl Blocks {
 
     /// The next block.
     pub(super) fn next(&mut self) -> Result<Option<Block>, CsvError> {
+        if let Some(block) = self.pending.take() {
+            return Ok(Some(block));
+        }
         while let Some(mut block) = self.read_block()? {
             // A part that repeats the header.
             if block.line == 1

@@ -541,7 +541,7 @@ impl Run<'_> {
             for t in rows.types {
                 let ty = self.edge_type(&t.name)?;
                 let columns = keys.iter().zip(t.columns).filter_map(|(key, c)| Some(((*key)?, c)));
-                self.load.add_edges(ty, &t.ends, columns.collect())?;
+                self.load.add_edges(ty, t.ends, columns.collect())?;
             }
             (self.reading)();
             Ok(())

@@ -83,7 +83,7 @@ pub enum BenchError {
 }
 
 /// Processor time of the process so far, all threads.
-pub(crate) fn process_cpu_s() -> f64 {
+pub fn process_cpu_s() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }

@@ -121,7 +121,7 @@ impl Column {
     pub(super) fn pad(&mut self, rows: usize) {
         if self.some.is_none() && rows > self.rows {
             let mut some = vec![u64::MAX; self.rows.div_ceil(64)];
-            if self.rows % 64 != 0
+            if !self.rows.is_multiple_of(64)
                 && let Some(last) = some.last_mut()
             {
                 *last = u64::MAX >> (64 - self.rows % 64);

@@ -72,11 +72,11 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub(super) fn new(files: &[PathBuf], dialect: Dialect, count: Arc<AtomicU64>) -> Self {
-        let rest = files.to_vec().into_iter();
+        let rest: Vec<PathBuf> = files.into();
         Self {
             dialect,
             first: files.first().cloned().unwrap_or_default(),
-            rest,
+            rest: rest.into_iter(),
             now: None,
             held: Vec::new(),
             line: 1,

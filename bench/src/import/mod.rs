@@ -1,10 +1,10 @@
-//! The import benchmark, `telar bench import`: from text to a database that can be queried, durable.
+//! The import benchmark, `telar bench import`: from text to a durable database.
 //!
 //! | workload | text | figure |
 //! |---|---|---|
 //! | `rmat` | a generated edge list, `from to` per line | edges per CPU-second, both directions |
 //! | `file` | an edge list that is there, compressed or not | the same |
-//! | `csv` | persons with id, name, age, city; friendships with a year and a weight | CPU seconds, bytes on disk |
+//! | `csv` | persons with properties, friendships with a year and a weight | CPU seconds, disk |
 //!
 //! CPU seconds are those of the whole process, all threads, kernel time included, from the call of
 //! the import to its return, opening and closing the database included. Counts and a checksum of

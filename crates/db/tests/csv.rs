@@ -156,7 +156,8 @@ proptest! {
             let raw = if r.missing { String::new() } else { written(&raw, r.style, d) };
             let labels = ["", "A", "A;B"][r.labels as usize];
             text += &format!("{}{d}{raw}{d}{labels}{end}", written(&id(i), r.style, d));
-            let id_value = if integer { Value::Int(i as i64 * 7 - 3) } else { id(i).as_str().into() };
+            let number = Value::Int(i as i64 * 7 - 3);
+            let id_value = if integer { number } else { id(i).as_str().into() };
             let mut values = Properties::from([("id".to_owned(), id_value)]);
             if !r.missing {
                 values.insert("value".to_owned(), value);

@@ -389,6 +389,8 @@ fn loads_beside_writers_and_readers_lose_nothing() {
     let db = Engine::open(dir.path(), settings()).unwrap();
     let label = db.label("A").unwrap();
     let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
+    let general = db.edge_type("GENERAL", EdgeTypeOptions::general()).unwrap();
+    let weight = db.property_key("weight").unwrap();
     let hub = db.write(Default::default(), |txn| txn.create_vertex(&[label])).unwrap().0;
     let stop = AtomicBool::new(false);
     let written = std::thread::scope(|scope| {
@@ -397,6 +399,7 @@ fn loads_beside_writers_and_readers_lose_nothing() {
             while !stop.load(Ordering::Relaxed) {
                 db.write(Default::default(), |txn| {
                     let v = txn.create_vertex(&[label])?;
+                    txn.create_edge(general, v, hub, &[(weight, Value::Int(-1))])?;
                     txn.upsert_edge(simple, hub, v)
                 })
                 .unwrap();
@@ -420,6 +423,10 @@ fn loads_beside_writers_and_readers_lose_nothing() {
             let ty = load.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
             let ends: Vec<_> = (0..500).map(|i| (first + i, hub.get() as u32)).collect();
             load.add_edges(ty, ends.clone(), vec![]).unwrap();
+            let ty = load.edge_type("GENERAL", EdgeTypeOptions::general()).unwrap();
+            let weight = load.property_key("weight").unwrap();
+            let weights: Column = (0..500i64).map(Value::from).collect();
+            load.add_edges(ty, ends, vec![(weight, weights)]).unwrap();
             load.finish(&|_, _, _| {}).unwrap();
         }
         stop.store(true, Ordering::Relaxed);
@@ -431,6 +438,15 @@ fn loads_beside_writers_and_readers_lose_nothing() {
         assert_eq!(reader.degree(hub, simple, Direction::In), 5000);
         assert_eq!(reader.degree(hub, simple, Direction::Out) as u64, written);
         assert_eq!(reader.statistics().vertices, 1 + 5000 + written);
+        let mut sums = (0, 0);
+        for edge in reader.edges(hub, general, Direction::In) {
+            match reader.edge_property(edge, weight) {
+                Value::Int(-1) => sums.0 += 1,
+                Value::Int(n) => sums.1 += n,
+                other => panic!("a property of {edge:?} is {other:?}"),
+            }
+        }
+        assert_eq!(sums, (written, 10 * 499 * 500 / 2));
         Model::of(db)
     };
     let before = check(&db);

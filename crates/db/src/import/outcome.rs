@@ -27,8 +27,8 @@ pub struct Loaded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportStage {
-    /// Parsing files; counted in bytes, of an edge list's decompressed text and of CSV files as they
-    /// are.
+    /// Parsing files; counted in bytes, of an edge list's decompressed text and of CSV files as
+    /// they are.
     Reading,
     /// Writing vertices; counted in vertices.
     Vertices,

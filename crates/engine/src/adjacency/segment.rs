@@ -370,8 +370,8 @@ impl AdjTable {
         Ok(())
     }
 
-    /// Replaces whatever a segment holds by `base`, written at `ts`. No snapshot older than that may
-    /// be open.
+    /// Replaces whatever a segment holds by `base`, written at `ts`. No snapshot older than that
+    /// may be open.
     pub(crate) fn replace(&self, number: u32, base: Base, ts: u64, guard: &Guard) {
         let segment = self.segment_for_write(number);
         let version = super::settle::with_hubs(self, base);

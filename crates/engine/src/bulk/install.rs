@@ -153,23 +153,20 @@ fn sort(
         progress(BulkStep::Sorting, done, total);
         done += t.edges.len();
         let simple = t.options.kind() == ListKind::Simple;
-        // Where ordinals will begin, as far as is known now; looked at again behind the gate.
-        let bound = match load.shared.catalog.find_edge_type(&t.name) {
-            Some(id) => load.shared.catalog.edge_type(id)?.ordinal_bound(),
-            None => 1,
+        // Those of a type that is there are taken now, so that transactions may go on meanwhile.
+        let first = match load.shared.catalog.find_edge_type(&t.name) {
+            Some(id) if !simple => {
+                let ty = load.shared.catalog.edge_type(id)?;
+                let (before, taken) = ty.reserve_ordinals(t.edges.len())?;
+                t.ordinals = Some((id, before, taken.end));
+                taken.start
+            }
+            _ => SEGMENT_VERTICES as u32,
         };
-        let first = first_ordinal(bound)?;
         all.push((t.edges.take().sorted(simple, first, &load.dir)?, first));
     }
     progress(BulkStep::Sorting, total, total);
     Ok(all)
-}
-
-/// The first ordinal of a segment at or after `bound`.
-fn first_ordinal(bound: u32) -> Result<u32, Error> {
-    let max = u32::MAX.into();
-    let too_many = Error::TooMany { what: "edges of one type", max };
-    bound.checked_next_multiple_of(SEGMENT_VERTICES as u32).ok_or(too_many)
 }
 
 /// Waits until no commit is under way and all of them are published; returns the last timestamp.
@@ -251,8 +248,8 @@ fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, 
                 if ty.options != t.options {
                     return Err(Error::EdgeTypeExists { name: t.name.clone() });
                 }
-                // A transaction made edges of the type since they were numbered.
-                if !simple && first_ordinal(ty.ordinal_bound())? != first {
+                // The type was made since its edges were numbered.
+                if !simple && t.ordinals.is_none() {
                     return Err(Error::Conflict { object: Object::BulkLoad });
                 }
                 staged.added.ordinals.insert(id, sorted.next_ordinal);

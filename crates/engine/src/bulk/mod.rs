@@ -32,7 +32,7 @@ mod sort;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use telar_graph::VertexId;
+use telar_graph::{EdgeTypeId, VertexId};
 
 pub use column::Column;
 
@@ -117,6 +117,8 @@ struct TypeLoad {
     /// Key of each column of the sorter.
     keys: Vec<BulkName>,
     edges: EdgeSorter,
+    /// Ordinals taken for the edges: of which type, where they ended before, where they end now.
+    ordinals: Option<(EdgeTypeId, u32, u32)>,
 }
 
 /// Ids taken for new vertices: whole segments, so that nobody else makes a vertex in them.
@@ -129,7 +131,8 @@ struct Taken {
     end: u64,
 }
 
-/// A bulk load being put together. Nothing of it is in the database before [`finish`](Self::finish).
+/// A bulk load being put together. Nothing of it is in the database before
+/// [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct BulkLoad<'e> {
     shared: &'e Shared,
@@ -223,7 +226,8 @@ impl<'e> BulkLoad<'e> {
         }
         let number = self.types.len();
         let edges = EdgeSorter::new(number);
-        self.types.push(TypeLoad { name: name.to_owned(), options, keys: Vec::new(), edges });
+        let (name, keys) = (name.to_owned(), Vec::new());
+        self.types.push(TypeLoad { name, options, keys, edges, ordinals: None });
         Ok(BulkName(number))
     }
 
@@ -378,8 +382,8 @@ impl<'e> BulkLoad<'e> {
     ///
     /// # Errors
     /// None of them leaves anything behind. [`Error::SnapshotsOpen`] if snapshots or transactions
-    /// stayed open; [`Error::NotFound`] for an end of an edge that does not exist; [`Error::TooMany`],
-    /// [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again); [`Error::BulkLoad`] for
+    /// stayed open; [`Error::NotFound`] for an end of an edge that does not exist;
+    /// [`Error::TooMany`], [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again); [`Error::BulkLoad`] for
     /// duplicates, if they are to be rejected; [`Error::Log`], [`Error::Store`], [`Error::File`].
     pub fn finish(mut self, progress: &dyn Fn(BulkStep, u64, u64)) -> Result<BulkReport, Error> {
         self.first_vertex()?;
@@ -401,6 +405,11 @@ impl Drop for BulkLoad<'_> {
     fn drop(&mut self) {
         // Nothing that was not there: a folder that cannot be removed goes at the next open.
         let _ = std::fs::remove_dir_all(&self.dir);
+        for (id, before, end) in self.types.iter().filter_map(|t| t.ordinals) {
+            if let (false, Ok(ty)) = (self.installed, self.shared.catalog.edge_type(id)) {
+                ty.give_back_ordinals(before, end);
+            }
+        }
         let Some(Taken { start, first, end }) = self.taken.take() else { return };
         let give_back = |ids: std::ops::Range<u64>| {
             if !ids.is_empty() {

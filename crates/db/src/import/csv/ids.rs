@@ -184,7 +184,8 @@ mod tests {
             let mut model: HashMap<i64, u32> = HashMap::new();
             for (vertex, n) in (0..).zip(&ids) {
                 let digits = wide(*n).to_string();
-                let id = if text { IdRef::Text(digits.as_bytes()) } else { IdRef::Integer(wide(*n)) };
+                let number = IdRef::Integer(wide(*n));
+                let id = if text { IdRef::Text(digits.as_bytes()) } else { number };
                 let new = !model.contains_key(n);
                 prop_assert_eq!(space.add(id, vertex), new);
                 model.entry(*n).or_insert(vertex);
@@ -192,7 +193,8 @@ mod tests {
             space.seal(1000);
             for n in -301..=301 {
                 let digits = wide(n).to_string();
-                let id = if text { IdRef::Text(digits.as_bytes()) } else { IdRef::Integer(wide(n)) };
+                let number = IdRef::Integer(wide(n));
+                let id = if text { IdRef::Text(digits.as_bytes()) } else { number };
                 prop_assert_eq!(space.vertex(id), model.get(&n).map(|v| v + 1000));
             }
         }

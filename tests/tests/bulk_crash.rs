@@ -1,6 +1,6 @@
 //! A bulk load crashes, or fails, at every named step: the database holds all of it or nothing.
 #![cfg(feature = "failpoints")]
-#![expect(
+#![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a test fails by panicking, and says how much it tried"

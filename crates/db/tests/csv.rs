@@ -365,7 +365,7 @@ fn several_files_compressed_with_a_header_apart_and_types_in_rows() {
     (import.delimiter, import.array_delimiter, import.quote) = (b';', b'|', b'\'');
     import.nodes.push(group(&["Person"], &[header, one, two]));
     import.nodes.push(group(&[], &[firms]));
-    import.relationships.push(group(&[], &[edges.clone()]));
+    import.relationships.push(group(&[], &[edges]));
     import.relationships.push(group(&["KNOWS"], &[knows]));
     import.simple = true;
     let db = telar_db::open_in_memory().unwrap();

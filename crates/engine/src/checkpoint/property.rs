@@ -367,7 +367,10 @@ mod tests {
                     assert_eq!(a.to_bits(), b.to_bits());
                 }
             }
-            for end in 0..encoded.len() {
+            // Every cut near the ends, and some of those between.
+            let len = encoded.len();
+            let near = (0..len.min(150)).chain((150..len).step_by(61)).chain(len - 1..len);
+            for end in near {
                 assert!(decode(&encoded[..end], 2).is_err(), "maker {n} cut at {end}");
             }
             assert!(decode(&[&encoded[..], &[0]].concat(), 2).is_err());

@@ -312,7 +312,7 @@ mod tests {
         }
         std::fs::write(&path, &text).unwrap();
         for threads in [1, 3] {
-            let mut blocks = Blocks::new(&[path.clone()], DIALECT, Arc::default());
+            let mut blocks = Blocks::new(std::slice::from_ref(&path), DIALECT, Arc::default());
             blocks.header().unwrap();
             let (mut all, mut count) = (String::from("n,t\n"), 0);
             in_order(

@@ -13,7 +13,7 @@ use crate::ui::{Progress, Screen, number};
 /// Options of CSV files.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "CSV files")]
-pub(super) struct Options {
+pub(super) struct CsvArgs {
     /// Vertices: labels, and files that share a header; may be given several times
     #[arg(long, value_name = "[LABEL:..=]FILE,..")]
     nodes: Vec<Group>,

@@ -12,7 +12,7 @@ use crate::ui::{Progress, Screen, number};
 /// Options of an edge list.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Edge list")]
-pub(super) struct Options {
+pub(super) struct EdgeListArgs {
     /// Format of the file
     #[arg(long, value_enum, default_value_t = FormatName::Auto)]
     format: FormatName,

@@ -46,9 +46,9 @@ pub(crate) struct Options {
           conflicts_with_all = ["nodes", "relationships"])]
     file: Option<PathBuf>,
     #[command(flatten)]
-    edge_list: edge_list::Options,
+    edge_list: edge_list::EdgeListArgs,
     #[command(flatten)]
-    csv: csv::Options,
+    csv: csv::CsvArgs,
     /// At most one edge per pair and no edge properties, at half the memory
     #[arg(long)]
     simple: bool,

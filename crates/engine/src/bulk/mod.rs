@@ -27,6 +27,9 @@ mod column;
 pub(crate) mod gate;
 mod install;
 mod lists;
+#[cfg(test)]
+#[cfg(feature = "shuttle")]
+mod model;
 mod sort;
 
 use std::path::PathBuf;
@@ -383,8 +386,9 @@ impl<'e> BulkLoad<'e> {
     /// # Errors
     /// None of them leaves anything behind. [`Error::SnapshotsOpen`] if snapshots or transactions
     /// stayed open; [`Error::NotFound`] for an end of an edge that does not exist;
-    /// [`Error::TooMany`], [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again); [`Error::BulkLoad`] for
-    /// duplicates, if they are to be rejected; [`Error::Log`], [`Error::Store`], [`Error::File`].
+    /// [`Error::TooMany`], [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again);
+    /// [`Error::BulkLoad`] for duplicates, if they are to be rejected; [`Error::Log`],
+    /// [`Error::Store`], [`Error::File`].
     pub fn finish(mut self, progress: &dyn Fn(BulkStep, u64, u64)) -> Result<BulkReport, Error> {
         self.first_vertex()?;
         install::install(&mut self, progress)

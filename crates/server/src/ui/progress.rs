@@ -71,6 +71,15 @@ fn name(stage: ImportStage) -> &'static str {
     }
 }
 
+/// What a stage is counted in.
+fn unit(stage: ImportStage) -> &'static str {
+    match stage {
+        ImportStage::Vertices => "vertices",
+        ImportStage::Storing => "segments",
+        _ => "edges",
+    }
+}
+
 impl Stage {
     fn begin(progress: ImportProgress, terminal: bool, begun: Instant) -> Self {
         let target = match terminal {
@@ -105,7 +114,7 @@ impl Stage {
             }
             _ => {
                 let amount = format!("{} of {}", number::count(done), number::count(total));
-                (amount, number::rate(done, seconds, name(stage)))
+                (amount, number::rate(done, seconds, unit(stage)))
             }
         };
         let left = match done {

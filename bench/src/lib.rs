@@ -12,6 +12,7 @@
 //! | [`workload`] | loads, updates, scans, searches, kernels |
 //! | [`measure`], [`histogram`] | clocks, medians, interleaved runs, latencies |
 //! | [`kernel`] | all of it together: the benchmark behind `telar bench kernel` |
+//! | [`import`] | text to a durable database: the benchmark behind `telar bench import` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
@@ -20,6 +21,7 @@ pub mod container;
 pub mod csr;
 pub mod generate;
 pub mod histogram;
+pub mod import;
 pub mod kernel;
 pub mod machine;
 pub mod measure;

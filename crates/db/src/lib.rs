@@ -50,7 +50,7 @@
 //! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
 //! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
-//! | load much | [`import::import_edge_list`], [`import::load`] |
+//! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
 
 pub mod import;
@@ -59,8 +59,9 @@ use std::path::Path;
 
 pub use telar_algo as algo;
 pub use telar_engine::{
-    Adjacency, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
-    ErrorKind, Isolation, MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
+    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column, Committed,
+    Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error, ErrorKind, Isolation,
+    MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,

@@ -9,6 +9,7 @@ use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, LabelId, PropertyKeyId};
 
 use crate::background::Background;
+use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
 use crate::recovery;
@@ -254,6 +255,15 @@ impl Engine {
                 Err(e) => return Err(e.into()),
             }
         }
+    }
+
+    /// Begins a bulk load: vertices and edges that come in as one commit, past transactions and
+    /// log. Nothing of it is in the database before [`BulkLoad::finish`].
+    ///
+    /// # Errors
+    /// [`Error::Log`] if the log has failed.
+    pub fn bulk_load(&self, options: BulkOptions) -> Result<BulkLoad<'_>, Error> {
+        BulkLoad::new(&self.shared, options)
     }
 
     // ---- upkeep ----

@@ -93,6 +93,24 @@ pub enum Error {
     /// retry.
     #[error("a snapshot open for more than 2^30 commits blocks this write; close it and retry")]
     SnapshotTooOld,
+    /// A bulk load could not be installed, because snapshots or transactions stayed open. Nothing
+    /// was changed; close them and load again.
+    #[error(
+        "bulk load given up after {waited_ms} ms: {count} snapshots or transactions that were \
+         opened before it are still open; close them and load again"
+    )]
+    SnapshotsOpen {
+        /// How many.
+        count: u64,
+        /// How long it waited.
+        waited_ms: u64,
+    },
+    /// A bulk load was asked for something it does not do.
+    #[error("bulk load: {reason}")]
+    BulkLoad {
+        /// What, and what to do instead.
+        reason: String,
+    },
     /// A setting has a value that makes no sense.
     #[error("setting {name}: {reason}")]
     Setting {
@@ -180,6 +198,8 @@ pub enum Object {
     Neighbours(VertexId, EdgeTypeId),
     /// The set of vertices, scanned by a serializable transaction.
     VertexScan,
+    /// Everything: a bulk load is being installed.
+    BulkLoad,
 }
 
 impl std::fmt::Display for Object {
@@ -191,6 +211,7 @@ impl std::fmt::Display for Object {
             Self::EdgeProperty(e, k) => write!(f, "property {k} of edge {e}"),
             Self::Neighbours(v, t) => write!(f, "neighbours of vertex {v} by edge type {t}"),
             Self::VertexScan => f.write_str("the set of vertices"),
+            Self::BulkLoad => f.write_str("the database, into which a graph is being loaded"),
         }
     }
 }
@@ -216,7 +237,9 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Conflict { .. } | Self::SnapshotTooOld => ErrorKind::Retry,
+            Self::Conflict { .. } | Self::SnapshotTooOld | Self::SnapshotsOpen { .. } => {
+                ErrorKind::Retry
+            }
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Log(e) => match e.kind() {
                 WalErrorKind::Data => ErrorKind::Damaged,

@@ -7,6 +7,8 @@
 //! - `txn`: the commit protocol, from latches to publication.
 //! - `column`: versioned values of vertices and edges.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
+//! - `bulk`: whole graphs straight into bases.
+//! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
 //! - `lmdb_check`: a look at the store before LMDB opens it.
 //!
@@ -36,6 +38,7 @@
 
 mod adjacency;
 mod background;
+mod bulk;
 mod catalog;
 mod checkpoint;
 mod column;
@@ -51,6 +54,7 @@ mod lmdb_check;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+mod packed;
 mod reclaim;
 mod recovery;
 mod settings;
@@ -65,6 +69,7 @@ mod txn;
 pub mod wal;
 mod words;
 
+pub use bulk::{BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column};
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
 pub use engine::{Engine, MemoryUse, SettleState};
 pub use error::{Error, ErrorKind, Object};

@@ -8,7 +8,8 @@ use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, segment, unseal};
+use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, property, segment, unseal};
+use crate::column::{Chunk, StateChunk};
 use crate::error::Error;
 use crate::failpoint;
 use crate::io::{FileStorage, Storage, StorageError};
@@ -65,19 +66,20 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         return Ok(progress);
     };
     let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
-    let (at, totals) = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let meta = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
         if stored_key != meta_key {
-            load_segment(shared, stored_key, value, guard, &mut progress)
+            load_segment(shared, stored_key, value, meta.version, guard, &mut progress)
                 .map_err(|reason| damaged(store, stored_key, reason))?;
         }
     }
-    if progress.stored.totals() != totals {
+    if progress.stored.totals() != meta.totals {
         return Err(damaged(store, &meta_key, "values are missing from the store"));
     }
-    progress.last = at;
+    progress.last = meta.at;
+    progress.outdated = meta.version < meta::VERSION;
     Ok(progress)
 }
 
@@ -85,6 +87,7 @@ fn load_segment(
     shared: &Shared,
     key: &[u8],
     value: &[u8],
+    version: u64,
     guard: &Guard,
     progress: &mut Progress,
 ) -> Result<(), String> {
@@ -108,23 +111,24 @@ fn load_segment(
         k if k == Kind::Adjacency as u8 => {
             let direction = if b == 0 { Direction::Out } else { Direction::In };
             let table = edge_type()?.table(direction);
-            let base = segment::decode_adjacency(body, table.kind.columns())?;
+            let base = segment::decode_adjacency(body, table.kind.columns(), version)?;
             table.load(number, base, guard)?;
         }
         k if k == Kind::States as u8 => {
             let sets = catalog.label_sets.len();
-            let states = segment::decode_states(body, sets)?;
-            shared.states.segment_for_write(first).load(&states, guard);
+            let states = segment::decode_states(body, sets, version)?;
+            let chunk = StateChunk::build(&states);
+            shared.states.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         k if k == Kind::VertexProperty as u8 => {
             let column = catalog.vertex_column_for_write(property(a)?);
-            let values = segment::decode_properties(body)?;
-            column.segment_for_write(first).load(&values, guard);
+            let chunk = property::decode(body, version)?;
+            column.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         k if k == Kind::EdgeProperty as u8 => {
             let column = edge_type()?.column_for_write(property(b)?, catalog);
-            let values = segment::decode_properties(body)?;
-            column.segment_for_write(first).load(&values, guard);
+            let chunk = property::decode(body, version)?;
+            column.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         kind => return Err(format!("unknown kind of value {kind}")),
     }

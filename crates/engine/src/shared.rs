@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use telar_graph::Direction;
 
 use crate::adjacency::settle::{After, settle_segment};
+use crate::bulk::gate::Gate;
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) growth: Latch,
     pub(crate) clock: Clock,
     pub(crate) readers: Readers,
+    /// Shut while a bulk load is being installed.
+    pub(crate) gate: Gate,
     pub(crate) next_vertex: AtomicU64,
     /// Ids taken by transactions that aborted.
     pub(crate) unused_vertices: Mutex<Vec<u32>>,
@@ -59,6 +62,7 @@ impl Shared {
             growth: Latch::default(),
             clock: Clock::new(0),
             readers: Readers::new(),
+            gate: Gate::default(),
             next_vertex: AtomicU64::new(0),
             unused_vertices: Mutex::new(Vec::new()),
             has_unused_vertices: AtomicBool::new(false),
@@ -99,7 +103,7 @@ impl Shared {
 
     /// How far commits may be published.
     #[inline]
-    fn publish_limit(&self) -> u64 {
+    pub(crate) fn publish_limit(&self) -> u64 {
         match &self.durable {
             Some(d) if self.settings.durability == Durability::Full => d.wal.durable_ts(),
             _ => u64::MAX,

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //!  graph.telar/
-//!    FORMAT      "telar 1\n": format version, checked before anything else is touched
+//!    FORMAT      "telar 2\n": format version, checked before anything else is touched
 //!    LOCK        locked while a process has the database open; names the process
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
+//!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
@@ -20,7 +21,7 @@ use crate::error::Error;
 use crate::lmdb_check;
 
 /// Newest format this program writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+pub(crate) const FORMAT_VERSION: u32 = 2;
 const FORMAT_NAME: &str = "telar ";
 
 /// The checkpoint store of an open database, and the lock that makes it ours.
@@ -68,14 +69,15 @@ fn take_lock(root: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// Whether the directory has a format mark, one that this program can work with.
-fn check_format(root: &Path) -> Result<bool, Error> {
+/// The version in the directory's format mark, one that this program can work with; 0 if there is
+/// no mark.
+fn check_format(root: &Path) -> Result<u32, Error> {
     let path = root.join("FORMAT");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             check_fresh(root)?;
-            return Ok(false);
+            return Ok(0);
         }
         Err(e) => return Err(Error::file("cannot read", &path)(e)),
     };
@@ -85,7 +87,7 @@ fn check_format(root: &Path) -> Result<bool, Error> {
         Some(found) if found > FORMAT_VERSION => {
             Err(Error::NewerFormat { path: root.into(), found, supported: FORMAT_VERSION })
         }
-        Some(1..) => Ok(true),
+        Some(found @ 1..) => Ok(found),
         _ => Err(Error::NotADatabase {
             path: root.into(),
             reason: "its FORMAT file is not one of ours".into(),
@@ -121,6 +123,21 @@ fn create_format(root: &Path) -> Result<(), Error> {
         File::open(root)?.sync_all()
     };
     write().map_err(Error::file("cannot write", &path))
+}
+
+/// Folder for files of a bulk load; whatever stands in it when a database is opened is left over.
+pub(crate) fn temporary_path(root: &Path) -> PathBuf {
+    root.join("tmp")
+}
+
+fn remove_temporary(root: &Path) -> Result<(), Error> {
+    let path = temporary_path(root);
+    match fs::remove_dir_all(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file("cannot remove", &path)(e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The store is made before the first log file: a log without a store has lost it.
@@ -162,9 +179,12 @@ impl Store {
         // once nobody else can be making it.
         check_format(root)?;
         let lock = take_lock(root)?;
-        if !check_format(root)? {
+        // An older database is marked before anything in it is written the new way; what it holds
+        // says itself how it is to be read (checkpoint/meta.rs).
+        if check_format(root)? < FORMAT_VERSION {
             create_format(root)?;
         }
+        remove_temporary(root)?;
         let path = root.join("store");
         fs::create_dir_all(&path).map_err(Error::file("cannot create directory", &path))?;
         let wal = wal_path(root);
@@ -189,6 +209,11 @@ impl Store {
             .unwrap_commit();
         crate::failpoint!("store::opened");
         Ok(Self { root: root.into(), env, database, lock })
+    }
+
+    /// Directory of the database.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Path of the store, for messages.

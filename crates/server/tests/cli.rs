@@ -163,3 +163,37 @@ fn demo_works_for_files_of_either_kind() {
     fs::write(&empty, "# nothing\n").unwrap();
     assert!(fail(&["demo", text(&empty)]).contains("there are no edges in it"));
 }
+
+#[test]
+fn a_failed_import_leaves_no_database_and_changes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    };
+    let (nodes, edges) =
+        (file("n.csv", "id:ID\n1\n2\n"), file("e.csv", ":START_ID,:END_ID\n1,3\n"));
+    let bad = file("bad.csv", "1,2\n3,abc\n");
+    let db = folder.path().join("db");
+    let (nodes, edges) = (format!("N={}", nodes.display()), format!("E={}", edges.display()));
+    let csv = ["import", text(&db), "--nodes", &nodes, "--relationships", &edges];
+    assert!(fail(&csv).contains("e.csv:2"));
+    assert!(!db.exists());
+    assert!(fail(&["import", text(&db), text(&bad)]).contains("bad.csv:2:3"));
+    assert!(!db.exists());
+
+    run(&["import", text(&db), "--nodes", &nodes]);
+    let before = run(&["info", text(&db), "--json"]);
+    let value = |said: &str| serde_json::from_str::<Value>(said).unwrap()["vertices"].clone();
+    assert_eq!(value(&before), 2);
+    assert!(fail(&csv).contains("e.csv:2"));
+    assert_eq!(value(&run(&["info", text(&db), "--json"])), 2);
+
+    let rejects = folder.path().join("rejects.csv");
+    let mut skipping = csv.to_vec();
+    skipping.extend(["--rejects", text(&rejects), "--threads", "1"]);
+    let said = run(&skipping);
+    assert!(said.contains("2 vertices, 0 edges") && said.contains("1 row, see"), "{said}");
+    assert!(said.contains("CPU time") && said.contains("on disk"), "{said}");
+    assert!(fs::read_to_string(&rejects).unwrap().contains("1,3"));
+}

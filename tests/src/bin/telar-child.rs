@@ -4,6 +4,8 @@
 //!  telar-child run DIR THREADS DURABILITY SEED COUNT    work; COUNT 0: until killed
 //!  telar-child open DIR THREADS                         open, verify, say what is there
 //!  telar-child close DIR THREADS                        the same, then close with a checkpoint
+//!  telar-child load DIR                                 one bulk load more, then say what is there
+//!  telar-child loaded DIR                               open, verify the loads, say how many
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!
 //!  lines written:  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
@@ -149,6 +151,29 @@ fn main() -> ExitCode {
                 say(&format!("hit {name}"));
             }
         }
+        "load" => {
+            if let Err(e) = telar_tests::load::load(&db) {
+                say(&format!("failed {e}"));
+                // What an error left must be as good as what a crash leaves, at once.
+                match telar_tests::load::verify(&db) {
+                    Ok(loads) => say(&format!("state {loads}")),
+                    Err(e) => say(&format!("wrong {e}")),
+                }
+                return ExitCode::from(4);
+            }
+            say("loaded");
+            #[cfg(feature = "failpoints")]
+            for name in telar_engine::failpoint::names_hit() {
+                say(&format!("hit {name}"));
+            }
+        }
+        "loaded" => match telar_tests::load::verify(&db) {
+            Ok(loads) => say(&format!("state {loads}")),
+            Err(e) => {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
+        },
         "open" | "close" => match unit::verify(&db, number(3) as usize) {
             Ok(done) => {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();

@@ -303,6 +303,15 @@ impl AdjTable {
         Ok(())
     }
 
+    /// Replaces whatever a segment holds by `base`, written at `ts`. No snapshot older than that
+    /// may be open.
+    pub(crate) fn replace(&self, number: u32, base: Base, ts: u64, guard: &Guard) {
+        let segment = self.segment_for_write(number);
+        let version = super::settle::with_hubs(self, base);
+        segment.exclusive(|| segment.install(version, guard));
+        segment.last_write.fetch_max(ts, Ordering::Relaxed);
+    }
+
     /// The segment to write to.
     #[inline]
     pub(crate) fn segment_for_write(&self, number: u32) -> SegmentRef<'_> {

@@ -9,25 +9,45 @@
 //!  all integers are varints, a name is its length and its bytes
 //! ```
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
-use telar_graph::LabelId;
 use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
+use telar_graph::{EdgeTypeId, LabelId};
 
+use crate::catalog::EdgeTypeOptions;
 use crate::shared::Shared;
 use crate::txn::record::{Reader, put_edge_type_options};
 
-const VERSION: u64 = 1;
+/// Version of the values a checkpoint is written with.
+pub(crate) const VERSION: u64 = 2;
 
 fn put_name(name: &str, out: &mut Vec<u8>) {
     put_varint(name.len() as u64, out);
     out.extend_from_slice(name.as_bytes());
 }
 
+/// What a bulk load adds to schema and counters with the checkpoint it is.
+#[derive(Debug, Default)]
+pub(crate) struct Additions {
+    /// New labels, and new property keys, in the order of their numbers.
+    pub(crate) names: [Vec<String>; 2],
+    /// New edge types with their next ordinal.
+    pub(crate) types: Vec<(String, EdgeTypeOptions, u32)>,
+    /// Next ordinals of edge types there were before.
+    pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
+}
+
 /// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those
 /// of the inventory.
-pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec<u8>) {
+pub(crate) fn encode(
+    shared: &Shared,
+    at: u64,
+    totals: (u64, u64),
+    added: &Additions,
+    out: &mut Vec<u8>,
+) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
     put_varint(VERSION, out);
@@ -35,17 +55,24 @@ pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec
     put_varint(totals.0, out);
     put_varint(totals.1, out);
     put_varint(shared.next_vertex.load(Ordering::Acquire), out);
-    for kind in [NameKind::Label, NameKind::PropertyKey] {
+    for (kind, new) in [NameKind::Label, NameKind::PropertyKey].into_iter().zip(&added.names) {
         let names = shared.catalog.all_names(kind);
-        put_varint(names.len() as u64, out);
-        names.iter().for_each(|n| put_name(n, out));
+        put_varint((names.len() + new.len()) as u64, out);
+        names.iter().chain(new).for_each(|n| put_name(n, out));
     }
     let types: Vec<_> = shared.catalog.edge_types().collect();
-    put_varint(types.len() as u64, out);
-    for (_, ty) in types {
-        put_name(&ty.name, out);
-        put_edge_type_options(ty.options, out);
-        put_varint(ty.ordinal_bound().into(), out);
+    put_varint((types.len() + added.types.len()) as u64, out);
+    let mut put_type = |name: &str, options, ordinal: u32| {
+        put_name(name, out);
+        put_edge_type_options(options, out);
+        put_varint(ordinal.into(), out);
+    };
+    for (id, ty) in types {
+        let ordinal = added.ordinals.get(&id).copied().unwrap_or(0);
+        put_type(&ty.name, ty.options, ordinal.max(ty.ordinal_bound()));
+    }
+    for (name, options, ordinal) in &added.types {
+        put_type(name, *options, *ordinal);
     }
     let sets = shared.catalog.label_sets.stored();
     put_varint(sets.len() as u64, out);
@@ -55,12 +82,22 @@ pub(crate) fn encode(shared: &Shared, at: u64, totals: (u64, u64), out: &mut Vec
     }
 }
 
-/// Fills an empty database's schema and counters from `body`; returns the checkpoint's timestamp
-/// and the totals of the inventory.
-pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), String> {
+/// What a meta value says beside the schema.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meta {
+    /// Version of the values in the store.
+    pub(crate) version: u64,
+    /// Timestamp of the checkpoint.
+    pub(crate) at: u64,
+    /// Totals of the inventory.
+    pub(crate) totals: (u64, u64),
+}
+
+/// Fills an empty database's schema and counters from `body`; returns the rest.
+pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
     let mut r = Reader(body);
     let version = r.varint()?;
-    if version != VERSION {
+    if !(1..=VERSION).contains(&version) {
         return Err(format!("meta version {version} is not known"));
     }
     let at = r.varint()?;
@@ -88,5 +125,5 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<(u64, (u64, u64)), 
         }
     }
     r.end()?;
-    Ok((at, totals))
+    Ok(Meta { version, at, totals })
 }

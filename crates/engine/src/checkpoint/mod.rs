@@ -12,7 +12,7 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs and meta.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs and meta.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -23,16 +23,19 @@
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
 pub(crate) mod meta;
+pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
-use telar_graph::Direction;
+use heed::RwTxn;
+use telar_graph::{Direction, Value};
 
+use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
-use crate::column::{Chunk, ColTable};
+use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
 use crate::shared::{Durable, Shared};
@@ -92,7 +95,7 @@ pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]),
 
 /// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a
 /// key that got lost is noticed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Inventory(HashMap<[u8; KEY_BYTES], u32>);
 
 impl Inventory {
@@ -113,6 +116,8 @@ pub(crate) struct Progress {
     /// Timestamp of the last checkpoint.
     pub(crate) last: u64,
     pub(crate) stored: Inventory,
+    /// The store was written by an older version: the next checkpoint writes all of it anew.
+    pub(crate) outdated: bool,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -127,7 +132,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let registration = Registration::new(Handle::Borrowed(shared))?;
     drop(making);
     let at = registration.read_ts;
-    if at == progress.last {
+    if at == progress.last && !progress.outdated {
         return Ok(at);
     }
     write(shared, durable, &mut progress, at)?;
@@ -144,79 +149,131 @@ fn write(
     progress: &mut Progress,
     at: u64,
 ) -> Result<(), Error> {
-    let last = progress.last;
-    let store = &durable.store;
-    let mut txn = store.write()?;
-    let database = store.database();
-    let stored = &mut progress.stored;
-    let mut put = |key: [u8; KEY_BYTES], value: &mut [u8]| {
-        stored.put(key, seal(&key, value));
-        database.put(&mut txn, &key, value).map_err(|e| store.error(e))
-    };
-    let mut value = Vec::new();
-    for (id, ty) in shared.catalog.edge_types() {
-        for direction in Direction::ALL {
-            let table = ty.table(direction);
-            for number in 0..table.segment_bound() {
-                let written = |s: crate::adjacency::SegmentRef<'_>| {
-                    s.last_write.load(Ordering::Relaxed) > last
-                };
-                if table.segment(number).is_some_and(written) {
-                    let guard = &epoch::pin();
-                    let view = TableView::new(table, at, guard);
-                    segment::encode_adjacency(&view, number, &mut value);
-                    put(key(Kind::Adjacency, id.get(), direction as u16, number), &mut value)?;
-                    failpoint!("checkpoint::segment");
-                }
-            }
-        }
-        for (property, column) in ty.columns() {
-            put_column(column, last, at, &mut value, segment::put_property, |n, v| {
-                put(key(Kind::EdgeProperty, id.get(), property.get(), n), v)
-            })?;
-        }
-    }
-    put_column(&shared.states, last, at, &mut value, segment::put_state, |n, v| {
-        put(key(Kind::States, 0, 0, n), v)
-    })?;
-    for (property, column) in shared.catalog.vertex_columns() {
-        put_column(column, last, at, &mut value, segment::put_property, |n, v| {
-            put(key(Kind::VertexProperty, property.get(), 0, n), v)
-        })?;
-    }
-    meta::encode(shared, at, progress.stored.totals(), &mut value);
-    let meta_key = key(Kind::Meta, 0, 0, 0);
-    seal(&meta_key, &mut value);
-    database.put(&mut txn, &meta_key, &value).map_err(|e| store.error(e))?;
+    let mut changes = Changes::begin(&durable.store, progress)?;
+    changes.put_written(shared, at, &|_| false)?;
+    changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
-    txn.commit().map_err(|e| store.error(e))?;
-    progress.last = at;
+    let stored = changes.commit()?;
+    *progress = Progress { last: at, stored, outdated: false };
     failpoint!("checkpoint::after_commit");
     Ok(())
 }
 
-fn put_column<C: Chunk + 'static>(
-    column: &ColTable<C>,
-    last: u64,
-    at: u64,
-    value: &mut Vec<u8>,
-    encode: fn(&C::Value, &mut Vec<u8>),
-    mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for number in 0..column.segment_bound() {
-        let Some(segment) = column.segment(number) else {
-            continue;
-        };
-        if segment.last_write.load(Ordering::Relaxed) > last {
-            value.clear();
-            value.extend_from_slice(&[0; 4]);
-            for v in segment.values(at, &epoch::pin()).iter() {
-                encode(v, value);
-            }
-            put(number, value)?;
-        }
+/// A checkpoint being written: nothing of it counts before [`Changes::commit`].
+pub(crate) struct Changes<'s> {
+    store: &'s Store,
+    txn: RwTxn<'s>,
+    stored: Inventory,
+    /// Timestamp up to which the store is right.
+    last: Option<u64>,
+    value: Vec<u8>,
+}
+
+impl<'s> Changes<'s> {
+    /// Begins to write beside what `progress` says is stored.
+    pub(crate) fn begin(store: &'s Store, progress: &Progress) -> Result<Self, Error> {
+        let txn = store.write()?;
+        let last = (!progress.outdated).then_some(progress.last);
+        Ok(Self { store, txn, stored: progress.stored.clone(), last, value: Vec::new() })
     }
-    Ok(())
+
+    /// Puts a value that leaves room for its checksum.
+    pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], value: &mut [u8]) -> Result<(), Error> {
+        self.stored.put(key, seal(&key, value));
+        self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
+    }
+
+    fn is_new(&self, last_write: &AtomicU64) -> bool {
+        self.last.is_none_or(|last| last_write.load(Ordering::Relaxed) > last)
+    }
+
+    /// Puts every segment written since the last checkpoint, as a snapshot at `at` sees it, except
+    /// those with a key that `skip` names.
+    pub(crate) fn put_written(
+        &mut self,
+        shared: &Shared,
+        at: u64,
+        skip: &dyn Fn(&[u8; KEY_BYTES]) -> bool,
+    ) -> Result<(), Error> {
+        let mut value = std::mem::take(&mut self.value);
+        for (id, ty) in shared.catalog.edge_types() {
+            for direction in Direction::ALL {
+                let table = ty.table(direction);
+                for number in 0..table.segment_bound() {
+                    let key = key(Kind::Adjacency, id.get(), direction as u16, number);
+                    let segment = table.segment(number);
+                    if segment.is_some_and(|s| self.is_new(&s.last_write)) && !skip(&key) {
+                        let guard = &epoch::pin();
+                        let view = TableView::new(table, at, guard);
+                        segment::encode_adjacency(&view, number, &mut value);
+                        self.put(key, &mut value)?;
+                        failpoint!("checkpoint::segment");
+                    }
+                }
+            }
+            for (property, column) in ty.columns() {
+                let key = |n| key(Kind::EdgeProperty, id.get(), property.get(), n);
+                self.put_column(column, at, &mut value, put_properties, key, skip)?;
+            }
+        }
+        let states = |n| key(Kind::States, 0, 0, n);
+        self.put_column(&shared.states, at, &mut value, segment::put_states, states, skip)?;
+        for (property, column) in shared.catalog.vertex_columns() {
+            let key = |n| key(Kind::VertexProperty, property.get(), 0, n);
+            self.put_column(column, at, &mut value, put_properties, key, skip)?;
+        }
+        self.value = value;
+        Ok(())
+    }
+
+    fn put_column<C: Chunk + 'static>(
+        &mut self,
+        column: &ColTable<C>,
+        at: u64,
+        value: &mut Vec<u8>,
+        encode: fn(&[C::Value; SEGMENT_VERTICES], &mut Vec<u8>),
+        key: impl Fn(u32) -> [u8; KEY_BYTES],
+        skip: &dyn Fn(&[u8; KEY_BYTES]) -> bool,
+    ) -> Result<(), Error> {
+        for number in 0..column.segment_bound() {
+            let Some(segment) = column.segment(number) else {
+                continue;
+            };
+            let key = key(number);
+            if self.is_new(&segment.last_write) && !skip(&key) {
+                value.clear();
+                value.extend_from_slice(&[0; 4]);
+                encode(&segment.values(at, &epoch::pin()), value);
+                self.put(key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the meta value: timestamp, counters, schema.
+    pub(crate) fn put_meta(
+        &mut self,
+        shared: &Shared,
+        at: u64,
+        added: &meta::Additions,
+    ) -> Result<(), Error> {
+        let mut value = Vec::new();
+        meta::encode(shared, at, self.stored.totals(), added, &mut value);
+        let key = key(Kind::Meta, 0, 0, 0);
+        seal(&key, &mut value);
+        let put = self.store.database().put(&mut self.txn, &key, &value);
+        put.map_err(|e| self.store.error(e))
+    }
+
+    /// Makes all of it durable in one step; returns what the store holds then.
+    pub(crate) fn commit(self) -> Result<Inventory, Error> {
+        self.txn.commit().map_err(|e| self.store.error(e))?;
+        Ok(self.stored)
+    }
+}
+
+fn put_properties(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {
+    property::encode(&PropertyChunk::build(values), out);
 }
 
 /// Names a stored value in an error message.

@@ -12,7 +12,7 @@ use super::write_set::{Read, WriteSet};
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
-use crate::error::Error;
+use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::shared::Shared;
 
@@ -28,6 +28,12 @@ pub(crate) enum Mode {
     Live { read_ts: u64 },
     /// A log record, replayed at its own timestamp.
     Replay { commit_ts: u64 },
+}
+
+impl Mode {
+    fn is_live(self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
 }
 
 /// What a commit did.
@@ -98,6 +104,9 @@ fn apply_latched(
         plan.make(&input, guard)?;
         plan.latches.acquire();
         failpoint!("commit::latched");
+        if shared.gate.is_shut() && mode.is_live() {
+            return Err(Error::Conflict { object: Object::BulkLoad });
+        }
         if !plan.is_valid(guard) {
             continue;
         }

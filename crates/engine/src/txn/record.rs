@@ -48,6 +48,9 @@ const DELETED: u64 = 0x1_0000;
 const FLAG_SIMPLE: u8 = 1;
 const FLAG_NEWEST_FIRST: u8 = 2;
 
+/// The record of a commit that changes nothing.
+pub(crate) const EMPTY_COMMIT: &[u8] = &[KIND_COMMIT];
+
 /// A decoded record.
 #[derive(Debug)]
 pub(crate) enum Record {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use telar_bench::import;
 use telar_bench::kernel::{self, GraphSpec};
 
 use crate::ui::{Screen, number};
@@ -22,6 +23,37 @@ pub(crate) struct Options {
 enum Bench {
     /// Updates and reads of the storage kernel: Telar, flat CSR, sorted vectors, edge log
     Kernel(KernelOptions),
+    /// Imports: an edge list and CSV files with properties, text to a durable database
+    Import(ImportOptions),
+}
+
+/// Imports of generated files, checked before they are timed.
+///
+/// Prints edges per CPU-second of an edge list, and CPU seconds and bytes on disk of CSV files with
+/// properties; CPU seconds are those of all threads and of the kernel.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench import
+  telar bench import --file cnr-2000.txt.zst --rounds 5 --json import.json")]
+struct ImportOptions {
+    /// Vertices (2^SCALE) of the generated edge list
+    #[arg(long, value_name = "SCALE", default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=26))]
+    scale: u32,
+    /// An edge list to import as well
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Times each import is run; figures are medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seed of the generated files
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// Write all figures to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Folder for files and databases [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 }
 
 /// Updates and reads of the storage kernel, in one process and checked before they are timed.
@@ -62,7 +94,30 @@ struct KernelOptions {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
+        Bench::Import(options) => run_import(options),
     }
+}
+
+fn run_import(options: &ImportOptions) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new();
+    let begun = Instant::now();
+    let plan = import::Options {
+        scale: options.scale,
+        file: options.file.clone(),
+        rounds: options.rounds.into(),
+        seed: options.seed,
+        folder: options.dir.clone(),
+        ..import::Options::default()
+    };
+    let outcome = import::run(&plan, &mut |stage| {
+        eprintln!("   {:>7}  {stage}", number::seconds(begun.elapsed().as_secs_f64()));
+    })?;
+    screen.line(outcome.to_string().trim_end())?;
+    if let Some(file) = &options.json {
+        let json = serde_json::to_string_pretty(&outcome.to_json())?;
+        std::fs::write(file, json + "\n").with_context(|| format!("writing {}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_kernel(options: &KernelOptions) -> anyhow::Result<ExitCode> {

@@ -9,6 +9,7 @@
 //! - [`wal`], `checkpoint`, `recovery`: durability.
 //! - `catalog`: names, label sets, edge types.
 //! - `lmdb_check`: a look at the store before LMDB opens it.
+//! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
 //! use telar_engine::{EdgeTypeOptions, Engine, Settings};
@@ -51,6 +52,7 @@ mod lmdb_check;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub mod ops;
 mod reclaim;
 mod recovery;
 mod settings;

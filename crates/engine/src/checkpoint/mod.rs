@@ -11,8 +11,9 @@
 //!   kind 2  vertex states
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
+//!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs and meta.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, meta.rs and changes.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -22,11 +23,13 @@
 //! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
+pub(crate) mod changes;
 pub(crate) mod meta;
 pub(crate) mod segment;
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 use telar_graph::Direction;
@@ -35,6 +38,7 @@ use crate::adjacency::scan::TableView;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
 use crate::failpoint;
+use crate::ops::archive;
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
@@ -113,6 +117,8 @@ pub(crate) struct Progress {
     /// Timestamp of the last checkpoint.
     pub(crate) last: u64,
     pub(crate) stored: Inventory,
+    /// Which keys the last checkpoints wrote.
+    pub(crate) changes: changes::Lists,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -130,12 +136,17 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     if at == progress.last {
         return Ok(at);
     }
-    write(shared, durable, &mut progress, at)?;
-    drop(registration);
-    failpoint!("checkpoint::before_truncate");
-    durable.wal.rotate()?;
-    durable.wal.truncate_before(at)?;
-    Ok(at)
+    let begun = Instant::now();
+    let done = write(shared, durable, &mut progress, at).and_then(|()| {
+        drop(registration);
+        failpoint!("checkpoint::before_truncate");
+        durable.wal.rotate()?;
+        archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+        durable.wal.truncate_before(at)?;
+        Ok(at)
+    });
+    durable.checkpoints.note(&done, begun);
+    done
 }
 
 fn write(
@@ -149,8 +160,10 @@ fn write(
     let mut txn = store.write()?;
     let database = store.database();
     let stored = &mut progress.stored;
+    let mut written: Vec<[u8; KEY_BYTES]> = Vec::new();
     let mut put = |key: [u8; KEY_BYTES], value: &mut [u8]| {
         stored.put(key, seal(&key, value));
+        written.push(key);
         database.put(&mut txn, &key, value).map_err(|e| store.error(e))
     };
     let mut value = Vec::new();
@@ -188,9 +201,19 @@ fn write(
     let meta_key = key(Kind::Meta, 0, 0, 0);
     seal(&meta_key, &mut value);
     database.put(&mut txn, &meta_key, &value).map_err(|e| store.error(e))?;
+    let keys_stored = progress.stored.totals().0;
+    let mut changes = progress.changes.clone();
+    changes
+        .add(at, last, &written, keys_stored, |key, list| match list {
+            Some(list) => database.put(&mut txn, key, list),
+            None => database.delete(&mut txn, key).map(drop),
+        })
+        .map_err(|e| store.error(e))?;
     failpoint!("checkpoint::before_commit");
     txn.commit().map_err(|e| store.error(e))?;
     progress.last = at;
+    progress.changes = changes;
+    durable.checkpoint_ts.store(at, Ordering::Release);
     failpoint!("checkpoint::after_commit");
     Ok(())
 }

@@ -52,6 +52,7 @@
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | load much | [`import::import_edge_list`], [`import::load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
 
@@ -61,6 +62,7 @@ pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
     ErrorKind, Isolation, MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
+    ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,

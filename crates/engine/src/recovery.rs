@@ -8,9 +8,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use crate::checkpoint::{
-    KEY_BYTES, Kind, Progress, changes, damaged, key, meta, segment, unseal,
-};
+use crate::checkpoint::{KEY_BYTES, Kind, Progress, changes, damaged, key, meta, segment, unseal};
 use crate::error::Error;
 use crate::failpoint;
 use crate::io::{FileStorage, Storage, StorageError};

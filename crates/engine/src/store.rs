@@ -161,6 +161,19 @@ fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
     lmdb_check::check(&data).map_err(damaged)
 }
 
+/// What the lock file of a closed database says: how far its log is on disk, under a checksum.
+fn closed_mark(last_ts: u64) -> String {
+    let text = format!("closed at {last_ts}");
+    let crc = crc32fast::hash(text.as_bytes());
+    format!("{text} {crc:08x}\n")
+}
+
+/// The timestamp in a [`closed_mark`].
+pub(crate) fn parse_closed_mark(text: &str) -> Option<u64> {
+    let last_ts = text.strip_prefix("closed at ")?.split(' ').next()?.parse().ok()?;
+    (text == closed_mark(last_ts)).then_some(last_ts)
+}
+
 impl Drop for Store {
     fn drop(&mut self) {
         // Closing the file would do, but a child process being started may hold a copy of it for a
@@ -222,7 +235,7 @@ impl Store {
     /// Says in the lock file that the database was closed with its log on disk up to `last_ts`, so
     /// that a check can tell a log that lost its end. A courtesy: a failure changes nothing.
     pub(crate) fn mark_closed(&self, last_ts: u64) {
-        let text = format!("closed at {last_ts}\n");
+        let text = closed_mark(last_ts);
         let mut file = &self.lock;
         let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
         let _ = file.write_all(text.as_bytes());
@@ -230,9 +243,7 @@ impl Store {
 
     /// Copies the store to `path` without its free pages.
     pub(crate) fn copy_compact(&self, path: &Path) -> Result<File, Error> {
-        self.env
-            .copy_to_path(path, heed::CompactionOption::Enabled)
-            .map_err(|e| self.error(e))
+        self.env.copy_to_path(path, heed::CompactionOption::Enabled).map_err(|e| self.error(e))
     }
 
     /// Path of the store, for messages.

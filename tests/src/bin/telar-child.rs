@@ -5,17 +5,22 @@
 //!  telar-child open DIR THREADS                         open, verify, say what is there
 //!  telar-child close DIR THREADS                        the same, then close with a checkpoint
 //!  telar-child hold DIR                                 open and wait for standard input to end
+//!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
+//!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
 //!
-//!  lines written:  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
+//!  lines written:  backup N ·
+//!                  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
 //!                  error KIND TEXT · wrong TEXT · failed TEXT (a commit or a checkpoint)
 //!                  refused TEXT, accepted (of a commit after one that failed)
 //! ```
 
 use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use telar_engine::ops::BackupOptions;
 use telar_engine::{Durability, Engine, Error, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
@@ -43,6 +48,7 @@ fn settings(durability: &str) -> Settings {
     settings.checkpoint_wal_bytes = 256 << 10;
     settings.store_bytes_max = 1 << 30;
     settings.background_interval_ms = 20;
+    settings.log_archive_bytes_max = 64 << 10;
     settings
 }
 
@@ -122,6 +128,23 @@ fn work(db: &Engine, threads: usize, seed: u64) -> Result<(), Error> {
     Ok(())
 }
 
+fn back_up(db: &Engine, into: &Path, since: Option<PathBuf>) -> Result<(), Error> {
+    let mut options = BackupOptions::default();
+    options.since = since;
+    db.backup(into, &options).map(drop)
+}
+
+/// A chain of four backups after the other, until killed.
+fn back_up_forever(db: &Engine, into: &Path) {
+    for n in 0u32.. {
+        let since = (n % 4 != 0).then(|| into.join((n - 1).to_string()));
+        match back_up(db, &into.join(n.to_string()), since) {
+            Ok(()) => say(&format!("backup {n}")),
+            Err(e) => return say(&format!("failed backup {n}: {e}")),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let argument = |i: usize| arguments.get(i).map_or("", String::as_str);
@@ -163,6 +186,26 @@ fn main() -> ExitCode {
                 return ExitCode::from(5);
             }
         },
+        "backups" => {
+            let into = std::path::PathBuf::from(argument(6));
+            std::thread::scope(|scope| {
+                scope.spawn(|| back_up_forever(&db, &into));
+                drop(work(&db, number(3) as usize, number(5) as u64));
+            });
+        }
+        "backup" => {
+            let since = argument(5);
+            let since = (since != "-").then(|| since.into());
+            if let Err(e) = back_up(&db, argument(3).as_ref(), since) {
+                say_error(&e);
+                return ExitCode::from(7);
+            }
+            say("backup");
+            #[cfg(feature = "failpoints")]
+            for name in telar_engine::failpoint::names_hit() {
+                say(&format!("hit {name}"));
+            }
+        }
         _ => drop(std::io::stdin().read(&mut [0])),
     }
     if argument(1) == "close"

@@ -23,9 +23,13 @@ fn made(dir: &Path, close: bool) -> (Files, Dump) {
     let schema = Schema::new(&db, 1).unwrap();
     (1..=60).for_each(|n| schema.run(&db, 0, n).unwrap());
     db.checkpoint().unwrap();
-    (61..=90).for_each(|n| schema.run(&db, 0, n).unwrap());
+    (61..=150).for_each(|n| schema.run(&db, 0, n).unwrap());
     let dump = Dump::of(&db).unwrap();
-    if close { db.close().unwrap() } else { drop(db) }
+    if close {
+        db.close().unwrap()
+    } else {
+        drop(db)
+    }
     (files(dir), dump)
 }
 
@@ -50,6 +54,7 @@ fn every_corruption(close: bool) {
     let folders: Vec<&str> = whole.keys().map(|k| k.to_str().unwrap()).collect();
     assert!(folders.iter().any(|f| f.starts_with("archive/")), "{folders:?}");
     let tries = if telar_tests::long() { 4000 } else { 60 };
+    let last_log = whole.keys().rfind(|f| f.starts_with("wal")).unwrap();
     let mut harmless = 0;
     for (name, bytes) in &whole {
         for i in 0..tries.min(bytes.len() * 9) {
@@ -74,9 +79,20 @@ fn every_corruption(close: bool) {
                 continue;
             }
             let context = format!("{} {how} {place} of {}", name.display(), bytes.len());
-            assert_eq!(name, Path::new(STORE), "{context}: not found");
-            // Unused parts of pages, counts that nobody reads, the older meta page.
-            assert_eq!(Dump::of(&open(&path)).unwrap(), dump, "{context}: neither found nor harmless");
+            if !close && name == last_log && how == "cut at" {
+                // Cut between two records: as if the last commits had never been (a documented
+                // limit; of a closed database the lock file says where its log ends).
+                continue;
+            }
+            let may_be = [STORE, "LOCK"].iter().any(|n| name == Path::new(n));
+            assert!(may_be, "{context}: not found");
+            // Unused parts of pages, counts that nobody reads, the older meta page; the number of
+            // the process that had the lock.
+            assert_eq!(
+                Dump::of(&open(&path)).unwrap(),
+                dump,
+                "{context}: neither found nor harmless"
+            );
             harmless += 1;
         }
     }
@@ -111,20 +127,16 @@ fn each_class_of_damage_is_found_where_it_is() {
     let pages = whole[&store].len() / 4096;
     // The names stand in the meta value only.
     let in_meta = value_at(&whole[&store], b"SIMPLE");
-    let leaf = (2..pages)
-        .find(|p| whole[&store][p * 4096 + 10] == 2 && whole[&store][p * 4096 + 12] > 40)
-        .unwrap();
-    let flips: [(&Path, usize, &str, &str); 11] = [
-        (Path::new("FORMAT"), 6, "FORMAT", "version"),
+    let flips: [(&Path, usize, &str, &str); 10] = [
+        (Path::new("FORMAT"), 7, "FORMAT", "not one of ours"),
         (Path::new("FORMAT"), 1, "FORMAT", "not one of ours"),
-        (Path::new("IDENTITY"), 5, "IDENTITY", "checksum"),
+        (Path::new("IDENTITY"), 40, "IDENTITY", "checksum"),
         (Path::new("LOCK"), 1, "LOCK", "not one of ours"),
         (&first_log, 3, "wal", "TELARWAL"),
         (&first_log, 20, "wal", "checksum of its header"),
         (&first_log, 60, "wal", "checksum of a record"),
         (&archived, 60, "archive", "checksum of a record"),
         (&store, 16, "store", "magic number"),
-        (&store, leaf * 4096 + 14, "store", "free space"),
         (&store, in_meta, "store", "checksum"),
     ];
     for (name, place, file, what) in flips {
@@ -136,6 +148,14 @@ fn each_class_of_damage_is_found_where_it_is() {
         });
         assert!(found, "{} at {place}: {:#?}", name.display(), report.findings);
     }
+    // Leaf pages; some are of the snapshot before, and free.
+    let is_leaf = |p: &usize| whole[&store][p * 4096 + 10] == 2;
+    let found = (2..pages).filter(is_leaf).filter(|leaf| {
+        let mut damaged = whole.clone();
+        damaged.get_mut(&store).unwrap()[leaf * 4096 + 15] ^= 0x10;
+        checked(&damaged, &path).findings.iter().any(|f| f.what.contains("free space"))
+    });
+    assert!(found.count() > 0, "no leaf page is in use");
     // Missing files; of the last log nothing says that it was there, unless it was closed.
     for name in whole.keys().filter(|n| **n != last_log && !n.starts_with("archive")) {
         let mut damaged = whole.clone();
@@ -161,7 +181,7 @@ fn check_goes_on_after_a_finding() {
     damaged.get_mut(Path::new("FORMAT")).unwrap()[0] ^= 1;
     damaged.get_mut(Path::new("IDENTITY")).unwrap()[0] ^= 1;
     damaged.get_mut(&logs[0]).unwrap()[100] ^= 1;
-    damaged.get_mut(&logs[0]).unwrap()[1500] ^= 1;
+    damaged.get_mut(&logs[0]).unwrap()[1200] ^= 1;
     damaged.get_mut(&logs[1]).unwrap()[1500] ^= 1;
     let store = damaged.get_mut(Path::new(STORE)).unwrap();
     let overflow = |p: &usize| store[p * 4096 + 10] == 4;

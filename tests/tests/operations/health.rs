@@ -24,8 +24,9 @@ fn health_shows_an_old_reader_and_what_it_holds_back() {
     assert_eq!((health.watermark, health.published), (old.read_ts(), db.published()));
     assert!(health.published.get() - health.watermark.get() >= 200);
     assert!(health.oldest_reader_age >= Duration::from_millis(40), "{health:?}");
-    assert_eq!(health.watermark_age, health.oldest_reader_age);
-    assert!(health.settle.unsettled >= 800, "the reader keeps tails from settling: {health:?}");
+    let apart = health.watermark_age.abs_diff(health.oldest_reader_age);
+    assert!(apart < Duration::from_millis(10), "{health:?}");
+    assert!(health.settle.unsettled >= 600, "the reader keeps tails from settling: {health:?}");
     assert!(health.unsettled_share() > 0.5);
     drop(old);
     db.settle();

@@ -3,6 +3,7 @@
 
 mod backup;
 mod check;
+mod crash;
 mod health;
 mod points;
 mod repair;

@@ -39,7 +39,8 @@ pub fn compact(path: impl AsRef<Path>) -> Result<Compacted, Error> {
     let bytes_before = len(&data)?;
     let copy = store.copy_compact(&new)?;
     failpoint!("compact::copied");
-    let damaged = |reason| Error::Damaged { path: new.clone(), place: "its structure".into(), reason };
+    let damaged =
+        |reason| Error::Damaged { path: new.clone(), place: "its structure".into(), reason };
     copy.sync_all().map_err(Error::file("cannot sync", &new))?;
     lmdb_check::check(&new).map_err(damaged)?;
     let bytes_after = len(&new)?;
@@ -56,6 +57,8 @@ pub fn compact(path: impl AsRef<Path>) -> Result<Compacted, Error> {
 pub(crate) fn expect_database(path: &Path) -> Result<(), Error> {
     match read_format(path)? {
         Some(_) => Ok(()),
-        None => Err(Error::NotADatabase { path: path.into(), reason: "it has no FORMAT file".into() }),
+        None => {
+            Err(Error::NotADatabase { path: path.into(), reason: "it has no FORMAT file".into() })
+        }
     }
 }

@@ -16,6 +16,7 @@ use telar_graph::{CommitTs, EdgeTypeId};
 use crate::engine::{Engine, MemoryUse, SettleState};
 use crate::error::Error;
 use crate::ops::archive;
+use crate::ops::identity::Identity;
 use crate::shared::Shared;
 
 /// Samples of the timeline; half of the older ones go when it is full, so their distance grows with
@@ -191,6 +192,12 @@ fn log_health(shared: &Shared) -> Option<LogHealth> {
 }
 
 impl Engine {
+    /// Which database this is; `None` in memory.
+    #[must_use]
+    pub fn identity(&self) -> Option<Identity> {
+        self.shared.durable.as_ref().map(|d| d.store.identity())
+    }
+
     /// The state of the running database: what is falling behind, and why.
     ///
     /// Waits for nobody. Ages are known to within a background interval, and more coarsely the

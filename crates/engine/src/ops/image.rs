@@ -69,11 +69,7 @@ pub(crate) struct Sink<'p> {
 
 impl<'p> Sink<'p> {
     /// Makes the file `name` below `directory`; it must not exist.
-    pub(crate) fn create(
-        directory: &Path,
-        name: &str,
-        pace: &'p mut Pace,
-    ) -> Result<Self, Error> {
+    pub(crate) fn create(directory: &Path, name: &str, pace: &'p mut Pace) -> Result<Self, Error> {
         let path = directory.join(name);
         let file = File::create_new(&path).map_err(Error::file("cannot create", &path))?;
         let crc = Hasher::new();

@@ -172,7 +172,8 @@ impl Manifest {
             }
             Err(e) => return Err(Error::file("cannot read", directory.join(NAME))(e)),
         };
-        let text = String::from_utf8(bytes).map_err(|_| refuse("its manifest is no text".into()))?;
+        let text =
+            String::from_utf8(bytes).map_err(|_| refuse("its manifest is no text".into()))?;
         Self::decode(&text).map_err(refuse)
     }
 

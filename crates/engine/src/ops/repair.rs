@@ -75,8 +75,7 @@ struct Salvage {
 impl Salvage {
     fn read(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::file("cannot open", path))?;
-        let (mut whole, mut broken, mut structure) =
-            (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let (mut whole, mut broken, mut structure) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         let walked = lmdb_check::walk(
             path,
             &mut |entry| {
@@ -317,7 +316,9 @@ fn put_log(
         let scan = match scan {
             Ok(scan) => scan,
             Err(_) if is_last && bytes.len() <= 32 => {
-                report.done.push("a log file without a header, which held nothing, left out".into());
+                report
+                    .done
+                    .push("a log file without a header, which held nothing, left out".into());
                 break;
             }
             Err(e) => {

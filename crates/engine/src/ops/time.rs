@@ -50,6 +50,5 @@ mod tests {
         assert!(parse("yesterday").is_err() && parse("1969-12-31T23:59:59Z").is_err());
         let now = now_ms();
         assert_eq!(parse(&show(now)), Ok(now));
-        assert!(show(u64::MAX).contains("after 1970"));
     }
 }

@@ -382,7 +382,7 @@ mod tests {
         let sets = LabelSets::new();
         let mut bytes = Vec::new();
         encode_timed_commit(&everything(&sets), &sets, 1_763_721_847_123, &mut bytes);
-        assert_eq!(bytes[..7], [5, 0xD3, 0xB2, 0xF9, 0xBF, 0xAA, 0x33]);
+        assert_eq!(bytes[..7], [5, 0xD3, 0xC2, 0x8E, 0xB0, 0xAA, 0x33]);
         assert_eq!(bytes[7..], COMMIT[1..]);
         assert_eq!(time_ms(&bytes), Some(1_763_721_847_123));
         assert_eq!((time_ms(COMMIT), time_ms(&[5, 0x80]), time_ms(&[])), (None, None, None));

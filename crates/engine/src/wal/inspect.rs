@@ -109,7 +109,7 @@ pub(crate) fn scan(
                     break;
                 };
                 fault(what, Some(record.commit_ts));
-                offset = found;
+                (offset, scan.next_ts) = (found, record.commit_ts);
                 continue;
             }
         };

@@ -100,16 +100,8 @@ pub(super) fn recover(
     let written_ts = next_ts - 1;
     let older = files;
     let counters = Arc::default();
-    let files = LogFiles {
-        storage,
-        older,
-        active,
-        active_ts,
-        written_ts,
-        salt,
-        file_bytes_max,
-        counters,
-    };
+    let files =
+        LogFiles { storage, older, active, active_ts, written_ts, salt, file_bytes_max, counters };
     Ok((files, recovery))
 }
 

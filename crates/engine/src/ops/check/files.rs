@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{CheckReport, RESTORE, Severity};
 use crate::error::Error;
 use crate::ops::identity;
-use crate::store::{FORMAT_VERSION, read_format};
+use crate::store::{FORMAT_VERSION, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
 const KNOWN: [&str; 6] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive"];
@@ -16,7 +16,9 @@ const REPAIR: &str = "`telar repair` writes it anew";
 
 /// Holds the lock of a database that is being checked, where there is one.
 #[derive(Debug)]
-pub(super) struct Held(#[expect(dead_code, reason = "closing it gives the lock back")] Option<File>);
+pub(super) struct Held(
+    #[expect(dead_code, reason = "closing it gives the lock back")] Option<File>,
+);
 
 /// Takes the lock without writing into it: what stands there is looked at, too.
 pub(crate) fn lock(root: &Path) -> Result<Option<File>, Error> {
@@ -30,7 +32,9 @@ pub(crate) fn lock(root: &Path) -> Result<Option<File>, Error> {
             let holder = fs::read_to_string(&path).unwrap_or_default();
             Err(Error::Locked { path, holder: holder.trim().to_owned() })
         }
-        Err(TryLockError::Error(source)) => Err(Error::File { action: "cannot lock", path, source }),
+        Err(TryLockError::Error(source)) => {
+            Err(Error::File { action: "cannot lock", path, source })
+        }
     }
 }
 
@@ -76,6 +80,9 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
         Err(Error::Damaged { reason, .. }) => {
             report.damage("IDENTITY", "its text", reason, REPAIR);
         }
+        Err(_) if !has("IDENTITY") => {
+            report.damage("IDENTITY", "the file", "it is missing", REPAIR);
+        }
         Err(e) => report.damage("IDENTITY", "the file", e, REPAIR),
     }
     for folder in ["wal", "store"].into_iter().filter(|folder| !has(folder)) {
@@ -99,7 +106,7 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
 /// The timestamp at which the database was closed, if its lock file says so.
 pub(super) fn closed_at(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("LOCK")).ok()?;
-    text.strip_prefix("closed at ")?.strip_suffix('\n')?.parse().ok()
+    parse_closed_mark(&text)
 }
 
 fn check_lock_text(root: &Path, report: &mut CheckReport) {

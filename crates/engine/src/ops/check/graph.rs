@@ -130,7 +130,9 @@ impl Graph {
             }
             2 => format!("labels of the vertices {first} to {last}"),
             3 => format!("property {} of the vertices {first} to {last}", property(a)),
-            4 => format!("property {} of edges of type {}, {first} to {last}", property(b), name(a)?),
+            4 => {
+                format!("property {} of edges of type {}, {first} to {last}", property(b), name(a)?)
+            }
             _ => return None,
         })
     }

@@ -16,6 +16,9 @@ const LOST: &str = "commits are lost from here on: restore a backup to the commi
 const TORN: &str = "if the program or the machine died, nothing: the next opening cuts what was \
                     never acknowledged; if not, the last commits are lost";
 
+const GAP: &str = "the checkpoint has these commits, so nothing is lost; a crash of a database with \
+                   asynchronous commits, or an archive that was not kept for a while, leaves this";
+
 /// Checks the log after `checkpoint`, `None` if that is not known; `closed_at` is the commit that
 /// a closed database's log reached.
 pub(super) fn check(
@@ -38,14 +41,13 @@ pub(super) fn check(
             (None, Some(checkpoint)) if *first_ts > checkpoint + 1 => Some(checkpoint + 1),
             (None, _) => None,
         };
-        // Below the checkpoint a gap is what an asynchronous crash leaves, and nothing needs it.
-        let needed = checkpoint.is_none_or(|c| *first_ts > c + 1);
-        if let Some(expected) = expected
-            && expected != *first_ts
-            && needed
-        {
+        if let Some(expected) = expected.filter(|expected| expected != first_ts) {
             let what = format!("commits {expected} to {} are missing", first_ts.wrapping_sub(1));
-            report.damage(&name, "the file before it", what, LOST);
+            let place = "the file before it";
+            match checkpoint.is_some_and(|c| *first_ts <= c + 1) {
+                true => report.add(Severity::Suspect, &name, place, what, GAP),
+                false => report.damage(&name, place, what, LOST),
+            }
         }
         let is_last = i + 1 == files.len();
         let end = check_file(path, &name, *first_ts, is_last, report)?;
@@ -64,9 +66,15 @@ pub(super) fn check(
     }
     let archived = archive::path(root);
     if archived.is_dir() {
-        let files = inspect::list(&archived).map_err(Error::file("cannot list", &archived))?;
-        for (first_ts, path) in files {
-            check_file(&path, &name_of("archive", &path), first_ts, false, report)?;
+        let kept = inspect::list(&archived).map_err(Error::file("cannot list", &archived))?;
+        let later = kept.iter().skip(1).map(|(ts, _)| *ts).chain(files.first().map(|(ts, _)| *ts));
+        for ((first_ts, path), later) in kept.iter().zip(later.chain([u64::MAX])) {
+            let name = name_of("archive", path);
+            let end = check_file(path, &name, *first_ts, false, report)?;
+            if let Some(end) = end.filter(|end| *end < later && later != u64::MAX) {
+                let what = format!("commits {end} to {} are missing", later - 1);
+                report.add(Severity::Suspect, &name, "its end", what, GAP);
+            }
         }
     }
     Ok(())
@@ -118,7 +126,10 @@ pub(super) fn check_file(
                 report.damage(name, place, format!("{what}, before commit {found}"), LOST);
             }
             Some(found) => {
-                let lost = format!("commits {expected_ts} to {} are lost", found - 1);
+                let lost = match found - expected_ts {
+                    1 => format!("commit {expected_ts} is lost"),
+                    _ => format!("commits {expected_ts} to {} are lost", found - 1),
+                };
                 report.damage(name, place, format!("{what}; {lost}"), LOST);
             }
             None if is_last => {

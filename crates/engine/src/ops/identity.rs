@@ -84,13 +84,16 @@ pub(crate) fn write(root: &Path, identity: Identity) -> Result<(), Error> {
 /// Reads `root/IDENTITY`.
 pub(crate) fn read(root: &Path) -> Result<Identity, Error> {
     let path = root.join("IDENTITY");
-    let bytes = fs::read(&path).map_err(Error::file("cannot read", &path))?;
     let damaged = |reason: &str| Error::Damaged {
         path: path.clone(),
         place: "its text".into(),
         reason: reason.into(),
     };
-    decode(&bytes).map_err(damaged)
+    match fs::read(&path) {
+        Ok(bytes) => decode(&bytes).map_err(damaged),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Err(damaged("the file is missing")),
+        Err(e) => Err(Error::file("cannot read", &path)(e)),
+    }
 }
 
 #[cfg(test)]

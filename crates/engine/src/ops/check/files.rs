@@ -80,9 +80,6 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
         Err(Error::Damaged { reason, .. }) => {
             report.damage("IDENTITY", "its text", reason, REPAIR);
         }
-        Err(_) if !has("IDENTITY") => {
-            report.damage("IDENTITY", "the file", "it is missing", REPAIR);
-        }
         Err(e) => report.damage("IDENTITY", "the file", e, REPAIR),
     }
     for folder in ["wal", "store"].into_iter().filter(|folder| !has(folder)) {

@@ -198,6 +198,9 @@ fn resident_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
+/// A figure of a sample.
+type Figure = fn(&Sample) -> u64;
+
 /// The largest of a figure in the second and in the last quarter: growth shows between them.
 fn growth(samples: &[Sample], of: impl Fn(&Sample) -> u64) -> (u64, u64) {
     let quarter = samples.len() / 4;
@@ -282,7 +285,8 @@ fn judge(samples: &[Sample], hold: Duration) -> Result<(), Failed> {
     if samples.len() < 8 {
         return Ok(());
     }
-    let figures: [(&str, fn(&Sample) -> u64, u64); 4] = [
+    // Name, figure, and by how much it may differ whatever its size.
+    let figures: [(&str, Figure, u64); 4] = [
         ("resident memory", |s| s.resident, 64 << 20),
         ("memory of the engine", |s| s.engine, 16 << 20),
         ("the store file", |s| s.store, 64 << 20),

@@ -216,7 +216,7 @@ pub(crate) fn walk(
         found(what);
         Ok(())
     };
-    walk_snapshot(&file, bytes, &meta, visit, &mut note).or_else(|what| note(what))
+    walk_snapshot(&file, bytes, &meta, visit, &mut note).or_else(note)
 }
 
 fn open(data_file: &Path) -> Result<(File, u64), String> {

@@ -1,6 +1,7 @@
 //! Backups under load, chains, and everything that must be refused.
 
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -191,17 +192,17 @@ fn what_cannot_be_a_backup_is_refused_and_nothing_is_overwritten() {
 
     fails(backup(&db, &full, None), "not empty");
     fails(backup(&db, &at("x"), Some(&at("graph"))), "no file MANIFEST");
-    fails(restore_to(&[second.clone()], &at("r"), RestorePoint::Latest, &[]), "no full backup");
+    fails(restore_to(from_ref(&second), &at("r"), RestorePoint::Latest, &[]), "no full backup");
     let gap = [full.clone(), third];
     fails(restore_to(&gap, &at("r"), RestorePoint::Latest, &[]), "not the one before it");
     let twice = [full.clone(), full.clone()];
     fails(restore_to(&twice, &at("r"), RestorePoint::Latest, &[]), "is a full backup");
-    fails(restore_to(&[full.clone()], &at("r"), commit(1_000_000), &[]), "it reaches commits");
-    fails(restore_to(&[full.clone()], &at("graph"), RestorePoint::Latest, &[]), "not empty");
+    fails(restore_to(from_ref(&full), &at("r"), commit(1_000_000), &[]), "it reaches commits");
+    fails(restore_to(from_ref(&full), &at("graph"), RestorePoint::Latest, &[]), "not empty");
     assert!(!at("r").exists() && !at("r.unfinished").exists(), "nothing is left behind");
 
     // A restored database is another one from then on.
-    restore_to(&[full.clone()], &at("r"), RestorePoint::Latest, &[]).unwrap();
+    restore_to(from_ref(&full), &at("r"), RestorePoint::Latest, &[]).unwrap();
     let restored = open(&at("r"));
     fails(backup(&restored, &at("x"), Some(&full)), "take a full backup");
     fails(Engine::in_memory(settings()).unwrap().backup(at("x"), &Default::default()), "memory");
@@ -222,9 +223,12 @@ fn damaged_backup_is_found_by_check_and_refused_by_restore() {
     let at = |name: &str| dir.path().join(name);
     let db = open(&at("graph"));
     let ledger = Ledger::new(&db, 50, 1).unwrap();
-    (1..9).for_each(|n| drop(ledger.transfer(&db, 0, n, &mut rng).unwrap()));
-    db.checkpoint().unwrap();
-    (9..12).for_each(|n| drop(ledger.transfer(&db, 0, n, &mut rng).unwrap()));
+    for number in 1..12 {
+        ledger.transfer(&db, 0, number, &mut rng).unwrap();
+        if number == 8 {
+            db.checkpoint().unwrap();
+        }
+    }
     backup(&db, &at("full"), None).unwrap();
     let whole = super::files(&at("full"));
     let tries = if telar_tests::long() { 400 } else { 25 };

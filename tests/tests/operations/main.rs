@@ -1,5 +1,9 @@
 //! Operations: backup, restore, check, repair, compaction and upgrade, each tried where it is hard.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and says how much it tried"
+)]
 
 mod backup;
 mod check;

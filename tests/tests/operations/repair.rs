@@ -28,7 +28,9 @@ fn made(dir: &Path, rng: &mut Rng) -> (Files, Dump) {
     let vertices = 4000;
     let mut txn = db.begin().unwrap();
     let label = db.label("Thing").unwrap();
-    (0..vertices).for_each(|_| drop(txn.create_vertex(&[label]).unwrap()));
+    for _ in 0..vertices {
+        txn.create_vertex(&[label]).unwrap();
+    }
     txn.commit().unwrap();
     let mut txn = db.begin().unwrap();
     for n in 0..5000 {

@@ -46,7 +46,9 @@ fn made(root: &Path) {
     let multi = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
     let label = db.label("Thing").unwrap();
     let mut txn = db.begin().unwrap();
-    (0..2000).for_each(|_| drop(txn.create_vertex(&[label]).unwrap()));
+    for _ in 0..2000 {
+        txn.create_vertex(&[label]).unwrap();
+    }
     for v in 0..2000 {
         let id = VertexId::from_raw;
         for to in [(v + 1) % 2000, (v + 1000) % 2000] {

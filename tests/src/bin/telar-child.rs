@@ -7,6 +7,7 @@
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
+//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP
 //!
 //!  lines written:  backup N ·
 //!                  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use telar_engine::ops::BackupOptions;
+use telar_engine::ops::{self, BackupOptions, RestoreOptions};
 use telar_engine::{Durability, Engine, Error, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
@@ -145,10 +146,35 @@ fn back_up_forever(db: &Engine, into: &Path) {
     }
 }
 
+/// What is done to a database that is not open.
+fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
+    Some(match mode {
+        "compact" => ops::compact(dir).map(drop),
+        "upgrade" => ops::upgrade(dir).map(drop),
+        "restore" => ops::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop),
+        _ => return None,
+    })
+}
+
+fn say_hits() {
+    #[cfg(feature = "failpoints")]
+    for name in telar_engine::failpoint::names_hit() {
+        say(&format!("hit {name}"));
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let argument = |i: usize| arguments.get(i).map_or("", String::as_str);
     let number = |i: usize| argument(i).parse::<i64>().unwrap_or(0);
+    if let Some(done) = offline(argument(1), argument(2), argument(3)) {
+        if let Err(e) = done {
+            say_error(&e);
+            return ExitCode::from(8);
+        }
+        say_hits();
+        return ExitCode::SUCCESS;
+    }
     let db = match Engine::open(argument(2), settings(argument(4))) {
         Ok(db) => db,
         Err(e) => {
@@ -167,19 +193,13 @@ fn main() -> ExitCode {
                 say(&format!("failed {e}"));
                 return ExitCode::from(4);
             }
-            #[cfg(feature = "failpoints")]
-            for name in telar_engine::failpoint::names_hit() {
-                say(&format!("hit {name}"));
-            }
+            say_hits();
         }
         "open" | "close" => match unit::verify(&db, number(3) as usize) {
             Ok(done) => {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();
                 say(&format!("state {}", done.join(" ")));
-                #[cfg(feature = "failpoints")]
-                for name in telar_engine::failpoint::names_hit() {
-                    say(&format!("hit {name}"));
-                }
+                say_hits();
             }
             Err(e) => {
                 say(&format!("wrong {e}"));
@@ -201,10 +221,7 @@ fn main() -> ExitCode {
                 return ExitCode::from(7);
             }
             say("backup");
-            #[cfg(feature = "failpoints")]
-            for name in telar_engine::failpoint::names_hit() {
-                say(&format!("hit {name}"));
-            }
+            say_hits();
         }
         _ => drop(std::io::stdin().read(&mut [0])),
     }

@@ -150,3 +150,50 @@ fn crash_at_every_step_of_a_backup_leaves_the_database_intact() {
         }
     }
 }
+
+/// The process dies at each step of what is done to a closed database: doing it again succeeds, and
+/// everything is there.
+#[cfg(feature = "failpoints")]
+#[test]
+fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let graph = at("graph");
+    assert!(run(&["run", text(&graph), "1", "full", "0", "45"]).status.success());
+    assert!(run(&["backup", text(&graph), text(&at("full")), "full", "-"]).status.success());
+    let closed = super::files(&graph);
+    let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/format-1");
+    let old = super::files(&old);
+    let backup = at("full");
+    let mut steps = 0;
+    for (mode, before) in [("compact", Some(&closed)), ("upgrade", Some(&old)), ("restore", None)] {
+        let target = at(mode);
+        let fresh = || {
+            let _ = std::fs::remove_dir_all(&target);
+            let _ = std::fs::remove_dir_all(at("restore.unfinished"));
+            before.inspect(|files| super::write(files, &target));
+        };
+        fresh();
+        let whole = run(&[mode, text(&target), text(&backup)]);
+        assert!(whole.status.success(), "{whole:?}");
+        let said = String::from_utf8_lossy(&whole.stdout).into_owned();
+        for name in said.lines().filter_map(|l| l.strip_prefix("hit ")) {
+            steps += 1;
+            fresh();
+            let died = child(&[mode, text(&target), text(&backup)])
+                .env("TELAR_FAILPOINTS", format!("{name}=abort@1"))
+                .output()
+                .unwrap();
+            assert!(!died.status.success(), "{mode} {name}: {died:?}");
+            let _ = std::fs::remove_dir_all(at("restore.unfinished"));
+            // A restore that has given its name cannot be, and need not be, done again.
+            let there = mode == "restore" && target.exists();
+            let again = run(&[mode, text(&target), text(&backup)]);
+            assert_eq!(again.status.success(), !there, "{mode} {name}: {again:?}");
+            assert_eq!(check(&target).unwrap().worst(), None, "{mode} {name}");
+            assert_eq!(unit::verify(&open(&target), 1).unwrap(), [45], "{mode} {name}");
+        }
+    }
+    println!("{steps} steps");
+    assert!(steps > 15, "{steps} steps");
+}

@@ -10,8 +10,8 @@
 //! value, and a copy of a database need not have any: they speak about checkpoints, not about the
 //! graph.
 //!
-//! Old lists are dropped once together they name more keys than twice the store holds: from there on
-//! a full backup costs about as much.
+//! Old lists are dropped once together they name more keys than twice the store holds: from there
+//! on a full backup costs about as much.
 //!
 //! Cost: 9 bytes per value that a checkpoint writes; values have kilobytes.
 

@@ -1,8 +1,8 @@
 //! A new database from values and log: what restore and repair have in common.
 //!
-//! Everything is made in `NAME.unfinished` beside the target, opened once, so that the engine itself
-//! has read every value and replayed every commit, closed, and then renamed. So the target is there
-//! whole or not at all, and nothing is ever overwritten.
+//! Everything is made in `NAME.unfinished` beside the target and opened once, so that the engine
+//! itself has read every value and replayed every commit, then closed and renamed. So the target is
+//! there whole or not at all, and nothing is ever overwritten.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

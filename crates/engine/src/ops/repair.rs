@@ -4,11 +4,14 @@
 //!
 //! | damaged | rebuilt from | proof |
 //! |---|---|---|
-//! | out or in lists of some segments | the lists of the other direction, which say the same | the value's own checksum, or number and sum of all checksums in the meta value: bit for bit what was written |
-//! | one of LMDB's two meta pages | the other, if the log goes on from its checkpoint | the same, and no commit missing between |
-//! | the structure of the LMDB file, while every value can be found | a new file | the same |
-//! | `FORMAT`, `IDENTITY`, change lists | anew; they hold nothing of the graph | |
+//! | lists of some segments | the lists of the other direction | checksums |
+//! | one of LMDB's meta pages | the other one | checksums; no commit missing after it |
+//! | structure of the LMDB file | the values, if all are found | checksums |
+//! | `FORMAT`, `IDENTITY`, change lists | anew: nothing of the graph | |
 //! | the end of the log, torn | cut, as every opening does | |
+//!
+//! Every edge stands in an out and in an in list, and a segment has one encoding only. So what is
+//! rebuilt must fit number and sum of the checksums in the meta value: bit for bit what was written.
 //!
 //! Everything else is refused, and what would be lost is named. With `lose_commits` a log that is
 //! damaged in the middle is cut there, which keeps a state that a commit produced.

@@ -1,7 +1,7 @@
-//! Log files as backups and checks look at them: record by record, on past damage, changing nothing.
+//! Log files as backups and checks look at them: record by record, past damage, changing nothing.
 //!
-//! Opening a log stops at the first thing that is wrong (`reader.rs`). Here every fault is told, and
-//! reading goes on with the next record that is whole.
+//! Opening a log stops at the first thing that is wrong (`reader.rs`). Here every fault is told,
+//! and reading goes on with the next record that is whole.
 
 use std::fs;
 use std::io;

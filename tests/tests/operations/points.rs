@@ -99,6 +99,17 @@ fn restore_to_a_time_ends_before_the_first_later_commit() {
     assert_eq!(latest.to.get(), moments.last().unwrap().1);
     let early = restore_to(&chain, &at("early"), RestorePoint::Time(before), &[]).unwrap_err();
     assert!(early.to_string().contains("its log begins at"), "{early}");
+
+    // Without any log, what is known is when a backup was taken.
+    db.checkpoint().unwrap();
+    let taken = backup(&db, &at("no-log"), None).unwrap();
+    assert_eq!(taken.commits, 0);
+    let asked = |ms, name: &str| {
+        restore_to(&[at("no-log")], &at(name), RestorePoint::Time(ms), &[]).map(|r| r.to)
+    };
+    let error = asked(moments[2].0, "too-early").unwrap_err().to_string();
+    assert!(error.contains("has no log from before"), "{error}");
+    assert_eq!(asked(taken.manifest.time_ms, "just-then").unwrap(), taken.to);
 }
 
 #[test]
@@ -125,6 +136,9 @@ fn without_an_archive_the_commits_between_backups_are_refused_by_number() {
     }
     let error = restore_to(&chain, &at("never"), commit(lost), &[]).unwrap_err().to_string();
     assert!(error.contains(&format!("no log of the commits {lost} to {checkpoint}")), "{error}");
+    let before = RestorePoint::Time(second.manifest.time_ms - 1_000_000);
+    let error = restore_to(&chain, &at("never"), before, &[]).unwrap_err().to_string();
+    assert!(error.contains("its log begins at") || error.contains("may lie"), "{error}");
 }
 
 #[test]

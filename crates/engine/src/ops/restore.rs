@@ -208,43 +208,64 @@ fn resolve(
         }
         RestorePoint::Time(ms) => ms,
     };
+    resolve_time(time_ms, chain, pieces, (first, limit), path)
+}
+
+/// The last commit not later than `time_ms`, of those after `first` up to `limit`.
+///
+/// Where there is no log, commits have no time; but all that a backup holds was committed before it
+/// was taken. What that does not settle is refused.
+fn resolve_time(
+    time_ms: u64,
+    chain: &[Link],
+    pieces: &[Piece],
+    (first, limit): (u64, u64),
+    path: &Path,
+) -> Result<u64, Error> {
+    let taken_after = |ts: u64| {
+        let with = chain.iter().filter(|l| l.manifest.to >= ts);
+        with.map(|l| l.manifest.time_ms).min().unwrap_or(u64::MAX)
+    };
+    // Whether anything says that the state before `next` is not later than asked for.
+    let mut known = time_ms >= taken_after(first);
     let mut next = first + 1;
-    let mut earliest = None;
     while next <= limit {
-        let Some(piece) = piece_with(pieces, next) else {
-            // Times of what is missing are not known: go on behind the gap, and look back there.
-            let Some(later) = pieces.iter().find(|p| p.first_ts > next) else { break };
-            let known = later.records.iter().find_map(|r| r.2);
-            if known.is_some_and(|t| t > time_ms) {
-                let to = later.first_ts - 1;
-                return refuse(
-                    path,
-                    format!(
-                        "no log of the commits {next} to {to}, in which {} lies: restore to a \
-                         commit, or give the directory of the archived log",
-                        time::show(time_ms)
-                    ),
-                );
-            }
-            next = later.first_ts;
-            continue;
-        };
-        for (_, _, time) in &piece.records[(next - piece.first_ts) as usize..] {
-            earliest = earliest.or(*time);
-            if time.is_some_and(|t| t > time_ms) {
-                if earliest == *time {
-                    let reason = format!(
-                        "its log begins at {}: restore an earlier backup",
-                        time.map_or_else(String::new, time::show)
-                    );
-                    return refuse(path, reason);
+        if let Some(piece) = piece_with(pieces, next) {
+            for time in piece.records[(next - piece.first_ts) as usize..].iter().map(|r| r.2) {
+                match time {
+                    Some(time) if time > time_ms && known => return Ok(next - 1),
+                    Some(time) if time > time_ms => {
+                        let begins = time::show(time);
+                        let reason = format!("its log begins at {begins}: use an earlier backup");
+                        return refuse(path, reason);
+                    }
+                    Some(_) => known = true,
+                    None => {}
                 }
-                return Ok(next - 1);
+                next += 1;
             }
-            next += 1;
+            continue;
         }
+        let later = pieces.iter().find(|p| p.first_ts > next);
+        let last = later.map_or(limit, |p| p.first_ts - 1);
+        let time_after = later.and_then(|p| p.records.iter().find_map(|r| r.2));
+        if time_ms < taken_after(last).min(time_after.unwrap_or(u64::MAX)) {
+            return refuse(
+                path,
+                format!(
+                    "there is no log of the commits {next} to {last}, among which {} may lie: \
+                     restore to a commit, or give the directory of the archived log",
+                    time::show(time_ms)
+                ),
+            );
+        }
+        (known, next) = (true, last + 1);
     }
-    Ok(limit)
+    if known || time_ms >= taken_after(limit) {
+        return Ok(limit);
+    }
+    let taken = time::show(taken_after(limit));
+    refuse(path, format!("it was taken at {taken} and has no log from before"))
 }
 
 /// Why the values could not be read; becomes an error that names the file.
@@ -294,15 +315,19 @@ fn put_values(links: &[Link], new: &mut NewDatabase) -> Result<u64, Error> {
 }
 
 /// Writes the commits in `(from, to]` as log files of the new database.
-fn put_log(pieces: &[Piece], from: u64, to: u64, new: &NewDatabase) -> Result<(), Error> {
+fn put_log(
+    pieces: &[Piece],
+    (from, to): (u64, u64),
+    new: &NewDatabase,
+    path: &Path,
+) -> Result<(), Error> {
     let mut next = from + 1;
     while next <= to {
         let Some(piece) = piece_with(pieces, next) else {
             let until = pieces.iter().map(|p| p.first_ts).find(|ts| *ts > next);
             let until = until.map_or(to, |ts| ts - 1);
-            let path = pieces.first().map_or_else(PathBuf::new, |p| p.path.clone());
             return refuse(
-                &path,
+                path,
                 format!(
                     "there is no log of the commits {next} to {until}: restore to another commit, \
                      or give the directory of the archived log"
@@ -353,7 +378,7 @@ pub fn restore(
             let reason = "its values are not those of its checkpoint: the chain is damaged";
             return refuse(&newest.path, reason);
         }
-        put_log(&pieces, checkpoint, to, &new)?;
+        put_log(&pieces, (checkpoint, to), &new, last)?;
         Ok(values)
     });
     let values = match put {

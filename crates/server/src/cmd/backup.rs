@@ -43,6 +43,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     how.bytes_per_s_max = options.mib_per_s.unwrap_or(0) << 20;
     eprintln!("   copying");
     let done = db.backup(&options.backup, &how)?;
+    db.close()?;
     let screen = Screen::new();
     let title = format!("{} -> {}", options.db.display(), options.backup.display());
     screen.line(screen.bold(title))?;

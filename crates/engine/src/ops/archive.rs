@@ -7,8 +7,8 @@
 //! A backup takes from it what its predecessor does not have. The archive is bounded: the oldest
 //! files go first, and the next backup says from which commit on its log is complete.
 //!
-//! Crash cases: a file may be in both places (it is the same one, and complete); that a removal from
-//! the log reaches the disk before the link is prevented by syncing the directory in between.
+//! Crash cases: a file may be in both places (it is the same one, and complete). The directory is
+//! synced before the log lets go of a file, so a file is never in neither place.
 
 use std::fs::{self, File};
 use std::io;

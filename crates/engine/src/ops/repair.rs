@@ -11,7 +11,7 @@
 //! | the end of the log, torn | cut, as every opening does | |
 //!
 //! Every edge stands in an out and in an in list, and a segment has one encoding only. So what is
-//! rebuilt must fit number and sum of the checksums in the meta value: bit for bit what was written.
+//! rebuilt must fit number and sum of the checksums in the meta value, bit for bit.
 //!
 //! Everything else is refused, and what would be lost is named. With `lose_commits` a log that is
 //! damaged in the middle is cut there, which keeps a state that a commit produced.

@@ -14,8 +14,8 @@ use crate::ui::{Screen, number};
 /// Make a database from backups, as of any commit or time they reach.
 ///
 /// Name the full backup and every incremental one up to the wanted point, in any order, and then
-/// the directory of the new database, which must not exist or be empty. Everything is verified before
-/// it is there. The new database is one of its own: its next backup must be a full one.
+/// the directory of the new database, which must not exist or be empty. Everything is verified
+/// before it is there. The new database is one of its own: its next backup must be a full one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar restore backups/monday graph.telar

@@ -46,8 +46,7 @@ impl<'f> Values<'f> {
         Self { file, graph, checkpoint, totals, found: (0, 0), broken: false }
     }
 
-    /// Takes a value; `whole` says that every value of the store comes, so that comparing them
-    /// makes sense.
+    /// Takes the next value; the meta value comes first, since its key is the smallest.
     pub(super) fn value(&mut self, key: &[u8], value: &[u8], report: &mut CheckReport) {
         report.values += 1;
         report.bytes += value.len() as u64;

@@ -4,6 +4,7 @@
 pub mod dump;
 pub mod graph;
 pub mod history;
+pub mod ledger;
 pub mod load;
 pub mod oracle;
 pub mod unit;

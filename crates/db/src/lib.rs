@@ -52,6 +52,7 @@
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
 
@@ -61,7 +62,7 @@ pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column, Committed,
     Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error, ErrorKind, Isolation,
-    MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
+    MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,

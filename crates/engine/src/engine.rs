@@ -23,7 +23,7 @@ use crate::txn::record;
 /// handles without a lifetime.
 #[derive(Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     background: Mutex<Option<Background>>,
 }
 
@@ -302,10 +302,11 @@ impl Engine {
     pub fn close(self) -> Result<(), Error> {
         drop(self.background.lock().take());
         self.checkpoint()?;
-        match &self.shared.durable {
-            Some(d) => Ok(d.wal.close()?),
-            None => Ok(()),
+        if let Some(d) = &self.shared.durable {
+            d.wal.close()?;
+            d.store.mark_closed(d.wal.last_ts());
         }
+        Ok(())
     }
 
     /// The timestamp of the newest commit a new snapshot would see.

@@ -148,6 +148,42 @@ pub enum Error {
         /// Newest version this program reads.
         supported: u32,
     },
+    /// The database was written by an older version of the program and has to be upgraded first.
+    #[error(
+        "{} has format version {found}; this program works with version {supported}: take a copy, \
+         then run `telar upgrade {}`",
+        path.display(), path.display()
+    )]
+    OlderFormat {
+        /// The database.
+        path: PathBuf,
+        /// Version found.
+        found: u32,
+        /// Version this program works with.
+        supported: u32,
+    },
+    /// A backup cannot be made or used as asked.
+    #[error("backup {}: {reason}", path.display())]
+    Backup {
+        /// Directory of the backup.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// A directory that is to be made holds something already.
+    #[error("{} exists and is not empty; nothing is ever overwritten: choose another", path.display())]
+    TargetExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A database cannot be repaired without guessing.
+    #[error("{} cannot be repaired without losing something: {reason}", path.display())]
+    NotRepairable {
+        /// The database.
+        path: PathBuf,
+        /// What would be lost.
+        reason: String,
+    },
     /// Stored data fails a checksum or an invariant.
     #[error("{} is damaged at {place}: {reason}", path.display())]
     Damaged {

@@ -11,6 +11,7 @@
 //! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
 //! - `lmdb_check`: a look at the store before LMDB opens it.
+//! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
 //! use telar_engine::{EdgeTypeOptions, Engine, Settings};
@@ -54,6 +55,7 @@ mod lmdb_check;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub mod ops;
 mod packed;
 mod reclaim;
 mod recovery;

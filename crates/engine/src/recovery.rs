@@ -2,17 +2,19 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, property, segment, unseal};
+use crate::checkpoint::{KEY_BYTES, Kind, Progress, changes, damaged, key};
+use crate::checkpoint::{meta, property, segment, unseal};
 use crate::column::{Chunk, StateChunk};
 use crate::error::Error;
 use crate::failpoint;
 use crate::io::{FileStorage, Storage, StorageError};
+use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
 use crate::store::{Store, wal_path};
@@ -53,7 +55,13 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
-    shared.durable = Some(Durable { wal, store, progress: Mutex::new(progress) });
+    shared.durable = Some(Durable {
+        wal,
+        store,
+        progress: Mutex::new(progress),
+        checkpoint_ts: AtomicU64::new(checkpoint_ts),
+        checkpoints: CheckpointHistory::default(),
+    });
     Ok(shared)
 }
 
@@ -70,7 +78,9 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
-        if stored_key != meta_key {
+        if changes::is_list(stored_key) {
+            progress.changes.load(stored_key, value).map_err(|e| damaged(store, stored_key, e))?;
+        } else if stored_key != meta_key {
             load_segment(shared, stored_key, value, meta.version, guard, &mut progress)
                 .map_err(|reason| damaged(store, stored_key, reason))?;
         }

@@ -13,6 +13,7 @@ use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::latch::Latch;
+use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::txn::clock::Clock;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) has_unused_vertices: AtomicBool,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
+    /// When which commit was the newest, for the ages in statistics.
+    pub(crate) timeline: Timeline,
 }
 
 /// What makes a database survive.
@@ -50,6 +53,10 @@ pub(crate) struct Durable {
     pub(crate) store: Store,
     /// Held while a checkpoint is made.
     pub(crate) progress: Mutex<Progress>,
+    /// Timestamp of the last checkpoint, for those who do not wait for one that is being made.
+    pub(crate) checkpoint_ts: AtomicU64,
+    /// How the last checkpoints went.
+    pub(crate) checkpoints: CheckpointHistory,
 }
 
 impl Shared {
@@ -67,6 +74,7 @@ impl Shared {
             unused_vertices: Mutex::new(Vec::new()),
             has_unused_vertices: AtomicBool::new(false),
             durable: None,
+            timeline: Timeline::new(),
         }
     }
 

@@ -34,7 +34,7 @@ use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::EdgeType;
 use crate::checkpoint::meta::Additions;
-use crate::checkpoint::{Changes, KEY_BYTES, Kind, Progress, key, property, segment};
+use crate::checkpoint::{Changes, KEY_BYTES, Kind, key, property, segment};
 use crate::column::{Chunk, PropertyChunk, StateChunk};
 use crate::error::{Error, Object};
 use crate::latch::ALL_STRIPES;
@@ -106,7 +106,7 @@ pub(super) fn install(
     let paused = pause(shared, load.options.reader_wait_ms)?;
     let ts = stamp(shared, before)?;
     crate::failpoint!("bulk::stamped");
-    let stored = match changes.map(Changes::commit).transpose() {
+    let stored = match changes.map(|changes| changes.commit(ts)).transpose() {
         Ok(stored) => stored,
         Err(e) => {
             // The timestamp stays, as a commit that changed nothing.
@@ -117,7 +117,10 @@ pub(super) fn install(
     };
     crate::failpoint!("bulk::stored");
     if let (Some(progress), Some(stored)) = (checkpoints.as_deref_mut(), stored) {
-        *progress = Progress { last: ts, stored, outdated: false };
+        *progress = stored;
+    }
+    if let Some(d) = &shared.durable {
+        d.checkpoint_ts.store(ts, std::sync::atomic::Ordering::Release);
     }
     let report = BulkReport {
         ts: CommitTs::from_raw(ts),

@@ -11,8 +11,9 @@
 //!   kind 2  vertex states
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
+//!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs and meta.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs and changes.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -22,12 +23,14 @@
 //! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
+pub(crate) mod changes;
 pub(crate) mod meta;
 pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 use heed::RwTxn;
@@ -38,6 +41,7 @@ use crate::adjacency::scan::TableView;
 use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
+use crate::ops::archive;
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
@@ -118,6 +122,8 @@ pub(crate) struct Progress {
     pub(crate) stored: Inventory,
     /// The store was written by an older version: the next checkpoint writes all of it anew.
     pub(crate) outdated: bool,
+    /// Which keys the last checkpoints wrote.
+    pub(crate) changes: changes::Lists,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -135,12 +141,17 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     if at == progress.last && !progress.outdated {
         return Ok(at);
     }
-    write(shared, durable, &mut progress, at)?;
-    drop(registration);
-    failpoint!("checkpoint::before_truncate");
-    durable.wal.rotate()?;
-    durable.wal.truncate_before(at)?;
-    Ok(at)
+    let begun = Instant::now();
+    let done = write(shared, durable, &mut progress, at).and_then(|()| {
+        drop(registration);
+        failpoint!("checkpoint::before_truncate");
+        durable.wal.rotate()?;
+        archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+        durable.wal.truncate_before(at)?;
+        Ok(at)
+    });
+    durable.checkpoints.note(&done, begun);
+    done
 }
 
 fn write(
@@ -153,8 +164,8 @@ fn write(
     changes.put_written(shared, at, &|_| false)?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
-    let stored = changes.commit()?;
-    *progress = Progress { last: at, stored, outdated: false };
+    *progress = changes.commit(at)?;
+    durable.checkpoint_ts.store(at, Ordering::Release);
     failpoint!("checkpoint::after_commit");
     Ok(())
 }
@@ -164,8 +175,13 @@ pub(crate) struct Changes<'s> {
     store: &'s Store,
     txn: RwTxn<'s>,
     stored: Inventory,
-    /// Timestamp up to which the store is right.
-    last: Option<u64>,
+    lists: changes::Lists,
+    /// The keys put so far.
+    written: Vec<[u8; KEY_BYTES]>,
+    /// Timestamp of the checkpoint before this.
+    previous: u64,
+    /// Whether the store is right up to there.
+    is_current: bool,
     value: Vec<u8>,
 }
 
@@ -173,18 +189,27 @@ impl<'s> Changes<'s> {
     /// Begins to write beside what `progress` says is stored.
     pub(crate) fn begin(store: &'s Store, progress: &Progress) -> Result<Self, Error> {
         let txn = store.write()?;
-        let last = (!progress.outdated).then_some(progress.last);
-        Ok(Self { store, txn, stored: progress.stored.clone(), last, value: Vec::new() })
+        Ok(Self {
+            store,
+            txn,
+            stored: progress.stored.clone(),
+            lists: progress.changes.clone(),
+            written: Vec::new(),
+            previous: progress.last,
+            is_current: !progress.outdated,
+            value: Vec::new(),
+        })
     }
 
     /// Puts a value that leaves room for its checksum.
     pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], value: &mut [u8]) -> Result<(), Error> {
         self.stored.put(key, seal(&key, value));
+        self.written.push(key);
         self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
     }
 
     fn is_new(&self, last_write: &AtomicU64) -> bool {
-        self.last.is_none_or(|last| last_write.load(Ordering::Relaxed) > last)
+        !self.is_current || last_write.load(Ordering::Relaxed) > self.previous
     }
 
     /// Puts every segment written since the last checkpoint, as a snapshot at `at` sees it, except
@@ -265,10 +290,19 @@ impl<'s> Changes<'s> {
         put.map_err(|e| self.store.error(e))
     }
 
-    /// Makes all of it durable in one step; returns what the store holds then.
-    pub(crate) fn commit(self) -> Result<Inventory, Error> {
-        self.txn.commit().map_err(|e| self.store.error(e))?;
-        Ok(self.stored)
+    /// Makes all of it durable in one step, as the checkpoint at `at`; returns how far the
+    /// checkpoints are then.
+    pub(crate) fn commit(mut self, at: u64) -> Result<Progress, Error> {
+        let (store, database) = (self.store, self.store.database());
+        let keys_stored = self.stored.totals().0;
+        self.lists
+            .add(at, self.previous, &self.written, keys_stored, |key, list| match list {
+                Some(list) => database.put(&mut self.txn, key, list),
+                None => database.delete(&mut self.txn, key).map(drop),
+            })
+            .map_err(|e| store.error(e))?;
+        self.txn.commit().map_err(|e| store.error(e))?;
+        Ok(Progress { last: at, stored: self.stored, outdated: false, changes: self.lists })
     }
 }
 

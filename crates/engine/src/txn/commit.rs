@@ -298,6 +298,7 @@ fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &G
 /// Encodes a write set as a log record.
 pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
-    record::encode_commit(writes, &shared.catalog.label_sets, &mut out);
+    let now = crate::ops::time::now_ms();
+    record::encode_timed_commit(writes, &shared.catalog.label_sets, now, &mut out);
     out
 }

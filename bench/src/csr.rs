@@ -167,6 +167,9 @@ impl<O: Offset> Topology for Csr<O> {
     #[inline]
     fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
         for (i, &v) in vertices.iter().enumerate() {
+            if let Some(&far) = vertices.get(i + 2 * PREFETCH_AHEAD) {
+                mem::prefetch(self.offsets.as_ptr().wrapping_add(far as usize));
+            }
             if let Some(&ahead) = vertices.get(i + PREFETCH_AHEAD) {
                 self.hint(ahead);
             }

@@ -12,15 +12,20 @@
 //! | [`workload`] | loads, updates, scans, searches, kernels |
 //! | [`measure`], [`histogram`] | clocks, medians, interleaved runs, latencies |
 //! | [`kernel`] | all of it together: the benchmark behind `telar bench kernel` |
+//! | [`import`] | text to a durable database: the benchmark behind `telar bench import` |
+//! | [`backup`] | bytes and time of backups, writers beside them: `telar bench backup` |
+//! | [`soak`] | a long run of everything, which fails if something grows: `telar bench soak` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
 
+pub mod backup;
 pub mod container;
 pub mod csr;
 pub mod generate;
 pub mod histogram;
+pub mod import;
 pub mod index;
 pub mod kernel;
 pub mod machine;
@@ -29,4 +34,5 @@ pub mod mem;
 pub mod plot;
 pub mod report;
 pub mod rng;
+pub mod soak;
 pub mod workload;

@@ -5,6 +5,8 @@ pub mod dump;
 pub mod graph;
 pub mod history;
 pub mod indexed;
+pub mod ledger;
+pub mod load;
 pub mod oracle;
 pub mod unit;
 

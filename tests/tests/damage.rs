@@ -256,7 +256,7 @@ fn newer_format_and_foreign_directories_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph");
     let mut newer = made(&path);
-    newer.insert("FORMAT".into(), b"telar 2\n".to_vec());
+    newer.insert("FORMAT".into(), b"telar 99\n".to_vec());
     let foreign: Files = [("notes.txt".into(), b"not yours".to_vec())].into();
     let half: Files = [("wal/wal-1.log".into(), b"?".to_vec())].into();
     for (files_there, wanted) in

@@ -17,6 +17,7 @@ mod social;
 mod star;
 mod uniform;
 
+pub(crate) use names::{CITIES, FAMILY, GIVEN};
 pub use rmat::{Rmat, rmat};
 pub use social::{Knows, Person, SocialNetwork, social};
 pub use star::star;

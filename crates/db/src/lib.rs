@@ -50,8 +50,9 @@
 //! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
 //! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
-//! | load much | [`import::import_edge_list`], [`import::load`] |
+//! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
 
@@ -59,8 +60,9 @@ use std::path::Path;
 
 pub use telar_algo as algo;
 pub use telar_engine::{
-    Adjacency, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
-    ErrorKind, Isolation, MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction,
+    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column, Committed,
+    Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error, ErrorKind, Isolation,
+    MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,

@@ -123,6 +123,7 @@ fn import_reports_stages_in_order_and_ends_each() {
     let seen: RefCell<Vec<ImportProgress>> = RefCell::default();
     let mut options = ImportOptions::default();
     options.batch = 1000;
+    options.transactions = true;
     let report = import_edge_list(&db, &path, &options, &|p| seen.borrow_mut().push(p)).unwrap();
     assert_eq!((report.vertices, report.edges, report.transactions), (5000, 5000, 10));
     let seen = seen.into_inner();
@@ -135,6 +136,13 @@ fn import_reports_stages_in_order_and_ends_each() {
         assert!(of_stage.is_sorted_by_key(|p| p.done));
         assert_eq!(of_stage.last().map(|p| p.done), of_stage.last().map(|p| p.total));
     }
+    // A bulk load is one commit, unless somebody's snapshot is open.
+    options.transactions = false;
+    let report = import_edge_list(&db, &path, &options, &|_| {}).unwrap();
+    assert_eq!((report.vertices, report.edges, report.transactions), (5000, 5000, 1));
+    let _open = db.snapshot().unwrap();
+    let report = import_edge_list(&db, &path, &options, &|_| {}).unwrap();
+    assert_eq!(report.transactions, 10);
 }
 
 #[test]
@@ -172,7 +180,11 @@ fn second_import_adds_beside_the_first() {
         assert_eq!((report.vertices, report.edges, report.duplicates), (2, 1, 1));
     }
     let ty = db.find_edge_type("LINK").unwrap();
-    assert_eq!(edges_of(&db, ty, Direction::Out), [(0, 1), (2, 3)]);
+    // A load begins a fresh segment of 1024 vertices; transactions use the ids between.
+    assert_eq!(edges_of(&db, ty, Direction::Out), [(0, 1), (1024, 1025)]);
+    let label = db.label("Vertex").unwrap();
+    let (next, _) = db.write(Default::default(), |txn| txn.create_vertex(&[label])).unwrap();
+    assert!((2..1024).contains(&next.get()));
 }
 
 #[test]

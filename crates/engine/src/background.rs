@@ -65,6 +65,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         }
         drop(asked);
         let now = shared.clock.published();
+        shared.timeline.note(now);
         if now != 0 {
             shared.settle_all(Some(idle_before));
         }

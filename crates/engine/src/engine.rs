@@ -9,6 +9,7 @@ use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use crate::background::Background;
+use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
 use crate::index::{self, ConstraintSpec, IndexInfo, IndexSpec};
@@ -23,7 +24,7 @@ use crate::txn::record;
 /// handles without a lifetime.
 #[derive(Debug)]
 pub struct Engine {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     background: Mutex<Option<Background>>,
 }
 
@@ -303,6 +304,15 @@ impl Engine {
         }
     }
 
+    /// Begins a bulk load: vertices and edges that come in as one commit, past transactions and
+    /// log. Nothing of it is in the database before [`BulkLoad::finish`].
+    ///
+    /// # Errors
+    /// [`Error::Log`] if the log has failed.
+    pub fn bulk_load(&self, options: BulkOptions) -> Result<BulkLoad<'_>, Error> {
+        BulkLoad::new(&self.shared, options)
+    }
+
     // ---- upkeep ----
 
     /// Settles everything live snapshots allow and drops tails nothing is left in. The background
@@ -339,10 +349,11 @@ impl Engine {
     pub fn close(self) -> Result<(), Error> {
         drop(self.background.lock().take());
         self.checkpoint()?;
-        match &self.shared.durable {
-            Some(d) => Ok(d.wal.close()?),
-            None => Ok(()),
+        if let Some(d) = &self.shared.durable {
+            d.wal.close()?;
+            d.store.mark_closed(d.wal.last_ts());
         }
+        Ok(())
     }
 
     /// The timestamp of the newest commit a new snapshot would see.

@@ -123,6 +123,24 @@ pub enum Error {
     /// retry.
     #[error("a snapshot open for more than 2^30 commits blocks this write; close it and retry")]
     SnapshotTooOld,
+    /// A bulk load could not be installed, because snapshots or transactions stayed open. Nothing
+    /// was changed; close them and load again.
+    #[error(
+        "bulk load given up after {waited_ms} ms: {count} snapshots or transactions that were \
+         opened before it are still open; close them and load again"
+    )]
+    SnapshotsOpen {
+        /// How many.
+        count: u64,
+        /// How long it waited.
+        waited_ms: u64,
+    },
+    /// A bulk load was asked for something it does not do.
+    #[error("bulk load: {reason}")]
+    BulkLoad {
+        /// What, and what to do instead.
+        reason: String,
+    },
     /// A setting has a value that makes no sense.
     #[error("setting {name}: {reason}")]
     Setting {
@@ -159,6 +177,42 @@ pub enum Error {
         found: u32,
         /// Newest version this program reads.
         supported: u32,
+    },
+    /// The database was written by an older version of the program and has to be upgraded first.
+    #[error(
+        "{} has format version {found}; this program works with version {supported}: take a copy, \
+         then run `telar upgrade {}`",
+        path.display(), path.display()
+    )]
+    OlderFormat {
+        /// The database.
+        path: PathBuf,
+        /// Version found.
+        found: u32,
+        /// Version this program works with.
+        supported: u32,
+    },
+    /// A backup cannot be made or used as asked.
+    #[error("backup {}: {reason}", path.display())]
+    Backup {
+        /// Directory of the backup.
+        path: PathBuf,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// A directory that is to be made holds something already.
+    #[error("{} exists and is not empty; nothing is ever overwritten: choose another", path.display())]
+    TargetExists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A database cannot be repaired without guessing.
+    #[error("{} cannot be repaired without losing something: {reason}", path.display())]
+    NotRepairable {
+        /// The database.
+        path: PathBuf,
+        /// What would be lost.
+        reason: String,
     },
     /// Stored data fails a checksum or an invariant.
     #[error("{} is damaged at {place}: {reason}", path.display())]
@@ -214,6 +268,8 @@ pub enum Object {
     UniqueKey(IndexId),
     /// A range of an index, read by a serializable transaction.
     IndexRange(IndexId),
+    /// Everything: a bulk load is being installed.
+    BulkLoad,
 }
 
 impl std::fmt::Display for Object {
@@ -227,6 +283,7 @@ impl std::fmt::Display for Object {
             Self::VertexScan => f.write_str("the set of vertices"),
             Self::UniqueKey(i) => write!(f, "a key of unique constraint {i}"),
             Self::IndexRange(i) => write!(f, "a range of index {i}"),
+            Self::BulkLoad => f.write_str("the database, into which a graph is being loaded"),
         }
     }
 }
@@ -319,7 +376,9 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Conflict { .. } | Self::SnapshotTooOld => ErrorKind::Retry,
+            Self::Conflict { .. } | Self::SnapshotTooOld | Self::SnapshotsOpen { .. } => {
+                ErrorKind::Retry
+            }
             Self::Damaged { .. } => ErrorKind::Damaged,
             Self::Log(e) => match e.kind() {
                 WalErrorKind::Data => ErrorKind::Damaged,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, ListKind};
 use crate::catalog::LabelSets;
-use crate::checkpoint::{meta, segment, unseal};
+use crate::checkpoint::{meta, property, segment, unseal};
+use crate::column::Chunk;
 use crate::io::MemoryStorage;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -181,8 +182,8 @@ pub fn checkpoint_value(bytes: &[u8]) {
     let mut feed = Feed(bytes);
     match feed.byte() % 5 {
         0 => adjacency_value(&mut feed),
-        1 => drop(segment::decode_states(feed.0, 3)),
-        2 => drop(segment::decode_properties(feed.0)),
+        1 => drop(segment::decode_states(feed.0, 3, meta::VERSION)),
+        2 => property_value(feed.0),
         3 => index_value(&mut feed),
         _ => drop(meta::decode(feed.0, &Shared::empty(Settings::default()))),
     }
@@ -210,25 +211,46 @@ fn adjacency_value(feed: &mut Feed<'_>) {
         }
         words.iter().flat_map(|w| w.to_le_bytes()).collect()
     };
-    let Ok(base) = segment::decode_adjacency(&body, kind.columns()) else {
+    // Words as version 1 stored them; what is read is written and read again the present way.
+    let Ok(base) = segment::decode_adjacency(&body, kind.columns(), 1) else {
+        let _ = segment::decode_adjacency(&body, kind.columns(), meta::VERSION);
         return;
     };
+    let entries = base.entries();
     let (table, guard) = (AdjTable::new(1, kind, 4096), &crossbeam_epoch::pin());
     if table.load(0, base, guard).is_err() {
         return;
     }
-    let view = TableView { table: &table, guard, read_ts: 1 };
+    let view = TableView::new(&table, 1, guard);
     let mut encoded = Vec::new();
     segment::encode_adjacency(&view, 0, &mut encoded);
     // The checksum before it is filled in by the caller.
-    let sealed = &encoded[4..];
+    let again = segment::decode_adjacency(&encoded[4..], kind.columns(), meta::VERSION)
+        .expect("what was encoded decodes");
     if kind == ListKind::Timed {
         // Equal keys may stand in any order; encoding sorts them further.
-        assert_eq!(sealed.len(), body.len());
+        assert_eq!(again.words().len(), body.len() / 4);
     } else {
-        assert!(sealed == body, "a base did not come back as it was");
+        let words: Vec<u8> = again.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+        assert!(words == body, "a base did not come back as it was");
     }
-    assert_eq!(view.entries() as usize, (body.len() / 4 - 1025) / (1 + kind.columns()));
+    let mut direct = Vec::new();
+    segment::encode_base(&again, kind.columns(), &mut direct);
+    assert!(direct == encoded, "two ways to encode a base differ");
+    assert_eq!(view.entries() as usize, entries);
+}
+
+/// What decodes is encoded and decoded to the same.
+fn property_value(body: &[u8]) {
+    let Ok(chunk) = property::decode(body, meta::VERSION) else {
+        return;
+    };
+    let mut encoded = Vec::new();
+    property::encode(&chunk, &mut encoded);
+    let again = property::decode(&encoded, meta::VERSION).expect("what was encoded decodes");
+    for place in 0..crate::adjacency::SEGMENT_VERTICES {
+        assert_eq!(chunk.get(place), again.get(place));
+    }
 }
 
 #[cfg(test)]
@@ -311,12 +333,16 @@ mod tests {
         shared.catalog.label_sets.number(&[telar_graph::LabelId::from_raw(label)]);
         shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
         let mut value = Vec::new();
-        meta::encode(&shared, 9, (0, 0), &[], &mut value);
+        let added = meta::Additions::default();
+        meta::encode(&shared, 9, (0, 0), &added, &[], &mut value);
         let meta = [&[4][..], &value[4..]].concat();
-        let states = [vec![1], vec![0; 4096]].concat();
-        let properties = [vec![2], vec![0; 1024]].concat();
+        let states = vec![1, 0, 0];
+        let mut properties = vec![2];
+        let values: Vec<Value> = (0..1024).map(|i| Value::Int(i * i)).collect();
+        let values = crate::column::PropertyChunk::build(values[..].try_into().unwrap());
+        property::encode(&values, &mut properties);
         // Two entries that share a byte, no partition to the right.
-        let index = [vec![3, 0, 0, 2, 0, 3, 16, 1, 2, 5, 1, 2, 7, 7, 6], Vec::new()].concat();
+        let index = vec![3, 0, 0, 2, 0, 3, 16, 1, 2, 5, 1, 2, 7, 7, 6];
         let valid =
             [index, empty, filled(0, 0), filled(1, 1), filled(2, 3), meta, states, properties];
         run(3, 4000, 300, &valid, checkpoint_value);

@@ -8,8 +8,11 @@
 //! - `column`: versioned values of vertices and edges.
 //! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
+//! - `bulk`: whole graphs straight into bases.
+//! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
 //! - `lmdb_check`: a look at the store before LMDB opens it.
+//! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
 //! use telar_engine::{EdgeTypeOptions, Engine, Settings};
@@ -37,6 +40,7 @@
 
 mod adjacency;
 mod background;
+mod bulk;
 mod catalog;
 mod checkpoint;
 mod column;
@@ -53,6 +57,8 @@ mod lmdb_check;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub mod ops;
+mod packed;
 mod reclaim;
 mod recovery;
 mod settings;
@@ -67,6 +73,7 @@ mod txn;
 pub mod wal;
 mod words;
 
+pub use bulk::{BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column};
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
 pub use engine::{Engine, MemoryUse, SettleState};
 pub use error::{Error, ErrorKind, Object, Violation};

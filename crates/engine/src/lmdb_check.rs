@@ -42,6 +42,17 @@ struct Walk<'a> {
     bound: Vec<u8>,
     bound_taken: bool,
     entries: u64,
+    visit: &'a mut dyn FnMut(Entry<'_>),
+    /// Takes what is wrong; an error ends the walk.
+    found: &'a mut dyn FnMut(String) -> Result<(), String>,
+}
+
+/// An entry of the data: its key, and where in the file its value is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Entry<'a> {
+    pub(crate) key: &'a [u8],
+    pub(crate) at: u64,
+    pub(crate) size: u64,
 }
 
 impl Walk<'_> {
@@ -67,7 +78,11 @@ impl Walk<'_> {
         match (tree.root, tree.depth) {
             (NO_PAGE, 0) => {}
             (NO_PAGE, _) | (_, 0) => return bad(meta, "a tree has a root or levels, not both"),
-            (_, 1..=DEPTH_MAX) => self.page(tree, meta, tree.root, tree.depth)?,
+            (_, 1..=DEPTH_MAX) => {
+                if let Err(what) = self.page(tree, meta, tree.root, tree.depth) {
+                    (self.found)(what)?;
+                }
+            }
             (_, depth) => return bad(meta, format_args!("a tree has {depth} levels")),
         }
         expect(meta, "the number of entries", tree.entries, self.entries)
@@ -80,19 +95,35 @@ impl Walk<'_> {
         read_at(self.file, page, &mut bytes, start)?;
         let kind = if level > 1 { P_BRANCH } else { P_LEAF };
         for (index, node) in nodes(page, &bytes, kind)?.into_iter().enumerate() {
-            if kind == P_LEAF || index > 0 {
-                self.key(tree, page, node.key, kind == P_LEAF)?;
-            }
-            if kind == P_BRANCH {
-                self.page(tree, page, node.target, level - 1)?;
-                continue;
-            }
-            self.entries += 1;
-            let data = if node.big { self.run(page, &node)? } else { start + node.data_at as u64 };
-            if tree.is_free_list {
-                self.free_pages(page, data, node.size)?;
+            if let Err(what) = self.node(tree, page, index, level, &node, start) {
+                (self.found)(what)?;
             }
         }
+        Ok(())
+    }
+
+    fn node(
+        &mut self,
+        tree: Tree,
+        page: u64,
+        index: usize,
+        level: u64,
+        node: &Node<'_>,
+        start: u64,
+    ) -> Result<(), String> {
+        let is_leaf = level == 1;
+        if is_leaf || index > 0 {
+            self.key(tree, page, node.key, is_leaf)?;
+        }
+        if !is_leaf {
+            return self.page(tree, page, node.target, level - 1);
+        }
+        self.entries += 1;
+        let at = if node.big { self.run(page, node)? } else { start + node.data_at as u64 };
+        if tree.is_free_list {
+            return self.free_pages(page, at, node.size);
+        }
+        (self.visit)(Entry { key: node.key, at, size: node.size });
         Ok(())
     }
 
@@ -163,9 +194,44 @@ impl Walk<'_> {
 
 /// Whether LMDB can open and walk this data file; if not, which page has what wrong with it.
 pub(crate) fn check(data_file: &Path) -> Result<(), String> {
+    let (file, bytes) = open(data_file)?;
+    let meta = Meta::newest(&file)?;
+    walk_snapshot(&file, bytes, &meta, &mut |_| (), &mut Err)
+}
+
+/// Walks the data file as far as it can be walked: gives `visit` every entry of the data, in order,
+/// and `found` everything that is wrong. Of two meta pages the whole one is taken.
+pub(crate) fn walk(
+    data_file: &Path,
+    visit: &mut dyn FnMut(Entry<'_>),
+    found: &mut dyn FnMut(String),
+) -> Result<(), String> {
+    let (file, bytes) = open(data_file)?;
+    let meta = Meta::newest(&file).or_else(|what| {
+        found(what.clone());
+        Meta::only(&file).ok_or(what)
+    });
+    let Ok(meta) = meta else { return Ok(()) };
+    let mut note = |what| {
+        found(what);
+        Ok(())
+    };
+    walk_snapshot(&file, bytes, &meta, visit, &mut note).or_else(note)
+}
+
+fn open(data_file: &Path) -> Result<(File, u64), String> {
     let file = File::open(data_file).map_err(|e| format!("cannot be opened: {e}"))?;
     let bytes = file.metadata().map_err(|e| format!("cannot be examined: {e}"))?.len();
-    let meta = Meta::newest(&file)?;
+    Ok((file, bytes))
+}
+
+fn walk_snapshot(
+    file: &File,
+    bytes: u64,
+    meta: &Meta,
+    visit: &mut dyn FnMut(Entry<'_>),
+    found: &mut dyn FnMut(String) -> Result<(), String>,
+) -> Result<(), String> {
     let pages = bytes / meta.page_bytes;
     // Pages past the end are free, and it takes 8 bytes of the file to say so of each.
     if pages < METAS || meta.last_page >= pages + bytes / 8 {
@@ -177,14 +243,17 @@ pub(crate) fn check(data_file: &Path) -> Result<(), String> {
     known.try_reserve_exact(words).map_err(|e| format!("cannot be checked: {e}"))?;
     known.resize(words, 0);
     let (bound, bound_taken, entries) = (Vec::new(), false, 0);
-    let mut walk = Walk { file: &file, meta: &meta, pages, known, bound, bound_taken, entries };
-    walk.tree(meta.free)?;
-    walk.tree(meta.main)?;
-    (pages..=meta.last_page).try_for_each(|page| {
-        let word = walk.known.get((page / 64) as usize).copied().unwrap_or(0);
-        if word >> (page % 64) & 1 == 1 {
-            return Ok(());
+    let mut walk = Walk { file, meta, pages, known, bound, bound_taken, entries, visit, found };
+    for tree in [meta.free, meta.main] {
+        if let Err(what) = walk.tree(tree) {
+            (walk.found)(what)?;
         }
-        bad(page, "past the file's end, but not free")
-    })
+    }
+    for page in pages..=meta.last_page {
+        let word = walk.known.get((page / 64) as usize).copied().unwrap_or(0);
+        if word >> (page % 64) & 1 == 0 {
+            (walk.found)(format!("page {page}: past the file's end, but not free"))?;
+        }
+    }
+    Ok(())
 }

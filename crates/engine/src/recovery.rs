@@ -2,18 +2,21 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
-use telar_graph::{Direction, EdgeTypeId, IndexId, PropertyKeyId};
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use crate::checkpoint::{KEY_BYTES, Kind, Progress, damaged, key, meta, segment, unseal};
+use crate::checkpoint::{KEY_BYTES, Kind, Progress, changes, damaged, key};
+use crate::checkpoint::{meta, property, segment, unseal};
+use crate::column::{Chunk, StateChunk};
 use crate::error::Error;
 use crate::failpoint;
-use crate::index::page::Pieces;
-use crate::index::{self, Definition, Index};
+use crate::index::page::StoredIndexes;
+use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
+use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
 use crate::store::{Store, wal_path};
@@ -55,7 +58,13 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
     index::finish_recovery(&shared)?;
-    shared.durable = Some(Durable { wal, store, progress: Mutex::new(progress) });
+    shared.durable = Some(Durable {
+        wal,
+        store,
+        progress: Mutex::new(progress),
+        checkpoint_ts: AtomicU64::new(checkpoint_ts),
+        checkpoints: CheckpointHistory::default(),
+    });
     Ok(shared)
 }
 
@@ -68,57 +77,50 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         return Ok(progress);
     };
     let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
-    let (at, totals, indexes) =
-        meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
-    let mut stored = StoredIndexes::new(indexes);
+    let meta = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
+    let mut stored = StoredIndexes::new(meta.indexes);
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
-        if stored_key != meta_key {
-            load_segment(shared, stored_key, value, guard, &mut progress, &mut stored)
-                .map_err(|reason| damaged(store, stored_key, reason))?;
+        if changes::is_list(stored_key) {
+            progress.changes.load(stored_key, value).map_err(|e| damaged(store, stored_key, e))?;
+        } else if stored_key != meta_key {
+            load_segment(
+                shared,
+                stored_key,
+                value,
+                meta.version,
+                guard,
+                &mut progress,
+                &mut stored,
+            )
+            .map_err(|reason| damaged(store, stored_key, reason))?;
         }
     }
-    if progress.stored.totals() != totals {
+    if progress.stored.totals() != meta.totals {
         return Err(damaged(store, &meta_key, "values are missing from the store"));
     }
-    for (id, definition, pieces) in stored.0 {
+    progress.last = meta.at;
+    progress.outdated = meta.version < meta::VERSION;
+    for (id, definition, pieces) in stored.take() {
+        let table = shared.catalog.table_number();
         let entries = pieces.into_entries().map_err(|reason| {
             damaged(store, &meta_key, format!("index {}: {reason}", definition.name))
         })?;
-        let table = shared.catalog.table_number();
         let index = Arc::new(Index::with_entries(id, definition, table, entries));
-        index.valid_from.store(at, Ordering::Relaxed);
-        index.set_online(at);
+        index.valid_from.store(meta.at, Ordering::Relaxed);
+        index.set_online(meta.at);
         progress.indexes.insert(id.get());
         shared.indexes.add(index);
     }
-    progress.last = at;
     Ok(progress)
-}
-
-/// Indexes of a checkpoint, and what was read of them so far.
-struct StoredIndexes(Vec<(IndexId, Definition, Pieces)>);
-
-impl StoredIndexes {
-    fn new(definitions: Vec<(IndexId, Definition)>) -> Self {
-        let with_pieces = definitions.into_iter().map(|(id, definition)| {
-            let pieces = Pieces::new(&definition);
-            (id, definition, pieces)
-        });
-        Self(with_pieces.collect())
-    }
-
-    fn add(&mut self, id: u16, partition: u32, body: &[u8]) -> Result<(), String> {
-        let index = self.0.iter_mut().find(|(i, ..)| i.get() == id);
-        index.ok_or("no index has this number")?.2.add(partition, body)
-    }
 }
 
 fn load_segment(
     shared: &Shared,
     key: &[u8],
     value: &[u8],
+    version: u64,
     guard: &Guard,
     progress: &mut Progress,
     indexes: &mut StoredIndexes,
@@ -146,23 +148,24 @@ fn load_segment(
         k if k == Kind::Adjacency as u8 => {
             let direction = if b == 0 { Direction::Out } else { Direction::In };
             let table = edge_type()?.table(direction);
-            let base = segment::decode_adjacency(body, table.kind.columns())?;
+            let base = segment::decode_adjacency(body, table.kind.columns(), version)?;
             table.load(number, base, guard)?;
         }
         k if k == Kind::States as u8 => {
             let sets = catalog.label_sets.len();
-            let states = segment::decode_states(body, sets)?;
-            shared.states.segment_for_write(first).load(&states, guard);
+            let states = segment::decode_states(body, sets, version)?;
+            let chunk = StateChunk::build(&states);
+            shared.states.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         k if k == Kind::VertexProperty as u8 => {
             let column = catalog.vertex_column_for_write(property(a)?);
-            let values = segment::decode_properties(body)?;
-            column.segment_for_write(first).load(&values, guard);
+            let chunk = property::decode(body, version)?;
+            column.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         k if k == Kind::EdgeProperty as u8 => {
             let column = edge_type()?.column_for_write(property(b)?, catalog);
-            let values = segment::decode_properties(body)?;
-            column.segment_for_write(first).load(&values, guard);
+            let chunk = property::decode(body, version)?;
+            column.segment_for_write(first).install_settled(chunk, 0, guard);
         }
         kind => return Err(format!("unknown kind of value {kind}")),
     }

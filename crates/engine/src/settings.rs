@@ -21,6 +21,9 @@ pub struct Settings {
     /// one, instead of in one slice. Default: 65,536, as measured; at least 1,024. Lists that were
     /// hubs stay so until the database is opened again.
     pub hub_entries_min: usize,
+    /// Most bytes of log kept in `archive/` after a checkpoint no longer needs it, so that backups
+    /// can be restored to any commit between them; the oldest files go first. Default: 0, none.
+    pub log_archive_bytes_max: u64,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
 }
@@ -33,6 +36,7 @@ impl Default for Settings {
             checkpoint_wal_bytes: 256 << 20,
             store_bytes_max: 1 << 40,
             hub_entries_min: 65_536,
+            log_archive_bytes_max: 0,
             background_interval_ms: 200,
         }
     }

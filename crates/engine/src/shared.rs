@@ -7,12 +7,14 @@ use parking_lot::Mutex;
 use telar_graph::Direction;
 
 use crate::adjacency::settle::{After, settle_segment};
+use crate::bulk::gate::Gate;
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::index::Indexes;
 use crate::latch::Latch;
+use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::txn::clock::Clock;
@@ -34,12 +36,16 @@ pub(crate) struct Shared {
     pub(crate) growth: Latch,
     pub(crate) clock: Clock,
     pub(crate) readers: Readers,
+    /// Shut while a bulk load is being installed.
+    pub(crate) gate: Gate,
     pub(crate) next_vertex: AtomicU64,
     /// Ids taken by transactions that aborted.
     pub(crate) unused_vertices: Mutex<Vec<u32>>,
     pub(crate) has_unused_vertices: AtomicBool,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
+    /// When which commit was the newest, for the ages in statistics.
+    pub(crate) timeline: Timeline,
 }
 
 /// What makes a database survive.
@@ -49,6 +55,10 @@ pub(crate) struct Durable {
     pub(crate) store: Store,
     /// Held while a checkpoint is made.
     pub(crate) progress: Mutex<Progress>,
+    /// Timestamp of the last checkpoint, for those who do not wait for one that is being made.
+    pub(crate) checkpoint_ts: AtomicU64,
+    /// How the last checkpoints went.
+    pub(crate) checkpoints: CheckpointHistory,
 }
 
 impl Shared {
@@ -62,10 +72,12 @@ impl Shared {
             growth: Latch::default(),
             clock: Clock::new(0),
             readers: Readers::new(),
+            gate: Gate::default(),
             next_vertex: AtomicU64::new(0),
             unused_vertices: Mutex::new(Vec::new()),
             has_unused_vertices: AtomicBool::new(false),
             durable: None,
+            timeline: Timeline::new(),
         }
     }
 
@@ -102,7 +114,7 @@ impl Shared {
 
     /// How far commits may be published.
     #[inline]
-    fn publish_limit(&self) -> u64 {
+    pub(crate) fn publish_limit(&self) -> u64 {
         match &self.durable {
             Some(d) if self.settings.durability == Durability::Full => d.wal.durable_ts(),
             _ => u64::MAX,

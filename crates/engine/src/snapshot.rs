@@ -10,7 +10,7 @@ use telar_graph::{
     LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
 };
 
-use crate::adjacency::scan::TableView;
+use crate::adjacency::scan::{TableView, UnpinnedView};
 use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS};
 use crate::catalog::EdgeType;
 use crate::error::Error;
@@ -126,7 +126,7 @@ impl<'s> Reader<'s> {
     }
 
     pub(crate) fn table<'r>(&'r self, ty: &'r EdgeType, direction: Direction) -> TableView<'r> {
-        TableView { table: ty.table(direction), guard: &self.guard, read_ts: self.read_ts }
+        TableView::new(ty.table(direction), self.read_ts, &self.guard)
     }
 
     /// Number of the vertex's label set; 0 if it does not exist.
@@ -142,7 +142,7 @@ impl<'s> Reader<'s> {
     pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
         Ok(Adjacency {
-            reader: PinnedReader { table, read_ts: self.read_ts },
+            lists: TableView::new(table, self.read_ts, &self.guard).unpinned(),
             bound: self.shared.vertex_bound(),
         })
     }
@@ -430,28 +430,17 @@ impl View for Reader<'_> {
     }
 }
 
-/// A table and a timestamp, read under the pin of the [`Reader`] it was made from.
-#[derive(Debug, Clone, Copy)]
-struct PinnedReader<'r> {
-    table: &'r crate::adjacency::AdjTable,
-    read_ts: u64,
-}
-
 /// Adjacency of one edge type and direction at a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Adjacency<'r> {
-    reader: PinnedReader<'r>,
+    lists: UnpinnedView<'r>,
     bound: u32,
 }
 
 impl<'r> Adjacency<'r> {
     #[inline(always)]
     fn view(&self) -> TableView<'r> {
-        TableView {
-            table: self.reader.table,
-            guard: crate::reclaim::pinned_elsewhere(self),
-            read_ts: self.reader.read_ts,
-        }
+        self.lists.pinned_by(crate::reclaim::pinned_elsewhere(self))
     }
 
     /// Vertices per segment: the natural unit of parallel work.

@@ -3,14 +3,18 @@
 //! ```text
 //!  graph.telar/
 //!    FORMAT      "telar 2\n": format version, checked before anything else is touched
-//!    LOCK        locked while a process has the database open; names the process
+//!    IDENTITY    which database this is, see ops/identity.rs
+//!    LOCK        locked while a process has the database open; names the process, or says
+//!                how far the log reached when it was closed
+//!    archive/    log files kept for backups, see ops/archive.rs
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
+//!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use heed::types::Bytes;
@@ -18,6 +22,7 @@ use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn};
 
 use crate::error::Error;
 use crate::lmdb_check;
+use crate::ops::identity::{self, Identity};
 
 /// Newest format this program writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 2;
@@ -27,6 +32,7 @@ const FORMAT_NAME: &str = "telar ";
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
+    identity: Identity,
     env: Env,
     database: Database<'static, Bytes, Bytes>,
     /// Held for as long as the database is open.
@@ -38,7 +44,8 @@ pub(crate) fn wal_path(root: &Path) -> PathBuf {
     root.join("wal")
 }
 
-fn take_lock(root: &Path) -> Result<File, Error> {
+/// Takes the lock of the database in `root` and says so in it.
+pub(crate) fn take_lock(root: &Path) -> Result<File, Error> {
     let path = root.join("LOCK");
     let mut file = OpenOptions::new()
         .read(true)
@@ -68,15 +75,12 @@ fn take_lock(root: &Path) -> Result<File, Error> {
     Ok(file)
 }
 
-/// The directory's format version, if it has a mark; one that this program can work with.
-fn check_format(root: &Path) -> Result<Option<u32>, Error> {
+/// The format version of the database in `root`; `None` if there is no format mark.
+pub(crate) fn read_format(root: &Path) -> Result<Option<u32>, Error> {
     let path = root.join("FORMAT");
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            check_fresh(root)?;
-            return Ok(None);
-        }
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(Error::file("cannot read", &path)(e)),
     };
     let text = String::from_utf8_lossy(&bytes);
@@ -93,12 +97,23 @@ fn check_format(root: &Path) -> Result<Option<u32>, Error> {
     }
 }
 
+/// Whether the directory has a format mark, one that this program can work with.
+fn check_format(root: &Path) -> Result<bool, Error> {
+    match read_format(root)? {
+        None => check_fresh(root).map(|()| false),
+        Some(FORMAT_VERSION) => Ok(true),
+        Some(found) => {
+            Err(Error::OlderFormat { path: root.into(), found, supported: FORMAT_VERSION })
+        }
+    }
+}
+
 /// A directory without a format mark may hold our own half-made files and nothing else.
 fn check_fresh(root: &Path) -> Result<(), Error> {
     let entries = fs::read_dir(root).map_err(Error::file("cannot list", root))?;
     for entry in entries {
         let name = entry.map_err(Error::file("cannot list", root))?.file_name();
-        if !["LOCK", "FORMAT.new"].iter().any(|ours| name == **ours) {
+        if !["LOCK", "FORMAT.new", "IDENTITY", "IDENTITY.new"].iter().any(|ours| name == **ours) {
             let reason = format!("it holds {name:?} and no FORMAT file");
             return Err(Error::NotADatabase { path: root.into(), reason });
         }
@@ -106,12 +121,13 @@ fn check_fresh(root: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Marks a directory as a database of our version.
-fn create_format(root: &Path) -> Result<(), Error> {
+/// Marks a directory as a database of the current format.
+pub(crate) fn create_format(root: &Path) -> Result<(), Error> {
     let path = root.join("FORMAT");
     let new = root.join("FORMAT.new");
     let write = || {
         let mut file = File::create(&new)?;
+        // Exactly this, so that every older program can read the version.
         writeln!(file, "{FORMAT_NAME}{FORMAT_VERSION}")?;
         crate::failpoint!("store::format_unsynced");
         file.sync_all()?;
@@ -121,6 +137,21 @@ fn create_format(root: &Path) -> Result<(), Error> {
         File::open(root)?.sync_all()
     };
     write().map_err(Error::file("cannot write", &path))
+}
+
+/// Folder for files of a bulk load; whatever stands in it when a database is opened is left over.
+pub(crate) fn temporary_path(root: &Path) -> PathBuf {
+    root.join("tmp")
+}
+
+fn remove_temporary(root: &Path) -> Result<(), Error> {
+    let path = temporary_path(root);
+    match fs::remove_dir_all(&path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file("cannot remove", &path)(e))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The store is made before the first log file: a log without a store has lost it.
@@ -146,6 +177,19 @@ fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
     lmdb_check::check(&data).map_err(damaged)
 }
 
+/// What the lock file of a closed database says: how far its log is on disk, under a checksum.
+fn closed_mark(last_ts: u64) -> String {
+    let text = format!("closed at {last_ts}");
+    let crc = crc32fast::hash(text.as_bytes());
+    format!("{text} {crc:08x}\n")
+}
+
+/// The timestamp in a [`closed_mark`].
+pub(crate) fn parse_closed_mark(text: &str) -> Option<u64> {
+    let last_ts = text.strip_prefix("closed at ")?.split(' ').next()?.parse().ok()?;
+    (text == closed_mark(last_ts)).then_some(last_ts)
+}
+
 impl Drop for Store {
     fn drop(&mut self) {
         // Closing the file would do, but a child process being started may hold a copy of it for a
@@ -162,10 +206,13 @@ impl Store {
         // once nobody else can be making it.
         check_format(root)?;
         let lock = take_lock(root)?;
-        let found = check_format(root)?;
-        if found.is_none() {
+        if !check_format(root)? {
+            // The mark comes last: where there is one, there is an identity.
+            identity::write(root, Identity::new())?;
             create_format(root)?;
         }
+        let identity = identity::read(root)?;
+        remove_temporary(root)?;
         let path = root.join("store");
         fs::create_dir_all(&path).map_err(Error::file("cannot create directory", &path))?;
         let wal = wal_path(root);
@@ -188,12 +235,32 @@ impl Store {
             })
             .map_err(store)?
             .unwrap_commit();
-        // What is written from here on is not what older programs would understand.
-        if found.is_some_and(|version| version < FORMAT_VERSION) {
-            create_format(root)?;
-        }
         crate::failpoint!("store::opened");
-        Ok(Self { root: root.into(), env, database, lock })
+        Ok(Self { root: root.into(), identity, env, database, lock })
+    }
+
+    /// Directory of the database.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Which database this is.
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Says in the lock file that the database was closed with its log on disk up to `last_ts`, so
+    /// that a check can tell a log that lost its end. A courtesy: a failure changes nothing.
+    pub(crate) fn mark_closed(&self, last_ts: u64) {
+        let text = closed_mark(last_ts);
+        let mut file = &self.lock;
+        let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
+        let _ = file.write_all(text.as_bytes());
+    }
+
+    /// Copies the store to `path` without its free pages.
+    pub(crate) fn copy_compact(&self, path: &Path) -> Result<File, Error> {
+        self.env.copy_to_path(path, heed::CompactionOption::Enabled).map_err(|e| self.error(e))
     }
 
     /// Path of the store, for messages.

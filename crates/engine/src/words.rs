@@ -9,19 +9,60 @@
 )]
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ffi::c_void;
 use std::ptr::NonNull;
 
 /// Alignment of every buffer: one cache line.
 const ALIGN_BYTES: usize = 64;
 /// Size of a large page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// A buffer's last large page may waste this share of the buffer: one in 32.
+const HUGE_WASTE_SHARE: usize = 32;
 
 /// A fixed-size heap buffer of `u32` words, aligned to a cache line.
 #[derive(Debug)]
 pub(crate) struct WordBuf {
     ptr: NonNull<u32>,
     len: usize,
-    align: usize,
+    memory: Memory,
+}
+
+/// Where a buffer's memory is from.
+#[derive(Debug, Clone, Copy)]
+enum Memory {
+    Heap,
+    /// A mapping of its own.
+    Mapped {
+        /// What to unmap.
+        bytes: usize,
+        /// What of it takes memory: the words, and the rest of the last large page.
+        resident: usize,
+    },
+}
+
+/// Maps `bytes` zero bytes, a multiple of a large page and aligned to one; `None` if the system
+/// refuses.
+fn map_aligned(bytes: usize) -> Option<NonNull<c_void>> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+    if bytes == 0 {
+        return None;
+    }
+    let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: no address is asked for, so the system picks a range nothing else uses.
+    let start =
+        unsafe { mmap_anonymous(std::ptr::null_mut(), bytes + HUGE_PAGE_BYTES, prot, flags) };
+    let start = start.ok()?;
+    let before = start.align_offset(HUGE_PAGE_BYTES);
+    let aligned = start.wrapping_byte_add(before);
+    let behind = aligned.wrapping_byte_add(bytes);
+    for (at, len) in [(start, before), (behind, HUGE_PAGE_BYTES - before)] {
+        if len > 0 {
+            // SAFETY: the margins of the mapping just made, which nobody uses. If unmapping fails,
+            // address space leaks and nothing else.
+            let _ = unsafe { munmap(at, len) };
+        }
+    }
+    NonNull::new(aligned)
 }
 
 // SAFETY: the buffer owns its memory; shared access goes through raw pointers whose users keep to
@@ -31,45 +72,61 @@ unsafe impl Send for WordBuf {}
 unsafe impl Sync for WordBuf {}
 
 impl WordBuf {
-    fn layout_aligned(len: usize, align: usize) -> Layout {
-        Layout::from_size_align(len * 4, align).expect("INVARIANT: a buffer fits in memory")
+    fn layout(len: usize) -> Layout {
+        Layout::from_size_align(len * 4, ALIGN_BYTES).expect("INVARIANT: a buffer fits in memory")
     }
 
-    fn with_layout(len: usize, layout: Layout, zeroed: bool) -> Self {
+    fn on_heap(len: usize, zeroed: bool) -> Self {
         if len == 0 {
-            return Self { ptr: NonNull::dangling(), len, align: layout.align() };
+            return Self { ptr: NonNull::dangling(), len, memory: Memory::Heap };
         }
+        let layout = Self::layout(len);
         // SAFETY: the layout has a non-zero size.
         let p = unsafe { if zeroed { alloc_zeroed(layout) } else { alloc(layout) } };
         match NonNull::new(p.cast::<u32>()) {
-            Some(ptr) => Self { ptr, len, align: layout.align() },
+            Some(ptr) => Self { ptr, len, memory: Memory::Heap },
             None => handle_alloc_error(layout),
         }
     }
 
     /// A buffer of `len` words whose contents are not initialised.
     pub(crate) fn uninit(len: usize) -> Self {
-        Self::with_layout(len, Self::layout_aligned(len, ALIGN_BYTES), false)
+        Self::on_heap(len, false)
     }
 
     /// A buffer of `len` zero words.
     pub(crate) fn zeroed(len: usize) -> Self {
-        Self::with_layout(len, Self::layout_aligned(len, ALIGN_BYTES), true)
+        Self::on_heap(len, true)
     }
 
-    /// A buffer of `len` words on 2 MiB pages, as far as it fills them and the system gives them;
-    /// its contents are not initialised.
+    /// A buffer of `len` zero words on 2 MiB pages, as far as the system gives them.
+    ///
+    /// Mapped for this buffer alone: an allocator would hand out memory that was touched before,
+    /// whose pages stay small. A rest of less than a large page becomes one only if that wastes
+    /// less than 1/[`HUGE_WASTE_SHARE`] of the buffer.
     pub(crate) fn huge(len: usize) -> Self {
-        let buf = Self::with_layout(len, Self::layout_aligned(len, HUGE_PAGE_BYTES), false);
-        let whole = buf.bytes() & !(HUGE_PAGE_BYTES - 1);
+        let bytes = len * 4;
+        let rounded = bytes.next_multiple_of(HUGE_PAGE_BYTES);
+        let whole = if (rounded - bytes) * HUGE_WASTE_SHARE <= bytes {
+            rounded
+        } else {
+            rounded - HUGE_PAGE_BYTES
+        };
+        let Some(start) = map_aligned(rounded) else {
+            return Self::zeroed(len);
+        };
         if whole > 0 {
-            // SAFETY: the range lies within the buffer; the advice changes the size of pages, not
+            // SAFETY: the range lies within the mapping; the advice changes the size of pages, not
             // their contents. That it cannot be followed is not an error.
             let _ = unsafe {
-                rustix::mm::madvise(buf.as_ptr().cast(), whole, rustix::mm::Advice::LinuxHugepage)
+                rustix::mm::madvise(start.as_ptr(), whole, rustix::mm::Advice::LinuxHugepage)
             };
         }
-        buf
+        Self {
+            ptr: start.cast(),
+            len,
+            memory: Memory::Mapped { bytes: rounded, resident: whole.max(bytes) },
+        }
     }
 
     /// Size in words.
@@ -77,9 +134,12 @@ impl WordBuf {
         self.len
     }
 
-    /// Size in bytes.
+    /// Bytes of memory taken.
     pub(crate) fn bytes(&self) -> usize {
-        self.len * 4
+        match self.memory {
+            Memory::Heap => self.len * 4,
+            Memory::Mapped { resident, .. } => resident,
+        }
     }
 
     /// Start of the buffer.
@@ -134,10 +194,15 @@ impl WordBuf {
 
 impl Drop for WordBuf {
     fn drop(&mut self) {
-        if self.len != 0 {
-            let layout = Self::layout_aligned(self.len, self.align);
-            // SAFETY: allocated in `with_layout` with the same layout, freed once.
-            unsafe { dealloc(self.ptr.as_ptr().cast(), layout) }
+        match self.memory {
+            Memory::Heap if self.len == 0 => {}
+            // SAFETY: allocated in `on_heap` with the same layout, freed once.
+            Memory::Heap => unsafe { dealloc(self.ptr.as_ptr().cast(), Self::layout(self.len)) },
+            Memory::Mapped { bytes, .. } => {
+                // SAFETY: exactly the range that was mapped, and no slice of it outlives self. If
+                // unmapping fails, address space leaks and nothing else.
+                let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), bytes) };
+            }
         }
     }
 }

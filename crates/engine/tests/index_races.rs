@@ -486,15 +486,3 @@ fn indexes_come_back_after_checkpoints_and_replays() {
     assert_eq!(w.index().unwrap().get(), 2);
     assert_eq!(w.check(w.db.find_index("range").unwrap()), model.len());
 }
-
-#[test]
-fn a_database_of_format_1_becomes_one_of_format_2() {
-    let dir = tempfile::tempdir().unwrap();
-    let format = dir.path().join("FORMAT");
-    drop(World::new(Engine::open(dir.path(), settings()).unwrap()));
-    assert_eq!(std::fs::read_to_string(&format).unwrap(), "telar 2\n");
-    std::fs::write(&format, "telar 1\n").unwrap();
-    let w = World::new(Engine::open(dir.path(), settings()).unwrap());
-    w.index().unwrap();
-    assert_eq!(std::fs::read_to_string(&format).unwrap(), "telar 2\n");
-}

@@ -122,7 +122,8 @@ fn wrong_usage_exits_with_2_and_help_names_every_command() {
     assert_eq!(telar(&["demo", "--writers", "0"]).status.code(), Some(2));
     assert_eq!(telar(&["no-such-command"]).status.code(), Some(2));
     let help = run(&["--help"]);
-    for command in ["demo", "import", "info"] {
+    let commands = ["backup", "check", "compact", "demo", "import", "info"];
+    for command in commands.into_iter().chain(["repair", "restore", "upgrade"]) {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(!help.contains("demo-worker"), "{help}");
@@ -162,4 +163,97 @@ fn demo_works_for_files_of_either_kind() {
     let empty = folder.path().join("empty.txt");
     fs::write(&empty, "# nothing\n").unwrap();
     assert!(fail(&["demo", text(&empty)]).contains("there are no edges in it"));
+}
+
+#[test]
+fn a_failed_import_leaves_no_database_and_changes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        folder.path().join(name)
+    };
+    let (nodes, edges) =
+        (file("n.csv", "id:ID\n1\n2\n"), file("e.csv", ":START_ID,:END_ID\n1,3\n"));
+    let bad = file("bad.csv", "1,2\n3,abc\n");
+    let db = folder.path().join("db");
+    let (nodes, edges) = (format!("N={}", nodes.display()), format!("E={}", edges.display()));
+    let csv = ["import", text(&db), "--nodes", &nodes, "--relationships", &edges];
+    assert!(fail(&csv).contains("e.csv:2"));
+    assert!(!db.exists());
+    assert!(fail(&["import", text(&db), text(&bad)]).contains("bad.csv:2:3"));
+    assert!(!db.exists());
+
+    run(&["import", text(&db), "--nodes", &nodes]);
+    let before = run(&["info", text(&db), "--json"]);
+    let value = |said: &str| serde_json::from_str::<Value>(said).unwrap()["vertices"].clone();
+    assert_eq!(value(&before), 2);
+    assert!(fail(&csv).contains("e.csv:2"));
+    assert_eq!(value(&run(&["info", text(&db), "--json"])), 2);
+
+    let rejects = folder.path().join("rejects.csv");
+    let mut skipping = csv.to_vec();
+    skipping.extend(["--rejects", text(&rejects), "--threads", "1"]);
+    let said = run(&skipping);
+    assert!(said.contains("2 vertices, 0 edges") && said.contains("1 row, see"), "{said}");
+    assert!(said.contains("CPU time") && said.contains("on disk"), "{said}");
+    assert!(fs::read_to_string(&rejects).unwrap().contains("1,3"));
+}
+
+#[test]
+fn backups_restore_to_what_they_say_and_check_finds_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (db, full, second) = (at("db"), at("full"), at("second"));
+    fs::write(at("ring.csv"), "1,2\n2,3\n3,1\n").unwrap();
+    run(&["import", text(&db), text(&at("ring.csv"))]);
+    let said = run(&["backup", text(&db), text(&full)]);
+    assert!(said.contains("restores to commit"), "{said}");
+    run(&["import", text(&db), text(&at("ring.csv")), "--type", "MORE"]);
+    let said = run(&["backup", text(&db), text(&second), "--since", text(&full)]);
+    assert!(said.contains("needed to restore it"), "{said}");
+    assert!(fail(&["backup", text(&db), text(&full)]).contains("not empty"));
+
+    let edges = |path: &Path| {
+        let info: Value = serde_json::from_str(&run(&["info", text(path), "--json"])).unwrap();
+        info["edges"].as_u64().unwrap()
+    };
+    run(&["restore", text(&full), text(&second), text(&at("both"))]);
+    assert_eq!(edges(&at("both")), 6);
+    let said = run(&["restore", text(&full), text(&at("first"))]);
+    assert!(said.contains("restored") && said.contains("checkpoint"), "{said}");
+    assert_eq!(edges(&at("first")), 3);
+    let said = fail(&["restore", text(&second), text(&at("never"))]);
+    assert!(said.contains("no full backup was named"), "{said}");
+    assert_eq!(telar(&["restore", text(&full)]).status.code(), Some(2));
+    let bad = telar(&["restore", text(&full), text(&at("never")), "--to", "noon"]);
+    assert_eq!(bad.status.code(), Some(2));
+
+    for sound in [&db, &full, &second, &at("both")] {
+        assert!(run(&["check", text(sound)]).ends_with("sound\n"));
+    }
+    let store = db.join("store/data.mdb");
+    let mut bytes = fs::read(&store).unwrap();
+    let run_page = (2..bytes.len() / 4096).find(|p| bytes[p * 4096 + 10] == 4).unwrap();
+    bytes[run_page * 4096 + 2000] ^= 1;
+    fs::write(&store, bytes).unwrap();
+    let damaged = telar(&["check", text(&db), "--json"]);
+    assert_eq!(damaged.status.code(), Some(1));
+    let report: Value = serde_json::from_str(&stdout(&damaged)).unwrap();
+    assert_eq!(report["sound"], false);
+    let findings = report["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|f| f["file"] == "store/data.mdb"), "{report}");
+    let said = run(&["repair", text(&db), text(&at("repaired"))]);
+    assert!(said.contains("rebuilt from the lists of the other direction"), "{said}");
+    assert_eq!(edges(&at("repaired")), 6);
+
+    let said = run(&["compact", text(&at("both"))]);
+    assert!(said.contains("store ") && said.contains(" -> "), "{said}");
+    let said = run(&["upgrade", text(&at("both"))]);
+    assert!(said.contains("format version 2 already"), "{said}");
+    for command in ["backup", "check", "compact", "upgrade"] {
+        let nothing = at("nothing");
+        let arguments = [command, text(&nothing), "x"];
+        fail(&arguments[..if command == "backup" { 3 } else { 2 }]);
+        assert!(!nothing.exists(), "{command} made something");
+    }
 }

@@ -4,18 +4,26 @@
 //!  telar-child run DIR THREADS DURABILITY SEED COUNT    work; COUNT 0: until killed
 //!  telar-child open DIR THREADS                         open, verify, say what is there
 //!  telar-child close DIR THREADS                        the same, then close with a checkpoint
+//!  telar-child load DIR                                 one bulk load more, then say what is there
+//!  telar-child loaded DIR                               open, verify the loads, say how many
 //!  telar-child hold DIR                                 open and wait for standard input to end
+//!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
+//!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
+//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP
 //!
-//!  lines written:  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
+//!  lines written:  backup N ·
+//!                  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
 //!                  error KIND TEXT · wrong TEXT · failed TEXT (a commit or a checkpoint)
 //!                  refused TEXT, accepted (of a commit after one that failed)
 //! ```
 
 use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use telar_engine::ops::{self, BackupOptions, RestoreOptions};
 use telar_engine::{Durability, Engine, Error, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
@@ -43,6 +51,7 @@ fn settings(durability: &str) -> Settings {
     settings.checkpoint_wal_bytes = 256 << 10;
     settings.store_bytes_max = 1 << 30;
     settings.background_interval_ms = 20;
+    settings.log_archive_bytes_max = 64 << 10;
     settings
 }
 
@@ -122,10 +131,52 @@ fn work(db: &Engine, threads: usize, seed: u64) -> Result<(), Error> {
     Ok(())
 }
 
+fn back_up(db: &Engine, into: &Path, since: Option<PathBuf>) -> Result<(), Error> {
+    let mut options = BackupOptions::default();
+    options.since = since;
+    db.backup(into, &options).map(drop)
+}
+
+/// A chain of four backups after the other, until killed.
+fn back_up_forever(db: &Engine, into: &Path) {
+    for n in 0u32.. {
+        let since = (n % 4 != 0).then(|| into.join((n - 1).to_string()));
+        match back_up(db, &into.join(n.to_string()), since) {
+            Ok(()) => say(&format!("backup {n}")),
+            Err(e) => return say(&format!("failed backup {n}: {e}")),
+        }
+    }
+}
+
+/// What is done to a database that is not open.
+fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
+    Some(match mode {
+        "compact" => ops::compact(dir).map(drop),
+        "upgrade" => ops::upgrade(dir).map(drop),
+        "restore" => ops::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop),
+        _ => return None,
+    })
+}
+
+fn say_hits() {
+    #[cfg(feature = "failpoints")]
+    for name in telar_engine::failpoint::names_hit() {
+        say(&format!("hit {name}"));
+    }
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let argument = |i: usize| arguments.get(i).map_or("", String::as_str);
     let number = |i: usize| argument(i).parse::<i64>().unwrap_or(0);
+    if let Some(done) = offline(argument(1), argument(2), argument(3)) {
+        if let Err(e) = done {
+            say_error(&e);
+            return ExitCode::from(8);
+        }
+        say_hits();
+        return ExitCode::SUCCESS;
+    }
     let db = match Engine::open(argument(2), settings(argument(4))) {
         Ok(db) => db,
         Err(e) => {
@@ -144,25 +195,59 @@ fn main() -> ExitCode {
                 say(&format!("failed {e}"));
                 return ExitCode::from(4);
             }
+            say_hits();
+        }
+        "load" => {
+            if let Err(e) = telar_tests::load::load(&db) {
+                say(&format!("failed {e}"));
+                // What an error left must be as good as what a crash leaves, at once.
+                match telar_tests::load::verify(&db) {
+                    Ok(loads) => say(&format!("state {loads}")),
+                    Err(e) => say(&format!("wrong {e}")),
+                }
+                return ExitCode::from(4);
+            }
+            say("loaded");
             #[cfg(feature = "failpoints")]
             for name in telar_engine::failpoint::names_hit() {
                 say(&format!("hit {name}"));
             }
         }
+        "loaded" => match telar_tests::load::verify(&db) {
+            Ok(loads) => say(&format!("state {loads}")),
+            Err(e) => {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
+        },
         "open" | "close" => match unit::verify(&db, number(3) as usize) {
             Ok(done) => {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();
                 say(&format!("state {}", done.join(" ")));
-                #[cfg(feature = "failpoints")]
-                for name in telar_engine::failpoint::names_hit() {
-                    say(&format!("hit {name}"));
-                }
+                say_hits();
             }
             Err(e) => {
                 say(&format!("wrong {e}"));
                 return ExitCode::from(5);
             }
         },
+        "backups" => {
+            let into = std::path::PathBuf::from(argument(6));
+            std::thread::scope(|scope| {
+                scope.spawn(|| back_up_forever(&db, &into));
+                drop(work(&db, number(3) as usize, number(5) as u64));
+            });
+        }
+        "backup" => {
+            let since = argument(5);
+            let since = (since != "-").then(|| since.into());
+            if let Err(e) = back_up(&db, argument(3).as_ref(), since) {
+                say_error(&e);
+                return ExitCode::from(7);
+            }
+            say("backup");
+            say_hits();
+        }
         _ => drop(std::io::stdin().read(&mut [0])),
     }
     if argument(1) == "close"

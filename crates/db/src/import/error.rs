@@ -119,7 +119,7 @@ impl Fault {
 }
 
 /// `bytes` as it may stand in a message: in quotes, control characters escaped, shortened.
-fn excerpt(bytes: &[u8]) -> String {
+pub(super) fn excerpt(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "nothing".to_owned();
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use telar_engine::{EdgeTypeOptions, Engine, Error};
+use telar_engine::{BulkOptions, BulkStep, Column, EdgeTypeOptions, Engine, Error};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::column::ColumnValues;
@@ -30,6 +30,10 @@ pub struct ImportOptions {
     pub threads: usize,
     /// Vertices or edges per transaction; 0 means the default.
     pub batch: usize,
+    /// Write by ordinary transactions, batch by batch, instead of a bulk load that comes in as a
+    /// whole. Default: false; done in any case while snapshots or transactions are open, which a
+    /// bulk load would have to wait for.
+    pub transactions: bool,
     /// How to read the file. Its `threads` are set from those above; columns are skipped if
     /// `simple`.
     pub file: EdgeListOptions,
@@ -44,6 +48,7 @@ impl Default for ImportOptions {
             id_property: Some("id".to_owned()),
             threads: 0,
             batch: 0,
+            transactions: false,
             file: EdgeListOptions::default(),
         }
     }
@@ -64,13 +69,13 @@ pub struct ImportReport {
     /// Whether the format says that edges hold in both directions; each is stored once, and reading
     /// both directions of a vertex finds it.
     pub undirected: bool,
-    /// Transactions committed.
+    /// Transactions committed; a bulk load is one.
     pub transactions: u64,
     /// Seconds spent reading and parsing.
     pub read_s: f64,
     /// Seconds spent writing vertices, all commits included.
     pub vertices_s: f64,
-    /// Seconds spent writing edges, all commits included.
+    /// Seconds spent writing edges, all commits included; of a bulk load, all of it.
     pub edges_s: f64,
 }
 
@@ -82,7 +87,8 @@ pub struct ImportReport {
 ///
 /// # Errors
 /// [`LoadError::File`] (with line and column, nothing written), [`LoadError::Schema`] (say, the
-/// edge type exists with other options), [`LoadError::Write`] (says how much was committed).
+/// edge type exists with other options), [`LoadError::Write`] (says how much was committed; of a
+/// bulk load, nothing).
 ///
 /// # Examples
 /// ```
@@ -118,6 +124,9 @@ pub fn import_edge_list(
         progress(ImportProgress { stage, done: p.bytes_done, total: p.bytes_total });
     })?;
     let read_s = begun.elapsed().as_secs_f64();
+    if !options.transactions && db.readers().0 == 0 {
+        return bulk(db, list, options, read_s, progress);
+    }
     let source = EdgeListSource::prepare(db, list, options)?;
     let loaded = source.load(db, options, progress)?;
     Ok(ImportReport {
@@ -131,6 +140,91 @@ pub fn import_edge_list(
         vertices_s: loaded.vertices_s,
         edges_s: loaded.edges_s,
     })
+}
+
+/// Loads the edges as one commit.
+fn bulk(
+    db: &Engine,
+    list: EdgeList,
+    options: &ImportOptions,
+    read_s: f64,
+    progress: &dyn Fn(ImportProgress),
+) -> Result<ImportReport, LoadError> {
+    let begun = Instant::now();
+    let kind = match options.simple {
+        true => EdgeTypeOptions::simple(),
+        false => EdgeTypeOptions::general(),
+    };
+    let mut load = db.bulk_load(BulkOptions::default())?;
+    let label = load.label(&options.label)?;
+    let ty = load.edge_type(&options.edge_type, kind)?;
+    let ids = match &options.id_property {
+        Some(name) => vec![(load.property_key(name)?, original_ids(&list))],
+        None => Vec::new(),
+    };
+    load.add_vertices(&[label], list.vertex_count as usize, &ids)?;
+    drop(ids);
+    let first = load.first_vertex()?.get() as u32;
+    let EdgeList { mut edges, columns, undirected, .. } = list;
+    if first != 0 {
+        edges.iter_mut().for_each(|(u, v)| (*u, *v) = (*u + first, *v + first));
+    }
+    let (mut properties, mut values) = (Vec::new(), Vec::new());
+    if !options.simple {
+        for column in columns {
+            values.push((
+                load.property_key(&column.name)?,
+                match column.values {
+                    ColumnValues::Integers(values) => Column::from(values),
+                    ColumnValues::Floats(values) => Column::from(values),
+                },
+            ));
+            properties.push(column.name);
+        }
+    }
+    load.add_edges(ty, edges, values)?;
+    let finished = load.finish(&|step, done, total| {
+        let stage = match step {
+            BulkStep::Sorting => ImportStage::Sorting,
+            _ => ImportStage::Storing,
+        };
+        progress(ImportProgress { stage, done, total });
+    });
+    let report = finished.map_err(|e| LoadError::Write { vertices: 0, edges: 0, source: e })?;
+    Ok(ImportReport {
+        vertices: report.vertices,
+        edges: report.edges,
+        duplicates: report.duplicates,
+        properties,
+        undirected,
+        transactions: 1,
+        read_s,
+        vertices_s: 0.0,
+        edges_s: begun.elapsed().as_secs_f64(),
+    })
+}
+
+/// The ids of the file, one per vertex.
+fn original_ids(list: &EdgeList) -> Column {
+    match &list.original_ids {
+        None => Column::from((0..i64::from(list.vertex_count)).collect::<Vec<i64>>()),
+        Some(_) => {
+            let mut column = Column::new();
+            for vertex in 0..list.vertex_count {
+                match list.original_id(vertex) {
+                    Some(OriginalId::Text(text)) => column.push_text(text),
+                    Some(OriginalId::Number(number)) => column.push(number_value(number)),
+                    None => column.push_null(),
+                }
+            }
+            column
+        }
+    }
+}
+
+/// An id beyond the largest integer is kept as text, digit for digit.
+fn number_value(number: u64) -> Value {
+    i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
 }
 
 /// An [`EdgeList`] with the schema names it is loaded under.
@@ -223,10 +317,7 @@ impl GraphSource for EdgeListSource {
         let value = match self.list.original_id(vertex) {
             None => return,
             Some(OriginalId::Text(text)) => Value::from(text),
-            // An id beyond the largest integer is kept as text, digit for digit.
-            Some(OriginalId::Number(number)) => {
-                i64::try_from(number).map_or_else(|_| number.to_string().into(), Value::from)
-            }
+            Some(OriginalId::Number(number)) => number_value(number),
         };
         out.push((key, value));
     }

@@ -1,8 +1,9 @@
 //! Bringing graphs in: from a file of edges, or from anything a program can enumerate.
 //!
-//! [`import_edge_list`] reads a file into a database in one call. It is made of two halves that can
-//! be used alone: [`EdgeList::read`] (file to memory) and [`load`] (any [`GraphSource`] to
-//! database, in large transactions on several threads).
+//! [`import_csv`] reads files of nodes and relationships with typed headers (docs/import.md).
+//! [`import_edge_list`] reads a file of edges. Both come in as one commit or not at all, by a bulk
+//! load of the engine. [`EdgeList::read`] (file to memory) can be used alone, and [`load`] brings
+//! any [`GraphSource`] in by large transactions on several threads, beside others.
 //!
 //! [`EdgeList::read`] reads one file of edges and returns them over dense 32-bit vertex numbers:
 //!
@@ -25,6 +26,7 @@
 //! while the parts are joined (32 where an id needs more than 32 bits), and 8 per column value.
 
 mod column;
+mod csv;
 mod delimited;
 mod edge_list;
 mod error;
@@ -44,6 +46,9 @@ mod source;
 mod tests;
 
 pub use column::{Column, ColumnValues};
+pub use csv::{
+    BadRows, CsvError, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, UniqueKey, import_csv,
+};
 pub use edge_list::{EdgeList, OriginalId, OriginalIds};
 pub use error::{ImportError, Problem};
 pub use file::{EdgeListSource, ImportOptions, ImportReport, import_edge_list};

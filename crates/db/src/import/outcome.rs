@@ -27,12 +27,17 @@ pub struct Loaded {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImportStage {
-    /// Parsing the file; counted in bytes of its decompressed text.
+    /// Parsing files; counted in bytes, of an edge list's decompressed text and of CSV files as
+    /// they are.
     Reading,
     /// Writing vertices; counted in vertices.
     Vertices,
     /// Writing edges; counted in edges.
     Edges,
+    /// Sorting edges into lists; counted in edges.
+    Sorting,
+    /// Writing what was loaded to the store; counted in segments.
+    Storing,
 }
 
 /// How far an import has come.

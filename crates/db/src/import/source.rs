@@ -37,7 +37,7 @@ pub(super) fn read(file: &str, source: impl Read, bytes_max: u64) -> Result<Vec<
     Ok(text)
 }
 
-fn decompressed<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
+pub(super) fn decompressed<'a>(source: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
     let mut source = BufReader::with_capacity(BUFFER_BYTES, source);
     // A file's first read fills the buffer or reaches its end, so the magic bytes are all there.
     let head = source.fill_buf()?;

@@ -13,6 +13,7 @@
 //! the table's [`ListKind`] says; a base is never written to once published.
 #![expect(unsafe_code, reason = "slices of an immutable word buffer")]
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use super::extent::Extent;
@@ -127,16 +128,6 @@ impl Base {
         }
     }
 
-    /// Start of the offsets, for readers that cache it.
-    pub(crate) fn offsets_ptr(&self) -> *const u32 {
-        self.words
-    }
-
-    /// Start of the neighbours, for readers that cache it.
-    pub(crate) fn neighbours_ptr(&self) -> *const u32 {
-        self.words().get(OFFSET_WORDS..).map_or(std::ptr::null(), <[u32]>::as_ptr)
-    }
-
     /// Range of list `local` within the entries.
     #[inline]
     pub(crate) fn range(&self, local: usize) -> std::ops::Range<usize> {
@@ -162,6 +153,77 @@ impl Base {
             e.columns[c] = self.column(c)[at];
         }
         e
+    }
+}
+
+/// The words of a base, as the hot loops see them: offsets and neighbours by pointer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BaseRef<'a> {
+    words: *const u32,
+    lives: PhantomData<&'a u32>,
+}
+
+impl<'a> BaseRef<'a> {
+    /// The base whose words start at `words`.
+    ///
+    /// # Safety
+    /// They are the words of a finished base that is alive for `'a`.
+    #[inline(always)]
+    pub(crate) unsafe fn at(words: *const u32) -> Self {
+        Self { words, lives: PhantomData }
+    }
+
+    /// Offsets of all lists.
+    #[inline(always)]
+    pub(crate) fn offsets(self) -> &'a [u32; OFFSET_WORDS] {
+        // SAFETY: a base begins with 2^k + 1 initialised offsets that never change.
+        unsafe { &*self.words.cast() }
+    }
+
+    /// Rows `start..end`: two consecutive offsets of this base.
+    #[inline(always)]
+    pub(crate) fn rows(self, start: u32, end: u32) -> &'a [u32] {
+        debug_assert!(start <= end && end as usize <= self.entries());
+        let first = self.words.wrapping_add(OFFSET_WORDS + start as usize);
+        // SAFETY: offsets ascend to the number of neighbours, which stand right behind them.
+        unsafe { std::slice::from_raw_parts(first, (end - start) as usize) }
+    }
+
+    /// Neighbours of `local`.
+    #[inline(always)]
+    pub(crate) fn list(self, local: u32) -> &'a [u32] {
+        let offsets = self.offsets();
+        let i = local as usize & (SEGMENT_VERTICES - 1);
+        self.rows(offsets[i], offsets[i + 1])
+    }
+
+    /// Number of entries in all lists.
+    #[inline(always)]
+    pub(crate) fn entries(self) -> usize {
+        self.offsets()[SEGMENT_VERTICES] as usize
+    }
+
+    /// Column `column` of list `local`. The table must have that column.
+    #[inline]
+    pub(crate) fn column(self, column: usize, local: u32) -> &'a [u32] {
+        let offsets = self.offsets();
+        let i = local as usize & (SEGMENT_VERTICES - 1);
+        let at = OFFSET_WORDS + self.entries() * (1 + column) + offsets[i] as usize;
+        let first = self.words.wrapping_add(at);
+        // SAFETY: columns of `entries` words each stand behind the neighbours.
+        unsafe { std::slice::from_raw_parts(first, (offsets[i + 1] - offsets[i]) as usize) }
+    }
+
+    /// Address of the offset of `local`, for prefetching.
+    #[inline(always)]
+    pub(crate) fn offset_addr(self, local: u32) -> *const u32 {
+        self.words.wrapping_add(local as usize)
+    }
+
+    /// Address of row `at`, for prefetching.
+    #[inline(always)]
+    pub(crate) fn row_addr(self, at: u32) -> *const u32 {
+        self.words.wrapping_add(OFFSET_WORDS + at as usize)
     }
 }
 

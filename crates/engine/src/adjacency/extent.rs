@@ -24,8 +24,8 @@ use super::segment::SegVersion;
 use super::tail::Tail;
 use crate::words::WordBuf;
 
-/// Segments placed together: some 16 MiB of a graph with 16 edges per vertex.
-const WINDOW_SEGMENTS: u32 = 256;
+/// Segments placed together: some 64 MiB of a graph with 16 edges per vertex.
+const WINDOW_SEGMENTS: u32 = 1024;
 /// Windows smaller than this many words stay where they are: large pages would not help.
 const WINDOW_WORDS_MIN: usize = 1 << 16;
 

@@ -290,15 +290,6 @@ impl Hub {
         &self.directory(guard).chunks
     }
 
-    /// Calls `f` with each run of neighbour ids seen at `read_ts`, chunk by chunk.
-    pub(crate) fn for_each_run<F: FnMut(&[u32])>(&self, read_ts: u64, guard: &Guard, mut f: F) {
-        for chunk in self.chunks(guard) {
-            let v = chunk.version(guard);
-            let rows = v.rows(ListKind::Simple);
-            super::list::runs(rows.nbrs, Visible::at(v.block(), v.delta(read_ts)), &mut f);
-        }
-    }
-
     /// Whether the hub of a simple type has an edge to `nbr` at `read_ts`.
     pub(crate) fn contains(&self, nbr: u32, read_ts: u64, guard: &Guard) -> bool {
         let v = self.chunk(nbr, guard).version(guard);

@@ -13,6 +13,8 @@ use std::ops::Range;
 
 use smallvec::SmallVec;
 
+use super::base::BaseRef;
+use super::search::{find_sorted, lower_bound};
 use super::tail::{Block, DELTA_MAX};
 use super::{COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
 
@@ -57,6 +59,18 @@ impl<'a> Visible<'a> {
         Self { block, len, has_deletes }
     }
 
+    /// By how much the visible entries change the length of the list.
+    #[inline]
+    pub(crate) fn growth(&self) -> isize {
+        if !self.has_deletes {
+            return self.len as isize;
+        }
+        let meta = self.block.meta(self.len);
+        let deletes = meta.iter().filter(|m| Block::is_delete(**m)).count();
+        // Each delete takes away itself as an entry and the position it names.
+        self.len as isize - 2 * deletes as isize
+    }
+
     fn rows(&self, columns: usize) -> Rows<'a> {
         let mut rows = Rows::simple(self.block.dst(self.len));
         for c in 0..columns {
@@ -77,16 +91,6 @@ pub(crate) struct List<'a> {
     pub(crate) kind: ListKind,
 }
 
-/// Calls `f` with each run of neighbour ids. The hot path of every scan of a written-to vertex.
-#[inline(always)]
-pub(crate) fn runs<F: FnMut(&[u32])>(base: &[u32], tail: Visible<'_>, mut f: F) {
-    if tail.has_deletes {
-        return runs_masked(base, tail, f);
-    }
-    f(base);
-    f(tail.block.dst(tail.len));
-}
-
 fn deleted(tail: Visible<'_>) -> Deleted {
     let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
     let mut dels: Deleted = SmallVec::new();
@@ -101,89 +105,17 @@ fn deleted(tail: Visible<'_>) -> Deleted {
     dels
 }
 
-/// As `runs`, leaving out deleted positions and the deletes themselves.
-///
-/// PERF: scan_deleted_8pct: short lists, which most are, are gathered into one run without a branch
-/// per entry; long ones are cut into runs by a bitmap, at a cost that does not depend on the number
-/// of deletes.
-fn runs_masked<F: FnMut(&[u32])>(base: &[u32], tail: Visible<'_>, mut f: F) {
-    let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
-    if base.len() + tail.len <= 64 {
-        let mut masked = 0u64;
-        for (i, (position, m)) in dst.iter().zip(meta).enumerate() {
-            if Block::is_delete(*m) {
-                masked |= 1 << position | 1 << (base.len() + i);
-            }
-        }
-        let mut kept = [0; 64];
-        let mut len = 0;
-        for (i, id) in base.iter().chain(dst).enumerate() {
-            kept[len] = *id;
-            len += usize::from(masked >> i & 1 == 0);
-        }
-        return f(&kept[..len]);
-    }
-    let masked = masked_positions(base.len(), tail);
-    clear_runs(&masked, 0, base.len(), |run| f(&base[run]));
-    clear_runs(&masked, base.len(), base.len() + tail.len, |run| {
-        f(&dst[run.start - base.len()..run.end - base.len()]);
-    });
-}
-
-/// A bit per position to leave out: what deletes name, and where deletes stand.
-fn masked_positions(base_len: usize, tail: Visible<'_>) -> SmallVec<[u64; 32]> {
-    let mut masked = SmallVec::new();
-    masked.resize((base_len + tail.len).div_ceil(64), 0u64);
-    let (dst, meta) = (tail.block.dst(tail.len), tail.block.meta(tail.len));
-    for (i, (position, m)) in dst.iter().zip(meta).enumerate() {
-        if Block::is_delete(*m) {
-            for at in [*position as usize, base_len + i] {
-                masked[at / 64] |= 1 << (at % 64);
-            }
-        }
-    }
-    masked
-}
-
-/// Live neighbour ids of a list with deletes: those of the base, sorted, and those of the tail,
-/// not.
-pub(crate) fn split_live(
-    base: &[u32],
-    tail: Visible<'_>,
-    settled: &mut Vec<u32>,
-    fresh: &mut Vec<u32>,
-) {
-    let dst = tail.block.dst(tail.len);
-    let masked = masked_positions(base.len(), tail);
-    settled.clear();
-    fresh.clear();
-    clear_runs(&masked, 0, base.len(), |run| settled.extend_from_slice(&base[run]));
-    clear_runs(&masked, base.len(), base.len() + tail.len, |run| {
-        fresh.extend_from_slice(&dst[run.start - base.len()..run.end - base.len()]);
-    });
-}
-
-/// Calls `f` with each run of clear bits in `from..to`.
-#[inline(always)]
-fn clear_runs(bits: &[u64], from: usize, to: usize, mut f: impl FnMut(Range<usize>)) {
-    let mut start = from;
-    while start < to {
-        // The next set bit at or after `start`, or `to`.
-        let mut word = start / 64;
-        let mut left = bits[word] & (u64::MAX << (start % 64));
-        while left == 0 && (word + 1) * 64 < to {
-            word += 1;
-            left = bits[word];
-        }
-        let set = if left == 0 { to } else { (word * 64 + left.trailing_zeros() as usize).min(to) };
-        if start < set {
-            f(start..set);
-        }
-        start = set + 1;
-    }
-}
-
 impl<'a> List<'a> {
+    /// List `local` of a base, nothing of which is unsettled.
+    #[inline]
+    pub(crate) fn settled(base: BaseRef<'a>, local: u32, kind: ListKind) -> Self {
+        let mut rows = Rows::simple(base.list(local));
+        for c in 0..kind.columns() {
+            rows.columns[c] = base.column(c, local);
+        }
+        Self { base: rows, tail: None, kind }
+    }
+
     /// Calls `f` with each live position and its entry.
     pub(crate) fn for_each_entry(&self, mut f: impl FnMut(usize, Entry)) {
         let dels = self.tail.filter(|t| t.has_deletes).map(deleted).unwrap_or_default();
@@ -214,13 +146,7 @@ impl<'a> List<'a> {
         let Some(tail) = self.tail else {
             return self.base.nbrs.len();
         };
-        if !tail.has_deletes {
-            return self.base.nbrs.len() + tail.len;
-        }
-        let meta = tail.block.meta(tail.len);
-        let deletes = meta.iter().filter(|m| Block::is_delete(**m)).count();
-        // Each delete takes away itself as an entry and the position it names.
-        self.base.nbrs.len() + tail.len - 2 * deletes
+        self.base.nbrs.len().wrapping_add_signed(tail.growth())
     }
 
     /// The entry at `position`.
@@ -263,9 +189,9 @@ impl<'a> List<'a> {
         let ordinals = self.base.columns[COL_ORDINAL];
         let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
         match self.kind {
-            ListKind::Simple => nbrs.binary_search(&nbr).ok(),
+            ListKind::Simple => find_sorted(nbrs, nbr),
             ListKind::Multi => {
-                let first = nbrs.partition_point(|&x| x < nbr);
+                let first = lower_bound(nbrs, nbr);
                 (first..nbrs.len()).take_while(|&i| nbrs[i] == nbr).find(|&i| fits(i))
             }
             ListKind::Timed => (0..nbrs.len()).find(|&i| fits(i)),

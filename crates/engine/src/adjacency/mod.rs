@@ -31,9 +31,13 @@
 
 pub(crate) mod base;
 pub(crate) mod extent;
+pub(crate) mod head;
 pub(crate) mod hub;
 pub(crate) mod list;
+pub(crate) mod mask;
+pub(crate) mod runs;
 pub(crate) mod scan;
+pub(crate) mod search;
 pub(crate) mod segment;
 pub(crate) mod settle;
 pub(crate) mod tail;

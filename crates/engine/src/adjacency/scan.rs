@@ -8,89 +8,161 @@ use std::ops::Range;
 
 use crossbeam_epoch::Guard;
 
-use super::list::{List, Visible, find_in, runs};
-use super::segment::{PinnedVersions, SegVersion, Slot};
+use super::base::BaseRef;
+use super::head::{Head, PinnedHeads};
+use super::list::{List, Visible, find_in};
+use super::runs::Rest;
+use super::search::find_sorted;
+use super::segment::{SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
 use crate::words::prefetch;
 
 /// A table at a snapshot, under an epoch pin.
+///
+/// PERF: search: heads and kind are copied out of the table, so that a loop over many lists keeps
+/// them in registers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableView<'g> {
-    pub(crate) table: &'g AdjTable,
-    pub(crate) guard: &'g Guard,
-    pub(crate) read_ts: u64,
+    table: &'g AdjTable,
+    heads: PinnedHeads<'g>,
+    kind: ListKind,
+    guard: &'g Guard,
+    read_ts: u64,
 }
 
-/// The loop CSR runs.
-#[inline(always)]
-fn scan_settled<F>(ver: &SegVersion, first: u32, locals: Range<usize>, f: &mut F)
+/// The loop CSR runs. A function of its own, called once per segment: inlined into its callers, it
+/// runs out of registers.
+#[inline(never)]
+fn scan_settled<F>(base: BaseRef<'_>, first: u32, locals: Range<usize>, f: &mut F)
 where
     F: FnMut(u32, &[u32]),
 {
-    let offsets = ver.offsets();
+    let offsets = base.offsets();
     let mut start = offsets[locals.start.min(SEGMENT_VERTICES)];
     for i in locals {
         let end = offsets[i + 1];
-        prefetch(ver.row_addr(offsets[(i + PREFETCH_AHEAD).min(SEGMENT_VERTICES)]));
-        f(first + i as u32, ver.nbrs(start, end));
+        prefetch(base.row_addr(offsets[(i + PREFETCH_AHEAD).min(SEGMENT_VERTICES)]));
+        f(first + i as u32, base.rows(start, end));
         start = end;
     }
 }
 
-/// Where a vertex's list is, found out ahead of its turn in `visit`.
-#[derive(Clone, Copy)]
-enum Place<'g> {
-    Settled(&'g [u32]),
-    Written(&'g SegVersion, u32),
+/// A vertex's settled rows, found ahead of its turn in `visit`; `None` if something is unsettled or
+/// the list is a hub: it is looked up again at its turn.
+type Place<'g> = Option<&'g [u32]>;
+
+/// Finds the list of `v` and hints that its rows will be read.
+#[inline(always)]
+fn find<'g>(heads: PinnedHeads<'g>, v: u32) -> Place<'g> {
+    let (head, local) = (heads.of(v), local_of(v));
+    if let Some(base) = head.settled() {
+        let rows = base.list(local);
+        prefetch(rows.as_ptr());
+        return Some(rows);
+    }
+    let Some(ver) = head.written() else { return Some(&[]) };
+    let rows = ver.settled(local);
+    prefetch(rows.as_ptr());
+    let word = ver.slot_word(local);
+    if word == 0 {
+        return Some(rows);
+    }
+    prefetch(ver.block_addr(word));
+    None
 }
 
-impl<'g> Place<'g> {
-    const NOWHERE: Self = Self::Settled(&[]);
+/// Hints that [`find`] will look for `v`.
+#[inline(always)]
+fn hint(heads: PinnedHeads<'_>, v: u32) {
+    let (head, local) = (heads.of(v), local_of(v));
+    if let Some(base) = head.settled() {
+        prefetch(base.offset_addr(local));
+    } else if let Some(ver) = head.written() {
+        prefetch(ver.rows().offset_addr(local));
+        prefetch(ver.slot_addr(local));
+    }
+}
 
+/// A table at a snapshot, without the pin: can be sent to other threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UnpinnedView<'g> {
+    table: &'g AdjTable,
+    heads: PinnedHeads<'g>,
+    kind: ListKind,
+    read_ts: u64,
+}
+
+impl<'g> UnpinnedView<'g> {
+    /// The view, under a pin that protects what was reachable when `self` was made.
     #[inline(always)]
-    fn find(versions: PinnedVersions<'g>, v: u32) -> Self {
-        let Some(ver) = versions.of(v) else { return Self::NOWHERE };
-        let rows = ver.settled(local_of(v));
-        prefetch(rows.as_ptr());
-        let word = ver.slot_word(local_of(v));
-        if word == 0 {
-            return Self::Settled(rows);
-        }
-        prefetch(ver.block_addr(word));
-        Self::Written(ver, word)
+    pub(crate) fn pinned_by(&self, guard: &'g Guard) -> TableView<'g> {
+        let Self { table, heads, kind, read_ts } = *self;
+        TableView { table, heads, kind, guard, read_ts }
     }
 }
 
 impl<'g> TableView<'g> {
     #[inline(always)]
-    fn version(&self, v: u32) -> Option<&'g SegVersion> {
-        self.table.version_of(v, self.guard)
+    pub(crate) fn new(table: &'g AdjTable, read_ts: u64, guard: &'g Guard) -> Self {
+        Self { table, heads: table.heads(guard), kind: table.kind, guard, read_ts }
+    }
+
+    /// The same without the pin. Whoever reads through it keeps the guard of `self` alive.
+    pub(crate) fn unpinned(&self) -> UnpinnedView<'g> {
+        let Self { table, heads, kind, read_ts, .. } = *self;
+        UnpinnedView { table, heads, kind, read_ts }
+    }
+
+    pub(crate) fn kind(&self) -> ListKind {
+        self.kind
+    }
+
+    #[inline(always)]
+    fn head(&self, v: u32) -> Head<'g> {
+        self.heads.of(v)
     }
 
     /// Calls `f` with each run of `v`'s neighbours.
     #[inline]
     pub(crate) fn for_each_run<F: FnMut(&[u32])>(&self, v: u32, mut f: F) {
-        let Some(version) = self.version(v) else {
-            return;
-        };
         let local = local_of(v);
-        let word = version.slot_word(local);
-        if word == 0 {
-            f(version.settled(local));
-        } else {
-            self.written_runs(version, local, word, f);
+        let head = self.head(v);
+        if let Some(base) = head.settled() {
+            return f(base.list(local));
+        }
+        let Some(ver) = head.written() else { return };
+        let mut scratch = Vec::new();
+        let (mut run, mut rest) =
+            self.first_run(ver, ver.settled(local), ver.slot_word(local), &mut scratch);
+        loop {
+            f(run);
+            match rest.next(self.read_ts, self.guard, &mut scratch) {
+                Some(next) => run = next,
+                None => return,
+            }
         }
     }
 
-    #[inline]
-    fn written_runs<F: FnMut(&[u32])>(&self, ver: &SegVersion, local: u32, word: u32, f: F) {
+    /// The first run of a list, given its settled rows and its slot word, and what is left then.
+    #[inline(always)]
+    fn first_run<'s>(
+        &self,
+        ver: &'g SegVersion,
+        settled: &'g [u32],
+        word: u32,
+        scratch: &'s mut Vec<u32>,
+    ) -> (&'s [u32], Rest<'g>)
+    where
+        'g: 's,
+    {
         match ver.decode(word) {
-            Slot::Clean => {}
+            Slot::Clean => (settled, Rest::NONE),
             Slot::Block(block) => {
-                runs(ver.settled(local), Visible::at(block, ver.delta(self.read_ts)), f);
+                let tail = Visible::at(block, ver.delta(self.read_ts));
+                Rest::of_list(settled, tail, scratch)
             }
-            Slot::Hub(hub) => hub.for_each_run(self.read_ts, self.guard, f),
+            Slot::Hub(hub) => Rest::of_hub(hub, self.guard),
         }
     }
 
@@ -101,12 +173,10 @@ impl<'g> TableView<'g> {
         if range.is_empty() {
             return;
         }
+        let mut scratch = Vec::new();
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
         for segment in segment_of(range.start)..=last {
-            let Some(ver) = self.version(segment << SEGMENT_BITS) else {
-                continue;
-            };
-            if let Some(next) = self.version((segment + 1).min(last) << SEGMENT_BITS) {
+            if let Some(next) = self.head((segment + 1).min(last) << SEGMENT_BITS).base() {
                 prefetch(next.offset_addr(0));
                 prefetch(next.offset_addr(16));
                 prefetch(next.row_addr(0));
@@ -114,42 +184,43 @@ impl<'g> TableView<'g> {
             let first = u64::from(segment) << SEGMENT_BITS;
             let lo = u64::from(range.start).saturating_sub(first) as usize;
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
-            self.scan_segment(ver, first as u32, lo..hi, &mut f);
+            let head = self.head(first as u32);
+            if let Some(base) = head.settled() {
+                scan_settled(base, first as u32, lo..hi, &mut f);
+            } else if let Some(ver) = head.written() {
+                self.scan_written(ver, first as u32, lo..hi, &mut scratch, &mut f);
+            }
         }
     }
 
-    #[inline(always)]
-    fn scan_segment<F>(&self, ver: &SegVersion, first: u32, locals: Range<usize>, f: &mut F)
-    where
+    #[inline(never)]
+    fn scan_written<F>(
+        &self,
+        ver: &'g SegVersion,
+        first: u32,
+        locals: Range<usize>,
+        scratch: &mut Vec<u32>,
+        f: &mut F,
+    ) where
         F: FnMut(u32, &[u32]),
     {
-        if ver.is_clean() {
-            return scan_settled(ver, first, locals, f);
-        }
-        if let Some(hubs) = ver.only_hubs() {
-            let mut at = locals.start;
-            for &local in hubs.iter().filter(|l| locals.contains(&(**l as usize))) {
-                scan_settled(ver, first, at..local as usize, f);
-                self.written_runs(ver, local, ver.slot_word(local), |run| f(first + local, run));
-                at = local as usize + 1;
-            }
-            return scan_settled(ver, first, at..locals.end, f);
-        }
-        let offsets = ver.offsets();
+        let base = ver.rows();
+        let offsets = base.offsets();
         let mut start = offsets[locals.start];
-        let delta = ver.delta(self.read_ts);
         for i in locals {
             let end = offsets[i + 1];
-            let settled = ver.nbrs(start, end);
+            let settled = base.rows(start, end);
             start = end;
             let v = first + i as u32;
             let ahead = ver.slot_word((i + PREFETCH_AHEAD).min(SEGMENT_VERTICES - 1) as u32);
             prefetch(ver.block_addr(ahead));
-            match ver.decode(ver.slot_word(i as u32)) {
-                Slot::Clean => f(v, settled),
-                Slot::Block(block) => runs(settled, Visible::at(block, delta), |run| f(v, run)),
-                Slot::Hub(hub) => {
-                    hub.for_each_run(self.read_ts, self.guard, |run| f(v, run));
+            let word = ver.slot_word(i as u32);
+            let (mut run, mut rest) = self.first_run(ver, settled, word, scratch);
+            loop {
+                f(v, run);
+                match rest.next(self.read_ts, self.guard, scratch) {
+                    Some(next) => run = next,
+                    None => break,
                 }
             }
         }
@@ -161,50 +232,72 @@ impl<'g> TableView<'g> {
     /// until then, and their first cache line is on its way.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
-        let versions = self.table.versions(self.guard);
-        let mut places = [Place::NOWHERE; PREFETCH_AHEAD];
+        let heads = self.heads;
+        let mut scratch = Vec::new();
+        let Some(last) = vertices.len().checked_sub(1) else { return };
+        let mut places: [Place<'g>; PREFETCH_AHEAD] = [None; PREFETCH_AHEAD];
         for (place, &v) in places.iter_mut().zip(vertices) {
-            *place = Place::find(versions, v);
+            *place = find(heads, v);
         }
         for (i, &v) in vertices.iter().enumerate() {
-            let place = places[i % PREFETCH_AHEAD];
-            if let Some(&ahead) = vertices.get(i + PREFETCH_AHEAD) {
-                places[i % PREFETCH_AHEAD] = Place::find(versions, ahead);
+            hint(heads, vertices[(i + 2 * PREFETCH_AHEAD).min(last)]);
+            let place = &mut places[i % PREFETCH_AHEAD];
+            let ahead = vertices[(i + PREFETCH_AHEAD).min(last)];
+            if let Some(rows) = std::mem::replace(place, find(heads, ahead)) {
+                f(v, rows);
+                continue;
             }
-            match place {
-                Place::Settled(rows) => f(v, rows),
-                Place::Written(ver, word) => {
-                    self.written_runs(ver, local_of(v), word, |run| f(v, run));
+            let (mut run, mut rest) = self.first_run_of(v, &mut scratch);
+            loop {
+                f(v, run);
+                match rest.next(self.read_ts, self.guard, &mut scratch) {
+                    Some(next) => run = next,
+                    None => break,
                 }
             }
         }
     }
 
+    #[inline(never)]
+    fn first_run_of<'s>(&self, v: u32, scratch: &'s mut Vec<u32>) -> (&'s [u32], Rest<'g>)
+    where
+        'g: 's,
+    {
+        let (head, local) = (self.head(v), local_of(v));
+        if let Some(base) = head.settled() {
+            return (base.list(local), Rest::NONE);
+        }
+        let Some(ver) = head.written() else { return (&[], Rest::NONE) };
+        self.first_run(ver, ver.settled(local), ver.slot_word(local), scratch)
+    }
+
     /// Hints that `v`'s neighbours will be read soon.
     #[inline(always)]
     pub(crate) fn prefetch_rows(&self, v: u32) {
-        if let Some(ver) = self.version(v) {
-            let local = local_of(v);
-            prefetch(ver.row_addr(ver.offsets()[local as usize]));
-            if !ver.is_clean() {
-                prefetch(ver.block_addr(ver.slot_word(local)));
-            }
+        let local = local_of(v);
+        let head = self.head(v);
+        if let Some(base) = head.settled() {
+            prefetch(base.row_addr(base.offsets()[local as usize]));
+        } else if let Some(ver) = head.written() {
+            prefetch(ver.rows().row_addr(ver.rows().offsets()[local as usize]));
+            prefetch(ver.block_addr(ver.slot_word(local)));
         }
     }
 
     /// Number of neighbours of `v`.
     #[inline]
     pub(crate) fn degree(&self, v: u32) -> usize {
-        let Some(ver) = self.version(v) else { return 0 };
         let local = local_of(v);
+        let head = self.head(v);
+        if let Some(base) = head.settled() {
+            return base.list(local).len();
+        }
+        let Some(ver) = head.written() else { return 0 };
         match ver.decode(ver.slot_word(local)) {
             Slot::Clean => ver.settled(local).len(),
             Slot::Block(block) => {
-                let mut n = 0;
-                runs(ver.settled(local), Visible::at(block, ver.delta(self.read_ts)), |run| {
-                    n += run.len();
-                });
-                n
+                let tail = Visible::at(block, ver.delta(self.read_ts));
+                ver.settled(local).len().wrapping_add_signed(tail.growth())
             }
             Slot::Hub(hub) => hub.degree(self.read_ts, self.guard),
         }
@@ -213,25 +306,24 @@ impl<'g> TableView<'g> {
     /// Whether an edge from `u` to `v` exists.
     #[inline]
     pub(crate) fn contains(&self, u: u32, v: u32) -> bool {
-        let Some(ver) = self.version(u) else {
-            return false;
-        };
         let local = local_of(u);
-        let word = ver.slot_word(local);
-        if word == 0 && self.table.kind == ListKind::Simple {
-            return ver.settled(local).binary_search(&v).is_ok();
-        }
-        if self.table.kind != ListKind::Simple {
+        if self.kind != ListKind::Simple {
             return self.with_list_of(u, v, |list| list.find(v).is_some());
         }
+        let head = self.head(u);
+        if let Some(base) = head.settled() {
+            return find_sorted(base.list(local), v).is_some();
+        }
+        let Some(ver) = head.written() else { return false };
+        let word = ver.slot_word(local);
         match ver.decode(word) {
-            Slot::Clean => false,
+            Slot::Clean => find_sorted(ver.settled(local), v).is_some(),
             Slot::Block(block) => {
                 let tail = Visible::at(block, ver.delta(self.read_ts));
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
-                ver.settled(local).binary_search(&v).is_ok()
+                find_sorted(ver.settled(local), v).is_some()
                     || find_in(tail.block.dst(tail.len), v).is_some()
             }
             Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),
@@ -243,16 +335,18 @@ impl<'g> TableView<'g> {
     where
         R: Default,
     {
-        let Some(ver) = self.version(u) else {
-            return R::default();
-        };
         let local = local_of(u);
+        let head = self.head(u);
+        if let Some(base) = head.settled() {
+            return f(List::settled(base, local, self.kind));
+        }
+        let Some(ver) = head.written() else { return R::default() };
         match ver.decode(ver.slot_word(local)) {
             Slot::Hub(hub) => {
                 let chunk = hub.chunk(v, self.guard).version(self.guard);
-                f(chunk.list(chunk.delta(self.read_ts), self.table.kind))
+                f(chunk.list(chunk.delta(self.read_ts), self.kind))
             }
-            _ => match ver.list(local, ver.delta(self.read_ts), self.table.kind) {
+            _ => match ver.list(local, ver.delta(self.read_ts), self.kind) {
                 Some(list) => f(list),
                 // The slot became a hub between the two reads: impossible within one version.
                 None => R::default(),
@@ -262,14 +356,18 @@ impl<'g> TableView<'g> {
 
     /// Calls `f` with every list that makes up `v`'s neighbours: one, or each chunk of a hub.
     pub(crate) fn for_each_list(&self, v: u32, mut f: impl FnMut(List<'_>)) {
-        let Some(ver) = self.version(v) else { return };
         let local = local_of(v);
+        let head = self.head(v);
+        if let Some(base) = head.settled() {
+            return f(List::settled(base, local, self.kind));
+        }
+        let Some(ver) = head.written() else { return };
         if let Slot::Hub(hub) = ver.decode(ver.slot_word(local)) {
             for chunk in hub.chunks(self.guard) {
                 let chunk = chunk.version(self.guard);
-                f(chunk.list(chunk.delta(self.read_ts), self.table.kind));
+                f(chunk.list(chunk.delta(self.read_ts), self.kind));
             }
-        } else if let Some(list) = ver.list(local, ver.delta(self.read_ts), self.table.kind) {
+        } else if let Some(list) = ver.list(local, ver.delta(self.read_ts), self.kind) {
             f(list);
         }
     }
@@ -281,11 +379,14 @@ impl<'g> TableView<'g> {
     where
         'g: 'a,
     {
-        if self.table.kind != ListKind::Timed
-            && let Some(ver) = self.version(v)
-            && ver.slot_word(local_of(v)) == 0
-        {
-            return ver.settled(local_of(v));
+        if self.kind != ListKind::Timed {
+            let (head, local) = (self.head(v), local_of(v));
+            if let Some(base) = head.settled() {
+                return base.list(local);
+            }
+            if let Some(ver) = head.written().filter(|ver| ver.slot_word(local) == 0) {
+                return ver.settled(local);
+            }
         }
         scratch.clear();
         self.for_each_run(v, |run| scratch.extend_from_slice(run));
@@ -298,14 +399,13 @@ impl<'g> TableView<'g> {
     pub(crate) fn entries(&self) -> u64 {
         let mut total = 0;
         for number in 0..self.table.segment_bound() {
-            match self.version(number << SEGMENT_BITS) {
-                None => {}
-                Some(v) if v.is_clean() => total += v.base.entries() as u64,
-                Some(_) => {
-                    let first = number << SEGMENT_BITS;
-                    let locals = 0..SEGMENT_VERTICES as u32;
-                    total += locals.map(|l| self.degree(first | l) as u64).sum::<u64>();
-                }
+            let first = number << SEGMENT_BITS;
+            let head = self.head(first);
+            if let Some(base) = head.settled() {
+                total += base.entries() as u64;
+            } else if head.written().is_some() {
+                let locals = 0..SEGMENT_VERTICES as u32;
+                total += locals.map(|l| self.degree(first | l) as u64).sum::<u64>();
             }
         }
         total

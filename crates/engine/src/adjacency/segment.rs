@@ -3,10 +3,13 @@
 //! Invariants
 //! 1. A version's base never changes; its tail only grows. Replacing either makes a new version,
 //!    under every stripe of the segment's latch, and retires the old one through the epoch.
-//! 2. A reader loads the version pointer once per list it reads, so base and tail always belong
+//! 2. A reader loads the segment's head once per list it reads, so base and tail always belong
 //!    together.
+//! 3. A head leads to the base itself where nothing is unsettled, else to the version. It is
+//!    replaced before the version it belongs to is retired.
 //!
-//! Cost: a settled, empty segment is one cache line; a settled one adds 64 bytes and its base.
+//! Cost: a settled, empty segment is one cache line; a settled one adds 64 bytes and its base. What
+//! readers go through is 8 bytes per segment.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::sync::{Arc, Weak};
@@ -14,12 +17,13 @@ use std::sync::{Arc, Weak};
 use crossbeam_epoch::Guard;
 use parking_lot::Mutex;
 
-use super::base::Base;
+use super::base::{Base, BaseRef};
 use super::extent::Extent;
+use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
-use super::list::{List, Rows, Visible};
+use super::list::{List, Visible};
 use super::tail::{Block, SLOT_HUB, Tail};
-use super::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
+use super::{ListKind, SEGMENT_VERTICES};
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -43,8 +47,7 @@ pub(crate) fn arena_words(entries: usize, columns: usize) -> usize {
 #[repr(C, align(64))]
 pub(crate) struct SegVersion {
     // Copies of pointers into `base` and `tail`, so that a reader needs this cache line only.
-    offsets: *const u32,
-    nbrs: *const u32,
+    words: *const u32,
     slots: *const u32,
     arena: *const u32,
     base_ts: u64,
@@ -72,8 +75,7 @@ impl SegVersion {
     pub(crate) fn new(base: Arc<Base>, tail: Option<Box<Tail>>) -> Self {
         let null = std::ptr::null();
         Self {
-            offsets: base.offsets_ptr(),
-            nbrs: base.neighbours_ptr(),
+            words: base.words().as_ptr(),
             slots: tail.as_ref().map_or(null, |t| t.slots_ptr()),
             arena: tail.as_ref().map_or(null, |t| t.arena_ptr()),
             base_ts: tail.as_ref().map_or(0, |t| t.base_ts),
@@ -88,33 +90,17 @@ impl SegVersion {
         self.slots.is_null()
     }
 
-    /// Places of the hubs, if nothing but hubs can be in the tail of this version.
-    #[inline]
-    pub(crate) fn only_hubs(&self) -> Option<&[u32]> {
-        self.tail.as_ref().filter(|t| t.is_hubs_only()).map(|t| &*t.hub_locals)
-    }
-
-    /// Offsets of the base.
+    /// The base.
     #[inline(always)]
-    pub(crate) fn offsets(&self) -> &[u32; SEGMENT_VERTICES + 1] {
-        // SAFETY: a base begins with 2^k + 1 initialised offsets.
-        unsafe { &*self.offsets.cast() }
-    }
-
-    /// Base rows `start..end`.
-    #[inline(always)]
-    pub(crate) fn nbrs(&self, start: u32, end: u32) -> &[u32] {
-        debug_assert!(start <= end && end as usize <= self.base.entries());
-        // SAFETY: callers pass two consecutive offsets of this base, so the range is within it.
-        unsafe { std::slice::from_raw_parts(self.nbrs.add(start as usize), (end - start) as usize) }
+    pub(crate) fn rows(&self) -> BaseRef<'_> {
+        // SAFETY: the words of the base this version owns.
+        unsafe { BaseRef::at(self.words) }
     }
 
     /// Base neighbours of `local`.
     #[inline(always)]
     pub(crate) fn settled(&self, local: u32) -> &[u32] {
-        let offsets = self.offsets();
-        let i = local as usize & (SEGMENT_VERTICES - 1);
-        self.nbrs(offsets[i], offsets[i + 1])
+        self.rows().list(local)
     }
 
     /// Raw slot word of `local`; 0 where there is no tail.
@@ -148,12 +134,6 @@ impl SegVersion {
         &tail.hubs[(word & !SLOT_HUB) as usize]
     }
 
-    /// Address of the offset of `local`, for prefetching.
-    #[inline(always)]
-    pub(crate) fn offset_addr(&self, local: u32) -> *const u32 {
-        self.offsets.wrapping_add(local as usize)
-    }
-
     /// Address of the slot word of `local`, for prefetching.
     #[inline(always)]
     pub(crate) fn slot_addr(&self, local: u32) -> *const u32 {
@@ -164,12 +144,6 @@ impl SegVersion {
     #[inline(always)]
     pub(crate) fn block_addr(&self, word: u32) -> *const u32 {
         self.arena.wrapping_add((word & !SLOT_HUB) as usize)
-    }
-
-    /// Address of the base row `at`, for prefetching.
-    #[inline(always)]
-    pub(crate) fn row_addr(&self, at: u32) -> *const u32 {
-        self.nbrs.wrapping_add(at as usize)
     }
 
     /// `read_ts` relative to the tail.
@@ -185,14 +159,7 @@ impl SegVersion {
             Slot::Block(block) => Some(Visible::at(block, delta)),
             Slot::Hub(_) => return None,
         };
-        let mut base = Rows::simple(self.settled(local));
-        if kind.columns() > 0 {
-            let range = self.base.range(local as usize);
-            for c in 0..kind.columns() {
-                base.columns[c] = &self.base.column(c)[range.clone()];
-            }
-        }
-        Some(List { base, tail, kind })
+        Some(List { tail, ..List::settled(self.rows(), local, kind) })
     }
 
     /// Hubs with their places.
@@ -224,54 +191,16 @@ impl SegVersion {
 #[repr(align(64))]
 pub(crate) struct AdjSegment {
     pub(crate) latch: Latch,
+    version: AtomicPtr<SegVersion>,
     /// Largest commit timestamp that wrote here; read by checkpoints and the background pass.
     pub(crate) last_write: AtomicU64,
 }
 
-/// Segments a table can have: every `u32` vertex number.
-const SEGMENTS_MAX: usize = 1 << (u32::BITS - SEGMENT_BITS);
-
-/// The current version of every segment, one pointer each, densely: what readers go through.
-///
-/// PERF: scan_random_order, search: one load from a small array instead of a walk through the
-/// segments' own cache lines. All 2^22 pointers are reserved at once (32 MiB of address space);
-/// pages of it become memory only where a segment exists.
-struct Versions(Box<[AtomicPtr<SegVersion>]>);
-
-impl std::fmt::Debug for Versions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Versions")
-    }
-}
-
-impl Versions {
-    fn new() -> Self {
-        // SAFETY: an AtomicPtr of zero bytes is a null pointer.
-        Self(unsafe { Box::new_zeroed_slice(SEGMENTS_MAX).assume_init() })
-    }
-}
-
-/// Every segment's version, under an epoch pin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PinnedVersions<'g>(&'g [AtomicPtr<SegVersion>]);
-
-impl<'g> PinnedVersions<'g> {
-    /// The current version of the segment of vertex `v`.
-    #[inline(always)]
-    pub(crate) fn of(self, v: u32) -> Option<&'g SegVersion> {
-        // SAFETY: there is a pointer for the segment of every `u32`.
-        let place = unsafe { self.0.get_unchecked((v >> SEGMENT_BITS) as usize) };
-        // ORDERING: acquire pairs with the release swap in `install`.
-        // SAFETY: versions are retired through the epoch only, which is pinned for `'g`.
-        unsafe { place.load(Ordering::Acquire).as_ref() }
-    }
-}
-
-/// A segment with the place of its version.
+/// A segment with its head.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentRef<'t> {
     pub(crate) segment: &'t AdjSegment,
-    version: &'t AtomicPtr<SegVersion>,
+    head: &'t HeadPlace,
 }
 
 impl std::ops::Deref for SegmentRef<'_> {
@@ -288,14 +217,18 @@ impl SegmentRef<'_> {
     #[inline(always)]
     pub(crate) fn version<'g>(&self, _pinned: &'g Guard) -> Option<&'g SegVersion> {
         // ORDERING: acquire pairs with the release swap in `install`.
-        let p = self.version.load(Ordering::Acquire);
+        let p = self.segment.version.load(Ordering::Acquire);
         // SAFETY: versions are retired through the epoch only, and the guard pins it.
         unsafe { p.as_ref() }
     }
 
     /// Replaces the version. The caller holds every stripe.
     pub(crate) fn install(&self, version: SegVersion, guard: &Guard) {
-        let old = self.version.swap(Box::into_raw(Box::new(version)), Ordering::AcqRel);
+        let version = Box::new(version);
+        // Before the old version is retired: who pins after that cannot reach it any more.
+        self.head.lead_to(&version);
+        let new = Box::into_raw(version);
+        let old = self.segment.version.swap(new, Ordering::AcqRel);
         if !old.is_null() {
             // SAFETY: unreachable for new readers, and those that have it are pinned; made by
             // `Box::into_raw` above and retired once.
@@ -338,7 +271,7 @@ pub(crate) struct AdjTable {
     /// rate and a third of the triangle rate.
     pub(crate) hub_entries_min: usize,
     segments: GrowArray<AdjSegment>,
-    versions: Versions,
+    heads: Heads,
     pub(crate) empty: Arc<Base>,
     /// Extents that hold bases of this table.
     pub(crate) extents: Mutex<Vec<Weak<Extent>>>,
@@ -353,7 +286,7 @@ impl AdjTable {
             kind,
             hub_entries_min,
             segments: GrowArray::default(),
-            versions: Versions::new(),
+            heads: Heads::new(),
             empty: Arc::new(Base::empty(kind.columns())),
             extents: Mutex::new(Vec::new()),
             bound: AtomicU32::new(0),
@@ -370,33 +303,42 @@ impl AdjTable {
         Ok(())
     }
 
+    /// Replaces whatever a segment holds by `base`, written at `ts`. No snapshot older than that
+    /// may be open.
+    pub(crate) fn replace(&self, number: u32, base: Base, ts: u64, guard: &Guard) {
+        let segment = self.segment_for_write(number);
+        let version = super::settle::with_hubs(self, base);
+        segment.exclusive(|| segment.install(version, guard));
+        segment.last_write.fetch_max(ts, Ordering::Relaxed);
+    }
+
     /// The segment to write to.
     #[inline]
     pub(crate) fn segment_for_write(&self, number: u32) -> SegmentRef<'_> {
         if number >= self.bound.load(Ordering::Relaxed) {
             self.bound.fetch_max(number + 1, Ordering::AcqRel);
         }
-        let version = &self.versions.0[number as usize];
-        SegmentRef { segment: self.segments.get_or_grow(number), version }
+        let head = self.heads.place(number);
+        SegmentRef { segment: self.segments.get_or_grow(number), head }
     }
 
     /// The segment with this number, if anything was ever written near it.
     #[inline]
     pub(crate) fn segment(&self, number: u32) -> Option<SegmentRef<'_>> {
-        let version = self.versions.0.get(number as usize)?;
-        Some(SegmentRef { segment: self.segments.get(number)?, version })
+        let head = self.heads.get(number)?;
+        Some(SegmentRef { segment: self.segments.get(number)?, head })
     }
 
-    /// The current version of the segment of vertex `v`.
+    /// What the segment of vertex `v` holds.
     #[inline(always)]
-    pub(crate) fn version_of<'g>(&'g self, v: u32, pinned: &'g Guard) -> Option<&'g SegVersion> {
-        self.versions(pinned).of(v)
+    pub(crate) fn head_of<'g>(&'g self, v: u32, pinned: &'g Guard) -> Head<'g> {
+        self.heads(pinned).of(v)
     }
 
-    /// Every segment's current version, for loops that look up many.
+    /// Every segment's head, for loops that look up many.
     #[inline(always)]
-    pub(crate) fn versions<'g>(&'g self, _pinned: &'g Guard) -> PinnedVersions<'g> {
-        PinnedVersions(&self.versions.0)
+    pub(crate) fn heads<'g>(&'g self, pinned: &'g Guard) -> PinnedHeads<'g> {
+        self.heads.pinned(pinned)
     }
 
     /// One past the largest segment that may hold something.
@@ -447,9 +389,8 @@ impl AdjTable {
 
 impl Drop for AdjTable {
     fn drop(&mut self) {
-        let bound = self.segment_bound() as usize;
-        for place in &mut self.versions.0[..bound] {
-            let version = std::mem::replace(place.get_mut(), std::ptr::null_mut());
+        for (_, segment) in self.segments.iter() {
+            let version = segment.version.load(Ordering::Relaxed);
             if !version.is_null() {
                 // SAFETY: `&mut self`: no reader can reach the segment any more.
                 drop(unsafe { Box::from_raw(version) });

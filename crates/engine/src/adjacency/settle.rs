@@ -16,7 +16,8 @@ use crossbeam_epoch::Guard;
 
 use super::base::Base;
 use super::hub::Hub;
-use super::list::{List, Visible, compare, merge_ids, split_live};
+use super::list::{List, Visible, compare, merge_ids};
+use super::mask::Mask;
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
@@ -264,7 +265,11 @@ fn merge_simple(
         return false;
     }
     if tail.has_deletes {
-        split_live(list.base.nbrs, tail, settled, fresh);
+        let mask = Mask::of(list.base.nbrs.len(), tail);
+        settled.clear();
+        fresh.clear();
+        mask.live_base(list.base.nbrs, settled);
+        mask.live_block(tail, fresh);
         merge_ids(settled, fresh, |ids| builder.extend(ids));
         return true;
     }

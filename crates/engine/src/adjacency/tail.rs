@@ -430,12 +430,6 @@ impl Tail {
         (used * 256 / self.arena.len().max(1) as u64).min(256) as u32
     }
 
-    /// Whether the tail can never hold a block: it is there for its hubs alone, and slots stay as
-    /// they are.
-    pub(crate) fn is_hubs_only(&self) -> bool {
-        self.arena.len() <= 1
-    }
-
     /// Whether nothing was written to the tail.
     pub(crate) fn is_unused(&self) -> bool {
         self.used.load(Ordering::Relaxed) == 1

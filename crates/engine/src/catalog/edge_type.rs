@@ -1,12 +1,13 @@
 //! Edge types: how their lists are kept, and the tables that keep them.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
-use crate::adjacency::{AdjTable, ListKind};
+use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::table::GrowArray;
@@ -109,6 +110,28 @@ impl EdgeType {
             .next_ordinal
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
         taken.map_err(|max| Error::TooMany { what: "edges of one type", max: max.into() })
+    }
+
+    /// Takes whole segments of ordinals, room for `count`; returns where ordinals ended before and
+    /// what was taken.
+    pub(crate) fn reserve_ordinals(&self, count: u64) -> Result<(u32, Range<u32>), Error> {
+        const WHOLE: u64 = SEGMENT_VERTICES as u64;
+        let taken = |n: u32| {
+            let first = u64::from(n).next_multiple_of(WHOLE);
+            let end = u32::try_from(first + count.next_multiple_of(WHOLE)).ok()?;
+            Some(first as u32..end)
+        };
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
+        let before = self.next_ordinal.fetch_update(set, get, |n| Some(taken(n)?.end));
+        let too_many = Error::TooMany { what: "edges of one type", max: u32::MAX.into() };
+        before.ok().and_then(|n| Some((n, taken(n)?))).ok_or(too_many)
+    }
+
+    /// Gives ordinals back that end where the given out ones end; others stay unused.
+    pub(crate) fn give_back_ordinals(&self, before: u32, end: u32) {
+        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
+        // Somebody took ordinals after these: nothing is lost but numbers.
+        let _ = self.next_ordinal.compare_exchange(end, before, set, get);
     }
 
     /// One past the largest ordinal given out.

@@ -10,24 +10,38 @@
 //!  all integers are varints, a name is its length and its bytes
 //! ```
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
-use telar_graph::{IndexId, LabelId};
+use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
+use crate::catalog::EdgeTypeOptions;
 use crate::index::{Definition, Index, check_definition};
 use crate::shared::Shared;
 use crate::txn::record::{Reader, put_edge_type_options};
 
-const VERSION: u64 = 2;
-/// Without indexes.
+/// Version of the values a checkpoint is written with.
+pub(crate) const VERSION: u64 = 2;
+/// Values that are not packed, and no indexes.
 const VERSION_1: u64 = 1;
 
 fn put_name(name: &str, out: &mut Vec<u8>) {
     put_varint(name.len() as u64, out);
     out.extend_from_slice(name.as_bytes());
+}
+
+/// What a bulk load adds to schema and counters with the checkpoint it is.
+#[derive(Debug, Default)]
+pub(crate) struct Additions {
+    /// New labels, and new property keys, in the order of their numbers.
+    pub(crate) names: [Vec<String>; 2],
+    /// New edge types with their next ordinal.
+    pub(crate) types: Vec<(String, EdgeTypeOptions, u32)>,
+    /// Next ordinals of edge types there were before.
+    pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
 }
 
 /// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those
@@ -36,6 +50,7 @@ pub(crate) fn encode(
     shared: &Shared,
     at: u64,
     totals: (u64, u64),
+    added: &Additions,
     indexes: &[Arc<Index>],
     out: &mut Vec<u8>,
 ) {
@@ -46,17 +61,24 @@ pub(crate) fn encode(
     put_varint(totals.0, out);
     put_varint(totals.1, out);
     put_varint(shared.next_vertex.load(Ordering::Acquire), out);
-    for kind in [NameKind::Label, NameKind::PropertyKey] {
+    for (kind, new) in [NameKind::Label, NameKind::PropertyKey].into_iter().zip(&added.names) {
         let names = shared.catalog.all_names(kind);
-        put_varint(names.len() as u64, out);
-        names.iter().for_each(|n| put_name(n, out));
+        put_varint((names.len() + new.len()) as u64, out);
+        names.iter().chain(new).for_each(|n| put_name(n, out));
     }
     let types: Vec<_> = shared.catalog.edge_types().collect();
-    put_varint(types.len() as u64, out);
-    for (_, ty) in types {
-        put_name(&ty.name, out);
-        put_edge_type_options(ty.options, out);
-        put_varint(ty.ordinal_bound().into(), out);
+    put_varint((types.len() + added.types.len()) as u64, out);
+    let mut put_type = |name: &str, options, ordinal: u32| {
+        put_name(name, out);
+        put_edge_type_options(options, out);
+        put_varint(ordinal.into(), out);
+    };
+    for (id, ty) in types {
+        let ordinal = added.ordinals.get(&id).copied().unwrap_or(0);
+        put_type(&ty.name, ty.options, ordinal.max(ty.ordinal_bound()));
+    }
+    for (name, options, ordinal) in &added.types {
+        put_type(name, *options, *ordinal);
     }
     let sets = shared.catalog.label_sets.stored();
     put_varint(sets.len() as u64, out);
@@ -72,15 +94,24 @@ pub(crate) fn encode(
     }
 }
 
-/// What a meta value says beside schema and counters: the checkpoint's timestamp, the totals of the
-/// inventory, the indexes.
-type Stored = (u64, (u64, u64), Vec<(IndexId, Definition)>);
+/// What a meta value says beside the schema.
+#[derive(Debug)]
+pub(crate) struct Meta {
+    /// Version of the values in the store.
+    pub(crate) version: u64,
+    /// Timestamp of the checkpoint.
+    pub(crate) at: u64,
+    /// Totals of the inventory.
+    pub(crate) totals: (u64, u64),
+    /// Indexes and constraints.
+    pub(crate) indexes: Vec<(IndexId, Definition)>,
+}
 
 /// Fills an empty database's schema and counters from `body`; returns the rest.
-pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Stored, String> {
+pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
     let mut r = Reader(body);
     let version = r.varint()?;
-    if version != VERSION && version != VERSION_1 {
+    if !(1..=VERSION).contains(&version) {
         return Err(format!("meta version {version} is not known"));
     }
     let at = r.varint()?;
@@ -121,7 +152,7 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Stored, String> {
         }
     }
     r.end()?;
-    Ok((at, totals, indexes))
+    Ok(Meta { version, at, totals, indexes })
 }
 
 #[cfg(test)]
@@ -155,13 +186,13 @@ mod tests {
         let index = index(&shared);
         shared.indexes.add(Arc::clone(&index));
         let mut value = Vec::new();
-        encode(&shared, 9, (2, 7), &[Arc::clone(&index)], &mut value);
+        encode(&shared, 9, (2, 7), &Additions::default(), &[Arc::clone(&index)], &mut value);
         let again = Shared::empty(Settings::default());
-        let (at, totals, indexes) = decode(&value[4..], &again).unwrap();
+        let Meta { at, totals, indexes, .. } = decode(&value[4..], &again).unwrap();
         assert_eq!((at, totals), (9, (2, 7)));
         assert_eq!(indexes, [(index.id, index.definition.clone())]);
         assert_eq!(again.indexes.numbers(), 4);
-        encode(&shared, 9, (2, 7), &[Arc::clone(&index), index], &mut value);
+        encode(&shared, 9, (2, 7), &Additions::default(), &[Arc::clone(&index), index], &mut value);
         let twice = decode(&value[4..], &Shared::empty(Settings::default()));
         assert!(twice.unwrap_err().contains("twice"));
     }
@@ -170,12 +201,12 @@ mod tests {
     #[test]
     fn version_1_is_read() {
         let mut value = Vec::new();
-        encode(&schema(), 9, (2, 7), &[], &mut value);
+        encode(&schema(), 9, (2, 7), &Additions::default(), &[], &mut value);
         assert_eq!(value[4], VERSION as u8);
         value[4] = VERSION_1 as u8;
         value.truncate(value.len() - 2);
         let again = Shared::empty(Settings::default());
-        let (at, _, indexes) = decode(&value[4..], &again).unwrap();
+        let Meta { at, indexes, .. } = decode(&value[4..], &again).unwrap();
         assert_eq!((at, indexes.len()), (9, 0));
         assert_eq!(again.catalog.find(NameKind::Label, "A"), Some(0));
     }

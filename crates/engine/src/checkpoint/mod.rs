@@ -12,8 +12,10 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!   kind 5  index           a = index, segment = partition
+//!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs, meta.rs, index/page.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs and
+//!          index/page.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -23,20 +25,27 @@
 //! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
+pub(crate) mod changes;
 pub(crate) mod meta;
+pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use crossbeam_epoch as epoch;
-use telar_graph::Direction;
+use heed::RwTxn;
+use telar_graph::{Direction, Value};
 
+use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
-use crate::column::{Chunk, ColTable};
+use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
-use crate::index;
+use crate::index::{self, Index};
+use crate::ops::archive;
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
@@ -95,7 +104,7 @@ pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]),
 
 /// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a
 /// key that got lost is noticed.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Inventory(HashMap<[u8; KEY_BYTES], u32>);
 
 impl Inventory {
@@ -123,6 +132,10 @@ pub(crate) struct Progress {
     pub(crate) stored: Inventory,
     /// Indexes that have values in the store.
     pub(crate) indexes: BTreeSet<u16>,
+    /// The store was written by an older version: the next checkpoint writes all of it anew.
+    pub(crate) outdated: bool,
+    /// Which keys the last checkpoints wrote.
+    pub(crate) changes: changes::Lists,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -137,15 +150,20 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let registration = Registration::new(Handle::Borrowed(shared))?;
     drop(making);
     let at = registration.read_ts;
-    if at == progress.last {
+    if at == progress.last && !progress.outdated {
         return Ok(at);
     }
-    write(shared, durable, &mut progress, at)?;
-    drop(registration);
-    failpoint!("checkpoint::before_truncate");
-    durable.wal.rotate()?;
-    durable.wal.truncate_before(at)?;
-    Ok(at)
+    let begun = Instant::now();
+    let done = write(shared, durable, &mut progress, at).and_then(|()| {
+        drop(registration);
+        failpoint!("checkpoint::before_truncate");
+        durable.wal.rotate()?;
+        archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+        durable.wal.truncate_before(at)?;
+        Ok(at)
+    });
+    durable.checkpoints.note(&done, begun);
+    done
 }
 
 fn write(
@@ -154,94 +172,200 @@ fn write(
     progress: &mut Progress,
     at: u64,
 ) -> Result<(), Error> {
-    let last = progress.last;
-    let store = &durable.store;
-    let mut txn = store.write()?;
-    let database = store.database();
-    let stored = &mut progress.stored;
-    let mut put = |key: [u8; KEY_BYTES], value: &mut [u8]| {
-        stored.put(key, seal(&key, value));
-        database.put(&mut txn, &key, value).map_err(|e| store.error(e))
-    };
-    let mut value = Vec::new();
-    for (id, ty) in shared.catalog.edge_types() {
-        for direction in Direction::ALL {
-            let table = ty.table(direction);
-            for number in 0..table.segment_bound() {
-                let written = |s: crate::adjacency::SegmentRef<'_>| {
-                    s.last_write.load(Ordering::Relaxed) > last
-                };
-                if table.segment(number).is_some_and(written) {
-                    let guard = &epoch::pin();
-                    let view = TableView { table, guard, read_ts: at };
-                    segment::encode_adjacency(&view, number, &mut value);
-                    put(key(Kind::Adjacency, id.get(), direction as u16, number), &mut value)?;
-                    failpoint!("checkpoint::segment");
-                }
-            }
-        }
-        for (property, column) in ty.columns() {
-            put_column(column, last, at, &mut value, segment::put_property, |n, v| {
-                put(key(Kind::EdgeProperty, id.get(), property.get(), n), v)
-            })?;
-        }
-    }
-    put_column(&shared.states, last, at, &mut value, segment::put_state, |n, v| {
-        put(key(Kind::States, 0, 0, n), v)
-    })?;
-    for (property, column) in shared.catalog.vertex_columns() {
-        put_column(column, last, at, &mut value, segment::put_property, |n, v| {
-            put(key(Kind::VertexProperty, property.get(), 0, n), v)
-        })?;
-    }
-    let indexes = shared.indexes.stored_at(at);
-    for index in &indexes {
-        index::page::store(index, shared, (last, at), &mut value, |n, v| {
-            put(key(Kind::Index, index.id.get(), 0, n), v)
-        })?;
-    }
-    let kept: BTreeSet<u16> = indexes.iter().map(|i| i.id.get()).collect();
-    for dropped in progress.indexes.difference(&kept) {
-        // Partitions are numbered without gaps.
-        let keys = (0..).map(|n| key(Kind::Index, *dropped, 0, n));
-        for key in keys.take_while(|key| progress.stored.remove(key)) {
-            database.delete(&mut txn, &key).map_err(|e| store.error(e))?;
-        }
-    }
-    progress.indexes = kept;
-    meta::encode(shared, at, progress.stored.totals(), &indexes, &mut value);
-    let meta_key = key(Kind::Meta, 0, 0, 0);
-    seal(&meta_key, &mut value);
-    database.put(&mut txn, &meta_key, &value).map_err(|e| store.error(e))?;
+    let mut changes = Changes::begin(&durable.store, progress)?;
+    changes.put_written(shared, at, &|_| false)?;
+    changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
-    txn.commit().map_err(|e| store.error(e))?;
-    progress.last = at;
+    *progress = changes.commit(at)?;
+    durable.checkpoint_ts.store(at, Ordering::Release);
     failpoint!("checkpoint::after_commit");
     Ok(())
 }
 
-fn put_column<C: Chunk + 'static>(
-    column: &ColTable<C>,
-    last: u64,
-    at: u64,
-    value: &mut Vec<u8>,
-    encode: fn(&C::Value, &mut Vec<u8>),
-    mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for number in 0..column.segment_bound() {
-        let Some(segment) = column.segment(number) else {
-            continue;
-        };
-        if segment.last_write.load(Ordering::Relaxed) > last {
-            value.clear();
-            value.extend_from_slice(&[0; 4]);
-            for v in segment.values(at, &epoch::pin()).iter() {
-                encode(v, value);
-            }
-            put(number, value)?;
-        }
+/// A checkpoint being written: nothing of it counts before [`Changes::commit`].
+pub(crate) struct Changes<'s> {
+    store: &'s Store,
+    txn: RwTxn<'s>,
+    stored: Inventory,
+    lists: changes::Lists,
+    /// The keys put so far.
+    written: Vec<[u8; KEY_BYTES]>,
+    /// Timestamp of the checkpoint before this.
+    previous: u64,
+    /// Whether the store is right up to there.
+    is_current: bool,
+    value: Vec<u8>,
+    /// Indexes that have values in the store.
+    stored_indexes: BTreeSet<u16>,
+    /// Indexes of the checkpoint.
+    indexes: Vec<Arc<Index>>,
+}
+
+impl<'s> Changes<'s> {
+    /// Begins to write beside what `progress` says is stored.
+    pub(crate) fn begin(store: &'s Store, progress: &Progress) -> Result<Self, Error> {
+        let txn = store.write()?;
+        Ok(Self {
+            store,
+            txn,
+            stored: progress.stored.clone(),
+            lists: progress.changes.clone(),
+            written: Vec::new(),
+            previous: progress.last,
+            is_current: !progress.outdated,
+            value: Vec::new(),
+            stored_indexes: progress.indexes.clone(),
+            indexes: Vec::new(),
+        })
     }
-    Ok(())
+
+    /// Puts a value that leaves room for its checksum.
+    pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], value: &mut [u8]) -> Result<(), Error> {
+        self.stored.put(key, seal(&key, value));
+        self.written.push(key);
+        self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
+    }
+
+    fn remove(&mut self, key: [u8; KEY_BYTES]) -> Result<bool, Error> {
+        let was_there = self.stored.remove(&key);
+        if was_there {
+            self.written.push(key);
+            let deleted = self.store.database().delete(&mut self.txn, &key);
+            deleted.map_err(|e| self.store.error(e))?;
+        }
+        Ok(was_there)
+    }
+
+    fn is_new(&self, last_write: &AtomicU64) -> bool {
+        !self.is_current || last_write.load(Ordering::Relaxed) > self.previous
+    }
+
+    /// Puts every segment written since the last checkpoint, as a snapshot at `at` sees it, except
+    /// those with a key that `skip` names.
+    pub(crate) fn put_written(
+        &mut self,
+        shared: &Shared,
+        at: u64,
+        skip: &dyn Fn(&[u8; KEY_BYTES]) -> bool,
+    ) -> Result<(), Error> {
+        let mut value = std::mem::take(&mut self.value);
+        for (id, ty) in shared.catalog.edge_types() {
+            for direction in Direction::ALL {
+                let table = ty.table(direction);
+                for number in 0..table.segment_bound() {
+                    let key = key(Kind::Adjacency, id.get(), direction as u16, number);
+                    let segment = table.segment(number);
+                    if segment.is_some_and(|s| self.is_new(&s.last_write)) && !skip(&key) {
+                        let guard = &epoch::pin();
+                        let view = TableView::new(table, at, guard);
+                        segment::encode_adjacency(&view, number, &mut value);
+                        self.put(key, &mut value)?;
+                        failpoint!("checkpoint::segment");
+                    }
+                }
+            }
+            for (property, column) in ty.columns() {
+                let key = |n| key(Kind::EdgeProperty, id.get(), property.get(), n);
+                self.put_column(column, at, &mut value, put_properties, key, skip)?;
+            }
+        }
+        let states = |n| key(Kind::States, 0, 0, n);
+        self.put_column(&shared.states, at, &mut value, segment::put_states, states, skip)?;
+        for (property, column) in shared.catalog.vertex_columns() {
+            let key = |n| key(Kind::VertexProperty, property.get(), 0, n);
+            self.put_column(column, at, &mut value, put_properties, key, skip)?;
+        }
+        self.put_indexes(shared, at, &mut value)?;
+        self.value = value;
+        Ok(())
+    }
+
+    fn put_indexes(&mut self, shared: &Shared, at: u64, value: &mut Vec<u8>) -> Result<(), Error> {
+        self.indexes = shared.indexes.stored_at(at);
+        let mut kept = BTreeSet::new();
+        for index in &self.indexes.clone() {
+            let id = index.id.get();
+            let since = self.stored_indexes.contains(&id).then_some(self.previous);
+            index::page::store(index, shared, (since, at), value, |n, value| {
+                self.put(key(Kind::Index, id, 0, n), value)
+            })?;
+            kept.insert(id);
+        }
+        let gone: Vec<u16> = self.stored_indexes.difference(&kept).copied().collect();
+        for id in gone {
+            // Partitions are numbered without gaps.
+            let mut number = 0;
+            while self.remove(key(Kind::Index, id, 0, number))? {
+                number += 1;
+            }
+        }
+        self.stored_indexes = kept;
+        Ok(())
+    }
+
+    fn put_column<C: Chunk + 'static>(
+        &mut self,
+        column: &ColTable<C>,
+        at: u64,
+        value: &mut Vec<u8>,
+        encode: fn(&[C::Value; SEGMENT_VERTICES], &mut Vec<u8>),
+        key: impl Fn(u32) -> [u8; KEY_BYTES],
+        skip: &dyn Fn(&[u8; KEY_BYTES]) -> bool,
+    ) -> Result<(), Error> {
+        for number in 0..column.segment_bound() {
+            let Some(segment) = column.segment(number) else {
+                continue;
+            };
+            let key = key(number);
+            if self.is_new(&segment.last_write) && !skip(&key) {
+                value.clear();
+                value.extend_from_slice(&[0; 4]);
+                encode(&segment.values(at, &epoch::pin()), value);
+                self.put(key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the meta value: timestamp, counters, schema.
+    pub(crate) fn put_meta(
+        &mut self,
+        shared: &Shared,
+        at: u64,
+        added: &meta::Additions,
+    ) -> Result<(), Error> {
+        let mut value = Vec::new();
+        meta::encode(shared, at, self.stored.totals(), added, &self.indexes, &mut value);
+        let key = key(Kind::Meta, 0, 0, 0);
+        seal(&key, &mut value);
+        let put = self.store.database().put(&mut self.txn, &key, &value);
+        put.map_err(|e| self.store.error(e))
+    }
+
+    /// Makes all of it durable in one step, as the checkpoint at `at`; returns how far the
+    /// checkpoints are then.
+    pub(crate) fn commit(mut self, at: u64) -> Result<Progress, Error> {
+        let (store, database) = (self.store, self.store.database());
+        let keys_stored = self.stored.totals().0;
+        self.lists
+            .add(at, self.previous, &self.written, keys_stored, |key, list| match list {
+                Some(list) => database.put(&mut self.txn, key, list),
+                None => database.delete(&mut self.txn, key).map(drop),
+            })
+            .map_err(|e| store.error(e))?;
+        self.txn.commit().map_err(|e| store.error(e))?;
+        Ok(Progress {
+            last: at,
+            stored: self.stored,
+            indexes: self.stored_indexes,
+            outdated: false,
+            changes: self.lists,
+        })
+    }
+}
+
+fn put_properties(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {
+    property::encode(&PropertyChunk::build(values), out);
 }
 
 /// Names a stored value in an error message.

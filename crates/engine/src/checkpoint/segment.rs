@@ -1,21 +1,24 @@
 //! Segments as stored: what a snapshot sees, settled.
 //!
 //! ```text
-//!  adjacency   crc u32 · words u32 ..., a base as in adjacency/base.rs; hubs are lists
-//!              like others and become hubs again when loaded
-//!  states      crc u32 · 2^k label-set numbers u32
-//!  properties  crc u32 · 2^k values as in telar_graph::codec, null where there is none
+//!  adjacency   crc u32 · offsets u32 x (2^k + 1) · neighbours u32 x n
+//!              · per column a run of n words (packed.rs)
+//!  states      crc u32 · run of 2^k label-set numbers
+//!  properties  crc u32 · as property.rs says
 //! ```
+//!
+//! Offsets and neighbours are the words of a base as in adjacency/base.rs, so that a later version
+//! can read them in place; hubs are lists like others and become hubs again when loaded. Columns
+//! are packed: ordinals of a bulk-loaded list are consecutive and take no room.
 
-use telar_graph::{Value, codec};
-
-use crate::adjacency::base::Base;
+use crate::adjacency::base::{Base, OFFSET_WORDS};
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{Entry, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::packed::{get_run, put_run};
 
 /// Encodes segment `number` of a table at the view's timestamp, with room for the checksum.
 pub(crate) fn encode_adjacency(view: &TableView<'_>, number: u32, out: &mut Vec<u8>) {
-    let columns = view.table.kind.columns();
+    let columns = view.kind().columns();
     let mut offsets = Vec::with_capacity(SEGMENT_VERTICES + 1);
     let mut rows: Vec<Entry> = Vec::new();
     let mut list_rows = Vec::new();
@@ -33,14 +36,58 @@ pub(crate) fn encode_adjacency(view: &TableView<'_>, number: u32, out: &mut Vec<
     let mut put = |word: u32| out.extend_from_slice(&word.to_le_bytes());
     offsets.into_iter().for_each(&mut put);
     rows.iter().for_each(|e| put(e.nbr));
+    let mut column = Vec::with_capacity(rows.len());
     for c in 0..columns {
-        rows.iter().for_each(|e| put(e.columns[c]));
+        column.clear();
+        column.extend(rows.iter().map(|e| i64::from(e.columns[c])));
+        put_run(&column, out);
     }
 }
 
-/// Decodes a segment of adjacency.
-pub(crate) fn decode_adjacency(body: &[u8], columns: usize) -> Result<Base, &'static str> {
-    Base::from_words(&words(body)?, columns)
+/// Encodes a finished base, with room for the checksum.
+pub(crate) fn encode_base(base: &Base, columns: usize, out: &mut Vec<u8>) {
+    let (plain, _) = base.words().split_at(OFFSET_WORDS + base.entries());
+    out.clear();
+    out.reserve(4 * plain.len() + 16);
+    out.extend_from_slice(&[0; 4]);
+    plain.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+    let mut column = Vec::with_capacity(base.entries());
+    for c in 0..columns {
+        column.clear();
+        column.extend(base.column(c).iter().map(|word| i64::from(*word)));
+        put_run(&column, out);
+    }
+}
+
+/// Decodes a segment of adjacency, written by this or an earlier version.
+pub(crate) fn decode_adjacency(
+    body: &[u8],
+    columns: usize,
+    version: u64,
+) -> Result<Base, &'static str> {
+    if version == 1 {
+        return Base::from_words(&words(body)?, columns);
+    }
+    let offsets = body.get(..4 * OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
+    let last = words(&offsets[4 * SEGMENT_VERTICES..])?[0] as usize;
+    let plain = last.checked_add(OFFSET_WORDS).and_then(|n| n.checked_mul(4));
+    let plain = plain.filter(|n| *n <= body.len()).ok_or("a base ends inside its neighbours")?;
+    let (plain, mut packed) = body.split_at(plain);
+    let mut all = words(plain)?;
+    for _ in 0..columns {
+        let mut wide = false;
+        get_run(&mut packed, last, |v| {
+            wide |= u32::try_from(v).is_err();
+            all.push(v as u32);
+        })?;
+        if wide {
+            return Err("a column of a base holds more than 32 bits");
+        }
+    }
+    if !packed.is_empty() {
+        return Err("bytes after the last column of a base");
+    }
+    Base::from_words(&all, columns)
 }
 
 fn words(body: &[u8]) -> Result<Vec<u32>, &'static str> {
@@ -51,36 +98,37 @@ fn words(body: &[u8]) -> Result<Vec<u32>, &'static str> {
     Ok(chunks.iter().map(|c| u32::from_le_bytes(*c)).collect())
 }
 
-/// Encodes one vertex state.
-pub(crate) fn put_state(state: &u32, out: &mut Vec<u8>) {
-    out.extend_from_slice(&state.to_le_bytes());
+/// Encodes a segment of vertex states.
+pub(crate) fn put_states(states: &[u32; SEGMENT_VERTICES], out: &mut Vec<u8>) {
+    let states: Vec<i64> = states.iter().map(|s| i64::from(*s)).collect();
+    put_run(&states, out);
 }
 
 /// Decodes a segment of vertex states; every one must be below `sets`.
 pub(crate) fn decode_states(
-    body: &[u8],
+    mut body: &[u8],
     sets: usize,
+    version: u64,
 ) -> Result<Box<[u32; SEGMENT_VERTICES]>, &'static str> {
-    let states = words(body)?;
-    if states.iter().any(|s| *s as usize >= sets) {
+    if version == 1 {
+        let states = words(body)?;
+        if states.iter().any(|s| *s as usize >= sets) {
+            return Err("a vertex has a label set that does not exist");
+        }
+        let states = states.into_boxed_slice().try_into();
+        return states.map_err(|_| "a segment of states has the wrong length");
+    }
+    let mut states = Vec::with_capacity(SEGMENT_VERTICES);
+    let mut known = true;
+    get_run(&mut body, SEGMENT_VERTICES, |s| {
+        known &= usize::try_from(s).is_ok_and(|s| s < sets);
+        states.push(s as u32);
+    })?;
+    if !known {
         return Err("a vertex has a label set that does not exist");
     }
-    states.into_boxed_slice().try_into().map_err(|_| "a segment of states has the wrong length")
-}
-
-/// Encodes one property value.
-pub(crate) fn put_property(value: &Value, out: &mut Vec<u8>) {
-    codec::encode(value, out).expect("INVARIANT: nesting was checked when the value was set");
-}
-
-/// Decodes a segment of property values.
-pub(crate) fn decode_properties(mut body: &[u8]) -> Result<Box<[Value; SEGMENT_VERTICES]>, String> {
-    let mut values = Vec::with_capacity(SEGMENT_VERTICES);
-    for _ in 0..SEGMENT_VERTICES {
-        values.push(codec::decode(&mut body).map_err(|e| e.to_string())?);
-    }
     if !body.is_empty() {
-        return Err("bytes after the last value".into());
+        return Err("bytes after the last state");
     }
-    values.into_boxed_slice().try_into().map_err(|_| "wrong number of values".to_owned())
+    states.into_boxed_slice().try_into().map_err(|_| "a segment of states has the wrong length")
 }

@@ -9,7 +9,7 @@ use super::Chunk;
 use crate::adjacency::SEGMENT_VERTICES;
 
 /// Words of a presence bitmap.
-const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
+pub(crate) const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
 
 /// Label-set numbers of a segment's vertices; 0 means that there is no vertex.
 #[derive(Debug)]

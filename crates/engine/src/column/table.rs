@@ -200,9 +200,13 @@ impl<C: Chunk + 'static> ColSegment<C> {
         Box::new(std::array::from_fn(|local| self.get(local as u32, read_ts, guard)))
     }
 
-    /// Installs settled values; nobody else uses the segment yet.
-    pub(crate) fn load(&self, values: &[C::Value; SEGMENT_VERTICES], guard: &Guard) {
-        self.install(ColVersion { chunk: Arc::new(C::build(values)), tail: None }, guard);
+    /// Replaces whatever there is by settled values, written at `ts`. No snapshot older than that
+    /// may be open.
+    pub(crate) fn install_settled(&self, chunk: C, ts: u64, guard: &Guard) {
+        self.exclusive(|| {
+            self.install(ColVersion { chunk: Arc::new(chunk), tail: None }, guard);
+            self.last_write.fetch_max(ts, Ordering::Relaxed);
+        });
     }
 
     fn bytes(&self, guard: &Guard) -> usize {
@@ -291,6 +295,12 @@ impl<C: Chunk + 'static> ColTable<C> {
                 segment.settle(watermark, guard);
             }
         }
+    }
+
+    /// Takes and gives back every latch: whoever held one before has applied after this.
+    pub(crate) fn visit_latches(&self) {
+        let segments = (0..self.segment_bound()).filter_map(|s| self.segments.get(s));
+        segments.for_each(|s| s.exclusive(|| {}));
     }
 
     /// Heap bytes.

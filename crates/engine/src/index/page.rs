@@ -14,6 +14,7 @@
 //! reader after a restart can see, newer ones come back with the log. Partitions that nothing was
 //! written to since the last checkpoint keep their value: links and entries are still right.
 
+use telar_graph::IndexId;
 use telar_graph::codec::{get_varint, put_varint};
 
 use super::key::{Entry, SortKey};
@@ -120,17 +121,15 @@ pub(crate) fn fuzz(number: u32, body: &[u8]) {
     stored.expect("what was encoded decodes");
 }
 
-/// Calls `put` with the value of each partition written to since the checkpoint at `last`, as it
-/// is at `at`.
+/// Calls `put` with the value of each partition, or of those written to after `since`, as it is at
+/// `at`.
 pub(crate) fn store(
     index: &Index,
     shared: &Shared,
-    (last, at): (u64, u64),
+    (since, at): (Option<u64>, u64),
     value: &mut Vec<u8>,
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let all = index.made_at.load(std::sync::atomic::Ordering::Relaxed) > last;
-    let since = if all { None } else { Some(last) };
     match &index.entries {
         Entries::None => Ok(()),
         Entries::Vertices(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
@@ -159,6 +158,7 @@ fn store_tree<const N: usize>(
 }
 
 /// Values of an index as they are read from the store.
+#[derive(Debug)]
 pub(crate) enum Pieces {
     None,
     Vertices(Vec<Piece<1>>),
@@ -192,6 +192,38 @@ impl Pieces {
             Self::Vertices(pieces) => Entries::Vertices(Tree::from_pieces(pieces)?),
             Self::Edges(pieces) => Entries::Edges(Tree::from_pieces(pieces)?),
         })
+    }
+}
+
+/// Indexes of a checkpoint, and what was read of them so far.
+#[derive(Debug)]
+pub(crate) struct StoredIndexes(Vec<(IndexId, Definition, Pieces)>);
+
+impl StoredIndexes {
+    /// Indexes like these, nothing of which was read.
+    pub(crate) fn new(definitions: Vec<(IndexId, Definition)>) -> Self {
+        let with_pieces = definitions.into_iter().map(|(id, definition)| {
+            let pieces = Pieces::new(&definition);
+            (id, definition, pieces)
+        });
+        Self(with_pieces.collect())
+    }
+
+    /// Adds the value of a partition of index `id`.
+    pub(crate) fn add(&mut self, id: u16, partition: u32, body: &[u8]) -> Result<(), String> {
+        let index = self.0.iter_mut().find(|(i, ..)| i.get() == id);
+        index.ok_or("no index has this number")?.2.add(partition, body)
+    }
+
+    /// The name of index `id`.
+    pub(crate) fn name(&self, id: u16) -> Option<&str> {
+        let index = self.0.iter().find(|(i, ..)| i.get() == id);
+        index.map(|(_, definition, _)| &*definition.name)
+    }
+
+    /// All of them.
+    pub(crate) fn take(&mut self) -> Vec<(IndexId, Definition, Pieces)> {
+        std::mem::take(&mut self.0)
     }
 }
 

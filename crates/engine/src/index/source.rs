@@ -115,7 +115,7 @@ impl<'a> Source<'a> {
     ) -> bool {
         let Ok(ty) = self.catalog.edge_type(ty) else { return false };
         let table = ty.table(Direction::Out);
-        let view = TableView { table, guard: self.guard, read_ts: ts };
+        let view = TableView::new(table, ts, self.guard);
         view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
     }
 
@@ -262,7 +262,7 @@ impl Source<'_> {
     ) -> ControlFlow<()> {
         let Ok(edge_type) = self.catalog.edge_type(ty) else { return ControlFlow::Continue(()) };
         let table = edge_type.table(Direction::Out);
-        let view = TableView { table, guard: self.guard, read_ts: ts };
+        let view = TableView::new(table, ts, self.guard);
         for src in sources {
             let mut flow = ControlFlow::Continue(());
             view.for_each_list(src, |list| {

@@ -127,6 +127,7 @@ pub(crate) struct Tree<const N: usize> {
 }
 
 /// One contiguous piece of a tree, as stored.
+#[derive(Debug)]
 pub(crate) struct Piece<const N: usize> {
     pub(crate) number: u32,
     /// Where the partition to the right begins, and its number.

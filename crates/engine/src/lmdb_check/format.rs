@@ -156,6 +156,21 @@ impl Meta {
         }
         Ok(if first.txnid < second.txnid { second } else { first })
     }
+
+    /// The meta page that is whole, where the other one is not. Page sizes are tried in turn, since
+    /// only the first page says where the second is.
+    pub(super) fn only(file: &File) -> Option<Self> {
+        let first = Self::read(file, 0, 0).ok();
+        let second = || {
+            let mut sizes = (12..=15).map(|bits| 1 << bits);
+            sizes.find_map(|size| Self::read(file, 1, size).ok().filter(|m| m.page_bytes == size))
+        };
+        // Two whole pages that contradict each other: neither can be trusted.
+        match (first, second()) {
+            (Some(meta), None) | (None, Some(meta)) => Some(meta),
+            _ => None,
+        }
+    }
 }
 
 pub(super) fn read_at(file: &File, page: u64, bytes: &mut [u8], at: u64) -> Result<(), String> {

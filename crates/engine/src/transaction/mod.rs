@@ -59,6 +59,8 @@ fn vid(v: u32) -> VertexId {
 impl<'e> Transaction<'e> {
     #[inline]
     pub(crate) fn new(shared: Handle<'e>, isolation: Isolation) -> Result<Self, Error> {
+        // What a bulk load replaces, a transaction that began before it could not validate.
+        shared.gate.wait_open();
         Ok(Self {
             registration: Registration::new(shared)?,
             writes: WriteSet::default(),

@@ -12,7 +12,7 @@ use super::write_set::{Read, WriteSet};
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
-use crate::error::Error;
+use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::index::commit::{Maintenance, hold};
 use crate::shared::Shared;
@@ -29,6 +29,12 @@ pub(crate) enum Mode {
     Live { read_ts: u64 },
     /// A log record, replayed at its own timestamp.
     Replay { commit_ts: u64 },
+}
+
+impl Mode {
+    fn is_live(self) -> bool {
+        matches!(self, Self::Live { .. })
+    }
 }
 
 /// What a commit did.
@@ -102,6 +108,9 @@ fn apply_latched(
         indexes.plan(&mut plan.latches, guard);
         plan.latches.acquire();
         failpoint!("commit::latched");
+        if shared.gate.is_shut() && mode.is_live() {
+            return Err(Error::Conflict { object: Object::BulkLoad });
+        }
         if !plan.is_valid(guard) || !indexes.is_valid(guard) {
             continue;
         }
@@ -219,12 +228,16 @@ fn make_room(
 }
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
+    // PERF: insert_batch64_mps: in a pass of its own. An atomic update waits for every store before
+    // it, and those of the appends miss the cache.
+    for t in plan.targets.iter().filter(|t| t.append.is_some()) {
+        t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
+    }
     for t in &plan.targets {
         let Some((entry, delete)) = t.append else {
             continue;
         };
         let columns = t.table.kind.columns();
-        t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
         if let Some((_, chunk)) = t.chunk {
             let v = chunk.version(guard);
             v.block().append(&entry, v.delta(ts), delete, columns);
@@ -276,7 +289,8 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
 }
 
 fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {
-    let Some(tail) = table.version_of(v, guard).and_then(|ver| ver.tail.as_ref()) else { return };
+    let version = table.head_of(v, guard).written();
+    let Some(tail) = version.and_then(|v| v.tail.as_ref()) else { return };
     if tail.fill() > FILL_MAX {
         let segment = table.segment_for_write(segment_of(v));
         settle_segment(table, segment, shared.watermark(), After::Busy { room: 0 }, guard);
@@ -290,6 +304,7 @@ fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &G
 /// Encodes a write set as a log record.
 pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
     let mut out = Vec::with_capacity(64);
-    record::encode_commit(writes, &shared.catalog.label_sets, &mut out);
+    let now = crate::ops::time::now_ms();
+    record::encode_timed_commit(writes, &shared.catalog.label_sets, now, &mut out);
     out
 }

@@ -9,6 +9,7 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use super::write_set::{EdgeOp, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
+use crate::adjacency::search::warm_together;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of};
@@ -17,11 +18,6 @@ use crate::column::{ColTable, HasTail, StateChunk};
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::words::prefetch;
-
-/// Edges of a commit from which on their searches are run together before they are run for real.
-const WARM_EDGES_MIN: usize = 4;
-/// Length down to which the common search goes: what is left is a cache line or two.
-const WARM_ENTRIES_MIN: usize = 16;
 
 /// Place of the growth latch: after every segment of the state table.
 const GROWTH_KEY: LatchKey =
@@ -138,8 +134,8 @@ impl<'g> Target<'g> {
             prefetch(chunk.version(guard));
         } else if let Some(ver) = self.segment.version(guard) {
             prefetch(ver.block_addr(ver.slot_word(self.local)));
-            let offsets = ver.offsets();
-            prefetch(ver.row_addr(offsets[self.local as usize]));
+            let base = ver.rows();
+            prefetch(base.row_addr(base.offsets()[self.local as usize]));
         }
     }
 
@@ -280,7 +276,7 @@ impl<'g> Plan<'g> {
             if let Some(ver) = segment.and_then(|s| s.version(guard)) {
                 let local = local_of(v);
                 prefetch(ver.slot_addr(local));
-                prefetch(&raw const ver.offsets()[local as usize]);
+                prefetch(ver.rows().offset_addr(local));
             }
         }
     }
@@ -309,18 +305,14 @@ impl<'g> Plan<'g> {
                 self.targets.push(target);
             }
         }
-        if edges.len() >= WARM_EDGES_MIN {
-            self.warm_searches(edges, guard);
-        }
+        self.warm_searches(edges, guard);
         self.plan_columns(input, guard)?;
         self.plan_reads(input, guard)
     }
 
-    /// Runs the searches validation will do, all at once and without their results: each step of
-    /// one search overlaps with the same step of the others, where one after the other each step
-    /// would wait for memory.
+    /// Runs the searches validation will do, all at once and without their results.
     ///
-    /// PERF: insert_batch64_mps.
+    /// PERF: insert_single_mps, insert_batch64_mps, delete_mps.
     fn warm_searches(&self, edges: &[EdgeWrite], guard: &'g Guard) {
         let mut searches: SmallVec<[(&[u32], u32); 64]> = SmallVec::new();
         for (w, ends) in edges.iter().zip(self.targets.chunks_exact(2)) {
@@ -336,19 +328,7 @@ impl<'g> Plan<'g> {
                 }
             }
         }
-        for &(list, _) in &searches {
-            prefetch(list.as_ptr().wrapping_add(list.len() / 2));
-        }
-        let mut open = true;
-        while std::mem::take(&mut open) {
-            for (list, nbr) in searches.iter_mut().filter(|(list, _)| list.len() > WARM_ENTRIES_MIN)
-            {
-                let half = list.len() / 2;
-                *list = if list[half] <= *nbr { &list[half..] } else { &list[..half] };
-                prefetch(list.as_ptr().wrapping_add(list.len() / 2));
-                open = true;
-            }
-        }
+        warm_together(&mut searches);
     }
 
     fn plan_columns(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {

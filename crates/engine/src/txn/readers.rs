@@ -13,7 +13,8 @@
 use crossbeam_utils::CachePadded;
 
 use super::clock::Clock;
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::thread;
 
 /// Most snapshots and transactions open at once.
 #[cfg(not(feature = "shuttle"))]
@@ -33,6 +34,8 @@ pub(crate) struct Readers {
     slots: Box<[CachePadded<AtomicU64>]>,
     /// One past the highest slot ever used.
     used: CachePadded<AtomicUsize>,
+    /// New readers wait: a bulk load replaces what older ones than it must not see.
+    paused: CachePadded<AtomicBool>,
 }
 
 thread_local! {
@@ -56,6 +59,7 @@ impl Readers {
         Self {
             slots: (0..READERS_MAX).map(|_| CachePadded::new(AtomicU64::new(FREE))).collect(),
             used: CachePadded::new(AtomicUsize::new(0)),
+            paused: CachePadded::new(AtomicBool::new(false)),
         }
     }
 
@@ -70,12 +74,36 @@ impl Readers {
             // ORDERING: sequentially consistent, as the protocol above needs a total order of this
             // store, the second look, and the watermark's reads.
             cell.store(ts, Ordering::SeqCst);
+            // Looked at before the second look: a load that paused after it sees the slot, and one
+            // that paused before has published by the time it ends the pause.
+            let paused = self.paused.load(Ordering::SeqCst);
             let again = clock.published();
-            if again == ts {
+            if again == ts && !paused {
                 return Some((slot, ts));
             }
-            ts = again;
+            ts = if paused { self.wait_paused(cell, clock) } else { again };
         }
+    }
+
+    /// Waits for the end of a pause, without standing in its way.
+    #[cold]
+    fn wait_paused(&self, cell: &AtomicU64, clock: &Clock) -> u64 {
+        cell.store(OPENING, Ordering::SeqCst);
+        while self.paused.load(Ordering::SeqCst) {
+            thread::yield_now();
+        }
+        clock.published()
+    }
+
+    /// Makes new readers wait. Whoever looks at the slots after this sees every reader that did
+    /// not: it stored its timestamp before it looked whether it has to wait.
+    pub(crate) fn pause(&self) {
+        self.paused.store(true, Ordering::SeqCst);
+    }
+
+    /// Ends a pause.
+    pub(crate) fn resume(&self) {
+        self.paused.store(false, Ordering::SeqCst);
     }
 
     #[inline]

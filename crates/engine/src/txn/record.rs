@@ -6,8 +6,9 @@
 //!  kind 2  new label           number varint, name (length varint, bytes)
 //!  kind 3  new property key    number varint, name
 //!  kind 4  new edge type       number varint, name, flags u8 (1 simple, 2 newest first), [key]
-//!  kind 5  new index           number varint, definition (index/spec.rs)
-//!  kind 6  index dropped       number varint
+//!  kind 5  commit with a time  milliseconds since 1970 varint, operations as in kind 1
+//!  kind 6  new index           number varint, definition (index/spec.rs)
+//!  kind 7  index dropped       number varint
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
@@ -37,8 +38,9 @@ const KIND_COMMIT: u8 = 1;
 const KIND_LABEL: u8 = 2;
 const KIND_PROPERTY_KEY: u8 = 3;
 const KIND_EDGE_TYPE: u8 = 4;
-const KIND_INDEX: u8 = 5;
-const KIND_DROP_INDEX: u8 = 6;
+const KIND_TIMED_COMMIT: u8 = 5;
+const KIND_INDEX: u8 = 6;
+const KIND_DROP_INDEX: u8 = 7;
 
 const OP_STATE: u8 = 1;
 const OP_VERTEX_PROPERTY: u8 = 2;
@@ -52,6 +54,9 @@ const DELETED: u64 = 0x1_0000;
 
 const FLAG_SIMPLE: u8 = 1;
 const FLAG_NEWEST_FIRST: u8 = 2;
+
+/// The record of a commit that changes nothing.
+pub(crate) const EMPTY_COMMIT: &[u8] = &[KIND_COMMIT];
 
 /// A decoded record.
 #[derive(Debug)]
@@ -79,9 +84,32 @@ fn put_edge(out: &mut Vec<u8>, tag: u8, ty: EdgeTypeId, src: u32, dst: u32) {
     put_varint(dst.into(), out);
 }
 
-/// Encodes a commit.
+/// Encodes a commit without a time, as format 1 did.
+#[cfg(any(test, fuzzing))]
 pub(crate) fn encode_commit(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
     out.push(KIND_COMMIT);
+    put_operations(writes, sets, out);
+}
+
+/// Encodes a commit made at `time_ms`, milliseconds since 1970.
+pub(crate) fn encode_timed_commit(
+    writes: &WriteSet,
+    sets: &LabelSets,
+    time_ms: u64,
+    out: &mut Vec<u8>,
+) {
+    out.push(KIND_TIMED_COMMIT);
+    put_varint(time_ms, out);
+    put_operations(writes, sets, out);
+}
+
+/// The time of a commit, where its record has one. Looks at the first bytes only.
+pub(crate) fn time_ms(payload: &[u8]) -> Option<u64> {
+    let mut r = Reader(payload);
+    (r.byte().ok()? == KIND_TIMED_COMMIT).then(|| r.varint().ok()).flatten()
+}
+
+fn put_operations(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
     for w in writes.states.items() {
         out.push(OP_STATE);
         put_varint(w.vertex.into(), out);
@@ -287,7 +315,10 @@ impl Reader<'_> {
 pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String> {
     let mut r = Reader(payload);
     let record = match r.byte()? {
-        KIND_COMMIT => {
+        kind @ (KIND_COMMIT | KIND_TIMED_COMMIT) => {
+            if kind == KIND_TIMED_COMMIT {
+                r.varint()?;
+            }
             let mut writes = Box::<WriteSet>::default();
             while !r.0.is_empty() {
                 r.operation(sets, &mut writes)?;
@@ -341,7 +372,7 @@ mod tests {
         w
     }
 
-    /// Golden bytes: format version 1. A change here is a change of the format.
+    /// Golden bytes, since format version 1. A change here is a change of the format.
     #[rustfmt::skip]
     const COMMIT: &[u8] = &[
         1,
@@ -379,6 +410,21 @@ mod tests {
     }
 
     #[test]
+    fn commit_with_a_time_has_it_before_the_operations() {
+        let sets = LabelSets::new();
+        let mut bytes = Vec::new();
+        encode_timed_commit(&everything(&sets), &sets, 1_763_721_847_123, &mut bytes);
+        assert_eq!(bytes[..7], [5, 0xD3, 0xC2, 0x8E, 0xB0, 0xAA, 0x33]);
+        assert_eq!(bytes[7..], COMMIT[1..]);
+        assert_eq!(time_ms(&bytes), Some(1_763_721_847_123));
+        assert_eq!((time_ms(COMMIT), time_ms(&[5, 0x80]), time_ms(&[])), (None, None, None));
+        let Record::Commit(found) = decode(&bytes, &sets).unwrap() else {
+            panic!("kind 5 is a commit");
+        };
+        assert_eq!(found.edges.items(), everything(&sets).edges.items());
+    }
+
+    #[test]
     fn schema_records_have_these_bytes() {
         assert_eq!(encode_name(NameKind::Label, 1, "AB"), [2, 1, 2, b'A', b'B']);
         assert_eq!(encode_name(NameKind::PropertyKey, 0, "k"), [3, 0, 1, b'k']);
@@ -391,7 +437,7 @@ mod tests {
             target: crate::IndexTarget::Vertices(LabelId::from_raw(4)),
             properties: vec![PropertyKeyId::from_raw(5)],
         });
-        assert_eq!(encode_index(id, &definition), [5, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5]);
-        assert_eq!(encode_drop_index(id), [6, 0xAC, 2]);
+        assert_eq!(encode_index(id, &definition), [6, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5]);
+        assert_eq!(encode_drop_index(id), [7, 0xAC, 2]);
     }
 }

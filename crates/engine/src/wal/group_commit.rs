@@ -5,17 +5,18 @@
 //!  append ──▶ │ group n + 1 │ ────────────────────────▶ │ group n      │ ─▶ one sync ─▶ durable_ts
 //!  append ──▶ │ pending     │   an empty buffer stays   │ in flight    │
 //!             └─────────────┘                           └──────────────┘
-//!   waiters:   turns[(n + 1) % 2]                        turns[n % 2]
+//!   waiters:   waiting                                   in_flight
 //! ```
 //!
 //! Protocol. Whoever waits and finds no leader becomes it: takes the pending buffer, releases the
-//! mutex, writes and syncs, then under the mutex publishes `durable_ts`, wakes all who waited for
-//! this group, and *one* of those who wait for the next, which leads at once. There is no timer: a
-//! group is what queued during the sync before it, so groups grow as the disk slows down.
+//! mutex, writes and syncs, publishes `durable_ts` under the mutex, and then, without it, unparks
+//! *one* of those who wait for the next group, which leads at once, and all who waited for this one.
+//! There is no timer: a group is what queued during the sync before it, so groups grow as the disk
+//! slows down.
 //!
-//! Two condition variables suffice. Waiters of a group wait on the one of its parity; when group
-//! `n + 2` begins to fill, all waiters of group `n` have been notified. Waking only what can go on
-//! matters: with 64 threads on one variable most wakes would be in vain.
+//! A waiter leaves its handle in the list of its group and parks. What it was woken for it reads
+//! from `durable_ts`, without the mutex: with 64 threads, each of which took the mutex on waking,
+//! most of the time went into waiting for it. PERF: `telar bench kernel`, durable_64_over_1.
 //!
 //! Appenders wait only if the pending buffer is full, on `changed`, which is notified when a group
 //! is taken and when one is finished. An appender that finds no leader then leads itself, so a
@@ -40,14 +41,13 @@ use super::files::LogFiles;
 use super::record::PreparedRecord;
 use super::{PENDING_BYTES_MAX, WalError};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::sync::thread::{self, Thread};
 use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_timeout};
 
 /// The state all users of a log share.
 #[derive(Debug)]
 pub(super) struct GroupCommit {
     state: Mutex<State>,
-    /// For waiters of the group of even and of odd number.
-    turns: [Condvar; 2],
     /// A group was taken or finished, or the log was poisoned.
     changed: Condvar,
     /// The log is closing (for the flusher).
@@ -71,9 +71,11 @@ struct State {
     /// First timestamp in `pending`; `next_ts` if it is empty.
     pending_ts: u64,
     next_ts: u64,
-    /// Number of the group that `pending` becomes.
-    group: u64,
-    /// Whether a leader is at work, on group `group - 1`.
+    /// Who waits for what is pending.
+    waiting: Vec<Thread>,
+    /// Who waits for what the leader writes.
+    in_flight: Vec<Thread>,
+    /// Whether a leader is at work.
     leading: bool,
     closed: bool,
     poison: Option<Arc<WalError>>,
@@ -94,14 +96,14 @@ impl GroupCommit {
             spare: Vec::new(),
             pending_ts: last_ts + 1,
             next_ts: last_ts + 1,
-            group: 0,
+            waiting: Vec::new(),
+            in_flight: Vec::new(),
             leading: false,
             closed: false,
             poison: None,
         };
         Self {
             state: Mutex::new(state),
-            turns: [Condvar::new(), Condvar::new()],
             changed: Condvar::new(),
             closing: Condvar::new(),
             last_ts: AtomicU64::new(last_ts),
@@ -152,7 +154,8 @@ impl GroupCommit {
             state = if state.leading {
                 wait(&self.changed, state)
             } else {
-                self.lead(state, Job::Write)
+                self.lead(state, Job::Write);
+                lock(&self.state)
             };
         }
     }
@@ -166,19 +169,25 @@ impl GroupCommit {
         if commit_ts >= state.next_ts {
             return Err(WalError::NotAssigned { commit_ts, last_ts: state.next_ts - 1 });
         }
-        let in_flight = commit_ts < state.pending_ts;
-        let group = if in_flight { state.group.wrapping_sub(1) } else { state.group };
         loop {
             if self.durable_ts() >= commit_ts {
                 return Ok(());
             }
             state.check_poison()?;
-            // INVARIANT: with no leader, what is not durable is pending: leading writes it.
-            state = if state.leading {
-                wait(self.turn(group), state)
+            if state.leading {
+                let is_pending = commit_ts >= state.pending_ts;
+                let group = if is_pending { &mut state.waiting } else { &mut state.in_flight };
+                group.push(thread::current());
+                drop(state);
+                thread::park();
             } else {
-                self.lead(state, Job::Write)
-            };
+                // INVARIANT: with no leader, what is not durable is pending: leading writes it.
+                self.lead(state, Job::Write);
+            }
+            if self.durable_ts() >= commit_ts {
+                return Ok(());
+            }
+            state = lock(&self.state);
         }
     }
 
@@ -189,7 +198,8 @@ impl GroupCommit {
             state = wait(&self.changed, state);
         }
         state.check_poison()?;
-        self.lead(state, Job::WriteAndRotate).check_poison()
+        self.lead(state, Job::WriteAndRotate);
+        self.check()
     }
 
     /// Fails if the log is poisoned.
@@ -215,7 +225,8 @@ impl GroupCommit {
         while !state.closed && state.poison.is_none() {
             state = wait_timeout(&self.closing, state, interval);
             if !state.leading && !state.pending.is_empty() && state.poison.is_none() {
-                state = self.lead(state, Job::Write);
+                self.lead(state, Job::Write);
+                state = lock(&self.state);
             }
         }
     }
@@ -225,42 +236,45 @@ impl GroupCommit {
         f(&mut lock(&self.files))
     }
 
-    fn turn(&self, group: u64) -> &Condvar {
-        if group.is_multiple_of(2) { &self.turns[0] } else { &self.turns[1] }
-    }
-
     /// Leads: takes what is pending, does the job without the mutex, publishes, wakes.
-    fn lead<'a>(&'a self, mut state: MutexGuard<'a, State>, job: Job) -> MutexGuard<'a, State> {
+    fn lead(&self, mut state: MutexGuard<'_, State>, job: Job) {
         debug_assert!(!state.leading && state.poison.is_none());
         let last_ts = state.next_ts - 1;
         let group = state.take_pending();
-        self.changed.notify_all();
         drop(state);
+        self.changed.notify_all();
 
         let leadership = Leadership { commit: self, last_ts };
         let result = {
             let mut files = lock(&self.files);
             write(&mut files, &group, last_ts, job)
         };
-        leadership.finish(result, group)
+        leadership.finish(result, group);
     }
 
-    fn end_lead(&self, state: &mut State, last_ts: u64, result: Result<(), WalError>) {
+    /// Publishes what became of a group, and wakes those who can go on.
+    fn end_lead(&self, last_ts: u64, result: Result<(), WalError>, group: Vec<u8>) {
+        let mut state = lock(&self.state);
+        state.recycle(group);
         state.leading = false;
-        self.changed.notify_all();
-        match result {
+        let mut woken = std::mem::take(&mut state.in_flight);
+        let next = match result {
             Ok(()) => {
                 self.durable_ts.store(last_ts, Ordering::Release);
-                self.turn(state.group.wrapping_sub(1)).notify_all();
-                self.turn(state.group).notify_one();
+                state.waiting.pop()
             }
             Err(cause) => {
                 state.poison = Some(Arc::new(cause));
                 self.poisoned.store(true, Ordering::Release);
-                self.turns.iter().for_each(Condvar::notify_all);
+                woken.append(&mut state.waiting);
                 self.closing.notify_all();
+                None
             }
-        }
+        };
+        drop(state);
+        // The next leader first: it waits for the disk while the others are woken.
+        next.iter().chain(&woken).for_each(Thread::unpark);
+        self.changed.notify_all();
     }
 }
 
@@ -280,22 +294,18 @@ struct Leadership<'a> {
     last_ts: u64,
 }
 
-impl<'a> Leadership<'a> {
-    fn finish(self, result: Result<(), WalError>, group: Vec<u8>) -> MutexGuard<'a, State> {
+impl Leadership<'_> {
+    fn finish(self, result: Result<(), WalError>, group: Vec<u8>) {
         let (commit, last_ts) = (self.commit, self.last_ts);
         // Forgotten, since `drop` is for panics.
         std::mem::forget(self);
-        let mut state = lock(&commit.state);
-        state.recycle(group);
-        commit.end_lead(&mut state, last_ts, result);
-        state
+        commit.end_lead(last_ts, result, group);
     }
 }
 
 impl Drop for Leadership<'_> {
     fn drop(&mut self) {
-        let mut state = lock(&self.commit.state);
-        self.commit.end_lead(&mut state, self.last_ts, Err(WalError::LeaderPanicked));
+        self.commit.end_lead(self.last_ts, Err(WalError::LeaderPanicked), Vec::new());
     }
 }
 
@@ -315,8 +325,9 @@ impl State {
 
     fn take_pending(&mut self) -> Vec<u8> {
         let empty = std::mem::take(&mut self.spare);
+        debug_assert!(self.in_flight.is_empty());
         self.leading = true;
-        self.group = self.group.wrapping_add(1);
+        std::mem::swap(&mut self.waiting, &mut self.in_flight);
         self.pending_ts = self.next_ts;
         std::mem::replace(&mut self.pending, empty)
     }

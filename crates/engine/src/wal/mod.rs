@@ -44,6 +44,7 @@ mod error;
 mod files;
 mod group_commit;
 mod header;
+pub(crate) mod inspect;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
@@ -126,6 +127,7 @@ pub struct Wal {
     commit: Arc<GroupCommit>,
     storage: Arc<dyn Storage>,
     salt: u32,
+    counters: Arc<files::Counters>,
     durability: Durability,
     flusher: Mutex<Option<JoinHandle<()>>>,
     recovery: Recovery,
@@ -161,7 +163,7 @@ impl Wal {
         let bytes_max = options.file_bytes_max;
         let (files, recovery) =
             recovery::recover(Arc::clone(&storage), bytes_max, start_after, replay)?;
-        let salt = files.salt;
+        let (salt, counters) = (files.salt, Arc::clone(&files.counters));
         let commit = Arc::new(GroupCommit::new(files));
         let flusher = match options.durability {
             Durability::Full => None,
@@ -170,7 +172,7 @@ impl Wal {
             }
         };
         let (durability, flusher) = (options.durability, Mutex::new(flusher));
-        Ok(Self { commit, storage, salt, durability, flusher, recovery })
+        Ok(Self { commit, storage, salt, counters, durability, flusher, recovery })
     }
 
     /// Returns what opening the log found.
@@ -232,6 +234,11 @@ impl Wal {
     #[inline]
     pub fn last_ts(&self) -> u64 {
         self.commit.last_ts()
+    }
+
+    /// What was written since the log was opened.
+    pub(crate) fn counters(&self) -> files::Written {
+        self.counters.look()
     }
 
     /// Makes everything durable and starts a new file, unless the current one is still empty.

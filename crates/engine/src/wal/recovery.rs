@@ -99,7 +99,10 @@ pub(super) fn recover(
     };
     let written_ts = next_ts - 1;
     let older = files;
-    Ok((LogFiles { storage, older, active, active_ts, written_ts, salt, file_bytes_max }, recovery))
+    let counters = Arc::default();
+    let files =
+        LogFiles { storage, older, active, active_ts, written_ts, salt, file_bytes_max, counters };
+    Ok((files, recovery))
 }
 
 /// Returns the index of the first file that may hold a record after `start_after`.

@@ -66,7 +66,7 @@ pub(super) fn classify(bytes: &[u8], bad: usize, expected_ts: u64, salt: u32) ->
 }
 
 /// Returns the first valid record at or after `from` of a commit after `expected_ts`.
-fn next_valid(
+pub(super) fn next_valid(
     bytes: &[u8],
     from: usize,
     expected_ts: u64,

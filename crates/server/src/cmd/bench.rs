@@ -1,13 +1,15 @@
-//! `telar bench`: the engine next to a flat CSR and other stores.
+//! `telar bench`: the engine next to a flat CSR and other stores; backups; long runs.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
+use telar_bench::import;
 use telar_bench::index;
 use telar_bench::kernel::{self, GraphSpec};
+use telar_bench::{backup, soak};
 
 use crate::ui::{Screen, number};
 
@@ -25,6 +27,100 @@ enum Bench {
     Kernel(KernelOptions),
     /// Property indexes: lookups, ranges, what keeping one costs
     Index(IndexOptions),
+    /// Imports: an edge list and CSV files with properties, text to a durable database
+    Import(ImportOptions),
+    /// Bytes of backups against what changed; writers with and without a backup beside them
+    Backup(BackupOptions),
+    /// Writers, long readers, checkpoints and backups for a long time; fails if something grows
+    Soak(SoakOptions),
+}
+
+/// Bytes of backups against what changed; writers with and without a backup beside them.
+///
+/// The chain of backups is restored and compared before any figure is shown. Writers with and
+/// without a backup run in turns.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench backup
+  telar bench backup --writers 1 --mib-per-s 50 --dir /var/tmp")]
+struct BackupOptions {
+    /// Segments of 1024 vertices
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(8..=1 << 20))]
+    segments: u32,
+    /// Out edges of each vertex
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    degree: u32,
+    /// Threads that write
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=256))]
+    writers: u16,
+    /// Turns with and without a backup
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Least seconds of a turn
+    #[arg(long, value_name = "S", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=600))]
+    seconds: u16,
+    /// Limit of the backup beside writers, in MiB per second
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    mib_per_s: Option<u64>,
+    /// Write all figures to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Folder on the disk to measure on [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Writers, long readers, checkpoints and backups for a long time; fails if something grows.
+///
+/// Every backup is checked, every fourth restored and verified. At the end, memory, store and log
+/// must not have grown from the second quarter of the run to the last, and the watermark must have
+/// followed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench soak --minutes 60
+  telar bench soak --minutes 2 --writers 1")]
+struct SoakOptions {
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    minutes: u32,
+    /// Vertices of the graph
+    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(100..=1 << 30))]
+    vertices: u64,
+    /// Threads that write
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    writers: u16,
+    /// Folder on the disk to run on [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Imports of generated files, checked before they are timed.
+///
+/// Prints edges per CPU-second of an edge list, and CPU seconds and bytes on disk of CSV files with
+/// properties; CPU seconds are those of all threads and of the kernel.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench import
+  telar bench import --file cnr-2000.txt.zst --rounds 5 --json import.json")]
+struct ImportOptions {
+    /// Vertices (2^SCALE) of the generated edge list
+    #[arg(long, value_name = "SCALE", default_value_t = 20, value_parser = clap::value_parser!(u32).range(4..=26))]
+    scale: u32,
+    /// An edge list to import as well
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// Times each import is run; figures are medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seed of the generated files
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// Write all figures to this file, as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Folder for files and databases [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 }
 
 /// Updates and reads of the storage kernel, in one process and checked before they are timed.
@@ -86,7 +182,74 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
         Bench::Index(options) => run_index(options),
+        Bench::Import(options) => run_import(options),
+        Bench::Backup(options) => run_backup(options),
+        Bench::Soak(options) => run_soak(options),
     }
+}
+
+/// Says on standard error what is being done since when.
+fn stages() -> impl FnMut(&str) {
+    let begun = Instant::now();
+    move |stage| eprintln!("   {:>7}  {stage}", number::seconds(begun.elapsed().as_secs_f64()))
+}
+
+fn run_backup(options: &BackupOptions) -> anyhow::Result<ExitCode> {
+    let plan = backup::Options {
+        vertices: u64::from(options.segments) * 1024,
+        degree: options.degree.into(),
+        rounds: options.rounds.into(),
+        turn: Duration::from_secs(options.seconds.into()),
+        writers: options.writers.into(),
+        bytes_per_s_max: options.mib_per_s.unwrap_or(0) << 20,
+        folder: options.dir.clone().unwrap_or_else(std::env::temp_dir),
+    };
+    let (report, bytes, writers) =
+        backup::run(&plan, &mut stages()).map_err(anyhow::Error::from_boxed)?;
+    let screen = Screen::new();
+    screen.line(bytes)?;
+    screen.line(writers)?;
+    if let Some(file) = &options.json {
+        let text = serde_json::to_string_pretty(&report.to_json())?;
+        std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_soak(options: &SoakOptions) -> anyhow::Result<ExitCode> {
+    let time = Duration::from_secs(60 * u64::from(options.minutes));
+    let plan = soak::Options {
+        time,
+        sample: time / 60,
+        vertices: options.vertices,
+        writers: options.writers.into(),
+        folder: options.dir.clone().unwrap_or_else(std::env::temp_dir),
+    };
+    let table = soak::run(&plan, &mut stages()).map_err(anyhow::Error::from_boxed)?;
+    Screen::new().line(table)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_import(options: &ImportOptions) -> anyhow::Result<ExitCode> {
+    let screen = Screen::new();
+    let begun = Instant::now();
+    let plan = import::Options {
+        scale: options.scale,
+        file: options.file.clone(),
+        rounds: options.rounds.into(),
+        seed: options.seed,
+        folder: options.dir.clone(),
+        ..import::Options::default()
+    };
+    let outcome = import::run(&plan, &mut |stage| {
+        eprintln!("   {:>7}  {stage}", number::seconds(begun.elapsed().as_secs_f64()));
+    })?;
+    screen.line(outcome.to_string().trim_end())?;
+    if let Some(file) = &options.json {
+        let json = serde_json::to_string_pretty(&outcome.to_json())?;
+        std::fs::write(file, json + "\n").with_context(|| format!("writing {}", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_kernel(options: &KernelOptions) -> anyhow::Result<ExitCode> {

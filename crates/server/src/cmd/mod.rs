@@ -1,9 +1,15 @@
 //! The subcommands.
 
+mod backup;
 mod bench;
+mod check;
+mod compact;
 mod demo;
 mod import;
 mod info;
+mod repair;
+mod restore;
+mod upgrade;
 
 use std::fs;
 use std::path::Path;
@@ -26,8 +32,14 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Copy a database into a directory, whole or what changed since another backup
+    Backup(backup::Options),
     /// Measure the engine next to flat arrays and other stores
     Bench(bench::Options),
+    /// Verify every checksum and invariant of a database or a backup
+    Check(check::Options),
+    /// Rewrite the store file without its free pages
+    Compact(compact::Options),
     /// Import, change, analyse, kill and recover a graph, and check that nothing was lost
     Demo(demo::Options),
     #[command(hide = true)]
@@ -36,16 +48,28 @@ pub(crate) enum Command {
     Import(import::Options),
     /// Show what a database holds and what it costs
     Info(info::Options),
+    /// Rebuild what can be rebuilt of a damaged database, in a new directory
+    Repair(repair::Options),
+    /// Make a database from backups, as of any commit or time they reach
+    Restore(restore::Options),
+    /// Bring a database of an older version to the format of this one
+    Upgrade(upgrade::Options),
 }
 
 /// Runs a subcommand; the exit code says whether what it was to find out holds.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Backup(options) => backup::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Check(options) => check::run(&options),
+        Command::Compact(options) => compact::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),
         Command::Info(options) => info::run(&options),
+        Command::Repair(options) => repair::run(&options),
+        Command::Restore(options) => restore::run(&options),
+        Command::Upgrade(options) => upgrade::run(&options),
     }
 }
 

@@ -65,6 +65,17 @@ fn name(stage: ImportStage) -> &'static str {
     match stage {
         ImportStage::Reading => "reading",
         ImportStage::Vertices => "vertices",
+        ImportStage::Sorting => "sorting",
+        ImportStage::Storing => "storing",
+        _ => "edges",
+    }
+}
+
+/// What a stage is counted in.
+fn unit(stage: ImportStage) -> &'static str {
+    match stage {
+        ImportStage::Vertices => "vertices",
+        ImportStage::Storing => "segments",
         _ => "edges",
     }
 }
@@ -103,7 +114,7 @@ impl Stage {
             }
             _ => {
                 let amount = format!("{} of {}", number::count(done), number::count(total));
-                (amount, number::rate(done, seconds, name(stage)))
+                (amount, number::rate(done, seconds, unit(stage)))
             }
         };
         let left = match done {

@@ -15,7 +15,9 @@ use crate::ui::{Screen, number};
 #[derive(Debug)]
 pub(super) struct Report {
     path: String,
+    identity: String,
     last_commit: u64,
+    checkpoint: u64,
     vertices: u64,
     edges: u64,
     labels: Vec<(String, u64)>,
@@ -59,7 +61,8 @@ fn kind(db: &Database, options: EdgeTypeOptions) -> String {
 
 impl Report {
     pub(super) fn collect(db: &Database, path: &Path) -> Result<Self, telar_db::Error> {
-        let memory = db.memory();
+        let health = db.health();
+        let memory = health.memory;
         let reader = db.reader()?;
         let statistics = reader.statistics();
         let mut vertices: Vec<VertexId> = Vec::new();
@@ -82,6 +85,8 @@ impl Report {
         let counts = statistics.vertices_by_label.iter().copied().chain(std::iter::repeat(0));
         Ok(Self {
             path: path.display().to_string(),
+            identity: db.identity().map_or_else(String::new, |id| id.to_string()),
+            checkpoint: health.checkpoint.map_or(0, |c| c.last.get()),
             last_commit: reader.read_ts().get(),
             vertices: statistics.vertices,
             edges: statistics.edges(),
@@ -108,7 +113,9 @@ impl Report {
         let types: Vec<Value> = self.types.iter().map(TypeReport::json).collect();
         json!({
             "path": self.path,
+            "identity": self.identity,
             "last_commit": self.last_commit,
+            "checkpoint": self.checkpoint,
             "vertices": self.vertices,
             "edges": self.edges,
             "labels": labels,
@@ -138,7 +145,9 @@ impl Report {
             row("", format!("{}  :{}  ({})", number::count(ty.edges), ty.name, ty.kind))?;
         }
         row("property keys", self.property_keys.join(", "))?;
-        row("last commit", number::count(self.last_commit))?;
+        let behind = number::counted(self.last_commit - self.checkpoint, "commit", "commits");
+        let last = number::count(self.last_commit);
+        row("last commit", format!("{last}, {behind} after the last checkpoint"))?;
         let size = |bytes: usize| number::bytes(bytes as u64);
         let MemoryUse { topology, states, properties, .. } = self.memory;
         let (topology, states, properties) = (size(topology), size(states), size(properties));
@@ -148,6 +157,7 @@ impl Report {
         row("per entry", format!("{per_entry:.2} bytes, {unsettled:.1} % unsettled"))?;
         let (log, store) = (self.log_bytes, self.checkpoint_bytes);
         row("on disk", format!("log {}, checkpoint {}", number::bytes(log), number::bytes(store)))?;
+        row("identity", self.identity.clone())?;
         self.types.iter().try_for_each(|ty| ty.print(screen))
     }
 }

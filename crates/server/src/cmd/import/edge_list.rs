@@ -1,33 +1,18 @@
-//! `telar import`: a file of edges into a database.
+//! A file of edges.
 
-use std::path::PathBuf;
-use std::process::ExitCode;
-use std::time::Instant;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use telar_db::Settings;
+use telar_bench::import::process_cpu_s;
+use telar_db::Database;
 use telar_db::import::{Format, ImportOptions, ImportReport, import_edge_list};
 
 use crate::ui::{Progress, Screen, number};
 
-/// Interval of asynchronous commits, in milliseconds: the most an import can lose in a crash, and
-/// long enough that the disk does not hold it up.
-const ASYNC_INTERVAL_MS: u64 = 100;
-
-/// Read a file of edges into a database.
-///
-/// Every id in the file becomes a new vertex with the property `id`, every record an edge from the
-/// first id to the second. Further numeric columns become properties of the edges. The file may be
-/// compressed with gzip or zstd; comment lines begin with # or %.
+/// Options of an edge list.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  telar import web.telar cnr-2000.txt.zst --simple
-  telar import trust.telar ratings.csv --label User --type TRUSTS")]
-pub(crate) struct Options {
-    /// Directory of the database; made if there is none
-    db: PathBuf,
-    /// File of edges
-    file: PathBuf,
+#[command(next_help_heading = "Edge list")]
+pub(super) struct EdgeListArgs {
     /// Format of the file
     #[arg(long, value_enum, default_value_t = FormatName::Auto)]
     format: FormatName,
@@ -37,15 +22,12 @@ pub(crate) struct Options {
     /// Type of the edges
     #[arg(long = "type", value_name = "T", default_value = "LINK")]
     edge_type: String,
-    /// At most one edge per pair and no edge properties, at half the memory
+    /// Write by transactions, batch by batch, instead of all or nothing
     #[arg(long)]
-    simple: bool,
-    /// Threads that read and write [default: one per core]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-    /// Commit without waiting for the disk; everything is on disk at the end
+    transactions: bool,
+    /// With --transactions: commit without waiting for the disk; all is on disk at the end
     #[arg(long = "async")]
-    asynchronous: bool,
+    pub(super) asynchronous: bool,
 }
 
 /// Formats by name.
@@ -75,43 +57,38 @@ impl From<FormatName> for Format {
     }
 }
 
-/// Runs `telar import`.
-pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+/// Imports `file` into `db` and closes it.
+pub(super) fn run(options: &super::Options, file: &Path, db: Database) -> anyhow::Result<()> {
     let screen = Screen::new();
-    let settings = match options.asynchronous {
-        true => Settings::asynchronous(ASYNC_INTERVAL_MS),
-        false => Settings::default(),
-    };
-    let db = telar_db::open_with(&options.db, settings)?;
     let mut import = ImportOptions::default();
-    import.label.clone_from(&options.label);
-    import.edge_type.clone_from(&options.edge_type);
+    import.label.clone_from(&options.edge_list.label);
+    import.edge_type.clone_from(&options.edge_list.edge_type);
     import.simple = options.simple;
-    import.threads = options.threads.map_or(0, usize::from);
-    import.file.format = options.format.into();
+    import.threads = options.thread_count();
+    import.file.format = options.edge_list.format.into();
+    import.transactions = options.edge_list.transactions;
     let progress = Progress::new();
-    let report = import_edge_list(&db, &options.file, &import, &|p| progress.update(p));
+    let report = import_edge_list(&db, file, &import, &|p| progress.update(p));
     progress.finish();
     let report = report?;
-    let begun = Instant::now();
-    db.close()?;
-    summary(screen, options, &report, begun.elapsed().as_secs_f64())?;
-    Ok(ExitCode::SUCCESS)
+    summary(screen, options, file, &report)?;
+    super::finish(screen, options, db, process_cpu_s())
 }
 
 fn summary(
     screen: Screen,
-    options: &Options,
+    options: &super::Options,
+    file: &Path,
     report: &ImportReport,
-    close_s: f64,
 ) -> std::io::Result<()> {
-    let title = format!("{} -> {}", options.file.display(), options.db.display());
+    let title = format!("{} -> {}", file.display(), options.db.display());
+    let (label, edge_type) = (&options.edge_list.label, &options.edge_list.edge_type);
     screen.line(screen.bold(title))?;
     let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
     let vertices = number::counted(report.vertices, "vertex", "vertices");
     let edges = number::counted(report.edges, "edge", "edges");
     let transactions = number::counted(report.transactions, "transaction", "transactions");
-    row("imported", format!("{vertices} :{}, {edges} :{}", options.label, options.edge_type))?;
+    row("imported", format!("{vertices} :{label}, {edges} :{edge_type}"))?;
     row("", format!("in {transactions}"))?;
     if report.duplicates > 0 {
         row("duplicates", format!("{}  (not added again)", number::count(report.duplicates)))?;
@@ -128,7 +105,9 @@ fn summary(
     };
     let records = report.edges + report.duplicates;
     spent("reading", report.read_s, records, "records")?;
-    spent("vertices", report.vertices_s, report.vertices, "vertices")?;
-    spent("edges", report.edges_s, records, "edges")?;
-    row("checkpoint", number::seconds(close_s))
+    if report.vertices_s > 0.0 {
+        spent("vertices", report.vertices_s, report.vertices, "vertices")?;
+        return spent("edges", report.edges_s, records, "edges");
+    }
+    spent("loading", report.edges_s, records, "edges")
 }

@@ -1,0 +1,82 @@
+//! The log archive: log files that a checkpoint made superfluous, kept for point-in-time restore.
+//!
+//! ```text
+//!  wal/wal-…0001.log ──▶ archive/wal-…0001.log        a hard link, before the log lets go of it
+//! ```
+//!
+//! A backup takes from it what its predecessor does not have. The archive is bounded: the oldest
+//! files go first, and the next backup says from which commit on its log is complete.
+//!
+//! Crash cases: a file may be in both places (it is the same one, and complete). The directory is
+//! synced before the log lets go of a file, so a file is never in neither place.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+use crate::failpoint;
+use crate::store::wal_path;
+use crate::wal::inspect;
+
+/// Directory of the archive.
+pub(crate) fn path(root: &Path) -> PathBuf {
+    root.join("archive")
+}
+
+/// Keeps the log files that hold nothing after `checkpoint_ts`, up to `bytes_max` in all.
+pub(crate) fn keep(root: &Path, bytes_max: u64, checkpoint_ts: u64) -> Result<(), Error> {
+    let directory = path(root);
+    if bytes_max == 0 && !directory.exists() {
+        return Ok(());
+    }
+    let keep = || {
+        fs::create_dir_all(&directory)?;
+        if bytes_max > 0 {
+            let files = inspect::list(&wal_path(root))?;
+            let complete = files.windows(2).filter(|pair| pair[1].0 <= checkpoint_ts + 1);
+            for (first_ts, file) in complete.map(|pair| &pair[0]) {
+                link_or_copy(file, &directory.join(inspect::file_name(*first_ts)))?;
+                failpoint!("archive::linked");
+            }
+        }
+        let mut files: Vec<(PathBuf, u64)> = Vec::new();
+        for (_, file) in inspect::list(&directory)? {
+            let bytes = file.metadata()?.len();
+            files.push((file, bytes));
+        }
+        let mut total: u64 = files.iter().map(|(_, bytes)| bytes).sum();
+        for (file, bytes) in files {
+            if total <= bytes_max {
+                break;
+            }
+            fs::remove_file(file)?;
+            total -= bytes;
+        }
+        File::open(&directory)?.sync_all()
+    };
+    keep().map_err(Error::file("cannot keep log files in", &directory))?;
+    failpoint!("archive::kept");
+    Ok(())
+}
+
+fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::hard_link(from, to) {
+        Ok(()) => Ok(()),
+        // Left by a crash between keeping and removing: the same file.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // A file system without hard links.
+        Err(_) => {
+            let new = to.with_extension("new");
+            fs::copy(from, &new)?;
+            File::open(&new)?.sync_all()?;
+            fs::rename(&new, to)
+        }
+    }
+}
+
+/// Bytes in the archive.
+pub(crate) fn bytes(root: &Path) -> u64 {
+    let files = inspect::list(&path(root)).unwrap_or_default();
+    files.iter().filter_map(|(_, file)| file.metadata().ok()).map(|m| m.len()).sum()
+}

@@ -1,0 +1,147 @@
+//! A new database from values and log: what restore and repair have in common.
+//!
+//! Everything is made in `NAME.unfinished` beside the target and opened once, so that the engine
+//! itself has read every value and replayed every commit, then closed and renamed. So the target is
+//! there whole or not at all, and nothing is ever overwritten.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::checkpoint::meta;
+use crate::checkpoint::{Kind, key, unseal};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::failpoint;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::store::{Store, wal_path};
+use crate::wal::inspect;
+
+/// Values are committed to the new store in portions of about this size: LMDB keeps what a
+/// transaction wrote in memory.
+const PORTION_BYTES: usize = 64 << 20;
+
+/// A database that is being put together.
+#[derive(Debug)]
+pub(crate) struct NewDatabase {
+    target: PathBuf,
+    staging: PathBuf,
+    store: Store,
+    portion: Vec<(Vec<u8>, Vec<u8>)>,
+    portion_bytes: usize,
+    /// Keys put, the sum of their checksums, and the meta value.
+    keys: u64,
+    crcs: u64,
+    meta: Option<Vec<u8>>,
+}
+
+/// What the values of a store say together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Timestamp of the checkpoint.
+    pub(crate) checkpoint: u64,
+    /// Whether number and checksums of the values are those that the meta value names.
+    pub(crate) complete: bool,
+}
+
+impl NewDatabase {
+    /// Begins a database that is to stand at `target`.
+    pub(crate) fn begin(target: &Path) -> Result<Self, Error> {
+        let taken = match fs::read_dir(target) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(e) => e.kind() != std::io::ErrorKind::NotFound,
+        };
+        if taken {
+            return Err(Error::TargetExists { path: target.into() });
+        }
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(".unfinished");
+        let staging = target.with_file_name(name);
+        if staging.exists() {
+            // Of a run that was interrupted, or of one that is at work.
+            return Err(Error::TargetExists { path: staging });
+        }
+        let store = Store::open(&staging, Settings::default().store_bytes_max)?;
+        let (portion, target) = (Vec::new(), target.to_owned());
+        let (portion_bytes, keys, crcs) = (0, 0, 0);
+        Ok(Self { target, staging, store, portion, portion_bytes, keys, crcs, meta: None })
+    }
+
+    /// Adds a stored value; its checksum is verified.
+    pub(crate) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<(), Error> {
+        let (crc, _) = unseal(key, &value)
+            .map_err(|reason| crate::checkpoint::damaged(&self.store, key, reason))?;
+        if key == self::key(Kind::Meta, 0, 0, 0) {
+            self.meta = Some(value.clone());
+        } else {
+            self.keys += 1;
+            self.crcs += u64::from(crc);
+        }
+        self.portion_bytes += value.len();
+        self.portion.push((key.to_vec(), value));
+        if self.portion_bytes >= PORTION_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        let mut txn = self.store.write()?;
+        for (key, value) in self.portion.drain(..) {
+            let put = self.store.database().put(&mut txn, &key, &value);
+            put.map_err(|e| self.store.error(e))?;
+        }
+        self.portion_bytes = 0;
+        failpoint!("assemble::portion");
+        txn.commit().map_err(|e| self.store.error(e))
+    }
+
+    /// What the values put so far say together; checkpoint 0 if there are none.
+    pub(crate) fn totals(&self) -> Result<Totals, String> {
+        let Some(meta) = &self.meta else {
+            return Ok(Totals { checkpoint: 0, complete: self.keys == 0 });
+        };
+        let key = key(Kind::Meta, 0, 0, 0);
+        let (_, body) = unseal(&key, meta)?;
+        let meta = meta::decode(body, &Shared::empty(Settings::default()))?;
+        Ok(Totals { checkpoint: meta.at, complete: meta.totals == (self.keys, self.crcs) })
+    }
+
+    /// Adds a log file whose first commit is `first_ts`: header and records.
+    pub(crate) fn put_log(&self, first_ts: u64, bytes: &[u8]) -> Result<(), Error> {
+        let path = wal_path(&self.staging).join(inspect::file_name(first_ts));
+        fs::write(&path, bytes).map_err(Error::file("cannot write", &path))
+    }
+
+    /// Opens what was put together, which must then be at commit `to`, writes a checkpoint, closes
+    /// it and gives it its name.
+    pub(crate) fn finish(mut self, to: u64) -> Result<(), Error> {
+        self.flush()?;
+        let Self { target, staging, store, .. } = self;
+        drop(store);
+        let settings = Settings { background_interval_ms: 0, ..Settings::default() };
+        let db = Engine::open(&staging, settings)?;
+        let reached = db.published().get();
+        if reached != to {
+            return Err(Error::Damaged {
+                path: staging,
+                place: "the log".into(),
+                reason: format!("it reaches commit {reached}, not {to}"),
+            });
+        }
+        db.close()?;
+        failpoint!("assemble::before_rename");
+        let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).to_owned();
+        fs::rename(&staging, &target)
+            .and_then(|()| File::open(parent)?.sync_all())
+            .map_err(Error::file("cannot give its name to", &target))?;
+        failpoint!("assemble::renamed");
+        Ok(())
+    }
+
+    /// Removes what was made so far, after a failure.
+    pub(crate) fn discard(self) {
+        let Self { staging, store, .. } = self;
+        drop(store);
+        // What cannot be removed is reported by the next attempt.
+        let _ = fs::remove_dir_all(staging);
+    }
+}

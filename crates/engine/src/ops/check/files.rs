@@ -1,0 +1,127 @@
+//! The small files of a database, and whether everything is there.
+
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
+
+use super::{CheckReport, RESTORE, Severity};
+use crate::error::Error;
+use crate::ops::identity;
+use crate::store::{FORMAT_VERSION, parse_closed_mark, read_format};
+
+/// What may be in the directory of a database.
+const KNOWN: [&str; 6] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive"];
+/// What a crash may leave.
+const LEFT_OVER: [&str; 2] = ["FORMAT.new", "IDENTITY.new"];
+const REPAIR: &str = "`telar repair` writes it anew";
+
+/// Holds the lock of a database that is being checked, where there is one.
+#[derive(Debug)]
+pub(super) struct Held(
+    #[expect(dead_code, reason = "closing it gives the lock back")] Option<File>,
+);
+
+/// Takes the lock without writing into it: what stands there is looked at, too.
+pub(crate) fn lock(root: &Path) -> Result<Option<File>, Error> {
+    let path = root.join("LOCK");
+    let Ok(file) = File::open(&path) else {
+        return Ok(None);
+    };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => {
+            let holder = fs::read_to_string(&path).unwrap_or_default();
+            Err(Error::Locked { path, holder: holder.trim().to_owned() })
+        }
+        Err(TryLockError::Error(source)) => {
+            Err(Error::File { action: "cannot lock", path, source })
+        }
+    }
+}
+
+/// Checks the small files. Returns `None` if the rest is not for this program to judge.
+pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held>, Error> {
+    let names: Vec<String> = fs::read_dir(root)
+        .map_err(Error::file("cannot list", root))?
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    let has = |name: &str| names.iter().any(|n| n == name);
+    if !has("FORMAT") && !has("IDENTITY") && !has("store") && !has("wal") {
+        let reason = "it has none of a database's files, and no MANIFEST of a backup".into();
+        return Err(Error::NotADatabase { path: root.into(), reason });
+    }
+    let held = lock(root)?;
+    match read_format(root) {
+        Ok(Some(FORMAT_VERSION)) => {
+            let bytes = fs::read(root.join("FORMAT")).unwrap_or_default();
+            if bytes != format!("telar {FORMAT_VERSION}\n").as_bytes() {
+                report.damage("FORMAT", "its text", "there is more in it than a version", REPAIR);
+            }
+        }
+        Ok(Some(older)) => {
+            let what = format!("it is of format version {older}");
+            report.add(Severity::Note, "FORMAT", "its text", what, "run `telar upgrade`");
+        }
+        Ok(None) => report.damage("FORMAT", "the file", "it is missing", REPAIR),
+        Err(Error::NewerFormat { found, .. }) => {
+            let what = format!("it is of format version {found}, which this program cannot judge");
+            let advice = "check it with the newer program, unless the file was changed by damage";
+            report.damage("FORMAT", "its text", what, advice);
+            return Ok(None);
+        }
+        Err(Error::NotADatabase { reason, .. }) => {
+            report.damage("FORMAT", "its text", reason, REPAIR);
+        }
+        Err(e) => return Err(e),
+    }
+    let older = matches!(read_format(root), Ok(Some(v)) if v < FORMAT_VERSION);
+    match identity::read(root) {
+        Ok(_) => {}
+        Err(_) if older => {}
+        Err(Error::Damaged { reason, .. }) => {
+            report.damage("IDENTITY", "its text", reason, REPAIR);
+        }
+        Err(e) => report.damage("IDENTITY", "the file", e, REPAIR),
+    }
+    for folder in ["wal", "store"].into_iter().filter(|folder| !has(folder)) {
+        report.damage(folder, "the folder", "it is missing", RESTORE);
+    }
+    check_lock_text(root, report);
+    for name in &names {
+        let advice = "if you did not put it there, find out who did";
+        match name.as_str() {
+            known if KNOWN.contains(&known) => {}
+            left if LEFT_OVER.contains(&left) => {
+                let what = "a crash while the database was being made left it";
+                report.add(Severity::Note, left, "the file", what, "nothing: it is not used");
+            }
+            other => report.add(Severity::Note, other, "the file", "it is not ours", advice),
+        }
+    }
+    Ok(Some(Held(held)))
+}
+
+/// The timestamp at which the database was closed, if its lock file says so.
+pub(super) fn closed_at(root: &Path) -> Option<u64> {
+    let text = fs::read_to_string(root.join("LOCK")).ok()?;
+    parse_closed_mark(&text)
+}
+
+fn check_lock_text(root: &Path, report: &mut CheckReport) {
+    let bytes = match fs::read(root.join("LOCK")) {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            let advice = "nothing: the next opening makes it";
+            report.add(Severity::Note, "LOCK", "the file", "it is missing", advice);
+            return;
+        }
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let process = text.strip_prefix("process ").is_some_and(|n| n.parse::<u32>().is_ok());
+    if process {
+        let what = "the database was not closed; opening it replays its log";
+        report.add(Severity::Note, "LOCK", "its text", what, "nothing");
+    } else if closed_at(root).is_none() {
+        let advice = "nothing: the next opening writes it anew";
+        report.add(Severity::Suspect, "LOCK", "its text", "it is not one of ours", advice);
+    }
+}

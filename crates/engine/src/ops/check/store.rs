@@ -1,0 +1,169 @@
+//! The checkpoint store: structure of the file, checksum and content of every value.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::graph::Graph;
+use super::{CheckReport, REPAIR_OR_RESTORE, RESTORE};
+use crate::checkpoint::changes::{self, List};
+use crate::checkpoint::{Kind, key, meta, unseal};
+use crate::error::Error;
+use crate::lmdb_check;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::store::wal_path;
+use crate::wal::inspect;
+
+/// Below what is checked.
+const FILE: &str = "store/data.mdb";
+const NO_BACKUPS: &str = "the graph is whole; the next backup must be a full one, and so must the \
+                          store be made anew: `telar repair`";
+
+/// Checks the values of a store or an image as they come, in the order of their keys, and what must
+/// hold between them at the end.
+#[derive(Debug)]
+pub(super) struct Values<'f> {
+    file: &'f str,
+    graph: Option<Graph>,
+    checkpoint: Option<u64>,
+    /// What the meta value says about the others, and what they are.
+    totals: Option<(u64, u64)>,
+    found: (u64, u64),
+    /// Whether a value is not as it was written, so that comparing values would only repeat it.
+    broken: bool,
+}
+
+/// A key, for people.
+pub(super) fn name_of(key: &[u8]) -> String {
+    let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
+    format!("key {hex}")
+}
+
+impl<'f> Values<'f> {
+    pub(super) fn new(file: &'f str) -> Self {
+        let (graph, checkpoint, totals) = (None, None, None);
+        Self { file, graph, checkpoint, totals, found: (0, 0), broken: false }
+    }
+
+    /// Takes the next value; the meta value comes first, since its key is the smallest.
+    pub(super) fn value(&mut self, key: &[u8], value: &[u8], report: &mut CheckReport) {
+        report.values += 1;
+        report.bytes += value.len() as u64;
+        let is_list = changes::is_list(key);
+        let (crc, body) = match unseal(key, value) {
+            Ok(found) => found,
+            Err(what) => {
+                let advice = if is_list { NO_BACKUPS } else { REPAIR_OR_RESTORE };
+                report.damage(self.file, self.describe(key), what, advice);
+                self.broken |= !is_list;
+                return;
+            }
+        };
+        if is_list {
+            if let Err(what) = List::decode(key, value) {
+                report.damage(self.file, name_of(key), what, NO_BACKUPS);
+            }
+            return;
+        }
+        if key == self::key(Kind::Meta, 0, 0, 0) {
+            let shared = Shared::empty(Settings::default());
+            match meta::decode(body, &shared) {
+                Ok(meta) => {
+                    (self.checkpoint, self.totals) = (Some(meta.at), Some(meta.totals));
+                    self.graph = Some(Graph::new(shared, meta.version, meta.indexes));
+                }
+                Err(what) => {
+                    report.damage(self.file, "the meta value", what, RESTORE);
+                    self.broken = true;
+                }
+            }
+            return;
+        }
+        self.found.0 += 1;
+        self.found.1 += u64::from(crc);
+        if let Some(graph) = &mut self.graph
+            && let Err(what) = graph.value(key, body)
+        {
+            report.damage(self.file, self.describe(key), what, REPAIR_OR_RESTORE);
+            self.broken = true;
+        }
+    }
+
+    fn describe(&self, key: &[u8]) -> String {
+        let name = self.graph.as_ref().and_then(|graph| graph.describe(key));
+        name.map_or_else(|| name_of(key), |name| format!("{}: {name}", name_of(key)))
+    }
+
+    /// Looks at what must hold between all values; returns the checkpoint they are of.
+    pub(super) fn finish(self, report: &mut CheckReport) -> Option<u64> {
+        let Some(mut graph) = self.graph else {
+            if self.found.0 > 0 || self.broken {
+                let what = "it is missing or damaged; without it no value can be understood";
+                report.damage(self.file, "the meta value", what, RESTORE);
+            }
+            return self.checkpoint;
+        };
+        if let Some((keys, _)) = self.totals.filter(|t| *t != self.found)
+            && !self.broken
+        {
+            let what = format!(
+                "the checkpoint wrote {keys} values, {} are here, or some are older ones",
+                self.found.0
+            );
+            report.damage(self.file, "all values", what, REPAIR_OR_RESTORE);
+        }
+        (report.vertices, report.edges) = graph.counts();
+        if self.totals == Some(self.found) {
+            for (place, what) in graph.contradictions() {
+                report.damage(self.file, place, what, REPAIR_OR_RESTORE);
+            }
+        }
+        self.checkpoint
+    }
+}
+
+/// Checks the store; returns the timestamp of its checkpoint, 0 if there is none yet, `None` if it
+/// cannot be told.
+pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<u64>, Error> {
+    let path = root.join(FILE);
+    if !root.join("store").is_dir() {
+        return Ok(None);
+    }
+    let Ok(file) = File::open(&path) else {
+        let logs = inspect::list(&wal_path(root)).unwrap_or_default();
+        if logs.is_empty() {
+            return Ok(Some(0));
+        }
+        report.damage(FILE, "the file", "it is missing, but there is a log", RESTORE);
+        return Ok(None);
+    };
+    let mut values = Values::new(FILE);
+    let mut wrong = Vec::new();
+    let mut unreadable = Vec::new();
+    let mut empty = true;
+    let walked = lmdb_check::walk(
+        &path,
+        &mut |entry| {
+            empty = false;
+            let mut value = vec![0; entry.size as usize];
+            match file.read_exact_at(&mut value, entry.at) {
+                Ok(()) => values.value(entry.key, &value, report),
+                Err(e) => unreadable.push((entry.key.to_vec(), e)),
+            }
+        },
+        &mut |what| wrong.push(what),
+    );
+    wrong.extend(walked.err());
+    let sound = wrong.is_empty() && unreadable.is_empty();
+    for (key, e) in unreadable {
+        let what = format!("cannot be read: {e}");
+        report.damage(FILE, name_of(&key), what, REPAIR_OR_RESTORE);
+    }
+    for what in wrong {
+        let (page, what) = what.split_once(": ").unwrap_or(("the file", &what));
+        report.damage(FILE, page, what, REPAIR_OR_RESTORE);
+    }
+    let checkpoint = values.finish(report);
+    Ok(if empty && sound { Some(0) } else { checkpoint })
+}

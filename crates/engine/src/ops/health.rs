@@ -1,0 +1,266 @@
+//! What to watch while a database runs: is anything falling behind, and whose fault is it?
+//!
+//! Ages come from a *timeline*: the background thread notes, once per pass, which commit was the
+//! newest. The age of a timestamp is the time since the first later commit was seen: how long what
+//! it shows has been out of date. So opening a snapshot costs nothing more, and a snapshot that was
+//! opened long ago is only old if something was committed since.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use telar_graph::{CommitTs, EdgeTypeId};
+
+use crate::engine::{Engine, MemoryUse, SettleState};
+use crate::error::Error;
+use crate::ops::archive;
+use crate::ops::identity::Identity;
+use crate::shared::Shared;
+
+/// Samples of the timeline; half of the older ones go when it is full, so their distance grows with
+/// their age.
+const SAMPLES_MAX: usize = 512;
+
+/// When which commit was the newest.
+#[derive(Debug)]
+pub(crate) struct Timeline(Mutex<VecDeque<(Instant, u64)>>);
+
+impl Timeline {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(VecDeque::new()))
+    }
+
+    /// Notes that `published` is the newest commit now.
+    pub(crate) fn note(&self, published: u64) {
+        let mut samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if samples.back().is_some_and(|(_, last)| *last >= published) {
+            return;
+        }
+        samples.push_back((Instant::now(), published));
+        if samples.len() > SAMPLES_MAX {
+            let mut number = 0;
+            samples.retain(|_| {
+                number += 1;
+                number > SAMPLES_MAX / 2 || number % 2 == 0
+            });
+        }
+    }
+
+    /// How long ago the first commit after `ts` was seen; zero if there is none.
+    pub(crate) fn age(&self, ts: u64) -> Duration {
+        let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = samples.partition_point(|(_, published)| *published <= ts);
+        samples.get(later).map_or(Duration::ZERO, |(seen, _)| seen.elapsed())
+    }
+}
+
+/// How the last checkpoints went.
+#[derive(Debug, Default)]
+pub(crate) struct CheckpointHistory(Mutex<CheckpointState>);
+
+#[derive(Debug, Clone, Default)]
+struct CheckpointState {
+    ended: Option<Instant>,
+    took: Duration,
+    made: u64,
+    failed: u64,
+    error: Option<String>,
+}
+
+impl CheckpointHistory {
+    /// Notes how the checkpoint that began at `begun` ended.
+    pub(crate) fn note(&self, result: &Result<u64, Error>, begun: Instant) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(_) => {
+                let (took, made) = (begun.elapsed(), state.made + 1);
+                let (ended, failed) = (Some(Instant::now()), state.failed);
+                *state = CheckpointState { ended, took, made, failed, error: None };
+            }
+            Err(e) => {
+                state.failed += 1;
+                state.error = Some(e.to_string());
+            }
+        }
+    }
+}
+
+/// What the log did since the database was opened. Rates are differences between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct LogHealth {
+    /// Bytes of log on disk: what a crash now would replay, and what a checkpoint would free.
+    pub bytes_on_disk: u64,
+    /// Bytes kept in the archive for backups.
+    pub bytes_archived: u64,
+    /// Bytes written since the database was opened.
+    pub bytes_written: u64,
+    /// Groups written, each with one write and one sync.
+    pub groups: u64,
+    /// Commits and schema records in them.
+    pub records: u64,
+    /// Time spent in writes and syncs together.
+    pub write_time: Duration,
+}
+
+/// How far checkpoints are behind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CheckpointHealth {
+    /// The commit the last one is of.
+    pub last: CommitTs,
+    /// Commits since.
+    pub commits_behind: u64,
+    /// Time since one ended; `None` if none did since the database was opened.
+    pub age: Option<Duration>,
+    /// How long the last one took.
+    pub took: Duration,
+    /// Checkpoints made since the database was opened.
+    pub made: u64,
+    /// Checkpoints that failed since then.
+    pub failed: u64,
+    /// Why the last one failed, if it did.
+    pub error: Option<String>,
+}
+
+/// The state of a running database, for operators and monitoring. docs/operations.md says what to
+/// do about each figure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// The newest commit that new snapshots see.
+    pub published: CommitTs,
+    /// The newest commit that took its timestamp.
+    pub last: CommitTs,
+    /// The oldest commit that a live snapshot or transaction reads at: nothing newer settles.
+    pub watermark: CommitTs,
+    /// How long the state at the watermark has been out of date.
+    pub watermark_age: Duration,
+    /// Snapshots and transactions open.
+    pub readers: usize,
+    /// What the oldest of them reads at; `None` if none is open.
+    pub oldest_reader: Option<CommitTs>,
+    /// How long what it reads has been out of date.
+    pub oldest_reader_age: Duration,
+    /// Settled and unsettled entries of all edge types: the settle debt is `unsettled`.
+    pub settle: SettleState,
+    /// The log; `None` in memory.
+    pub log: Option<LogHealth>,
+    /// Checkpoints; `None` in memory.
+    pub checkpoint: Option<CheckpointHealth>,
+    /// Memory held.
+    pub memory: MemoryUse,
+}
+
+impl Health {
+    /// Share of the adjacency's entries that are not settled, 0 to 1.
+    #[must_use]
+    pub fn unsettled_share(&self) -> f64 {
+        let all = self.settle.settled + self.settle.unsettled;
+        if all == 0 { 0.0 } else { self.settle.unsettled as f64 / all as f64 }
+    }
+}
+
+fn checkpoint_health(shared: &Shared, published: u64) -> Option<CheckpointHealth> {
+    let durable = shared.durable.as_ref()?;
+    let state = durable.checkpoints.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let last = durable.checkpoint_ts.load(Ordering::Acquire);
+    Some(CheckpointHealth {
+        last: CommitTs::from_raw(last),
+        commits_behind: published.saturating_sub(last),
+        age: state.ended.map(|ended| ended.elapsed()),
+        took: state.took,
+        made: state.made,
+        failed: state.failed,
+        error: state.error,
+    })
+}
+
+fn log_health(shared: &Shared) -> Option<LogHealth> {
+    let durable = shared.durable.as_ref()?;
+    let written = durable.wal.counters();
+    Some(LogHealth {
+        bytes_on_disk: durable.store.log_bytes(),
+        bytes_archived: archive::bytes(durable.store.root()),
+        bytes_written: written.bytes,
+        groups: written.groups,
+        records: written.records,
+        write_time: Duration::from_nanos(written.nanos),
+    })
+}
+
+impl Engine {
+    /// Which database this is; `None` in memory.
+    #[must_use]
+    pub fn identity(&self) -> Option<Identity> {
+        self.shared.durable.as_ref().map(|d| d.store.identity())
+    }
+
+    /// The state of the running database: what is falling behind, and why.
+    ///
+    /// Waits for nobody. Ages are known to within a background interval, and more coarsely the
+    /// older they are; without a background thread, only from one call to the next.
+    ///
+    /// Cost: looks at every segment's version for memory and settle debt, so a few times per minute
+    /// is fine and a thousand times per second is not.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        let shared = &self.shared;
+        let published = shared.clock.published();
+        shared.timeline.note(published);
+        let watermark = shared.watermark();
+        let (readers, oldest) = self.readers();
+        let mut settle = SettleState::default();
+        for number in 0..self.edge_types().len() {
+            if let Ok(of) = self.settle_state(EdgeTypeId::from_raw(number as u16)) {
+                settle.settled += of.settled;
+                settle.unsettled += of.unsettled;
+                settle.written_segments += of.written_segments;
+                settle.hubs += of.hubs;
+            }
+        }
+        Health {
+            published: CommitTs::from_raw(published),
+            last: CommitTs::from_raw(shared.last_ts().max(published)),
+            watermark: CommitTs::from_raw(watermark),
+            watermark_age: shared.timeline.age(watermark),
+            readers,
+            oldest_reader: oldest,
+            oldest_reader_age: oldest.map_or(Duration::ZERO, |ts| shared.timeline.age(ts.get())),
+            settle,
+            log: log_health(shared),
+            checkpoint: checkpoint_health(shared, published),
+            memory: self.memory(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn age_is_the_time_since_the_first_later_commit() {
+        let timeline = Timeline::new();
+        timeline.note(5);
+        assert_eq!(timeline.age(5), Duration::ZERO, "nothing is newer");
+        assert_eq!(timeline.age(9), Duration::ZERO);
+        std::thread::sleep(Duration::from_millis(20));
+        timeline.note(6);
+        timeline.note(6);
+        assert!(timeline.age(4) >= Duration::from_millis(20));
+        assert!(timeline.age(5) < timeline.age(4));
+    }
+
+    #[test]
+    fn timeline_is_bounded_and_keeps_its_oldest_time_roughly() {
+        let timeline = Timeline::new();
+        (1..=100_000).for_each(|ts| timeline.note(ts));
+        let samples = timeline.0.lock().unwrap();
+        assert!(samples.len() <= SAMPLES_MAX);
+        assert!(samples.iter().zip(samples.iter().skip(1)).all(|(a, b)| a.1 < b.1));
+        assert_eq!(samples.back().map(|s| s.1), Some(100_000));
+    }
+}

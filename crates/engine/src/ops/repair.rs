@@ -1,0 +1,392 @@
+//! Repair: what can be rebuilt without guessing, into a new directory; never in place.
+//!
+//! What is rebuilt, and what proves the result:
+//!
+//! | damaged | rebuilt from | proof |
+//! |---|---|---|
+//! | lists of some segments | the lists of the other direction | checksums |
+//! | one of LMDB's meta pages | the other one | checksums; no commit missing after it |
+//! | structure of the LMDB file | the values, if all are found | checksums |
+//! | `FORMAT`, `IDENTITY`, change lists | anew: nothing of the graph | |
+//! | the end of the log, torn | cut, as every opening does | |
+//!
+//! Every edge stands in an out and in an in list, and a segment has one encoding only. So what is
+//! rebuilt must fit number and sum of the checksums in the meta value, bit for bit.
+//!
+//! Everything else is refused, and what would be lost is named. With `lose_commits` a log that is
+//! damaged in the middle is cut there, which keeps a state that a commit produced.
+//!
+//! The result is opened by the engine before it gets its name, and is a new database.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use telar_graph::{CommitTs, Direction, EdgeTypeId};
+
+use crate::adjacency::base::Base;
+use crate::adjacency::list::compare;
+use crate::adjacency::{Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
+use crate::checkpoint::changes::{self, Key};
+use crate::checkpoint::{Kind, key, meta, seal, segment, unseal};
+use crate::error::Error;
+use crate::lmdb_check;
+use crate::ops::assemble::NewDatabase;
+use crate::ops::check::graph::{entries, parts};
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::store::wal_path;
+use crate::wal::inspect;
+
+/// What a repair may do.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct RepairOptions {
+    /// Cut a log that is damaged before its end: the commits from there on are lost.
+    pub lose_commits: bool,
+}
+
+/// What a repair did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repaired {
+    /// The commit that the new database is at.
+    pub to: CommitTs,
+    /// Values taken as they were.
+    pub values: u64,
+    /// Values rebuilt from the other direction.
+    pub rebuilt: u64,
+    /// Commits replayed.
+    pub commits: u64,
+    /// What was done, in words.
+    pub done: Vec<String>,
+    /// What was lost, in words; only with `lose_commits`.
+    pub lost: Vec<String>,
+}
+
+/// The values that can be read and have a right checksum, by key, and the others.
+struct Salvage {
+    file: File,
+    /// Where in the file, and how long.
+    whole: BTreeMap<Key, (u64, u64)>,
+    /// Keys with a wrong checksum, and the checksum that stands there.
+    broken: BTreeMap<Key, u32>,
+    /// What is wrong with the structure.
+    structure: Vec<String>,
+}
+
+impl Salvage {
+    fn read(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::file("cannot open", path))?;
+        let (mut whole, mut broken, mut structure) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let walked = lmdb_check::walk(
+            path,
+            &mut |entry| {
+                let Ok(key) = Key::try_from(entry.key) else { return };
+                let mut value = vec![0; entry.size as usize];
+                let read = file.read_exact_at(&mut value, entry.at);
+                if read.is_ok() && unseal(&key, &value).is_ok() {
+                    whole.insert(key, (entry.at, entry.size));
+                } else {
+                    let crc = value.first_chunk::<4>().map_or(0, |c| u32::from_le_bytes(*c));
+                    broken.insert(key, crc);
+                }
+            },
+            &mut |what| structure.push(what),
+        );
+        structure.extend(walked.err());
+        Ok(Self { file, whole, broken, structure })
+    }
+
+    fn value(&self, key: &Key) -> std::io::Result<Vec<u8>> {
+        let (at, size) = self.whole.get(key).copied().unwrap_or_default();
+        let mut value = vec![0; size as usize];
+        self.file.read_exact_at(&mut value, at)?;
+        Ok(value)
+    }
+}
+
+fn refuse<T>(path: &Path, reason: impl Into<String>) -> Result<T, Error> {
+    Err(Error::NotRepairable { path: path.into(), reason: reason.into() })
+}
+
+/// The lists of one segment, rebuilt from those of the other direction, encoded.
+fn encode_lists(kind: ListKind, number: u32, mut rows: Vec<(u32, Entry)>) -> Vec<u8> {
+    rows.sort_unstable_by(|(v, a), (w, b)| v.cmp(w).then_with(|| compare(kind, a, b)));
+    let mut words = vec![0u32; SEGMENT_VERTICES + 1];
+    for (v, _) in &rows {
+        debug_assert_eq!(segment_of(*v), number);
+        words[local_of(*v) as usize + 1] += 1;
+    }
+    for local in 0..SEGMENT_VERTICES {
+        words[local + 1] += words[local];
+    }
+    words.extend(rows.iter().map(|(_, e)| e.nbr));
+    for c in 0..kind.columns() {
+        words.extend(rows.iter().map(|(_, e)| e.columns[c]));
+    }
+    let base = Base::from_words(&words, kind.columns()).expect("INVARIANT: offsets count the rows");
+    let mut value = Vec::new();
+    segment::encode_base(&base, kind.columns(), &mut value);
+    value
+}
+
+/// Rebuilds the lists of a direction of which at least one value is not there or not whole: every
+/// segment of which the other direction knows an edge, and those named.
+fn rebuild_direction(
+    salvage: &Salvage,
+    path: &Path,
+    (id, kind): (EdgeTypeId, ListKind),
+    direction: Direction,
+    named: &[u32],
+    version: u64,
+) -> Result<BTreeMap<Key, Vec<u8>>, Error> {
+    let other = match direction {
+        Direction::Out => Direction::In,
+        Direction::In => Direction::Out,
+    };
+    let of = |d: Direction, n: u32| key(Kind::Adjacency, id.get(), d as u16, n);
+    let mut rows: BTreeMap<u32, Vec<(u32, Entry)>> =
+        named.iter().map(|n| (*n, Vec::new())).collect();
+    let range = of(other, 0)..=of(other, u32::MAX >> SEGMENT_BITS);
+    for (key, _) in salvage.whole.range(range) {
+        let value = salvage.value(key).map_err(Error::file("cannot read", path))?;
+        let number = parts(key).map_or(0, |(_, _, _, n)| n);
+        let base = match segment::decode_adjacency(&value[4..], kind.columns(), version) {
+            Ok(base) => base,
+            Err(reason) => return refuse(path, reason),
+        };
+        for (v, entry) in entries(&base, number) {
+            let n = segment_of(entry.nbr);
+            // Only what is missing: the rest is there as it was written.
+            if named.contains(&n) || !salvage.whole.contains_key(&of(direction, n)) {
+                rows.entry(n).or_default().push((entry.nbr, Entry { nbr: v, ..entry }));
+            }
+        }
+    }
+    Ok(rows
+        .into_iter()
+        .map(|(n, rows)| {
+            let key = of(direction, n);
+            let mut value = encode_lists(kind, n, rows);
+            seal(&key, &mut value);
+            (key, value)
+        })
+        .collect())
+}
+
+/// Rebuilds what is broken or missing; returns the values to put in its place.
+fn rebuild(
+    salvage: &Salvage,
+    shared: &Shared,
+    path: &Path,
+    version: u64,
+) -> Result<BTreeMap<Key, Vec<u8>>, Error> {
+    // By type and direction: segments known to be broken.
+    let mut broken: BTreeMap<(u16, u16), Vec<u32>> = BTreeMap::new();
+    for key in salvage.broken.keys().filter(|key| !changes::is_list(*key)) {
+        match parts(key) {
+            Some((1, a, b @ (0 | 1), n)) => broken.entry((a, b)).or_default().push(n),
+            _ => {
+                let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
+                return refuse(
+                    path,
+                    format!(
+                        "the value of key {hex} is damaged and stands nowhere else: labels or \
+                         property values of 1024 vertices or edges, or a part of an index, would \
+                         be lost; restore a backup"
+                    ),
+                );
+            }
+        }
+    }
+    let mut values = BTreeMap::new();
+    for (id, ty) in shared.catalog.edge_types() {
+        let named = |d: u16| broken.get(&(id.get(), d)).map_or(&[][..], |n| n);
+        if !named(0).is_empty() && !named(1).is_empty() {
+            return refuse(
+                path,
+                format!(
+                    "lists of type {} are damaged in both directions: edges would be lost; \
+                     restore a backup",
+                    ty.name
+                ),
+            );
+        }
+        for direction in Direction::ALL {
+            // A direction that lost values cannot tell what the other one had.
+            if named(1 - direction as u16).is_empty() {
+                let of = (id, ty.kind());
+                let named = named(direction as u16);
+                values.extend(rebuild_direction(salvage, path, of, direction, named, version)?);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// Puts the values of the store into the new database; returns the checkpoint they are of.
+fn put_store(root: &Path, new: &mut NewDatabase, report: &mut Repaired) -> Result<u64, Error> {
+    let path = root.join("store/data.mdb");
+    let salvage = Salvage::read(&path)?;
+    let meta_key = key(Kind::Meta, 0, 0, 0);
+    if salvage.whole.is_empty() && salvage.broken.is_empty() && salvage.structure.is_empty() {
+        return Ok(0);
+    }
+    if !salvage.whole.contains_key(&meta_key) {
+        let reason = "the meta value of the store is damaged: it has the schema, without which \
+                      nothing can be understood; restore a backup";
+        return refuse(&path, reason);
+    }
+    let io = Error::file("cannot read", &path);
+    let value = salvage.value(&meta_key).map_err(io)?;
+    let shared = Shared::empty(Settings::default());
+    let meta = match meta::decode(&value[4..], &shared) {
+        Ok(found) => found,
+        Err(reason) => return refuse(&path, reason),
+    };
+    new.put(&meta_key, value)?;
+    let of_graph = |key: &&Key| **key != meta_key && !changes::is_list(*key);
+    for key in salvage.whole.keys().filter(of_graph) {
+        let value = salvage.value(key).map_err(Error::file("cannot read", &path))?;
+        new.put(key, value)?;
+        report.values += 1;
+    }
+    let is_complete = |new: &NewDatabase| new.totals().is_ok_and(|t| t.complete);
+    if !is_complete(new) {
+        let values = rebuild(&salvage, &shared, &path, meta.version)?;
+        for (key, value) in values {
+            new.put(&key, value)?;
+            report.rebuilt += 1;
+        }
+        if !is_complete(new) {
+            let found = report.values + report.rebuilt;
+            return refuse(
+                &path,
+                format!(
+                    "{} of {} values could be found or rebuilt, and they are not what the \
+                     checkpoint wrote; restore a backup",
+                    found, meta.totals.0
+                ),
+            );
+        }
+        let rebuilt = report.rebuilt;
+        report.done.push(format!("{rebuilt} values rebuilt from the lists of the other direction"));
+    }
+    let structure = salvage.structure.len();
+    if structure > 0 {
+        report.done.push(format!("a new store file; the old one had {structure} faults"));
+    }
+    Ok(meta.at)
+}
+
+/// Puts the log after `checkpoint` into the new database; returns the commit it reaches.
+fn put_log(
+    root: &Path,
+    checkpoint: u64,
+    options: RepairOptions,
+    new: &NewDatabase,
+    report: &mut Repaired,
+) -> Result<u64, Error> {
+    let directory = wal_path(root);
+    let files = inspect::list(&directory).map_err(Error::file("cannot list", &directory))?;
+    let mut next = checkpoint + 1;
+    let lose = |from: u64, what: String, path: &Path, report: &mut Repaired| {
+        if options.lose_commits {
+            report.lost.push(format!("the commits from {from} on: {what}"));
+            return Ok(());
+        }
+        refuse(path, format!("{what}: every commit from {from} on would be lost"))
+    };
+    for (i, (first_ts, path)) in files.iter().enumerate() {
+        let is_last = i + 1 == files.len();
+        let later = files.get(i + 1).map_or(u64::MAX, |(ts, _)| *ts);
+        if later <= next {
+            continue;
+        }
+        if *first_ts > next {
+            let what = format!("the commits {next} to {} are missing", first_ts - 1);
+            lose(next, what, path, report)?;
+            break;
+        }
+        let bytes = fs::read(path).map_err(Error::file("cannot read", path))?;
+        let (mut begin, mut end, mut reached) = (None, 0, next);
+        let mut stopped = false;
+        let scan = inspect::scan(path, &bytes, *first_ts, &mut |seen| {
+            stopped |= seen.ts > reached;
+            if seen.ts == reached {
+                begin.get_or_insert(seen.offset);
+                (end, reached) = (seen.end, reached + 1);
+            }
+            !stopped
+        });
+        let scan = match scan {
+            Ok(scan) => scan,
+            Err(_) if is_last && bytes.len() <= 32 => {
+                report
+                    .done
+                    .push("a log file without a header, which held nothing, left out".into());
+                break;
+            }
+            Err(e) => {
+                lose(next, e.to_string(), path, report)?;
+                break;
+            }
+        };
+        if let Some(begin) = begin {
+            let mut copy = inspect::header_bytes(scan.salt, next);
+            copy.extend_from_slice(&bytes[begin..end]);
+            new.put_log(next, &copy)?;
+            next = reached;
+        }
+        match scan.faults.first() {
+            None => {}
+            Some(fault) if is_last && fault.resumed_ts.is_none() => {
+                let (offset, name) = (fault.offset, path.display());
+                report.done.push(format!("the torn end of {name} cut at offset {offset}"));
+            }
+            Some(fault) => {
+                let what = format!("{} is damaged at offset {}", path.display(), fault.offset);
+                lose(next, what, path, report)?;
+                break;
+            }
+        }
+    }
+    Ok(next - 1)
+}
+
+/// Makes a database at `target` of what can be rebuilt of the damaged one in `path`, which is only
+/// read and must not be open.
+///
+/// # Errors
+/// [`Error::NotRepairable`] says what would be lost; [`Error::TargetExists`], [`Error::Locked`],
+/// [`Error::File`], [`Error::Store`]. Nothing is left at `target`.
+pub fn repair(
+    path: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    options: RepairOptions,
+) -> Result<Repaired, Error> {
+    let root = path.as_ref();
+    let _lock = super::check::lock(root)?;
+    let (done, lost) = (Vec::new(), Vec::new());
+    let to = CommitTs::ZERO;
+    let mut report = Repaired { to, values: 0, rebuilt: 0, commits: 0, done, lost };
+    let mut new = NewDatabase::begin(target.as_ref())?;
+    let put = put_store(root, &mut new, &mut report).and_then(|checkpoint| {
+        let to = put_log(root, checkpoint, options, &new, &mut report)?;
+        report.commits = to - checkpoint;
+        Ok(to)
+    });
+    match put {
+        Ok(to) => {
+            new.finish(to)?;
+            report.to = CommitTs::from_raw(to);
+            Ok(report)
+        }
+        Err(e) => {
+            new.discard();
+            Err(e)
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! CSV files of nodes and relationships.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use telar_bench::import::process_cpu_s;
+use telar_db::Database;
+use telar_db::import::{BadRows, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, import_csv};
+
+use crate::ui::{Progress, Screen, number};
+
+/// Options of CSV files.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "CSV files")]
+pub(super) struct CsvArgs {
+    /// Vertices: labels, and files that share a header; may be given several times
+    #[arg(long, value_name = "[LABEL:..=]FILE,..")]
+    nodes: Vec<Group>,
+    /// Edges: their type, and files that share a header; may be given several times
+    #[arg(long, value_name = "[TYPE=]FILE,..")]
+    relationships: Vec<Group>,
+    /// Between two fields: a character, or TAB [default: ,]
+    #[arg(long, value_name = "C")]
+    delimiter: Option<Character>,
+    /// Between two elements of a list: a character, or TAB [default: ;]
+    #[arg(long, value_name = "C")]
+    array_delimiter: Option<Character>,
+    /// Around fields with special characters [default: "]
+    #[arg(long, value_name = "C")]
+    quote: Option<Character>,
+    /// Drop blanks around fields
+    #[arg(long)]
+    trim: bool,
+    /// What ids are, where the header does not say
+    #[arg(long, value_enum, default_value_t = IdType::String)]
+    id_type: IdType,
+    /// Ids of a space may also be those of vertices in the database, by label and property
+    #[arg(long, value_name = "SPACE=LABEL.KEY")]
+    existing: Vec<Existing>,
+    /// Write bad rows to this file and go on, instead of giving up at the first
+    #[arg(long, value_name = "FILE")]
+    rejects: Option<PathBuf>,
+    /// Give up after so many bad rows
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    rejects_max: u64,
+    /// Memory for edges that wait to be sorted; beyond it they go to files in the database
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    memory: u32,
+}
+
+/// Labels or a type, and files.
+#[derive(Debug, Clone)]
+struct Group(CsvGroup);
+
+impl FromStr for Group {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (names, files) = text.split_once('=').unwrap_or(("", text));
+        let parts = |text: &str, by| -> Vec<String> {
+            text.split(by).map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect()
+        };
+        let files: Vec<PathBuf> = parts(files, ',').into_iter().map(PathBuf::from).collect();
+        if files.is_empty() {
+            return Err("no file: write NAME=FILE,FILE or FILE".to_owned());
+        }
+        Ok(Self(CsvGroup { names: parts(names, ':'), files }))
+    }
+}
+
+/// One ASCII character.
+#[derive(Debug, Clone, Copy)]
+struct Character(u8);
+
+impl FromStr for Character {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.as_bytes() {
+            [byte] if byte.is_ascii() => Ok(Self(*byte)),
+            _ if text.eq_ignore_ascii_case("tab") || text == "\\t" => Ok(Self(b'\t')),
+            _ => Err("write one ASCII character, or TAB".to_owned()),
+        }
+    }
+}
+
+/// An id space of the database.
+#[derive(Debug, Clone)]
+struct Existing(ExistingIds);
+
+impl FromStr for Existing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = || {
+            let (space, rest) = text.split_once('=')?;
+            let (label, key) = rest.rsplit_once('.')?;
+            Some(ExistingIds { space: space.into(), label: label.into(), key: key.into() })
+        };
+        parts().map(Self).ok_or_else(|| "write SPACE=LABEL.KEY, as in P=Person.id".to_owned())
+    }
+}
+
+/// What ids are.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum IdType {
+    /// Any text; 7 and 07 are two vertices
+    String,
+    /// Whole numbers of 64 bits
+    Integer,
+}
+
+fn import_of(options: &super::Options) -> CsvImport {
+    let csv = &options.csv;
+    let mut import = CsvImport::default();
+    let groups = |groups: &[Group]| groups.iter().map(|g| g.0.clone()).collect();
+    import.nodes = groups(&csv.nodes);
+    import.relationships = groups(&csv.relationships);
+    let set = |to: &mut u8, from: Option<Character>| {
+        if let Some(Character(byte)) = from {
+            *to = byte;
+        }
+    };
+    set(&mut import.delimiter, csv.delimiter);
+    set(&mut import.array_delimiter, csv.array_delimiter);
+    set(&mut import.quote, csv.quote);
+    import.trim = csv.trim;
+    import.ids = match csv.id_type {
+        IdType::String => Ids::Text,
+        IdType::Integer => Ids::Integer,
+    };
+    import.existing = csv.existing.iter().map(|e| e.0.clone()).collect();
+    import.simple = options.simple;
+    if let Some(file) = &csv.rejects {
+        import.bad_rows = BadRows::Skip { file: file.clone(), max: csv.rejects_max };
+    }
+    import.threads = options.thread_count();
+    import.load.memory_bytes = (csv.memory as usize) << 20;
+    import
+}
+
+/// Imports the files into `db` and closes it.
+pub(super) fn run(options: &super::Options, db: Database) -> anyhow::Result<()> {
+    let screen = Screen::new();
+    let progress = Progress::new();
+    let report = import_csv(&db, &import_of(options), &|p| progress.update(p));
+    progress.finish();
+    summary(screen, options, &report?)?;
+    super::finish(screen, options, db, process_cpu_s())
+}
+
+fn summary(screen: Screen, options: &super::Options, report: &CsvReport) -> std::io::Result<()> {
+    screen.line(screen.bold(options.db.display().to_string()))?;
+    let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
+    let vertices = number::counted(report.vertices, "vertex", "vertices");
+    let edges = number::counted(report.edges, "edge", "edges");
+    row("imported", format!("{vertices}, {edges}"))?;
+    row("properties", number::count(report.properties))?;
+    if report.duplicates > 0 {
+        row("duplicates", format!("{}  (not added again)", number::count(report.duplicates)))?;
+    }
+    if let Some(file) = options.csv.rejects.as_ref().filter(|_| report.rejected > 0) {
+        let rows = number::counted(report.rejected, "row", "rows");
+        row("rejected", format!("{rows}, see {}", file.display()))?;
+    }
+    if report.spilled > 0 {
+        row("in files", format!("{} edges were sorted on disk", number::count(report.spilled)))?;
+    }
+    let records = report.vertices + report.edges + report.rejected;
+    let rate = number::rate(records, report.read_s, "rows");
+    row("reading", format!("{:<9}{rate}", number::seconds(report.read_s)))?;
+    let rate = number::rate(report.edges, report.load_s, "edges");
+    row("loading", format!("{:<9}{rate}", number::seconds(report.load_s)))
+}

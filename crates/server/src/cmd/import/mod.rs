@@ -1,0 +1,116 @@
+//! `telar import`: files into a database. An edge list is read by `edge_list.rs`, CSV files with
+//! typed headers by `csv.rs`.
+
+mod csv;
+mod edge_list;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use clap::Args;
+use telar_db::{Database, Settings};
+
+use super::folder_bytes;
+use crate::ui::{Screen, number};
+
+/// Interval of asynchronous commits, in milliseconds: the most an import can lose in a crash, and
+/// long enough that the disk does not hold it up.
+const ASYNC_INTERVAL_MS: u64 = 100;
+
+/// Read files into a database: an edge list, or CSV files of nodes and relationships.
+///
+/// An edge list: every id in the file becomes a new vertex with the property `id`, every record an
+/// edge from the first id to the second. Further numeric columns become properties of the edges.
+/// Comment lines begin with # or %.
+///
+/// CSV files say in their first record what each column is, as neo4j-admin's do: name:TYPE, :ID,
+/// :LABEL, :START_ID, :END_ID, :TYPE. docs/import.md has all of it.
+///
+/// Files may be compressed with gzip or zstd. Everything comes in as one commit; if anything is
+/// wrong, nothing is changed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar import web.telar cnr-2000.txt.zst --simple
+  telar import trust.telar ratings.csv --label User --type TRUSTS
+  telar import people.telar --nodes Person=persons.csv --relationships KNOWS=knows.csv
+  telar import people.telar --nodes Person=header.csv,part1.csv.gz,part2.csv.gz \\
+      --relationships knows.csv --delimiter TAB --rejects rejects.tsv
+  telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv")]
+pub(crate) struct Options {
+    /// Directory of the database; made if there is none
+    db: PathBuf,
+    /// File of edges
+    #[arg(required_unless_present_any = ["nodes", "relationships"],
+          conflicts_with_all = ["nodes", "relationships"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    edge_list: edge_list::EdgeListArgs,
+    #[command(flatten)]
+    csv: csv::CsvArgs,
+    /// At most one edge per pair and no edge properties, at half the memory
+    #[arg(long)]
+    simple: bool,
+    /// Threads that read [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+/// Runs `telar import`.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let new = New::at(&options.db)?;
+    let mut settings = match options.edge_list.asynchronous {
+        true => Settings::asynchronous(ASYNC_INTERVAL_MS),
+        false => Settings::default(),
+    };
+    // What a load installs is settled; nothing else is done to this database meanwhile.
+    settings.background_interval_ms = 0;
+    let db = telar_db::open_with(&options.db, settings)?;
+    match &options.file {
+        Some(file) => edge_list::run(options, file, db)?,
+        None => csv::run(options, db)?,
+    }
+    new.keep();
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Options {
+    fn thread_count(&self) -> usize {
+        self.threads.map_or(0, usize::from)
+    }
+}
+
+/// Removes a database that was not there before, unless it is kept.
+struct New<'p>(Option<&'p Path>);
+
+impl<'p> New<'p> {
+    fn at(path: &'p Path) -> anyhow::Result<Self> {
+        if path.is_file() {
+            bail!("{}: is a file; a database is a directory", path.display());
+        }
+        Ok(Self((!path.exists()).then_some(path)))
+    }
+
+    fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for New<'_> {
+    fn drop(&mut self) {
+        if let Some(path) = self.0 {
+            // The import has failed and says why; that something stays behind is the lesser evil.
+            drop(fs::remove_dir_all(path));
+        }
+    }
+}
+
+/// Closes the database and says what it took.
+fn finish(screen: Screen, options: &Options, db: Database, cpu_s: f64) -> anyhow::Result<()> {
+    db.close()?;
+    let bytes = folder_bytes(&options.db.join("store")) + folder_bytes(&options.db.join("wal"));
+    screen.line(format!("  {:<11}{}", "CPU time", number::seconds(cpu_s)))?;
+    screen.line(format!("  {:<11}{}", "on disk", number::bytes(bytes)))?;
+    Ok(())
+}

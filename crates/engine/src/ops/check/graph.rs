@@ -150,12 +150,12 @@ impl Graph {
             k if k == Kind::States as u8 => self.states(number, body),
             k if k == Kind::VertexProperty as u8 => {
                 self.check_property(a)?;
-                Ok(property::decode(body, self.version).map(drop)?)
+                property::decode(body, self.version).map(drop)
             }
             k if k == Kind::EdgeProperty as u8 => {
                 self.edge_type(a)?;
                 self.check_property(b)?;
-                Ok(property::decode(body, self.version).map(drop)?)
+                property::decode(body, self.version).map(drop)
             }
             kind => Err(format!("unknown kind of value {kind}")),
         }

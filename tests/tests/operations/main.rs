@@ -6,6 +6,7 @@
 )]
 
 mod backup;
+mod bulk;
 mod check;
 mod crash;
 mod health;

@@ -50,7 +50,7 @@ impl Mask {
     }
 }
 
-/// Replaces `out` by the live ids of a list with deletes: those of the base, then those of the tail.
+/// Replaces `out` by the live ids of a list with deletes: those of the base, then the tail's.
 pub(crate) fn live_ids(base: &[u32], tail: Visible<'_>, out: &mut Vec<u32>) {
     let mask = Mask::of(base.len(), tail);
     out.clear();

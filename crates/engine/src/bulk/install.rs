@@ -34,7 +34,7 @@ use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::EdgeType;
 use crate::checkpoint::meta::Additions;
-use crate::checkpoint::{Changes, KEY_BYTES, Kind, key, property, segment};
+use crate::checkpoint::{Changes, KEY_BYTES, Kind, cut_log, key, property, segment};
 use crate::column::{Chunk, PropertyChunk, StateChunk};
 use crate::error::{Error, Object};
 use crate::index::IndexTarget;
@@ -143,7 +143,7 @@ pub(super) fn install(
     if let Some(d) = &shared.durable {
         // The load is done. A log that cannot be cut is cut by the next checkpoint; one that has
         // failed says so to the next writer.
-        let _ = d.wal.rotate().and_then(|()| d.wal.truncate_before(ts));
+        let _ = cut_log(shared, d, ts);
     }
     Ok(report)
 }

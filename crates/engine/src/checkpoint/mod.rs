@@ -157,13 +157,20 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let done = write(shared, durable, &mut progress, at).and_then(|()| {
         drop(registration);
         failpoint!("checkpoint::before_truncate");
-        durable.wal.rotate()?;
-        archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
-        durable.wal.truncate_before(at)?;
+        cut_log(shared, durable, at)?;
         Ok(at)
     });
     durable.checkpoints.note(&done, begun);
     done
+}
+
+/// Starts a new log file and lets go of those that only have records up to the checkpoint at `at`;
+/// the archive keeps them if there is one.
+pub(crate) fn cut_log(shared: &Shared, durable: &Durable, at: u64) -> Result<(), Error> {
+    durable.wal.rotate()?;
+    archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+    durable.wal.truncate_before(at)?;
+    Ok(())
 }
 
 fn write(

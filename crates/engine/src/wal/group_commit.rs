@@ -10,9 +10,9 @@
 //!
 //! Protocol. Whoever waits and finds no leader becomes it: takes the pending buffer, releases the
 //! mutex, writes and syncs, publishes `durable_ts` under the mutex, and then, without it, unparks
-//! *one* of those who wait for the next group, which leads at once, and all who waited for this one.
-//! There is no timer: a group is what queued during the sync before it, so groups grow as the disk
-//! slows down.
+//! *one* of those who wait for the next group, which leads at once, and all who waited for this
+//! one. There is no timer: a group is what queued during the sync before it, so groups grow as the
+//! disk slows down.
 //!
 //! A waiter leaves its handle in the list of its group and parks. What it was woken for it reads
 //! from `durable_ts`, without the mutex: with 64 threads, each of which took the mutex on waking,

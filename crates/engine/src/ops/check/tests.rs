@@ -7,18 +7,21 @@ use telar_graph::VertexId;
 use super::check;
 use crate::checkpoint::changes::Key;
 use crate::checkpoint::{Inventory, Kind, changes, key, meta, seal, unseal};
+use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::Store;
 use crate::{EdgeTypeOptions, Engine};
 
 /// Changes the body of a stored value, and makes every checksum fit again.
-fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut [u8])) {
+fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut Vec<u8>)) {
     let store = Store::open(root, 1 << 30).unwrap();
     let mut txn = store.write().unwrap();
     let database = store.database();
     let mut value = database.get(&txn, &changed).unwrap().unwrap().to_vec();
-    change(&mut value[4..]);
+    let mut body = value.split_off(4);
+    change(&mut body);
+    value.extend(body);
     seal(&changed, &mut value);
     database.put(&mut txn, &changed, &value).unwrap();
     let meta_key = key(Kind::Meta, 0, 0, 0);
@@ -68,7 +71,18 @@ fn put(body: &mut [u8], at: usize, word: u32) {
     body[at..at + 4].copy_from_slice(&word.to_le_bytes());
 }
 
-fn assert_found(changed: Key, part: &str, change: &mut dyn FnMut(&mut [u8])) {
+/// Replaces number `index` of the packed run of `len` numbers that makes up the end of `body`.
+fn put_packed(body: &mut Vec<u8>, at: usize, (len, index): (usize, usize), number: i64) {
+    let mut numbers = Vec::new();
+    let mut run = &body[at..];
+    get_run(&mut run, len, |n| numbers.push(n)).unwrap();
+    assert!(run.is_empty());
+    numbers[index] = number;
+    body.truncate(at);
+    put_run(&numbers, body);
+}
+
+fn assert_found(changed: Key, part: &str, change: &mut dyn FnMut(&mut Vec<u8>)) {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("graph");
     made(&root);
@@ -90,9 +104,18 @@ fn contradictions_between_values_are_found() {
     assert_found(lists(simple, out), "above 2000", &mut |body| put(body, NEIGHBOURS + 4, 2000));
     assert_found(lists(simple, out), "do not ascend", &mut |body| put(body, 4, 9));
     let columns = NEIGHBOURS + 2048 * 4;
-    assert_found(lists(multi, out), "as another one has", &mut |body| put(body, columns, 2));
-    assert_found(lists(multi, out), "out of range", &mut |body| put(body, columns, 4_000_000));
+    let first = (2048, 0);
+    assert_found(lists(multi, out), "as another one has", &mut |body| {
+        put_packed(body, columns, first, 2);
+    });
+    assert_found(lists(multi, out), "out of range", &mut |body| {
+        put_packed(body, columns, first, 4_000_000);
+    });
     let states = key(Kind::States, 0, 0, 0);
-    assert_found(states, "5 has edges and does not exist", &mut |body| put(body, 20, 0));
-    assert_found(states, "label set that does not exist", &mut |body| put(body, 20, 77));
+    assert_found(states, "5 has edges and does not exist", &mut |body| {
+        put_packed(body, 0, (1024, 5), 0);
+    });
+    assert_found(states, "label set that does not exist", &mut |body| {
+        put_packed(body, 0, (1024, 5), 77);
+    });
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  sort              nothing is held
-//!  index lock, checkpoint lock, name lock, gate          no checkpoint, no new name, no commit from here on
+//!  index lock        no index is made or dropped from here on
+//!  checkpoint lock, name lock, gate          no checkpoint, no new name, no commit from here on
 //!  wait              until all commits are published: the state is that of timestamp T0
 //!  check and merge   ends exist; segments that hold something take in what is new
 //!  write             what was written since the last checkpoint, the load, the meta value

@@ -387,8 +387,8 @@ impl<'e> BulkLoad<'e> {
     /// None of them leaves anything behind. [`Error::SnapshotsOpen`] if snapshots or transactions
     /// stayed open; [`Error::NotFound`] for an end of an edge that does not exist;
     /// [`Error::TooMany`], [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again);
-    /// [`Error::BulkLoad`] for duplicates, if they are to be rejected, and if an index or constraint
-    /// is about a label or edge type that is loaded; [`Error::Log`], [`Error::Store`],
+    /// [`Error::BulkLoad`] for duplicates, if they are to be rejected, and if an index or
+    /// constraint is about a label or edge type that is loaded; [`Error::Log`], [`Error::Store`],
     /// [`Error::File`].
     pub fn finish(mut self, progress: &dyn Fn(BulkStep, u64, u64)) -> Result<BulkReport, Error> {
         self.first_vertex()?;

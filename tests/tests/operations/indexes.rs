@@ -75,12 +75,12 @@ fn indexes_made_and_dropped_between_backups_are_restored_as_they_were() {
 fn damage(root: &Path) {
     let path = root.join("store/data.mdb");
     let mut bytes = std::fs::read(&path).unwrap();
-    // The key of its first part.
-    let key = [5u8, 0, 0, 0, 0, 0, 0, 0, 0];
+    // The key of its first part, after its length; the value follows.
+    let key = [9, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0];
     let mut found = 0;
     for at in 0..bytes.len() - 64 {
-        if bytes[at..at + 9] == key {
-            bytes[at + 20] ^= 1;
+        if bytes[at..at + 11] == key {
+            bytes[at + 22] ^= 1;
             found += 1;
         }
     }

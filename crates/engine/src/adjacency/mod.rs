@@ -5,8 +5,10 @@
 //!
 //! ```text
 //!  AdjTable ── segments (grow, never move) ── AdjSegment, one cache line
-//!                                              │ latch word · pointer to the current version
-//!                                              ▼
+//!     │                                        │ latch word · pointer to the current version
+//!     └─ heads, one word per segment:          │
+//!        to the base alone if nothing          │
+//!        is unsettled, else to the version ──▶ ▼
 //!  SegVersion  base (immutable)                  tail (only if something was written)
 //!   ┌─────────────┬────────────────┬─────────┐    ┌───────────┬──────────────────────────┐
 //!   │ offsets u32 │ neighbours u32 │ columns │    │ slots u32 │ arena: one block per     │
@@ -24,10 +26,10 @@
 //! base holds only what was committed at or before the low watermark, which no live snapshot is
 //! older than.
 //!
-//! Concurrency: readers take no latch; they load the segment's version once, under an epoch pin,
-//! and get base and tail that belong together. Writers hold the vertex's latch stripe; rebuilding a
-//! version takes every stripe. Reading order for newcomers: this page, `scan.rs` (the hot loop),
-//! `tail.rs`, `settle.rs`, `hub.rs`.
+//! Concurrency: readers take no latch; they load the segment's head once (`head.rs`), under an
+//! epoch pin, and get base and tail that belong together. Writers hold the vertex's latch stripe;
+//! rebuilding a version takes every stripe. Reading order for newcomers: this page, `scan.rs` (the
+//! hot loop), `tail.rs`, `settle.rs`, `hub.rs`.
 
 pub(crate) mod base;
 pub(crate) mod extent;

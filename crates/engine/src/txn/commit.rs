@@ -220,7 +220,9 @@ fn make_room(
         let is_full = table.id == t.table.id && same[0].number == t.number;
         let words = 8 * same.len() * (2 + table.kind.columns());
         let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
-        if is_full || tail.is_some_and(|tail| tail.words_left() < words / 2) {
+        // Enough for what it gets even if every append needs a block: else a large commit would
+        // come back, and be planned anew, for one segment after the other.
+        if is_full || tail.is_some_and(|tail| tail.words_left() < words) {
             let room = if is_full { words << doubled } else { words };
             settle_segment(table, segment, shared.watermark(), After::Busy { room }, guard);
         }

@@ -5,6 +5,8 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -18,6 +20,8 @@ use telar_graph::{
     EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, LabelId, PropertyKeyId, Value,
     VertexId, View,
 };
+
+use common::{cases, no_background};
 
 type Properties = BTreeMap<PropertyKeyId, Value>;
 
@@ -528,17 +532,6 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
         check_snapshot(db, snapshot, model, &names);
     }
     committed
-}
-
-fn cases() -> ProptestConfig {
-    let long = std::env::var_os("TELAR_LONG").is_some();
-    ProptestConfig { cases: if long { 5000 } else { 96 }, ..ProptestConfig::default() }
-}
-
-fn no_background() -> Settings {
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
-    settings
 }
 
 proptest! {

@@ -2,6 +2,8 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +16,8 @@ use telar_engine::{
 use telar_graph::{
     IndexId, IndexRange, IndexUnavailable, LabelId, PropertyKeyId, Value, VertexId, View,
 };
+
+use common::Random;
 
 struct World {
     db: Engine,
@@ -156,17 +160,6 @@ fn every_key_is_won_once_however_many_race_for_it() {
     assert_eq!(won.load(Ordering::Relaxed), KEYS as u64);
     assert_eq!(lost.load(Ordering::Relaxed), 2 * KEYS as u64);
     assert_eq!(w.check(id), KEYS as usize);
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
 }
 
 /// One transaction of a writer: creates, deletes, moves a key, takes the label away or gives it.

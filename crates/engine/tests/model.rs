@@ -2,6 +2,8 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
@@ -9,6 +11,8 @@ use telar_engine::{EdgeTypeOptions, Engine, Settings, Snapshot, Transaction};
 use telar_graph::{
     Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Value, VertexId, View,
 };
+
+use common::{cases, no_background};
 
 /// The plain model: everything in ordered maps.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -324,17 +328,6 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
         check_snapshot(snapshot, model, &names);
     }
     committed
-}
-
-fn cases() -> ProptestConfig {
-    let long = std::env::var_os("TELAR_LONG").is_some();
-    ProptestConfig { cases: if long { 5000 } else { 96 }, ..ProptestConfig::default() }
-}
-
-fn no_background() -> Settings {
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
-    settings
 }
 
 proptest! {

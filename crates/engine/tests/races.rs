@@ -6,31 +6,20 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Settings};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId, View};
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Topology, Value, View};
+
+use common::{Random, v};
 
 /// Vertices: several segments, so that commits span them; vertex 0 becomes a hub.
 const VERTICES: u64 = 3000;
 /// Vertices that writers delete edges of and rewrite, over and over.
 const HOT: u64 = 40;
-
-fn v(n: u64) -> VertexId {
-    VertexId::from_raw(n)
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % n
-    }
-}
 
 struct World {
     db: Engine,

@@ -1,25 +1,12 @@
 //! Bugs that were found once; each test failed before its fix.
 #![cfg(not(feature = "shuttle"))]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-use telar_engine::{EdgeTypeOptions, Engine, Settings};
-use telar_graph::{Direction, EdgeId, VertexId};
 
-fn v(n: u64) -> VertexId {
-    VertexId::from_raw(n)
-}
-fn memory() -> Engine {
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
-    settings.hub_entries_min = 4096;
-    Engine::in_memory(settings).unwrap()
-}
-fn with_vertices(db: &Engine, count: u64) {
-    let mut txn = db.begin().unwrap();
-    for _ in 0..count {
-        txn.create_vertex(&[]).unwrap();
-    }
-    txn.commit().unwrap();
-}
+mod common;
+
+use telar_engine::EdgeTypeOptions;
+use telar_graph::{Direction, EdgeId};
+
+use common::{memory, v, with_vertices};
 
 /// One simple edge deleted under two ordinals in one transaction.
 #[test]
@@ -107,24 +94,4 @@ fn poisoned_log_and_retries() {
     };
     assert_eq!(set(1).0, 1);
     assert_eq!(set(2).0, 1);
-}
-
-/// A transaction that fills every chunk of one hub.
-#[test]
-fn bulk_transaction_over_many_chunks() {
-    const N: u64 = 1 << 15;
-    let db = memory();
-    let ty = db.edge_type("E", EdgeTypeOptions::simple()).unwrap();
-    with_vertices(&db, N);
-    for chunk in (1..N).collect::<Vec<_>>().chunks(64) {
-        let mut txn = db.begin().unwrap();
-        for n in chunk {
-            txn.upsert_edge(ty, v(0), v(*n)).unwrap();
-        }
-        txn.commit().unwrap();
-    }
-    let mut txn = db.begin().unwrap();
-    txn.delete_vertex(v(0), true).unwrap();
-    assert_eq!(txn.commit().unwrap().edges_removed, N - 1);
-    assert!(db.memory().topology < 1 << 27);
 }

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
 use super::list::{List, Rows, Visible, find_in, merge_ids};
+use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, DELTA_MAX, block_words};
 use super::{Entry, ListKind};
@@ -297,7 +298,7 @@ impl Hub {
         if tail.has_deletes {
             return v.list(v.delta(read_ts), self.kind).contains(nbr);
         }
-        v.neighbours().binary_search(&nbr).is_ok()
+        find_sorted(v.neighbours(), nbr).is_some()
             || find_in(tail.block.dst(tail.len), nbr).is_some()
     }
 

@@ -4,8 +4,8 @@
 //! delete names the position it deletes. Lists of a segment and chunks of a hub are read by the
 //! same code.
 //!
-//! Cost: without deletes, two slices and no work per entry; with deletes, a sort of the deleted
-//! positions (usually a handful) and one slice per gap.
+//! Cost: without deletes, two slices and no work per entry. With deletes, ids are gathered
+//! (`mask.rs`); entries with their columns cost a sort of the deleted positions, usually a handful.
 #![expect(unsafe_code, reason = "a call that needs a CPU feature, which is checked")]
 
 use std::cmp::Ordering;

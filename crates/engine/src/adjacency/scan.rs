@@ -4,7 +4,7 @@
 //! is read as one slice of its segment's base; the loop over a clean segment is the loop CSR runs.
 //! PERF: `telar bench kernel`, rows scan_settled, scan_random_order, search.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use crossbeam_epoch::Guard;
 
@@ -18,17 +18,32 @@ use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
 use crate::words::prefetch;
 
-/// A table at a snapshot, under an epoch pin.
+/// A table at a snapshot, without the pin: can be sent to other threads.
 ///
 /// PERF: search: heads and kind are copied out of the table, so that a loop over many lists keeps
 /// them in registers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct TableView<'g> {
+pub(crate) struct UnpinnedView<'g> {
     table: &'g AdjTable,
     heads: PinnedHeads<'g>,
     kind: ListKind,
-    guard: &'g Guard,
     read_ts: u64,
+}
+
+/// A table at a snapshot, under an epoch pin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TableView<'g> {
+    unpinned: UnpinnedView<'g>,
+    guard: &'g Guard,
+}
+
+impl<'g> Deref for TableView<'g> {
+    type Target = UnpinnedView<'g>;
+
+    #[inline(always)]
+    fn deref(&self) -> &UnpinnedView<'g> {
+        &self.unpinned
+    }
 }
 
 /// The loop CSR runs. A function of its own, called once per segment: inlined into its callers, it
@@ -84,34 +99,24 @@ fn hint(heads: PinnedHeads<'_>, v: u32) {
     }
 }
 
-/// A table at a snapshot, without the pin: can be sent to other threads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct UnpinnedView<'g> {
-    table: &'g AdjTable,
-    heads: PinnedHeads<'g>,
-    kind: ListKind,
-    read_ts: u64,
-}
-
 impl<'g> UnpinnedView<'g> {
     /// The view, under a pin that protects what was reachable when `self` was made.
     #[inline(always)]
     pub(crate) fn pinned_by(&self, guard: &'g Guard) -> TableView<'g> {
-        let Self { table, heads, kind, read_ts } = *self;
-        TableView { table, heads, kind, guard, read_ts }
+        TableView { unpinned: *self, guard }
     }
 }
 
 impl<'g> TableView<'g> {
     #[inline(always)]
     pub(crate) fn new(table: &'g AdjTable, read_ts: u64, guard: &'g Guard) -> Self {
-        Self { table, heads: table.heads(guard), kind: table.kind, guard, read_ts }
+        let heads = table.heads(guard);
+        UnpinnedView { table, heads, kind: table.kind, read_ts }.pinned_by(guard)
     }
 
     /// The same without the pin. Whoever reads through it keeps the guard of `self` alive.
     pub(crate) fn unpinned(&self) -> UnpinnedView<'g> {
-        let Self { table, heads, kind, read_ts, .. } = *self;
-        UnpinnedView { table, heads, kind, read_ts }
+        self.unpinned
     }
 
     pub(crate) fn kind(&self) -> ListKind {

@@ -72,10 +72,11 @@ impl Engine {
     /// # Errors
     /// [`Error::Setting`], [`Error::Locked`], [`Error::NotADatabase`], [`Error::NewerFormat`],
     /// [`Error::Damaged`], [`Error::Log`], [`Error::Store`], [`Error::File`]. None of them changes
-    /// what is stored.
+    /// what is stored. Damage to what is not read yet is found later: see [`Snapshot::error`].
     ///
     /// # Cost
-    /// Reads the last checkpoint and replays the log written since.
+    /// Replays the log written since the last checkpoint and reads the values of indexes. The graph
+    /// itself is read as it is touched, so this does not depend on its size.
     pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
         settings.validate()?;
         Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings)?)))
@@ -354,6 +355,12 @@ impl Engine {
             d.store.mark_closed(d.wal.last_ts());
         }
         Ok(())
+    }
+
+    /// What could not be read since the database was opened, if anything: see [`Snapshot::error`].
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.shared.check_stored().err()
     }
 
     /// The timestamp of the newest commit a new snapshot would see.

@@ -5,11 +5,13 @@
 use std::sync::Arc;
 
 use crate::adjacency::scan::TableView;
-use crate::adjacency::{AdjTable, ListKind};
+use crate::adjacency::base::is_sorted;
+use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::catalog::LabelSets;
-use crate::checkpoint::{meta, property, segment, unseal};
+use crate::checkpoint::{Totals, meta, property, segment, unseal};
 use crate::column::Chunk;
 use crate::io::MemoryStorage;
+use crate::mapped::Source;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::txn::record::{self, Record};
@@ -217,10 +219,11 @@ fn adjacency_value(feed: &mut Feed<'_>) {
         return;
     };
     let entries = base.entries();
-    let (table, guard) = (AdjTable::new(1, kind, 4096), &crossbeam_epoch::pin());
-    if table.load(0, base, guard).is_err() {
+    let (table, guard) = (AdjTable::new(1, kind, 4096, Source::default()), &crossbeam_epoch::pin());
+    if !(0..SEGMENT_VERTICES).all(|local| is_sorted(&base, kind, local)) {
         return;
     }
+    table.replace(0, base, 0, guard);
     let view = TableView::new(&table, 1, guard);
     let mut encoded = Vec::new();
     segment::encode_adjacency(&view, 0, &mut encoded);
@@ -334,7 +337,8 @@ mod tests {
         shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
         let mut value = Vec::new();
         let added = meta::Additions::default();
-        meta::encode(&shared, 9, (0, 0), &added, &[], &mut value);
+        let totals = Totals::default();
+        meta::encode(&shared, 9, &totals, &added, &[], &mut value);
         let meta = [&[4][..], &value[4..]].concat();
         let states = vec![1, 0, 0];
         let mut properties = vec![2];

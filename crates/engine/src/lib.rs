@@ -11,7 +11,8 @@
 //! - `bulk`: whole graphs straight into bases.
 //! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
-//! - `lmdb_check`: a look at the store before LMDB opens it.
+//! - `mapped`: segments that are not in memory, and the memory limit.
+//! - `lmdb_check`: looks at the store before LMDB does.
 //! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
@@ -54,6 +55,7 @@ mod index;
 pub mod io;
 mod latch;
 mod lmdb_check;
+mod mapped;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;

@@ -17,8 +17,11 @@ use std::fs::File;
 use std::path::Path;
 
 mod format;
+mod lookup;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use lookup::{Place, Snapshot};
 
 use format::{
     METAS, Meta, NO_PAGE, Node, P_BRANCH, P_LEAF, P_OVERFLOW, PAGE_FLAGS, PAGE_HEADER_BYTES,

@@ -1,21 +1,24 @@
 //! Opening a database: checkpoint, then log, in that order and nowhere else.
+//!
+//! Cost: that of the log written since the checkpoint, of the schema, and of indexes, whose values
+//! are read; nothing else depends on the size of the graph.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use crate::checkpoint::{KEY_BYTES, Kind, Progress, changes, damaged, key};
-use crate::checkpoint::{meta, property, segment, unseal};
-use crate::column::{Chunk, StateChunk};
+use crate::adjacency::SEGMENT_BITS;
+use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
 use crate::error::Error;
 use crate::failpoint;
 use crate::index::page::StoredIndexes;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
+use crate::mapped::ranges::{Ranges, Table};
+use crate::mapped::{Found, Value};
 use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
@@ -28,8 +31,8 @@ use crate::wal::{Wal, WalError, WalOptions};
 
 /// Opens the database in `path`.
 pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
-    let store = Store::open(path, settings.store_bytes_max)?;
-    let mut shared = Shared::empty(settings);
+    let store = Store::open(path, &settings)?;
+    let mut shared = Shared::with(settings, Some(Arc::clone(store.stored())));
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
@@ -58,6 +61,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
     index::finish_recovery(&shared)?;
+    shared.check_stored()?;
     shared.durable = Some(Durable {
         wal,
         store,
@@ -68,40 +72,42 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     Ok(shared)
 }
 
+/// Reads schema and counters, and which values there are; none of them is looked at but those of
+/// indexes.
 fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     let mut progress = Progress::default();
-    let txn = store.read()?;
-    let database = store.database();
     let meta_key = key(Kind::Meta, 0, 0, 0);
-    let Some(value) = database.get(&txn, &meta_key).map_err(|e| store.error(e))? else {
+    let wrong = |reason: String| damaged(store, &meta_key, reason);
+    let Some(body) = store.stored().first_value(&meta_key).map_err(wrong)? else {
         return Ok(progress);
     };
-    let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
-    let meta = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
-    let mut stored = StoredIndexes::new(meta.indexes);
-    let guard = &epoch::pin();
-    for item in database.iter(&txn).map_err(|e| store.error(e))? {
-        let (stored_key, value) = item.map_err(|e| store.error(e))?;
-        if changes::is_list(stored_key) {
-            progress.changes.load(stored_key, value).map_err(|e| damaged(store, stored_key, e))?;
-        } else if stored_key != meta_key {
-            load_segment(
-                shared,
-                stored_key,
-                value,
-                meta.version,
-                guard,
-                &mut progress,
-                &mut stored,
-            )
-            .map_err(|reason| damaged(store, stored_key, reason))?;
+    let meta = meta::decode(&body, shared).map_err(wrong)?;
+    progress.stored = match meta.inventory {
+        Some(inventory) => {
+            let (keys, crcs) = meta.totals;
+            if inventory.len() != keys {
+                return Err(wrong("the number of values is not that of their keys".into()));
+            }
+            Totals { keys, crcs, inventory: Arc::new(inventory) }
         }
+        None => {
+            let found = count_values(store)?;
+            if (found.keys, found.crcs) != meta.totals {
+                return Err(wrong("values are missing from the store".into()));
+            }
+            found
+        }
+    };
+    let inventory = Arc::clone(&progress.stored.inventory);
+    let label_sets = shared.catalog.label_sets.len();
+    store.stored().advance(Arc::clone(&inventory), meta.version, label_sets)?;
+    let mut stored = StoredIndexes::new(meta.indexes);
+    for (table, ranges) in inventory.tables() {
+        add_table(shared, store, table, ranges, &mut stored).map_err(wrong)?;
     }
-    if progress.stored.totals() != meta.totals {
-        return Err(damaged(store, &meta_key, "values are missing from the store"));
-    }
+    store.stored().check()?;
     progress.last = meta.at;
-    progress.outdated = meta.version < meta::VERSION;
+    progress.outdated = meta.version < meta::VERSION_PACKED;
     for (id, definition, pieces) in stored.take() {
         let table = shared.catalog.table_number();
         let entries = pieces.into_entries().map_err(|reason| {
@@ -116,23 +122,44 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     Ok(progress)
 }
 
-fn load_segment(
+/// Which values a store has whose meta value does not say so yet: reads all of it, once.
+fn count_values(store: &Store) -> Result<Totals, Error> {
+    store.verify()?;
+    let mut totals = Totals::default();
+    let txn = store.read()?;
+    for item in store.database().iter(&txn).map_err(|e| store.error(e))? {
+        let (key, value) = item.map_err(|e| store.error(e))?;
+        let wrong = |reason: &'static str| damaged(store, key, reason);
+        let (crc, _) = unseal(key, value).map_err(wrong)?;
+        if !changes::is_list(key) && key.first() != Some(&(Kind::Meta as u8)) {
+            let key = key.try_into().map_err(|_| wrong("a key has the wrong length"))?;
+            totals.put(&key, None, crc);
+        }
+    }
+    Ok(totals)
+}
+
+/// Makes the table that these keys are of; reads the values if it is an index.
+fn add_table(
     shared: &Shared,
-    key: &[u8],
-    value: &[u8],
-    version: u64,
-    guard: &Guard,
-    progress: &mut Progress,
+    store: &Store,
+    (kind, a, b): Table,
+    ranges: &Ranges,
     indexes: &mut StoredIndexes,
 ) -> Result<(), String> {
-    let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| "a key has the wrong length")?;
-    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
-    let (a, b) = (short(1), short(3));
-    let number = u32::from(short(5)) << 16 | u32::from(short(7));
-    let (crc, body) = unseal(key, value)?;
-    progress.stored.put(*key, crc);
-    if key[0] == Kind::Index as u8 {
-        return indexes.add(a, number, body);
+    let bound = ranges.bound();
+    if kind == Kind::Index as u8 {
+        for number in ranges.iter() {
+            let key = key(Kind::Index, a, 0, number);
+            let add = |value: &Value<'_>| indexes.add(a, number, value.body);
+            if matches!(store.stored().load(&key, add), Found::Damaged) {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    if bound > 1 << (u32::BITS - SEGMENT_BITS) {
+        return Err("a segment number is out of range".into());
     }
     let catalog = &shared.catalog;
     let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());
@@ -140,32 +167,17 @@ fn load_segment(
         let key = PropertyKeyId::from_raw(raw);
         catalog.check_property_key(key).map(|()| key).map_err(|e| e.to_string())
     };
-    let first = number
-        .checked_shl(crate::adjacency::SEGMENT_BITS)
-        .filter(|f| f >> crate::adjacency::SEGMENT_BITS == number)
-        .ok_or("a segment number is out of range")?;
-    match key[0] {
+    match kind {
         k if k == Kind::Adjacency as u8 => {
             let direction = if b == 0 { Direction::Out } else { Direction::In };
-            let table = edge_type()?.table(direction);
-            let base = segment::decode_adjacency(body, table.kind.columns(), version)?;
-            table.load(number, base, guard)?;
+            edge_type()?.table(direction).raise_bound(bound);
         }
-        k if k == Kind::States as u8 => {
-            let sets = catalog.label_sets.len();
-            let states = segment::decode_states(body, sets, version)?;
-            let chunk = StateChunk::build(&states);
-            shared.states.segment_for_write(first).install_settled(chunk, 0, guard);
-        }
+        k if k == Kind::States as u8 => shared.states.raise_bound(bound),
         k if k == Kind::VertexProperty as u8 => {
-            let column = catalog.vertex_column_for_write(property(a)?);
-            let chunk = property::decode(body, version)?;
-            column.segment_for_write(first).install_settled(chunk, 0, guard);
+            catalog.vertex_column_for_write(property(a)?).raise_bound(bound);
         }
         k if k == Kind::EdgeProperty as u8 => {
-            let column = edge_type()?.column_for_write(property(b)?, catalog);
-            let chunk = property::decode(body, version)?;
-            column.segment_for_write(first).install_settled(chunk, 0, guard);
+            edge_type()?.column_for_write(property(b)?, catalog).raise_bound(bound);
         }
         kind => return Err(format!("unknown kind of value {kind}")),
     }
@@ -185,9 +197,10 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
                 shared.clock.restart_at(ts);
                 Ok(())
             };
-            // A record that fits the log's checksums but not the state it is replayed on.
-            commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, restart)
-                .map_err(|e| bad(e.to_string()))?;
+            let done = commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, restart);
+            // A record that fits the log's checksums but not the state it is replayed on, unless
+            // that could not be read.
+            done.map_err(|e| shared.check_stored().err().unwrap_or(bad(e.to_string())))?;
         }
         Record::Name { kind, number, name } => {
             expect_number(shared.catalog.add(kind, &name), number).map_err(bad)?;

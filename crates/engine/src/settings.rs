@@ -17,6 +17,10 @@ pub struct Settings {
     /// Largest size of the checkpoint store, in bytes; address space is reserved for it, memory and
     /// disk are not. Default: 1 TiB.
     pub store_bytes_max: u64,
+    /// Most memory held for the graph, in bytes; above it, what the store holds is dropped and read
+    /// again when it is touched. Default: half of the machine's memory, or of the control group's;
+    /// at least 1 MiB. Not for databases in memory, which have no store. See `docs/memory.md`.
+    pub memory_limit_bytes: Option<u64>,
     /// Length from which a neighbour list is kept as a hub: in chunks that settle and latch one by
     /// one, instead of in one slice. Default: 65,536, as measured; at least 1,024. Lists that were
     /// hubs stay so until the database is opened again.
@@ -35,6 +39,7 @@ impl Default for Settings {
             wal_file_bytes: 64 << 20,
             checkpoint_wal_bytes: 256 << 20,
             store_bytes_max: 1 << 40,
+            memory_limit_bytes: None,
             hub_entries_min: 65_536,
             log_archive_bytes_max: 0,
             background_interval_ms: 200,
@@ -66,6 +71,11 @@ impl Settings {
                 "the interval of async commits must be 1 to 60000 milliseconds",
             )?;
         }
+        check(
+            self.memory_limit_bytes.is_none_or(|limit| limit >= 1 << 20),
+            "memory_limit_bytes",
+            "must be at least 1 MiB",
+        )?;
         check(self.hub_entries_min >= 1024, "hub_entries_min", "must be at least 1024")?;
         check(self.wal_file_bytes >= 4096, "wal_file_bytes", "must be at least 4096")?;
         check(

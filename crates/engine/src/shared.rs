@@ -1,5 +1,6 @@
 //! What every handle of a database shares: tables, clock, readers, log.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
@@ -9,11 +10,12 @@ use telar_graph::Direction;
 use crate::adjacency::settle::{After, settle_segment};
 use crate::bulk::gate::Gate;
 use crate::catalog::{Catalog, STATE_TABLE};
-use crate::checkpoint::Progress;
+use crate::checkpoint::{Kind, Progress};
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::index::Indexes;
 use crate::latch::Latch;
+use crate::mapped::{Source, Stored};
 use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
@@ -42,6 +44,8 @@ pub(crate) struct Shared {
     /// Ids taken by transactions that aborted.
     pub(crate) unused_vertices: Mutex<Vec<u32>>,
     pub(crate) has_unused_vertices: AtomicBool,
+    /// Where segments come from that are not loaded; `None` in memory.
+    pub(crate) stored: Option<Arc<Stored>>,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
     /// When which commit was the newest, for the ages in statistics.
@@ -62,12 +66,18 @@ pub(crate) struct Durable {
 }
 
 impl Shared {
-    /// The state of an empty database.
+    /// The state of an empty database in memory.
     pub(crate) fn empty(settings: Settings) -> Self {
+        Self::with(settings, None)
+    }
+
+    /// The state of a database none of whose segments is loaded.
+    pub(crate) fn with(settings: Settings, stored: Option<Arc<Stored>>) -> Self {
+        let states = Source::new(stored.as_ref(), Kind::States, 0, 0);
         Self {
             settings,
-            catalog: Catalog::new(settings.hub_entries_min),
-            states: ColTable::new(STATE_TABLE),
+            catalog: Catalog::new(settings.hub_entries_min, stored.clone()),
+            states: ColTable::new(STATE_TABLE, states),
             indexes: Indexes::default(),
             growth: Latch::default(),
             clock: Clock::new(0),
@@ -76,6 +86,7 @@ impl Shared {
             next_vertex: AtomicU64::new(0),
             unused_vertices: Mutex::new(Vec::new()),
             has_unused_vertices: AtomicBool::new(false),
+            stored,
             durable: None,
             timeline: Timeline::new(),
         }
@@ -155,6 +166,12 @@ impl Shared {
         if attempt > 4 {
             std::thread::sleep(std::time::Duration::from_micros(20 << attempt.min(10)));
         }
+    }
+
+    /// Fails if anything in the store was found damaged since the database was opened.
+    #[inline]
+    pub(crate) fn check_stored(&self) -> Result<(), Error> {
+        self.stored.as_ref().map_or(Ok(()), |stored| stored.check())
     }
 
     /// Whether the log still takes records.

@@ -47,6 +47,7 @@ pub(crate) struct Registration<'e> {
 impl<'e> Registration<'e> {
     #[inline]
     pub(crate) fn new(shared: Handle<'e>) -> Result<Self, Error> {
+        shared.check_stored()?;
         let (slot, read_ts) = shared.readers.open(&shared.clock).ok_or(Error::TooMany {
             what: "snapshots and transactions open at once",
             max: crate::txn::readers::READERS_MAX as u64,
@@ -88,6 +89,29 @@ impl<'e> Snapshot<'e> {
     #[must_use]
     pub fn read_ts(&self) -> CommitTs {
         CommitTs::from_raw(self.registration.read_ts)
+    }
+
+    /// What could not be read since the database was opened, if anything.
+    ///
+    /// Reads do not fail: what is damaged comes out empty, and from then on there is an error here,
+    /// and every new snapshot, transaction, commit and checkpoint fails with it. So ask once, after
+    /// the last read and before anything is done with what was read.
+    ///
+    /// # Examples
+    /// ```
+    /// # let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    /// # let db = telar_engine::Engine::open(folder.path(), Default::default())?;
+    /// let snapshot = db.snapshot()?;
+    /// let bound = telar_graph::View::vertex_bound(&snapshot.reader());
+    /// if let Some(error) = snapshot.error() {
+    ///     return Err(error.to_string().into());
+    /// }
+    /// println!("{bound} vertices at most");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.registration.shared.check_stored().err()
     }
 
     /// A reader of this snapshot. Memory the writers replace is kept while a reader lives, so long
@@ -399,6 +423,10 @@ impl View for Reader<'_> {
         out: &mut Vec<(u32, VertexId)>,
     ) -> Result<(), IndexUnavailable> {
         self.lookup_batch(index, keys, out)
+    }
+
+    fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+        self.shared.check_stored().err().map(Into::into)
     }
 
     fn statistics(&self) -> Statistics {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  graph.telar/
-//!    FORMAT      "telar 2\n": format version, checked before anything else is touched
+//!    FORMAT      "telar 3\n": format version, checked before anything else is touched
 //!    IDENTITY    which database this is, see ops/identity.rs
 //!    LOCK        locked while a process has the database open; names the process, or says
 //!                how far the log reached when it was closed
@@ -16,27 +16,49 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn};
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
+use parking_lot::Mutex;
 
 use crate::error::Error;
 use crate::lmdb_check;
+use crate::mapped::Stored;
 use crate::ops::identity::{self, Identity};
+use crate::settings::Settings;
 
 /// Newest format this program writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 2;
+pub(crate) const FORMAT_VERSION: u32 = 3;
 const FORMAT_NAME: &str = "telar ";
+/// Most generations of the store that readers hold at a time: LMDB's reader slots.
+const GENERATIONS_MAX: u32 = 4096;
 
 /// The checkpoint store of an open database, and the lock that makes it ours.
 #[derive(Debug)]
 pub(crate) struct Store {
     root: PathBuf,
     identity: Identity,
-    env: Env,
+    /// Values, for whoever reads one by one; before `env`, which it has open, too.
+    stored: Arc<Stored>,
+    env: Env<WithoutTls>,
     database: Database<'static, Bytes, Bytes>,
+    /// Whether the structure of the file was looked at as a whole since it was opened.
+    verified: Mutex<bool>,
     /// Held for as long as the database is open.
-    lock: File,
+    lock: Lock,
+}
+
+/// The lock file of a database, locked.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file would do, but a child process being started may hold a copy of it for a
+        // moment. Nothing can be done about a failure.
+        let _ = self.0.unlock();
+    }
 }
 
 /// Directory of the log.
@@ -174,7 +196,9 @@ fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
         }
         (Ok(_), _) => {}
     }
-    lmdb_check::check(&data).map_err(damaged)
+    let file = File::open(&data).map_err(Error::file("cannot open", &data))?;
+    // LMDB believes what the meta pages say. Everything else is looked at before it is followed.
+    lmdb_check::Snapshot::newest(&file).map(drop).map_err(damaged)
 }
 
 /// What the lock file of a closed database says: how far its log is on disk, under a checksum.
@@ -190,22 +214,14 @@ pub(crate) fn parse_closed_mark(text: &str) -> Option<u64> {
     (text == closed_mark(last_ts)).then_some(last_ts)
 }
 
-impl Drop for Store {
-    fn drop(&mut self) {
-        // Closing the file would do, but a child process being started may hold a copy of it for a
-        // moment. Nothing can be done about a failure.
-        let _ = self.lock.unlock();
-    }
-}
-
 impl Store {
     /// Opens or creates the directory: lock first, then format, then store.
-    pub(crate) fn open(root: &Path, bytes_max: u64) -> Result<Self, Error> {
+    pub(crate) fn open(root: &Path, settings: &Settings) -> Result<Self, Error> {
         fs::create_dir_all(root).map_err(Error::file("cannot create directory", root))?;
         // Looked at once before anything is written to a directory that may not be ours, and again
         // once nobody else can be making it.
         check_format(root)?;
-        let lock = take_lock(root)?;
+        let lock = Lock(take_lock(root)?);
         if !check_format(root)? {
             // The mark comes last: where there is one, there is an identity.
             identity::write(root, Identity::new())?;
@@ -223,8 +239,9 @@ impl Store {
             .map_err(Error::file("cannot sync directory", root))?;
         crate::failpoint!("store::directories_made");
         let store = |source| Error::Store { path: path.clone(), source };
-        let mut options = EnvOpenOptions::new();
-        options.map_size(usize::try_from(bytes_max).unwrap_or(usize::MAX) & !0xFFFF);
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        let bytes_max = usize::try_from(settings.store_bytes_max).unwrap_or(usize::MAX);
+        options.map_size(bytes_max & !0xFFFF).max_readers(GENERATIONS_MAX);
         // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
         // handles of this one, away from it.
         let env = unsafe { options.open(&path) }.map_err(store)?;
@@ -236,7 +253,9 @@ impl Store {
             .map_err(store)?
             .unwrap_commit();
         crate::failpoint!("store::opened");
-        Ok(Self { root: root.into(), identity, env, database, lock })
+        let stored = Arc::new(Stored::open(&path, env.clone(), settings)?);
+        let verified = Mutex::new(false);
+        Ok(Self { root: root.into(), identity, stored, env, database, verified, lock })
     }
 
     /// Directory of the database.
@@ -253,7 +272,7 @@ impl Store {
     /// that a check can tell a log that lost its end. A courtesy: a failure changes nothing.
     pub(crate) fn mark_closed(&self, last_ts: u64) {
         let text = closed_mark(last_ts);
-        let mut file = &self.lock;
+        let mut file = &self.lock.0;
         let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
         let _ = file.write_all(text.as_bytes());
     }
@@ -272,7 +291,28 @@ impl Store {
         Error::Store { path: self.path(), source }
     }
 
-    pub(crate) fn read(&self) -> Result<RoTxn<'_, heed::WithTls>, Error> {
+    /// The store as the source of what is not in memory.
+    pub(crate) fn stored(&self) -> &Arc<Stored> {
+        &self.stored
+    }
+
+    /// Looks at the structure of the whole file, the first time it is called: LMDB follows what it
+    /// finds without looking, when it writes more so than when it reads. Nobody writes meanwhile.
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        let mut verified = self.verified.lock();
+        if !*verified {
+            let data = self.path().join("data.mdb");
+            if let Err(reason) = lmdb_check::check(&data) {
+                self.stored.note("its structure".into(), reason.clone());
+                let place = "its structure".into();
+                return Err(Error::Damaged { path: data, place, reason });
+            }
+            *verified = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(&self) -> Result<RoTxn<'_, WithoutTls>, Error> {
         self.env.read_txn().map_err(|e| self.error(e))
     }
 

@@ -199,6 +199,12 @@ pub trait View {
         out: &mut Vec<(u32, VertexId)>,
     ) -> Result<(), IndexUnavailable>;
 
+    /// What could not be read since the database was opened, if anything: such a read came out
+    /// empty, so whoever uses what was read asks here first, once, after the last read.
+    fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+        None
+    }
+
     /// Counts at this snapshot. Cost: a pass over segment headers and tails, not over edges.
     fn statistics(&self) -> Statistics;
 }

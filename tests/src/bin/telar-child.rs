@@ -220,13 +220,18 @@ fn main() -> ExitCode {
                 return ExitCode::from(5);
             }
         },
-        "open" | "close" => match unit::verify(&db, number(3) as usize) {
-            Ok(done) => {
+        "open" | "close" => match (unit::verify(&db, number(3) as usize), db.error()) {
+            // Damage is found when a value is first touched; what was read until then is void.
+            (_, Some(e)) => {
+                say_error(&e);
+                return ExitCode::from(3);
+            }
+            (Ok(done), None) => {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();
                 say(&format!("state {}", done.join(" ")));
                 say_hits();
             }
-            Err(e) => {
+            (Err(e), None) => {
                 say(&format!("wrong {e}"));
                 return ExitCode::from(5);
             }

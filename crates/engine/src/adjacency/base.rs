@@ -1,6 +1,6 @@
 //! Base: the settled lists of one segment, immutable, in CSR form.
 //!
-//! Layout, one allocation of `u32` words (the same words go to disk, see docs/format.md):
+//! Layout, `u32` words:
 //!
 //! ```text
 //!  0                    2^k+1            2^k+1+n          2^k+1+2n
@@ -9,15 +9,21 @@
 //!  └────────────────────┴────────────────┴────────────────┴──
 //! ```
 //!
+//! On disk, offsets and neighbours stand in the same way and the columns are packed behind them
+//! (checkpoint/segment.rs). A base that is read in place, in the map of the store, has no words for
+//! its columns: they are unpacked, beside it, when somebody asks for one.
+//!
 //! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as
 //! the table's [`ListKind`] says; a base is never written to once published.
 #![expect(unsafe_code, reason = "slices of an immutable word buffer")]
 
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::extent::Extent;
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
+use crate::checkpoint::segment;
+use crate::mapped::map::Map;
 use crate::words::WordBuf;
 
 /// Words taken by the offsets.
@@ -43,9 +49,18 @@ enum Memory {
         /// Keeps the words alive.
         _extent: Arc<Extent>,
     },
+    /// In the store's file, but for the columns.
+    Mapped {
+        /// Keeps the words mapped; that they stay as they are is the caller's part.
+        _map: Arc<Map>,
+        /// The columns as stored.
+        packed: *const [u8],
+        /// The columns, one behind the other, once somebody asked.
+        unpacked: OnceLock<WordBuf>,
+    },
 }
 
-// SAFETY: `words` points into `memory`, which is owned and never written to again.
+// SAFETY: `words`, and what is packed, points into `memory`, which is owned and never written to.
 unsafe impl Send for Base {}
 // SAFETY: as above.
 unsafe impl Sync for Base {}
@@ -81,6 +96,95 @@ impl Base {
         Ok(Self::of(buf, entries, columns))
     }
 
+    /// A base whose offsets and neighbours are read where they are stored: in `body`, a slice of
+    /// `map`. Checks every invariant that memory safety rests on. `None` if the words are not
+    /// aligned.
+    ///
+    /// # Safety
+    /// Nobody writes to `body` as long as anybody can reach the base.
+    pub(crate) unsafe fn mapped(
+        body: &[u8],
+        columns: usize,
+        map: &Arc<Map>,
+    ) -> Result<Option<Self>, &'static str> {
+        let offsets = body.get(..4 * OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
+        // SAFETY: any four bytes are a word.
+        let (before, offsets, _) = unsafe { offsets.align_to::<u32>() };
+        if !before.is_empty() || cfg!(target_endian = "big") {
+            return Ok(None);
+        }
+        if offsets[0] != 0 || offsets.windows(2).any(|w| w[0] > w[1]) {
+            return Err("the offsets of a base do not ascend from zero");
+        }
+        let entries = offsets[SEGMENT_VERTICES] as usize;
+        let packed = body.get(4 * (OFFSET_WORDS + entries)..);
+        let packed = packed.ok_or("a base ends inside its neighbours")?;
+        // Once here, so that it cannot fail when they are asked for.
+        segment::unpack_columns(packed, entries, columns, |_| ())?;
+        Ok(Some(Self {
+            words: body.as_ptr().cast(),
+            len: OFFSET_WORDS + entries,
+            entries,
+            columns,
+            memory: Memory::Mapped {
+                _map: Arc::clone(map),
+                packed,
+                unpacked: OnceLock::new(),
+            },
+        }))
+    }
+
+    /// Whether the words are read from the store's file.
+    pub(crate) fn is_mapped(&self) -> bool {
+        matches!(self.memory, Memory::Mapped { .. })
+    }
+
+    /// Whether the columns stand behind the neighbours, where hot loops expect them.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.columns == 0 || !self.is_mapped()
+    }
+
+    /// Words of the base with its columns.
+    pub(crate) fn whole_len(&self) -> usize {
+        OFFSET_WORDS + self.entries * (1 + self.columns)
+    }
+
+    /// Writes the base with its columns to the words of `buf` from `at` on.
+    pub(crate) fn copy_to(&self, buf: &mut WordBuf, at: usize) {
+        buf.copy_from(at, self.words());
+        if !self.is_whole() {
+            for c in 0..self.columns {
+                buf.copy_from(at + OFFSET_WORDS + self.entries * (1 + c), self.column(c));
+            }
+        }
+    }
+
+    /// The same base on the heap.
+    pub(crate) fn on_heap(&self) -> Self {
+        let mut words = WordBuf::uninit(self.whole_len());
+        self.copy_to(&mut words, 0);
+        Self::of(words, self.entries, self.columns)
+    }
+
+    /// The columns of a base in the map, one behind the other.
+    fn unpacked(&self) -> Option<&[u32]> {
+        let Memory::Mapped { packed, unpacked, .. } = &self.memory else { return None };
+        let words = unpacked.get_or_init(|| {
+            // SAFETY: a part of the value that the base was made of, which nobody writes to.
+            let packed = unsafe { &**packed };
+            let mut words = WordBuf::uninit(self.entries * self.columns);
+            let mut at = 0;
+            segment::unpack_columns(packed, self.entries, self.columns, |word| {
+                words.set(at, word);
+                at += 1;
+            })
+            .expect("INVARIANT: they were unpacked once when the base was made");
+            words
+        });
+        // SAFETY: every word was written when the buffer was made, and none since.
+        Some(unsafe { words.as_slice() })
+    }
+
     fn of(words: WordBuf, entries: usize, columns: usize) -> Self {
         Self {
             words: words.as_ptr(),
@@ -93,11 +197,11 @@ impl Base {
 
     /// The same base, its words copied to `at` in `extent`.
     pub(crate) fn placed(&self, extent: &Arc<Extent>, at: usize) -> Self {
-        let words = &extent.words()[at..at + self.len];
-        debug_assert_eq!(words, self.words());
+        let words = &extent.words()[at..at + self.whole_len()];
+        debug_assert_eq!(&words[..self.len], self.words());
         Self {
             words: words.as_ptr(),
-            len: self.len,
+            len: words.len(),
             entries: self.entries,
             columns: self.columns,
             memory: Memory::Placed { _extent: Arc::clone(extent) },
@@ -109,7 +213,7 @@ impl Base {
         matches!(self.memory, Memory::Placed { .. })
     }
 
-    /// All words, as stored on disk.
+    /// All words; those of the columns only if the base is whole.
     pub(crate) fn words(&self) -> &[u32] {
         // SAFETY: `len` words of a finished base: initialised, never written to, owned by `memory`.
         unsafe { std::slice::from_raw_parts(self.words, self.len) }
@@ -125,6 +229,7 @@ impl Base {
         match &self.memory {
             Memory::Own(words) => words.bytes(),
             Memory::Placed { .. } => 0,
+            Memory::Mapped { unpacked, .. } => unpacked.get().map_or(0, WordBuf::bytes),
         }
     }
 
@@ -142,6 +247,9 @@ impl Base {
 
     /// Column `column` of all entries.
     pub(crate) fn column(&self, column: usize) -> &[u32] {
+        if let Some(columns) = self.unpacked() {
+            return &columns[self.entries * column..][..self.entries];
+        }
         let start = OFFSET_WORDS + self.entries * (1 + column);
         &self.words()[start..start + self.entries]
     }

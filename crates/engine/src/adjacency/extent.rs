@@ -48,12 +48,12 @@ impl Extent {
     }
 
     fn copy_of(bases: &[&Base]) -> Self {
-        let total = bases.iter().map(|b| b.words().len()).sum();
+        let total = bases.iter().map(|b| b.whole_len()).sum();
         let mut words = WordBuf::huge(total);
         let mut at = 0;
         for base in bases {
-            words.copy_from(at, base.words());
-            at += base.words().len();
+            base.copy_to(&mut words, at);
+            at += base.whole_len();
         }
         Self { words }
     }
@@ -92,8 +92,8 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
         if let Some(version) = segment.version(guard).filter(|v| is_movable(table, v)) {
             numbers.push(number);
             bases.push(&version.base);
-            words += version.base.words().len();
-            loose += if version.base.is_placed() { 0 } else { version.base.words().len() };
+            words += version.base.whole_len();
+            loose += if version.base.is_placed() { 0 } else { version.base.whole_len() };
         }
     }
     if words < WINDOW_WORDS_MIN || 4 * loose < words {
@@ -118,6 +118,6 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
                 segment.install(SegVersion::new(moved, tail), guard);
             }
         });
-        at += base.words().len();
+        at += base.whole_len();
     }
 }

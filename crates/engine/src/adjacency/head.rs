@@ -1,9 +1,10 @@
 //! Heads: what readers go through to a segment.
 //!
 //! ```text
-//!  heads[segment]   null              nothing was ever written to the segment
+//!  heads[segment]   null              not loaded: never written to, or only in the store
 //!                   base words | 1    nothing is unsettled: the base itself
-//!                   version           something may be unsettled, or a list is a hub
+//!                   version           something may be unsettled, or a list is a hub, or the
+//!                                     columns of the base are not behind its neighbours
 //! ```
 //!
 //! Invariants
@@ -36,13 +37,18 @@ impl HeadPlace {
     /// Makes readers go to `version`, or to its base where nothing is unsettled. The caller keeps
     /// both alive until no reader can have them.
     pub(crate) fn lead_to(&self, version: &SegVersion) {
-        let head = if version.is_clean() {
+        let head = if version.is_clean() && version.base.is_whole() {
             version.rows().offset_addr(0).wrapping_byte_add(SETTLED)
         } else {
             (&raw const *version).cast()
         };
         // ORDERING: release pairs with the acquire in `PinnedHeads::of`.
         self.0.store(head.cast_mut(), Ordering::Release);
+    }
+
+    /// Makes readers look the segment up in the store.
+    pub(crate) fn unload(&self) {
+        self.0.store(std::ptr::null_mut(), Ordering::Release);
     }
 }
 
@@ -87,8 +93,7 @@ impl Heads {
     }
 }
 
-/// The head of one segment, as loaded. Neither settled nor written: nothing was ever written to the
-/// segment.
+/// The head of one segment, as loaded. Neither settled nor written: the segment is not loaded.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Head<'g> {
     raw: *const u32,
@@ -113,6 +118,12 @@ impl<'g> Head<'g> {
         }
         // SAFETY: an unmarked head is null or a version; those, too, are retired through the epoch.
         unsafe { self.raw.cast::<SegVersion>().as_ref() }
+    }
+
+    /// Whether the segment is not loaded.
+    #[inline(always)]
+    pub(crate) fn is_null(self) -> bool {
+        self.raw.is_null()
     }
 
     /// The base of a settled or written segment.

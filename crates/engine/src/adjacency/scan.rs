@@ -63,8 +63,8 @@ where
     }
 }
 
-/// A vertex's settled rows, found ahead of its turn in `visit`; `None` if something is unsettled or
-/// the list is a hub: it is looked up again at its turn.
+/// A vertex's settled rows, found ahead of its turn in `visit`; `None` if something is unsettled,
+/// the list is a hub, or its segment is not loaded: it is looked up again at its turn.
 type Place<'g> = Option<&'g [u32]>;
 
 /// Finds the list of `v` and hints that its rows will be read.
@@ -76,7 +76,7 @@ fn find<'g>(heads: PinnedHeads<'g>, v: u32) -> Place<'g> {
         prefetch(rows.as_ptr());
         return Some(rows);
     }
-    let Some(ver) = head.written() else { return Some(&[]) };
+    let ver = head.written()?;
     let rows = ver.settled(local);
     prefetch(rows.as_ptr());
     let word = ver.slot_word(local);
@@ -123,8 +123,21 @@ impl<'g> TableView<'g> {
         self.kind
     }
 
+    /// The head of the segment of `v`, which is loaded if need be. For a settled one this is the
+    /// test that every caller makes next.
     #[inline(always)]
     fn head(&self, v: u32) -> Head<'g> {
+        let head = self.heads.of(v);
+        if head.settled().is_none() && head.is_null() {
+            return self.fetched(v);
+        }
+        head
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetched(&self, v: u32) -> Head<'g> {
+        self.table.fetch(segment_of(v), self.guard);
         self.heads.of(v)
     }
 

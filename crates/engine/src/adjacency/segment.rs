@@ -21,10 +21,13 @@ use super::base::{Base, BaseRef};
 use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
-use super::list::{List, Visible};
+use super::list::{List, Rows, Visible};
 use super::tail::{Block, SLOT_HUB, Tail};
 use super::{ListKind, SEGMENT_VERTICES};
+use crate::checkpoint::segment::decode_adjacency;
+use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch};
+use crate::mapped::{Source, Value};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -159,7 +162,14 @@ impl SegVersion {
             Slot::Block(block) => Some(Visible::at(block, delta)),
             Slot::Hub(_) => return None,
         };
-        Some(List { tail, ..List::settled(self.rows(), local, kind) })
+        if self.base.is_whole() {
+            return Some(List { tail, ..List::settled(self.rows(), local, kind) });
+        }
+        let mut base = Rows::simple(self.settled(local));
+        for c in 0..kind.columns() {
+            base.columns[c] = &self.base.column(c)[self.base.range(local as usize)];
+        }
+        Some(List { base, tail, kind })
     }
 
     /// Hubs with their places.
@@ -213,7 +223,7 @@ impl std::ops::Deref for SegmentRef<'_> {
 }
 
 impl SegmentRef<'_> {
-    /// The current version; `None` before the first write.
+    /// The current version; `None` if the segment is not loaded, or was never written to.
     #[inline(always)]
     pub(crate) fn version<'g>(&self, _pinned: &'g Guard) -> Option<&'g SegVersion> {
         // ORDERING: acquire pairs with the release swap in `install`.
@@ -242,19 +252,35 @@ impl SegmentRef<'_> {
         f()
     }
 
-    /// Makes sure the segment has a tail to write to.
+    /// Makes sure the segment has a tail to write to. A base in the map moves to the heap, its
+    /// longest lists as hubs.
     #[cold]
-    pub(crate) fn ensure_tail(&self, table: &AdjTable, watermark: u64, guard: &Guard) {
+    pub(crate) fn ensure_tail(
+        &self,
+        table: &AdjTable,
+        number: u32,
+        watermark: u64,
+        guard: &Guard,
+    ) -> Result<(), Error> {
+        if !table.fetch(number, guard) {
+            table.source.check()?;
+        }
         self.exclusive(|| {
             let old = self.version(guard);
-            if old.is_some_and(|v| !v.is_clean()) {
+            // Dropped meanwhile: the caller sees that there is no tail, and comes back.
+            if old.is_some_and(|v| !v.is_clean()) || (old.is_none() && table.source.is_stored()) {
                 return;
             }
             let base = old.map_or_else(|| Arc::clone(&table.empty), |v| Arc::clone(&v.base));
+            let (base, hubs) = match base.is_mapped() {
+                true => super::settle::with_hubs(table, base.on_heap(), watermark),
+                false => (base, Vec::new()),
+            };
             let words = arena_words(base.entries(), table.kind.columns());
-            let tail = Tail::new(words, watermark, Vec::new());
+            let tail = Tail::new(words, watermark, hubs);
             self.install(SegVersion::new(base, Some(Box::new(tail))), guard);
         });
+        Ok(())
     }
 }
 
@@ -275,16 +301,19 @@ pub(crate) struct AdjTable {
     pub(crate) empty: Arc<Base>,
     /// Extents that hold bases of this table.
     pub(crate) extents: Mutex<Vec<Weak<Extent>>>,
+    /// Where segments that are not loaded come from.
+    pub(crate) source: Source,
     /// One past the largest segment ever written to.
     bound: AtomicU32,
 }
 
 impl AdjTable {
-    pub(crate) fn new(id: u32, kind: ListKind, hub_entries_min: usize) -> Self {
+    pub(crate) fn new(id: u32, kind: ListKind, hub_entries_min: usize, source: Source) -> Self {
         Self {
             id,
             kind,
             hub_entries_min,
+            source,
             segments: GrowArray::default(),
             heads: Heads::new(),
             empty: Arc::new(Base::empty(kind.columns())),
@@ -293,23 +322,61 @@ impl AdjTable {
         }
     }
 
-    /// Installs a stored base; nobody else uses the table yet. Long lists become hubs.
-    pub(crate) fn load(&self, number: u32, base: Base, guard: &Guard) -> Result<(), &'static str> {
-        let sorted = |local| super::base::is_sorted(&base, self.kind, local);
-        if !(0..SEGMENT_VERTICES).all(sorted) {
-            return Err("a list is not sorted");
+    /// Says that there may be segments below `bound`.
+    pub(crate) fn raise_bound(&self, bound: u32) {
+        self.bound.fetch_max(bound, Ordering::AcqRel);
+    }
+
+    /// Makes sure that segment `number` is loaded, if the store may have it; see `mapped/mod.rs`.
+    /// Returns whether it is loaded: not if it is damaged, or if there is no store.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fetch(&self, number: u32, guard: &Guard) -> bool {
+        if !self.source.is_stored() || number >= self.segment_bound() {
+            return false;
         }
-        self.segment_for_write(number).install(super::settle::with_hubs(self, base), guard);
-        Ok(())
+        let segment = self.segment_for_write(number);
+        let is_there = || segment.version(guard).is_some();
+        if is_there() {
+            return true;
+        }
+        let install = |base: Option<Base>| {
+            let base = base.map_or_else(|| Arc::clone(&self.empty), Arc::new);
+            // Nobody installs or drops anything meanwhile, and nothing stands there. The head
+            // first: whoever sees the version may replace both.
+            let version = Box::new(SegVersion::new(base, None));
+            segment.head.lead_to(&version);
+            segment.segment.version.store(Box::into_raw(version), Ordering::Release);
+        };
+        self.source.fetch(number, |value| self.decode(value), is_there, install)
+    }
+
+    fn decode(&self, value: &Value<'_>) -> Result<Base, String> {
+        let columns = self.kind.columns();
+        let base = match value.version {
+            1 => None,
+            // SAFETY: the base is installed by `fetch`, as a value of the newest generation, or not
+            // at all; the first to write to the segment replaces it. That is what keeps the bytes
+            // as they are (mapped/generation.rs).
+            _ => unsafe { Base::mapped(value.body, columns, value.map)? },
+        };
+        match base {
+            Some(base) => Ok(base),
+            None => Ok(decode_adjacency(value.body, columns, value.version)?),
+        }
     }
 
     /// Replaces whatever a segment holds by `base`, written at `ts`. No snapshot older than that
     /// may be open.
     pub(crate) fn replace(&self, number: u32, base: Base, ts: u64, guard: &Guard) {
         let segment = self.segment_for_write(number);
-        let version = super::settle::with_hubs(self, base);
-        segment.exclusive(|| segment.install(version, guard));
-        segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        let (base, hubs) = super::settle::with_hubs(self, base, ts);
+        let tail = (!hubs.is_empty()).then(|| Box::new(Tail::new(1, ts, hubs)));
+        segment.exclusive(|| {
+            let _loading = self.source.loading();
+            segment.install(SegVersion::new(base, tail), guard);
+            segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        });
     }
 
     /// The segment to write to.
@@ -322,7 +389,7 @@ impl AdjTable {
         SegmentRef { segment: self.segments.get_or_grow(number), head }
     }
 
-    /// The segment with this number, if anything was ever written near it.
+    /// The segment with this number, if it, or one near it, was ever loaded or written to.
     #[inline]
     pub(crate) fn segment(&self, number: u32) -> Option<SegmentRef<'_>> {
         let head = self.heads.get(number)?;

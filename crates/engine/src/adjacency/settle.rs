@@ -308,13 +308,18 @@ fn new_tail(
     tail
 }
 
-/// The version of a stored base: its longest lists become hubs.
-pub(crate) fn with_hubs(table: &AdjTable, base: Base) -> SegVersion {
+/// Takes the longest lists out of a base, as hubs with their places. No reader is older than
+/// `base_ts`.
+pub(crate) fn with_hubs(
+    table: &AdjTable,
+    base: Base,
+    base_ts: u64,
+) -> (Arc<Base>, Vec<(u32, Arc<Hub>)>) {
     let is_hub = |local: usize| {
         base.range(local).len() >= table.hub_entries_min && table.kind != ListKind::Timed
     };
     if !(0..SEGMENT_VERTICES).any(is_hub) {
-        return SegVersion::new(Arc::new(base), None);
+        return (Arc::new(base), Vec::new());
     }
     let kept = (0..SEGMENT_VERTICES).filter(|l| !is_hub(*l)).map(|l| base.range(l).len()).sum();
     let mut builder = Base::builder(kept, table.kind.columns());
@@ -322,12 +327,11 @@ pub(crate) fn with_hubs(table: &AdjTable, base: Base) -> SegVersion {
     for local in 0..SEGMENT_VERTICES {
         if is_hub(local) {
             let rows: Vec<(Entry, u32)> = base.range(local).map(|i| (base.entry(i), 0)).collect();
-            hubs.push((local as u32, Hub::new(&rows, table.kind, 0)));
+            hubs.push((local as u32, Hub::new(&rows, table.kind, base_ts)));
             builder.end_list();
         } else {
             builder.copy_lists(&base, local, 1);
         }
     }
-    let tail = Tail::new(1, 0, hubs);
-    SegVersion::new(Arc::new(builder.finish()), Some(Box::new(tail)))
+    (Arc::new(builder.finish()), hubs)
 }

@@ -96,6 +96,7 @@ pub(super) fn install(
     let mut staged = stage(load, sorted)?;
     check_indexes(load, &staged)?;
     merge(shared, &mut staged, before)?;
+    shared.check_stored()?;
     if load.options.reject_duplicates && staged.duplicates > 0 {
         let reason = format!("{} edges are there more than once", staged.duplicates);
         return Err(Error::BulkLoad { reason });
@@ -401,6 +402,7 @@ fn merge(shared: &Shared, staged: &mut Staged, before: u64) -> Result<(), Error>
 }
 
 fn is_empty(table: &AdjTable, number: u32, guard: &Guard) -> bool {
+    table.fetch(number, guard);
     let version = table.segment(number).and_then(|s| s.version(guard));
     version.is_none_or(|v| v.base.entries() == 0 && v.is_clean())
 }
@@ -572,15 +574,15 @@ fn replace(load: &BulkLoad<'_>, staged: Staged, ts: u64) -> Result<(), Error> {
         }
         for (property, number, chunk) in t.chunks {
             let column = ty.column_for_write(property, catalog);
-            column.segment_for_write(number << SEGMENT_BITS).install_settled(chunk, ts, guard);
+            column.replace(number, chunk, ts, guard);
         }
     }
     for (property, number, chunk) in staged.vertex_chunks {
         let column = catalog.vertex_column_for_write(property);
-        column.segment_for_write(number << SEGMENT_BITS).install_settled(chunk, ts, guard);
+        column.replace(number, chunk, ts, guard);
     }
     for (number, chunk) in staged.states {
-        shared.states.segment_for_write(number << SEGMENT_BITS).install_settled(chunk, ts, guard);
+        shared.states.replace(number, chunk, ts, guard);
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
+use crate::checkpoint::Kind;
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
@@ -66,6 +67,7 @@ impl EdgeTypeOptions {
 /// An edge type and its tables.
 #[derive(Debug)]
 pub(crate) struct EdgeType {
+    number: u16,
     pub(crate) name: String,
     pub(crate) options: EdgeTypeOptions,
     out: AdjTable,
@@ -76,17 +78,22 @@ pub(crate) struct EdgeType {
 
 impl EdgeType {
     pub(super) fn new(
+        number: u16,
         name: &str,
         options: EdgeTypeOptions,
-        [out, inward]: [u32; 2],
-        hub_min: usize,
+        catalog: &Catalog,
     ) -> Self {
         let kind = options.kind();
+        let table = |direction: Direction| {
+            let source = catalog.source(Kind::Adjacency, number, direction as u16);
+            AdjTable::new(catalog.table_number(), kind, catalog.hub_entries_min, source)
+        };
         Self {
+            number,
             name: name.to_owned(),
             options,
-            out: AdjTable::new(out, kind, hub_min),
-            inward: AdjTable::new(inward, kind, hub_min),
+            out: table(Direction::Out),
+            inward: table(Direction::In),
             next_ordinal: AtomicU32::new(1),
             properties: GrowArray::default(),
         }
@@ -157,7 +164,10 @@ impl EdgeType {
     ) -> &ColTable<PropertyChunk> {
         self.properties
             .get_or_grow(u32::from(key.get()))
-            .get_or_init(|| ColTable::new(catalog.table_number()))
+            .get_or_init(|| {
+                let source = catalog.source(Kind::EdgeProperty, self.number, key.get());
+                ColTable::new(catalog.table_number(), source)
+            })
     }
 
     /// Every property column with its key.

@@ -7,7 +7,7 @@ mod edge_type;
 mod label_set;
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use parking_lot::{Mutex, RwLock};
@@ -18,8 +18,10 @@ pub(crate) use edge_type::EdgeType;
 pub use edge_type::{EdgeOrder, EdgeTypeOptions};
 pub(crate) use label_set::LabelSets;
 
+use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
+use crate::mapped::{Source, Stored};
 use crate::table::GrowArray;
 
 /// Table number of the vertex state column; others are given out from 1.
@@ -56,6 +58,8 @@ pub(crate) struct Catalog {
     next_table: AtomicU32,
     /// Length from which lists of new edge types become hubs.
     hub_entries_min: usize,
+    /// Where segments that are not loaded come from.
+    stored: Option<Arc<Stored>>,
     /// Held while a name is made and logged.
     pub(crate) making: Mutex<()>,
     /// Shared by commits that delete vertices: no edge type may appear meanwhile, or an edge of the
@@ -64,9 +68,10 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    pub(crate) fn new(hub_entries_min: usize) -> Self {
+    pub(crate) fn new(hub_entries_min: usize, stored: Option<Arc<Stored>>) -> Self {
         Self {
             hub_entries_min,
+            stored,
             labels: RwLock::default(),
             property_keys: RwLock::default(),
             edge_types: RwLock::default(),
@@ -78,6 +83,10 @@ impl Catalog {
             making: Mutex::new(()),
             types_fixed: RwLock::new(()),
         }
+    }
+
+    fn source(&self, kind: Kind, a: u16, b: u16) -> Source {
+        Source::new(self.stored.as_ref(), kind, a, b)
     }
 
     pub(crate) fn table_number(&self) -> u32 {
@@ -138,8 +147,7 @@ impl Catalog {
         }
         let _fixed = self.types_fixed.write();
         let raw = self.type_count.load(Ordering::Relaxed);
-        let (out, inward) = (self.table_number(), self.table_number());
-        let ty = EdgeType::new(name, options, [out, inward], self.hub_entries_min);
+        let ty = EdgeType::new(raw as u16, name, options, self);
         let fresh = self.types.get_or_grow(raw).set(ty).is_ok();
         debug_assert!(fresh, "numbers are given out under `making`");
         self.type_count.store(raw + 1, Ordering::Release);
@@ -185,7 +193,10 @@ impl Catalog {
     pub(crate) fn vertex_column_for_write(&self, key: PropertyKeyId) -> &ColTable<PropertyChunk> {
         self.vertex_properties
             .get_or_grow(u32::from(key.get()))
-            .get_or_init(|| ColTable::new(self.table_number()))
+            .get_or_init(|| {
+                let source = self.source(Kind::VertexProperty, key.get(), 0);
+                ColTable::new(self.table_number(), source)
+            })
     }
 
     /// Every vertex property column with its key.

@@ -20,6 +20,8 @@ use std::collections::{BTreeSet, VecDeque};
 use super::{KEY_BYTES, seal, unseal};
 
 const KIND: u8 = 240;
+/// What keys of lists begin with.
+pub(crate) const PREFIX: [u8; 1] = [KIND];
 /// Lists may name so many keys together, however small the store is.
 const KEYS_MIN: u64 = 1 << 16;
 /// Most lists kept.

@@ -7,6 +7,7 @@
 //!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
 //!  · label set count (from number 2), each: label count, labels
 //!  · indexes ever made · index count, each: number, definition (index/spec.rs)
+//!  · which keys are stored (mapped/ranges.rs)
 //!  all integers are varints, a name is its length and its bytes
 //! ```
 
@@ -19,12 +20,16 @@ use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
 use crate::catalog::EdgeTypeOptions;
+use crate::checkpoint::Totals;
 use crate::index::{Definition, Index, check_definition};
+use crate::mapped::ranges::Inventory;
 use crate::shared::Shared;
 use crate::txn::record::{Reader, put_edge_type_options};
 
 /// Version of the values a checkpoint is written with.
-pub(crate) const VERSION: u64 = 2;
+pub(crate) const VERSION: u64 = 3;
+/// From here on values are packed as they are now.
+pub(crate) const VERSION_PACKED: u64 = 2;
 /// Values that are not packed, and no indexes.
 const VERSION_1: u64 = 1;
 
@@ -44,12 +49,11 @@ pub(crate) struct Additions {
     pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
 }
 
-/// Encodes the meta value of a checkpoint at `at`, with room for the checksum. `totals` are those
-/// of the inventory.
+/// Encodes the meta value of a checkpoint at `at`, with room for the checksum.
 pub(crate) fn encode(
     shared: &Shared,
     at: u64,
-    totals: (u64, u64),
+    totals: &Totals,
     added: &Additions,
     indexes: &[Arc<Index>],
     out: &mut Vec<u8>,
@@ -58,8 +62,8 @@ pub(crate) fn encode(
     out.extend_from_slice(&[0; 4]);
     put_varint(VERSION, out);
     put_varint(at, out);
-    put_varint(totals.0, out);
-    put_varint(totals.1, out);
+    put_varint(totals.keys, out);
+    put_varint(totals.crcs, out);
     put_varint(shared.next_vertex.load(Ordering::Acquire), out);
     for (kind, new) in [NameKind::Label, NameKind::PropertyKey].into_iter().zip(&added.names) {
         let names = shared.catalog.all_names(kind);
@@ -92,6 +96,7 @@ pub(crate) fn encode(
         put_varint(index.id.get().into(), out);
         index.definition.encode(out);
     }
+    totals.inventory.encode(out);
 }
 
 /// What a meta value says beside the schema.
@@ -101,8 +106,10 @@ pub(crate) struct Meta {
     pub(crate) version: u64,
     /// Timestamp of the checkpoint.
     pub(crate) at: u64,
-    /// Totals of the inventory.
+    /// Number of the other keys, and the sum of their checksums.
     pub(crate) totals: (u64, u64),
+    /// Which keys they are; `None` before version 3.
+    pub(crate) inventory: Option<Inventory>,
     /// Indexes and constraints.
     pub(crate) indexes: Vec<(IndexId, Definition)>,
 }
@@ -151,8 +158,10 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
             indexes.push((id, definition));
         }
     }
+    let inventory =
+        (version >= VERSION).then(|| Inventory::decode(&mut r)).transpose()?;
     r.end()?;
-    Ok(Meta { version, at, totals, indexes })
+    Ok(Meta { version, at, totals, inventory, indexes })
 }
 
 #[cfg(test)]
@@ -180,19 +189,29 @@ mod tests {
         crate::index::replayed(IndexId::from_raw(3), definition, 1, shared).unwrap()
     }
 
+    fn totals() -> Totals {
+        let mut totals = Totals::default();
+        totals.put(&crate::checkpoint::key(crate::checkpoint::Kind::States, 0, 0, 0), None, 7);
+        totals
+    }
+
     #[test]
     fn indexes_and_their_number_come_back() {
         let shared = schema();
         let index = index(&shared);
         shared.indexes.add(Arc::clone(&index));
         let mut value = Vec::new();
-        encode(&shared, 9, (2, 7), &Additions::default(), &[Arc::clone(&index)], &mut value);
+        let totals = totals();
+        encode(&shared, 9, &totals, &Additions::default(), &[Arc::clone(&index)], &mut value);
         let again = Shared::empty(Settings::default());
-        let Meta { at, totals, indexes, .. } = decode(&value[4..], &again).unwrap();
-        assert_eq!((at, totals), (9, (2, 7)));
+        let Meta { at, totals: (keys, crcs), inventory, indexes, .. } =
+            decode(&value[4..], &again).unwrap();
+        assert_eq!((at, keys, crcs), (9, 1, 7));
+        assert_eq!(inventory.as_ref(), Some(&*totals.inventory));
         assert_eq!(indexes, [(index.id, index.definition.clone())]);
         assert_eq!(again.indexes.numbers(), 4);
-        encode(&shared, 9, (2, 7), &Additions::default(), &[Arc::clone(&index), index], &mut value);
+        let both = [Arc::clone(&index), index];
+        encode(&shared, 9, &totals, &Additions::default(), &both, &mut value);
         let twice = decode(&value[4..], &Shared::empty(Settings::default()));
         assert!(twice.unwrap_err().contains("twice"));
     }
@@ -201,10 +220,11 @@ mod tests {
     #[test]
     fn version_1_is_read() {
         let mut value = Vec::new();
-        encode(&schema(), 9, (2, 7), &Additions::default(), &[], &mut value);
+        encode(&schema(), 9, &totals(), &Additions::default(), &[], &mut value);
         assert_eq!(value[4], VERSION as u8);
         value[4] = VERSION_1 as u8;
-        value.truncate(value.len() - 2);
+        // Number of indexes ever made, of indexes, and one table of one range.
+        value.truncate(value.len() - 2 - 7);
         let again = Shared::empty(Settings::default());
         let Meta { at, indexes, .. } = decode(&value[4..], &again).unwrap();
         assert_eq!((at, indexes.len()), (9, 0));

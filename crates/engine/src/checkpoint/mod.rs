@@ -30,7 +30,7 @@ pub(crate) mod meta;
 pub(crate) mod property;
 pub(crate) mod segment;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -45,6 +45,7 @@ use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
 use crate::index::{self, Index};
+use crate::mapped::ranges::Inventory;
 use crate::ops::archive;
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
@@ -102,26 +103,39 @@ pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]),
     Ok((crc, body))
 }
 
-/// What the store holds: checksums by key. Their number and sum stand in the meta value, so that a
-/// key that got lost is noticed.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Inventory(HashMap<[u8; KEY_BYTES], u32>);
+/// What the store holds beside the meta value and change lists: stands in the meta value, so that a
+/// value that got lost is noticed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Totals {
+    /// Number of keys.
+    pub(crate) keys: u64,
+    /// Sum of the checksums of all values.
+    pub(crate) crcs: u64,
+    /// Which keys there are: whoever looks for one knows whether it must be there.
+    pub(crate) inventory: Arc<Inventory>,
+}
 
-impl Inventory {
-    /// Notes that `key` now holds a value with this checksum.
-    pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], crc: u32) {
-        self.0.insert(key, crc);
+impl Totals {
+    /// Notes that `key` holds a value with checksum `new`, and one with `old` before.
+    pub(crate) fn put(&mut self, key: &[u8; KEY_BYTES], old: Option<u32>, new: u32) {
+        self.keys += u64::from(old.is_none());
+        self.crcs = self.crcs.wrapping_sub(old.map_or(0, u64::from)).wrapping_add(new.into());
+        if !self.inventory.contains(key) {
+            Arc::make_mut(&mut self.inventory).insert(key);
+        }
     }
 
-    /// Notes that `key` is gone; returns whether it was there.
-    pub(crate) fn remove(&mut self, key: &[u8; KEY_BYTES]) -> bool {
-        self.0.remove(key).is_some()
+    /// Notes that `key`, with this checksum, is gone.
+    fn remove(&mut self, key: &[u8; KEY_BYTES], old: u32) {
+        self.keys -= 1;
+        self.crcs = self.crcs.wrapping_sub(old.into());
+        Arc::make_mut(&mut self.inventory).remove(key);
     }
+}
 
-    /// Number of keys, and the sum of their checksums.
-    pub(crate) fn totals(&self) -> (u64, u64) {
-        (self.0.len() as u64, self.0.values().map(|crc| u64::from(*crc)).sum())
-    }
+/// The checksum that a value carries, right or wrong.
+pub(crate) fn crc_of(value: &[u8]) -> u32 {
+    value.first_chunk::<4>().map_or(0, |crc| u32::from_le_bytes(*crc))
 }
 
 /// How far a database's checkpoints are.
@@ -129,13 +143,13 @@ impl Inventory {
 pub(crate) struct Progress {
     /// Timestamp of the last checkpoint.
     pub(crate) last: u64,
-    pub(crate) stored: Inventory,
+    pub(crate) stored: Totals,
     /// Indexes that have values in the store.
     pub(crate) indexes: BTreeSet<u16>,
     /// The store was written by an older version: the next checkpoint writes all of it anew.
     pub(crate) outdated: bool,
-    /// Which keys the last checkpoints wrote.
-    pub(crate) changes: changes::Lists,
+    /// Which keys the last checkpoints wrote; read from the store when it is first written to.
+    pub(crate) changes: Option<changes::Lists>,
 }
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
@@ -150,6 +164,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let registration = Registration::new(Handle::Borrowed(shared))?;
     drop(making);
     let at = registration.read_ts;
+    shared.check_stored()?;
     if at == progress.last && !progress.outdated {
         return Ok(at);
     }
@@ -193,7 +208,7 @@ fn write(
 pub(crate) struct Changes<'s> {
     store: &'s Store,
     txn: RwTxn<'s>,
-    stored: Inventory,
+    stored: Totals,
     lists: changes::Lists,
     /// The keys put so far.
     written: Vec<[u8; KEY_BYTES]>,
@@ -206,45 +221,65 @@ pub(crate) struct Changes<'s> {
     stored_indexes: BTreeSet<u16>,
     /// Indexes of the checkpoint.
     indexes: Vec<Arc<Index>>,
+    /// Label sets of the checkpoint.
+    label_sets: usize,
 }
 
 impl<'s> Changes<'s> {
     /// Begins to write beside what `progress` says is stored.
     pub(crate) fn begin(store: &'s Store, progress: &Progress) -> Result<Self, Error> {
+        store.verify()?;
         let txn = store.write()?;
+        let lists = match &progress.changes {
+            Some(lists) => lists.clone(),
+            None => read_lists(store, &txn)?,
+        };
         Ok(Self {
             store,
             txn,
             stored: progress.stored.clone(),
-            lists: progress.changes.clone(),
+            lists,
             written: Vec::new(),
             previous: progress.last,
             is_current: !progress.outdated,
             value: Vec::new(),
             stored_indexes: progress.indexes.clone(),
             indexes: Vec::new(),
+            label_sets: 0,
         })
     }
 
     /// Puts a value that leaves room for its checksum.
     pub(crate) fn put(&mut self, key: [u8; KEY_BYTES], value: &mut [u8]) -> Result<(), Error> {
-        self.stored.put(key, seal(&key, value));
+        // A value made of something that could not be read would hide the damage.
+        self.store.stored().check()?;
+        let old = self.crc(&key)?;
+        self.stored.put(&key, old, seal(&key, value));
         self.written.push(key);
         self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
     }
 
-    fn remove(&mut self, key: [u8; KEY_BYTES]) -> Result<bool, Error> {
-        let was_there = self.stored.remove(&key);
-        if was_there {
-            self.written.push(key);
-            let deleted = self.store.database().delete(&mut self.txn, &key);
-            deleted.map_err(|e| self.store.error(e))?;
+    /// The checksum of the value that stands under `key` now.
+    fn crc(&self, key: &[u8; KEY_BYTES]) -> Result<Option<u32>, Error> {
+        let value = self.store.database().get(&self.txn, key).map_err(|e| self.store.error(e))?;
+        if value.is_some() != self.stored.inventory.contains(key) {
+            return Err(damaged(self.store, key, "it is not where the meta value says"));
         }
-        Ok(was_there)
+        Ok(value.map(crc_of))
     }
 
-    fn is_new(&self, last_write: &AtomicU64) -> bool {
-        !self.is_current || last_write.load(Ordering::Relaxed) > self.previous
+    fn remove(&mut self, key: [u8; KEY_BYTES]) -> Result<bool, Error> {
+        let Some(old) = self.crc(&key)? else { return Ok(false) };
+        self.stored.remove(&key, old);
+        self.written.push(key);
+        let deleted = self.store.database().delete(&mut self.txn, &key);
+        deleted.map_err(|e| self.store.error(e))
+    }
+
+    /// Whether a segment last written to at `last_write` has to be put.
+    fn is_new(&self, last_write: Option<&AtomicU64>, key: &[u8; KEY_BYTES]) -> bool {
+        last_write.is_some_and(|ts| ts.load(Ordering::Relaxed) > self.previous)
+            || (!self.is_current && self.stored.inventory.contains(key))
     }
 
     /// Puts every segment written since the last checkpoint, as a snapshot at `at` sees it, except
@@ -262,7 +297,8 @@ impl<'s> Changes<'s> {
                 for number in 0..table.segment_bound() {
                     let key = key(Kind::Adjacency, id.get(), direction as u16, number);
                     let segment = table.segment(number);
-                    if segment.is_some_and(|s| self.is_new(&s.last_write)) && !skip(&key) {
+                    let last_write = segment.as_ref().map(|s| &s.segment.last_write);
+                    if self.is_new(last_write, &key) && !skip(&key) {
                         let guard = &epoch::pin();
                         let view = TableView::new(table, at, guard);
                         segment::encode_adjacency(&view, number, &mut value);
@@ -320,14 +356,12 @@ impl<'s> Changes<'s> {
         skip: &dyn Fn(&[u8; KEY_BYTES]) -> bool,
     ) -> Result<(), Error> {
         for number in 0..column.segment_bound() {
-            let Some(segment) = column.segment(number) else {
-                continue;
-            };
             let key = key(number);
-            if self.is_new(&segment.last_write) && !skip(&key) {
+            let last_write = column.segment(number).map(|s| &s.last_write);
+            if self.is_new(last_write, &key) && !skip(&key) {
                 value.clear();
                 value.extend_from_slice(&[0; 4]);
-                encode(&segment.values(at, &epoch::pin()), value);
+                encode(&column.values(number, at, &epoch::pin()), value);
                 self.put(key, value)?;
             }
         }
@@ -342,7 +376,8 @@ impl<'s> Changes<'s> {
         added: &meta::Additions,
     ) -> Result<(), Error> {
         let mut value = Vec::new();
-        meta::encode(shared, at, self.stored.totals(), added, &self.indexes, &mut value);
+        meta::encode(shared, at, &self.stored, added, &self.indexes, &mut value);
+        self.label_sets = shared.catalog.label_sets.len();
         let key = key(Kind::Meta, 0, 0, 0);
         seal(&key, &mut value);
         let put = self.store.database().put(&mut self.txn, &key, &value);
@@ -353,7 +388,7 @@ impl<'s> Changes<'s> {
     /// checkpoints are then.
     pub(crate) fn commit(mut self, at: u64) -> Result<Progress, Error> {
         let (store, database) = (self.store, self.store.database());
-        let keys_stored = self.stored.totals().0;
+        let keys_stored = self.stored.keys;
         self.lists
             .add(at, self.previous, &self.written, keys_stored, |key, list| match list {
                 Some(list) => database.put(&mut self.txn, key, list),
@@ -361,14 +396,26 @@ impl<'s> Changes<'s> {
             })
             .map_err(|e| store.error(e))?;
         self.txn.commit().map_err(|e| store.error(e))?;
+        let inventory = Arc::clone(&self.stored.inventory);
+        store.stored().advance(inventory, meta::VERSION, self.label_sets)?;
         Ok(Progress {
             last: at,
             stored: self.stored,
             indexes: self.stored_indexes,
             outdated: false,
-            changes: self.lists,
+            changes: Some(self.lists),
         })
     }
+}
+
+fn read_lists(store: &Store, txn: &RwTxn<'_>) -> Result<changes::Lists, Error> {
+    let mut lists = changes::Lists::default();
+    let items = store.database().prefix_iter(txn, &changes::PREFIX).map_err(|e| store.error(e))?;
+    for item in items {
+        let (key, value) = item.map_err(|e| store.error(e))?;
+        lists.load(key, value).map_err(|reason| damaged(store, key, reason))?;
+    }
+    Ok(lists)
 }
 
 fn put_properties(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {

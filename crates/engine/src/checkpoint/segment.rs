@@ -7,9 +7,11 @@
 //!  properties  crc u32 · as property.rs says
 //! ```
 //!
-//! Offsets and neighbours are the words of a base as in adjacency/base.rs, so that a later version
-//! can read them in place; hubs are lists like others and become hubs again when loaded. Columns
-//! are packed: ordinals of a bulk-loaded list are consecutive and take no room.
+//! Offsets and neighbours are the words of a base as in adjacency/base.rs and are read in place:
+//! values of adjacency have pages of their own in LMDB's file, where a value begins at byte 16, so
+//! behind the checksum every word is aligned. Hubs are lists like others, and become hubs again when
+//! the segment is written to. Columns are packed: ordinals of a bulk-loaded list are consecutive and
+//! take no room.
 
 use crate::adjacency::base::{Base, OFFSET_WORDS};
 use crate::adjacency::scan::TableView;
@@ -72,22 +74,30 @@ pub(crate) fn decode_adjacency(
     let last = words(&offsets[4 * SEGMENT_VERTICES..])?[0] as usize;
     let plain = last.checked_add(OFFSET_WORDS).and_then(|n| n.checked_mul(4));
     let plain = plain.filter(|n| *n <= body.len()).ok_or("a base ends inside its neighbours")?;
-    let (plain, mut packed) = body.split_at(plain);
+    let (plain, packed) = body.split_at(plain);
     let mut all = words(plain)?;
+    unpack_columns(packed, last, columns, |word| all.push(word))?;
+    Base::from_words(&all, columns)
+}
+
+/// Gives `f` the words of `columns` columns of `entries` entries, one after the other.
+pub(crate) fn unpack_columns(
+    mut packed: &[u8],
+    entries: usize,
+    columns: usize,
+    mut f: impl FnMut(u32),
+) -> Result<(), &'static str> {
     for _ in 0..columns {
         let mut wide = false;
-        get_run(&mut packed, last, |v| {
+        get_run(&mut packed, entries, |v| {
             wide |= u32::try_from(v).is_err();
-            all.push(v as u32);
+            f(v as u32);
         })?;
         if wide {
             return Err("a column of a base holds more than 32 bits");
         }
     }
-    if !packed.is_empty() {
-        return Err("bytes after the last column of a base");
-    }
-    Base::from_words(&all, columns)
+    if packed.is_empty() { Ok(()) } else { Err("bytes after the last column of a base") }
 }
 
 fn words(body: &[u8]) -> Result<Vec<u32>, &'static str> {

@@ -7,6 +7,8 @@ use telar_graph::Value;
 
 use super::Chunk;
 use crate::adjacency::SEGMENT_VERTICES;
+use crate::checkpoint::{property, segment};
+use crate::mapped;
 
 /// Words of a presence bitmap.
 pub(crate) const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
@@ -41,6 +43,11 @@ impl Chunk for StateChunk {
         } else {
             Self::Dense(Box::new(*values))
         }
+    }
+
+    fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {
+        let states = segment::decode_states(value.body, value.label_sets, value.version)?;
+        Ok(Self::build(&states))
     }
 
     fn bytes(&self) -> usize {
@@ -153,6 +160,10 @@ impl Chunk for PropertyChunk {
             Value::String(_) => Self::Text(share_text(values)),
             _ => Self::Mixed(Box::new(values.clone())),
         }
+    }
+
+    fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {
+        property::decode(value.body, value.version)
     }
 
     fn bytes(&self) -> usize {

@@ -24,6 +24,7 @@ pub(crate) use chunk::{PropertyChunk, StateChunk};
 pub(crate) use table::{ColTable, HasTail};
 
 use crate::adjacency::SEGMENT_VERTICES;
+use crate::mapped;
 
 /// The settled values of one segment.
 pub(crate) trait Chunk: Send + Sync + Sized {
@@ -38,6 +39,9 @@ pub(crate) trait Chunk: Send + Sync + Sized {
 
     /// A chunk of these values, one per place.
     fn build(values: &[Self::Value; SEGMENT_VERTICES]) -> Self;
+
+    /// Decodes a stored segment: any bytes give a chunk or a reason.
+    fn decode(value: &mapped::Value<'_>) -> Result<Self, String>;
 
     /// Heap bytes.
     fn bytes(&self) -> usize;

@@ -1,4 +1,6 @@
 //! Tables of versioned columns: the read path, the latched write path and settling.
+//!
+//! A segment without a version is not loaded, or was never written to; see `mapped/mod.rs`.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::sync::{Arc, OnceLock};
@@ -7,7 +9,9 @@ use crossbeam_epoch::{Atomic, Guard, Owned};
 
 use super::Chunk;
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch};
+use crate::mapped::Source;
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -67,7 +71,21 @@ impl<V> ColTail<V> {
 #[derive(Debug)]
 struct ColVersion<C: Chunk> {
     chunk: Arc<C>,
+    /// Heap bytes of the chunk.
+    chunk_bytes: usize,
     tail: Option<Box<ColTail<C::Value>>>,
+}
+
+impl<C: Chunk> ColVersion<C> {
+    fn new(chunk: C) -> Self {
+        let chunk_bytes = chunk.bytes();
+        Self { chunk: Arc::new(chunk), chunk_bytes, tail: None }
+    }
+
+    fn with_tail(&self, tail: ColTail<C::Value>) -> Self {
+        let (chunk, chunk_bytes) = (Arc::clone(&self.chunk), self.chunk_bytes);
+        Self { chunk, chunk_bytes, tail: Some(Box::new(tail)) }
+    }
 }
 
 /// One segment of a column.
@@ -115,19 +133,6 @@ impl<C: Chunk + 'static> ColSegment<C> {
         f()
     }
 
-    /// The value of `local` at `read_ts`.
-    #[inline]
-    pub(crate) fn get(&self, local: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        let Some(version) = self.version(guard) else {
-            return C::Value::default();
-        };
-        if let Some(tail) = &version.tail
-            && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
-        {
-            return seen.value.clone();
-        }
-        version.chunk.get(local as usize)
-    }
 
     /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
     pub(crate) fn newest_ts(&self, local: u32, guard: &Guard) -> u64 {
@@ -135,18 +140,13 @@ impl<C: Chunk + 'static> ColSegment<C> {
         tail.and_then(|t| t.versions(local).next()).map_or(0, |v| v.ts)
     }
 
-    /// Makes sure the segment has a tail to write to. The caller holds no latch.
-    pub(crate) fn ensure_tail(&self, guard: &Guard) {
-        if self.has_tail(guard) {
-            return;
-        }
-        self.exclusive(|| {
-            if !self.has_tail(guard) {
-                let chunk = self
-                    .version(guard)
-                    .map_or_else(|| Arc::new(C::absent()), |v| Arc::clone(&v.chunk));
-                self.install(ColVersion { chunk, tail: Some(Box::new(ColTail::new())) }, guard);
-            }
+    /// Gives the segment a tail to write to. With `is_stored`, what is not loaded is left alone.
+    fn give_tail(&self, is_stored: bool, guard: &Guard) {
+        self.exclusive(|| match self.version(guard) {
+            Some(version) if version.tail.is_some() => {}
+            Some(version) => self.install(version.with_tail(ColTail::new()), guard),
+            None if is_stored => {}
+            None => self.install(ColVersion::new(C::absent()).with_tail(ColTail::new()), guard),
         });
     }
 
@@ -189,25 +189,12 @@ impl<C: Chunk + 'static> ColSegment<C> {
             // What a held-back watermark keeps is not copied again before as much has come anew.
             new_tail.settle_at = TAIL_ENTRIES_MAX.max(2 * carried);
             let needed = carried > 0;
-            let chunk = Arc::new(C::build(&values));
-            let version = ColVersion { chunk, tail: needed.then(|| Box::new(new_tail)) };
-            self.install(version, guard);
+            let version = ColVersion::new(C::build(&values));
+            let tail = needed.then(|| Box::new(new_tail));
+            self.install(ColVersion { tail, ..version }, guard);
         });
     }
 
-    /// Every value at `read_ts`.
-    pub(crate) fn values(&self, read_ts: u64, guard: &Guard) -> Box<[C::Value; SEGMENT_VERTICES]> {
-        Box::new(std::array::from_fn(|local| self.get(local as u32, read_ts, guard)))
-    }
-
-    /// Replaces whatever there is by settled values, written at `ts`. No snapshot older than that
-    /// may be open.
-    pub(crate) fn install_settled(&self, chunk: C, ts: u64, guard: &Guard) {
-        self.exclusive(|| {
-            self.install(ColVersion { chunk: Arc::new(chunk), tail: None }, guard);
-            self.last_write.fetch_max(ts, Ordering::Relaxed);
-        });
-    }
 
     fn bytes(&self, guard: &Guard) -> usize {
         self.version(guard).map_or(0, |v| {
@@ -215,7 +202,7 @@ impl<C: Chunk + 'static> ColSegment<C> {
                 let entries = t.entries.iter().count();
                 SEGMENT_VERTICES * 4 + entries * size_of::<OnceLock<Version<C::Value>>>()
             });
-            v.chunk.bytes() + tail
+            size_of::<ColVersion<C>>() + v.chunk_bytes + tail
         })
     }
 }
@@ -224,6 +211,19 @@ impl<C: Chunk + 'static> ColSegment<C> {
 pub(crate) trait HasTail {
     /// Whether there is a tail. Stable while a stripe is held.
     fn has_tail(&self, guard: &Guard) -> bool;
+}
+
+impl<C: Chunk> ColVersion<C> {
+    /// The value of `local` at `read_ts`.
+    #[inline]
+    fn get(&self, local: u32, read_ts: u64) -> C::Value {
+        if let Some(tail) = &self.tail
+            && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
+        {
+            return seen.value.clone();
+        }
+        self.chunk.get(local as usize)
+    }
 }
 
 impl<C: Chunk + 'static> HasTail for ColSegment<C> {
@@ -240,11 +240,85 @@ pub(crate) struct ColTable<C: Chunk> {
     pub(crate) id: u32,
     segments: GrowArray<ColSegment<C>>,
     bound: AtomicU32,
+    /// Where segments that are not loaded come from.
+    source: Source,
 }
 
 impl<C: Chunk + 'static> ColTable<C> {
-    pub(crate) fn new(id: u32) -> Self {
-        Self { id, segments: GrowArray::default(), bound: AtomicU32::new(0) }
+    pub(crate) fn new(id: u32, source: Source) -> Self {
+        Self { id, segments: GrowArray::default(), bound: AtomicU32::new(0), source }
+    }
+
+    /// Says that there may be segments below `bound`.
+    pub(crate) fn raise_bound(&self, bound: u32) {
+        self.bound.fetch_max(bound, Ordering::AcqRel);
+    }
+
+    /// The version of segment `number`, loaded if need be; `None` if there is none, or if it is
+    /// damaged.
+    #[inline]
+    fn loaded<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
+        let version = self.segments.get(number).and_then(|s| s.version(guard));
+        if version.is_none() && self.fetch(number, guard) {
+            return self.segments.get(number)?.version(guard);
+        }
+        version
+    }
+
+    /// Makes sure that segment `number` is loaded, if the store may have it. Returns whether it is:
+    /// not if it is damaged, or if there is no store.
+    #[cold]
+    #[inline(never)]
+    fn fetch(&self, number: u32, guard: &Guard) -> bool {
+        if !self.source.is_stored() || number >= self.segment_bound() {
+            return false;
+        }
+        let segment = self.segments.get_or_grow(number);
+        let is_there = || segment.version(guard).is_some();
+        if is_there() {
+            return true;
+        }
+        let install = |chunk: Option<C>| {
+            // Nobody installs or drops anything meanwhile, and nothing stands there.
+            segment.install(ColVersion::new(chunk.unwrap_or_else(C::absent)), guard);
+        };
+        self.source.fetch(number, C::decode, is_there, install)
+    }
+
+    /// The segment of `index`, with a tail, as far as nobody drops it before its latch is held. The
+    /// caller holds no latch.
+    pub(crate) fn ensure_tail(&self, index: u32, guard: &Guard) -> Result<&ColSegment<C>, Error> {
+        let segment = self.segment_for_write(index);
+        if !segment.has_tail(guard) {
+            if !self.fetch(index >> SEGMENT_BITS, guard) {
+                self.source.check()?;
+            }
+            segment.give_tail(self.source.is_stored(), guard);
+        }
+        Ok(segment)
+    }
+
+    /// Every value of segment `number` at `read_ts`.
+    pub(crate) fn values(
+        &self,
+        number: u32,
+        read_ts: u64,
+        guard: &Guard,
+    ) -> Box<[C::Value; SEGMENT_VERTICES]> {
+        let version = self.loaded(number, guard);
+        let value = |local| version.map_or_else(C::Value::default, |v| v.get(local, read_ts));
+        Box::new(std::array::from_fn(|local| value(local as u32)))
+    }
+
+    /// Replaces whatever segment `number` holds by settled values, written at `ts`. No snapshot
+    /// older than that may be open.
+    pub(crate) fn replace(&self, number: u32, chunk: C, ts: u64, guard: &Guard) {
+        let segment = self.segment_for_write(number << SEGMENT_BITS);
+        segment.exclusive(|| {
+            let _loading = self.source.loading();
+            segment.install(ColVersion::new(chunk), guard);
+            segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        });
     }
 
     /// The segment of `index`, made if needed.
@@ -269,8 +343,8 @@ impl<C: Chunk + 'static> ColTable<C> {
     /// The value at `index` as of `read_ts`; absent where nothing was written.
     #[inline]
     pub(crate) fn get(&self, index: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        match self.segments.get(index >> SEGMENT_BITS) {
-            Some(segment) => segment.get(local_of(index), read_ts, guard),
+        match self.loaded(index >> SEGMENT_BITS, guard) {
+            Some(version) => version.get(local_of(index), read_ts),
             None => C::Value::default(),
         }
     }

@@ -61,7 +61,7 @@ impl NewDatabase {
             // Of a run that was interrupted, or of one that is at work.
             return Err(Error::TargetExists { path: staging });
         }
-        let store = Store::open(&staging, Settings::default().store_bytes_max)?;
+        let store = Store::open(&staging, &Settings::default())?;
         let (portion, target) = (Vec::new(), target.to_owned());
         let (portion_bytes, keys, crcs) = (0, 0, 0);
         Ok(Self { target, staging, store, portion, portion_bytes, keys, crcs, meta: None })

@@ -31,7 +31,8 @@ pub struct Compacted {
 pub fn compact(path: impl AsRef<Path>) -> Result<Compacted, Error> {
     let path = path.as_ref();
     expect_database(path)?;
-    let store = Store::open(path, Settings::default().store_bytes_max)?;
+    let store = Store::open(path, &Settings::default())?;
+    store.verify()?;
     let (data, new) = (store.path().join("data.mdb"), store.path().join("data.mdb.new"));
     let len = |file: &Path| -> Result<u64, Error> {
         Ok(fs::metadata(file).map_err(Error::file("cannot examine", file))?.len())

@@ -3,6 +3,7 @@
 //! | from | to | what changes |
 //! |---|---|---|
 //! | 1 | 2 | an identity; commits with a time, and change lists, from then on |
+//! | 2 | 3 | nothing at once; the next checkpoint says which values there are |
 //!
 //! A step may be interrupted anywhere and is then done again: the format mark is replaced last, by
 //! one rename. Older programs refuse the database from then on; a newer mark than ours is refused
@@ -24,7 +25,9 @@ struct Step {
 }
 
 /// Every step there is, in order.
-const STEPS: [Step; 1] = [Step {
+const STEPS: [Step; 2] = [STEP_1, STEP_2];
+
+const STEP_1: Step = Step {
     from: 1,
     changes: "the database gets an identity; commits are logged with their time, and checkpoints \
               note what they wrote, so that backups can be incremental and restored to a time",
@@ -32,7 +35,13 @@ const STEPS: [Step; 1] = [Step {
         Ok(_) => Ok(()),
         Err(_) => identity::write(root, Identity::new()),
     },
-}];
+};
+
+const STEP_2: Step = Step {
+    from: 2,
+    changes: "opening no longer reads the graph, once a checkpoint has noted which values there are",
+    run: |_| Ok(()),
+};
 const _: () = assert!(STEPS.len() + 1 == FORMAT_VERSION as usize);
 
 /// What an upgrade did.

@@ -37,7 +37,7 @@ impl Transaction<'_> {
         let missing = Error::NotFound(Object::Vertex(vertex));
         match number(vertex) {
             Some(v) if self.state(v) != 0 => Ok(v),
-            _ => Err(missing),
+            _ => Err(self.shared().check_stored().err().unwrap_or(missing)),
         }
     }
 

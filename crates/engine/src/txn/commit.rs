@@ -61,6 +61,10 @@ pub(crate) fn commit(
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
     let done = match apply_latched(shared, writes, reads, mode) {
+        // What could not be read looks as if it were not there.
+        Ok(None) | Err(_) if shared.check_stored().is_err() => {
+            return shared.check_stored().map(|()| None);
+        }
         // What a failed log left unpublished conflicts for ever: say that the log has failed.
         Err(e) if e.is_retryable() => return Err(shared.check_log().err().unwrap_or(e)),
         done => done?,
@@ -118,6 +122,8 @@ fn apply_latched(
             return Ok(None);
         }
         indexes.validate(mode, guard)?;
+        // What could not be read came out empty: nothing may be decided by it.
+        shared.check_stored()?;
         if let Err(full) = reserve(&plan, shared, guard)? {
             let t = &plan.targets[full.0];
             let chunk = t.chunk.map(|(_, chunk)| std::ptr::from_ref(chunk));

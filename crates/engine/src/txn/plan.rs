@@ -97,19 +97,19 @@ impl<'g> Target<'g> {
         nbr: u32,
         watermark: &dyn Fn() -> u64,
         guard: &'g Guard,
-    ) -> Self {
+    ) -> Result<Self, Error> {
         let (number, local) = (segment_of(v), local_of(v));
         let segment = table.segment_for_write(number);
         let mut version = segment.version(guard);
         while version.is_none_or(SegVersion::is_clean) {
-            segment.ensure_tail(table, watermark(), guard);
+            segment.ensure_tail(table, number, watermark(), guard)?;
             version = segment.version(guard);
         }
         let chunk = version.and_then(|ver| match ver.decode(ver.slot_word(local)) {
             Slot::Hub(hub) => Some((hub, hub.chunk(nbr, guard))),
             Slot::Clean | Slot::Block(_) => None,
         });
-        Self { table, segment, number, local, nbr, chunk, append: None }
+        Ok(Self { table, segment, number, local, nbr, chunk, append: None })
     }
 
     fn want_latch(&self, latches: &mut Latches<'g>) {
@@ -221,7 +221,10 @@ impl<'g> ListGuard<'g> {
             (Some((hub, seen)), _) => {
                 // A split retires the old chunk before its latch is released, so an unchanged
                 // directory under all latches stays so.
-                hub.chunks(guard).iter().map(std::sync::Arc::as_ptr).eq(seen.iter().copied())
+                // A dropped segment retires the chunks of its hubs, and comes back with others.
+                let chunks = hub.chunks(guard);
+                chunks.iter().map(std::sync::Arc::as_ptr).eq(seen.iter().copied())
+                    && !chunks.iter().any(|c| c.is_retired())
             }
         }
     }
@@ -297,7 +300,7 @@ impl<'g> Plan<'g> {
             for (direction, v, nbr) in
                 [(Direction::Out, w.src, w.dst), (Direction::In, w.dst, w.src)]
             {
-                let target = Target::find(ty.table(direction), v, nbr, input.watermark, guard);
+                let target = Target::find(ty.table(direction), v, nbr, input.watermark, guard)?;
                 if w.op != EdgeOp::Nothing {
                     target.want_latch(&mut self.latches);
                 }
@@ -333,7 +336,7 @@ impl<'g> Plan<'g> {
 
     fn plan_columns(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
         for w in input.writes.states.items() {
-            self.want_place(input.states, w.vertex, guard);
+            self.want_place(input.states, w.vertex, guard)?;
             if w.created {
                 self.latches.want(GROWTH_KEY, input.growth, Latch::stripe(w.vertex));
             }
@@ -350,16 +353,16 @@ impl<'g> Plan<'g> {
         for w in input.writes.vertex_properties.items() {
             // The vertex must go on existing: its state is latched, too.
             self.want_latch_only(input.states, w.vertex);
-            self.want_place(input.catalog.vertex_column_for_write(w.key), w.vertex, guard);
+            self.want_place(input.catalog.vertex_column_for_write(w.key), w.vertex, guard)?;
         }
         for w in input.writes.edge_properties.items() {
             let ty = input.catalog.edge_type(w.ty)?;
             // The edge must go on existing: its out list is latched, too.
             let target =
-                Target::find(ty.table(Direction::Out), w.src, w.dst, input.watermark, guard);
+                Target::find(ty.table(Direction::Out), w.src, w.dst, input.watermark, guard)?;
             target.want_latch(&mut self.latches);
             self.targets.push(target);
-            self.want_place(ty.column_for_write(w.key, input.catalog), w.ordinal, guard);
+            self.want_place(ty.column_for_write(w.key, input.catalog), w.ordinal, guard)?;
         }
         Ok(())
     }
@@ -405,14 +408,19 @@ impl<'g> Plan<'g> {
         self.latches.want(key, &segment.latch, Latch::stripe(local_of(index)));
     }
 
-    fn want_place<C>(&mut self, table: &'g ColTable<C>, index: u32, guard: &Guard)
+    fn want_place<C>(
+        &mut self,
+        table: &'g ColTable<C>,
+        index: u32,
+        guard: &Guard,
+    ) -> Result<(), Error>
     where
         C: crate::column::Chunk + 'static,
     {
-        let segment = table.segment_for_write(index);
-        segment.ensure_tail(guard);
+        let segment = table.ensure_tail(index, guard)?;
         self.want_latch_only(table, index);
         self.places.push(segment);
+        Ok(())
     }
 
     /// Whether what planning saw still holds, now that the latches are held.

@@ -74,7 +74,7 @@ pub struct BackupDone {
 /// What a running backup reads from: one checkpoint and the log after it.
 struct Source<'d> {
     store: &'d Store,
-    txn: heed::RoTxn<'d, heed::WithTls>,
+    txn: heed::RoTxn<'d, heed::WithoutTls>,
     checkpoint: u64,
     to: u64,
     log: Vec<log::LogFile>,
@@ -84,6 +84,8 @@ impl<'d> Source<'d> {
     fn open(durable: &'d Durable) -> Result<Self, Error> {
         // Held so that no checkpoint cuts the log between the two looks.
         let progress = durable.progress.lock();
+        // LMDB is going to follow every page.
+        durable.store.verify()?;
         let txn = durable.store.read()?;
         durable.wal.flush()?;
         let to = durable.wal.durable_ts();

@@ -7,9 +7,10 @@ use std::path::Path;
 use super::graph::Graph;
 use super::{CheckReport, REPAIR_OR_RESTORE, RESTORE};
 use crate::checkpoint::changes::{self, List};
-use crate::checkpoint::{Kind, key, meta, unseal};
+use crate::checkpoint::{Kind, Totals, key, meta, unseal};
 use crate::error::Error;
 use crate::lmdb_check;
+use crate::mapped::ranges::Inventory;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::wal_path;
@@ -29,7 +30,9 @@ pub(super) struct Values<'f> {
     checkpoint: Option<u64>,
     /// What the meta value says about the others, and what they are.
     totals: Option<(u64, u64)>,
-    found: (u64, u64),
+    found: Totals,
+    /// Which keys the meta value says there are.
+    inventory: Option<Inventory>,
     /// Whether a value is not as it was written, so that comparing values would only repeat it.
     broken: bool,
 }
@@ -43,7 +46,8 @@ pub(super) fn name_of(key: &[u8]) -> String {
 impl<'f> Values<'f> {
     pub(super) fn new(file: &'f str) -> Self {
         let (graph, checkpoint, totals) = (None, None, None);
-        Self { file, graph, checkpoint, totals, found: (0, 0), broken: false }
+        let (found, inventory) = (Totals::default(), None);
+        Self { file, graph, checkpoint, totals, found, inventory, broken: false }
     }
 
     /// Takes the next value; the meta value comes first, since its key is the smallest.
@@ -71,6 +75,7 @@ impl<'f> Values<'f> {
             match meta::decode(body, &shared) {
                 Ok(meta) => {
                     (self.checkpoint, self.totals) = (Some(meta.at), Some(meta.totals));
+                    self.inventory = meta.inventory;
                     self.graph = Some(Graph::new(shared, meta.version, meta.indexes));
                 }
                 Err(what) => {
@@ -80,8 +85,14 @@ impl<'f> Values<'f> {
             }
             return;
         }
-        self.found.0 += 1;
-        self.found.1 += u64::from(crc);
+        match key.try_into() {
+            Ok(key) => self.found.put(key, None, crc),
+            Err(_) => {
+                report.damage(self.file, name_of(key), "it has the wrong length", RESTORE);
+                self.broken = true;
+                return;
+            }
+        }
         if let Some(graph) = &mut self.graph
             && let Err(what) = graph.value(key, body)
         {
@@ -98,23 +109,26 @@ impl<'f> Values<'f> {
     /// Looks at what must hold between all values; returns the checkpoint they are of.
     pub(super) fn finish(self, report: &mut CheckReport) -> Option<u64> {
         let Some(mut graph) = self.graph else {
-            if self.found.0 > 0 || self.broken {
+            if self.found.keys > 0 || self.broken {
                 let what = "it is missing or damaged; without it no value can be understood";
                 report.damage(self.file, "the meta value", what, RESTORE);
             }
             return self.checkpoint;
         };
-        if let Some((keys, _)) = self.totals.filter(|t| *t != self.found)
+        let found = (self.found.keys, self.found.crcs);
+        let named = self.inventory.as_ref().is_none_or(|named| *named == *self.found.inventory);
+        let complete = named && self.totals == Some(found);
+        if let Some((keys, _)) = self.totals.filter(|_| !complete)
             && !self.broken
         {
             let what = format!(
                 "the checkpoint wrote {keys} values, {} are here, or some are older ones",
-                self.found.0
+                found.0
             );
             report.damage(self.file, "all values", what, REPAIR_OR_RESTORE);
         }
         (report.vertices, report.edges) = graph.counts();
-        if self.totals == Some(self.found) {
+        if complete {
             for (place, what) in graph.contradictions() {
                 report.damage(self.file, place, what, REPAIR_OR_RESTORE);
             }

@@ -6,7 +6,7 @@ use telar_graph::VertexId;
 
 use super::check;
 use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Inventory, Kind, changes, key, meta, seal, unseal};
+use crate::checkpoint::{Kind, Totals, changes, key, meta, seal, unseal};
 use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -15,7 +15,7 @@ use crate::{EdgeTypeOptions, Engine};
 
 /// Changes the body of a stored value, and makes every checksum fit again.
 fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut Vec<u8>)) {
-    let store = Store::open(root, 1 << 30).unwrap();
+    let store = Store::open(root, &Settings::default()).unwrap();
     let mut txn = store.write().unwrap();
     let database = store.database();
     let mut value = database.get(&txn, &changed).unwrap().unwrap().to_vec();
@@ -25,19 +25,19 @@ fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut Vec<u8>)) {
     seal(&changed, &mut value);
     database.put(&mut txn, &changed, &value).unwrap();
     let meta_key = key(Kind::Meta, 0, 0, 0);
-    let mut inventory = Inventory::default();
+    let mut totals = Totals::default();
     for item in database.iter(&txn).unwrap() {
         let (key, value) = item.unwrap();
         if key != meta_key && !changes::is_list(key) {
             let (crc, _) = unseal(key, value).unwrap();
-            inventory.put(key.try_into().unwrap(), crc);
+            totals.put(key.try_into().unwrap(), None, crc);
         }
     }
     let (_, body) = unseal(&meta_key, database.get(&txn, &meta_key).unwrap().unwrap()).unwrap();
     let shared = Shared::empty(Settings::default());
     let meta = meta::decode(body, &shared).unwrap();
     let added = meta::Additions::default();
-    meta::encode(&shared, meta.at, inventory.totals(), &added, &[], &mut value);
+    meta::encode(&shared, meta.at, &totals, &added, &[], &mut value);
     seal(&meta_key, &mut value);
     database.put(&mut txn, &meta_key, &value).unwrap();
     txn.commit().unwrap();

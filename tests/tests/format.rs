@@ -25,12 +25,12 @@ fn values_of_version_1_are_read_after_an_upgrade_and_written_anew() {
     let mut store = Vec::new();
     flate2::read::GzDecoder::new(VERSION_1).read_to_end(&mut store).unwrap();
     std::fs::write(path.join("store/data.mdb"), store).unwrap();
-    assert_eq!(telar_engine::ops::upgrade(&path).unwrap().to, 2);
+    assert_eq!(telar_engine::ops::upgrade(&path).unwrap().to, 3);
     // Opened without a checkpoint, the values stay as they were: in a database of the new version,
     // read as the old.
     for _ in 0..2 {
         assert!(child(&["open", "1"], &path).contains("state 72"));
-        assert_eq!(std::fs::read_to_string(path.join("FORMAT")).unwrap(), "telar 2\n");
+        assert_eq!(std::fs::read_to_string(path.join("FORMAT")).unwrap(), "telar 3\n");
     }
     assert!(child(&["close", "1"], &path).contains("state 72"));
     assert!(child(&["open", "1"], &path).contains("state 72"));

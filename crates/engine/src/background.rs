@@ -1,9 +1,11 @@
-//! The background thread: settles idle segments, writes checkpoints when the log has grown.
+//! The background thread: settles idle segments, keeps to the memory limit, writes checkpoints when
+//! the log has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::mapped::memory;
 use crate::shared::Shared;
 
 /// Passes between two looks at the size of the log.
@@ -69,6 +71,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         if now != 0 {
             shared.settle_all(Some(idle_before));
         }
+        memory::pass(shared, true);
         idle_before = now;
         passes = passes.wrapping_add(1);
         let limit = shared.settings.checkpoint_wal_bytes;

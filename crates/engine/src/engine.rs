@@ -13,6 +13,7 @@ use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
 use crate::index::{self, ConstraintSpec, IndexInfo, IndexSpec};
+use crate::mapped::memory;
 use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -40,6 +41,17 @@ pub struct MemoryUse {
     pub properties: usize,
     /// Property indexes.
     pub indexes: usize,
+    /// Bases that are read in place, in the store's file: their pages are the system's cache of it
+    /// and not counted as held.
+    pub mapped: usize,
+}
+
+impl MemoryUse {
+    /// All that is held on the heap, which is what the memory limit is about.
+    #[must_use]
+    pub fn heap(&self) -> usize {
+        self.topology + self.states + self.properties + self.indexes
+    }
 }
 
 /// How an edge type's entries are spread over settled and unsettled memory.
@@ -379,18 +391,21 @@ impl Engine {
     /// Memory held now, arenas included.
     #[must_use]
     pub fn memory(&self) -> MemoryUse {
-        let guard = &epoch::pin();
-        let catalog = &self.shared.catalog;
-        let mut total =
-            MemoryUse { states: self.shared.states.bytes(guard), ..MemoryUse::default() };
-        for (_, ty) in catalog.edge_types() {
-            total.topology +=
-                Direction::ALL.map(|d| ty.table(d).bytes(guard)).iter().sum::<usize>();
-            total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
-        }
-        total.indexes = self.shared.indexes.bytes();
-        total.properties += catalog.vertex_columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
-        total
+        self.shared.memory_use()
+    }
+
+    /// Bytes of memory above which what the store holds is dropped; `None` in memory.
+    #[must_use]
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.shared.stored.as_ref().map(|stored| stored.memory.limit)
+    }
+
+    /// Drops from memory everything that the store holds as every reader sees it, whatever the
+    /// limit; returns the bytes let go. It is read again when it is touched. What was written since
+    /// the last [`checkpoint`](Self::checkpoint), or after the oldest open snapshot, stays. Does
+    /// nothing for a database in memory.
+    pub fn release_memory(&self) -> u64 {
+        memory::drop_all(&self.shared)
     }
 
     /// How much of an edge type is settled, both directions together.

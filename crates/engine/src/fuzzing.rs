@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use crate::adjacency::scan::TableView;
 use crate::adjacency::base::is_sorted;
+use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::catalog::LabelSets;
 use crate::checkpoint::{Totals, meta, property, segment, unseal};

@@ -64,6 +64,12 @@ impl Latch {
         Held { latch: self, mask }
     }
 
+    /// Takes every stripe until the returned value is dropped, if all are free.
+    pub(crate) fn try_hold(&self) -> Option<Held<'_>> {
+        // Not `then_some`: a value made in vain would give back what others hold.
+        self.try_acquire(ALL_STRIPES).then(|| Held { latch: self, mask: ALL_STRIPES })
+    }
+
     /// Gives back stripes taken before.
     #[inline]
     pub(crate) fn release(&self, mask: u32) {

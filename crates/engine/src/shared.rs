@@ -12,6 +12,7 @@ use crate::bulk::gate::Gate;
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::checkpoint::{Kind, Progress};
 use crate::column::{ColTable, StateChunk};
+use crate::engine::MemoryUse;
 use crate::error::Error;
 use crate::index::Indexes;
 use crate::latch::Latch;
@@ -180,6 +181,24 @@ impl Shared {
             Some(d) => Ok(d.wal.check()?),
             None => Ok(()),
         }
+    }
+
+    /// Memory held now, arenas included.
+    pub(crate) fn memory_use(&self) -> MemoryUse {
+        let guard = &epoch::pin();
+        let mut total = MemoryUse { states: self.states.bytes(guard), ..MemoryUse::default() };
+        for (_, ty) in self.catalog.edge_types() {
+            for direction in Direction::ALL {
+                let (heap, mapped) = ty.table(direction).bytes(guard);
+                total.topology += heap;
+                total.mapped += mapped;
+            }
+            total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
+        }
+        total.indexes = self.indexes.bytes();
+        let columns = self.catalog.vertex_columns();
+        total.properties += columns.map(|(_, c)| c.bytes(guard)).sum::<usize>();
+        total
     }
 
     /// A new vertex id.

@@ -14,6 +14,7 @@ use crate::adjacency::scan::{TableView, UnpinnedView};
 use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS};
 use crate::catalog::EdgeType;
 use crate::error::Error;
+use crate::mapped::memory;
 use crate::shared::Shared;
 
 /// A database, borrowed or shared.
@@ -140,6 +141,7 @@ pub(crate) fn number(v: VertexId) -> Option<u32> {
 
 impl<'s> Reader<'s> {
     pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
+        memory::relieve(shared);
         Self { shared, guard: epoch::pin(), read_ts, _registration: None }
     }
 

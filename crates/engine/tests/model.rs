@@ -36,6 +36,8 @@ enum Step {
     Commit,
     Abort,
     Settle,
+    Checkpoint,
+    Release,
     Open,
     Close { which: usize },
 }
@@ -59,6 +61,8 @@ fn step() -> impl Strategy<Value = Step> {
         5 => Just(Step::Commit),
         1 => Just(Step::Abort),
         1 => Just(Step::Settle),
+        1 => Just(Step::Checkpoint),
+        2 => Just(Step::Release),
         1 => Just(Step::Open),
         1 => n.prop_map(|which| Step::Close { which }),
     ]
@@ -306,6 +310,8 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
                     break;
                 }
                 Step::Settle => db.settle(),
+                Step::Checkpoint => drop(db.checkpoint().unwrap()),
+                Step::Release => drop(db.release_memory()),
                 Step::Open => held.push((db.snapshot().unwrap(), committed.clone())),
                 Step::Close { which } if !held.is_empty() => {
                     let (snapshot, model) = held.swap_remove(which % held.len());
@@ -330,12 +336,31 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
     committed
 }
 
+/// Settings of a database whose steps are made by the test alone.
+fn stored() -> Settings {
+    let mut settings = Settings::asynchronous(1);
+    settings.background_interval_ms = 0;
+    settings.store_bytes_max = 1 << 28;
+    settings
+}
+
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
     fn engine_matches_model(steps in proptest::collection::vec(step(), 1..120)) {
         run(&Engine::in_memory(no_background()).unwrap(), &steps);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases().cases / 3, ..cases() })]
+
+    /// As above, with segments that leave memory and come back between the steps.
+    #[test]
+    fn stored_engine_matches_model(steps in proptest::collection::vec(step(), 1..120)) {
+        let dir = tempfile::tempdir().unwrap();
+        run(&Engine::open(dir.path(), stored()).unwrap(), &steps);
     }
 }
 
@@ -350,12 +375,7 @@ proptest! {
         more in proptest::collection::vec(step(), 1..20),
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let settings = {
-            let mut s = Settings::asynchronous(1);
-            s.background_interval_ms = 0;
-            s.store_bytes_max = 1 << 28;
-            s
-        };
+        let settings = stored();
         let db = Engine::open(dir.path(), settings).unwrap();
         let model = run(&db, &steps);
         if checkpoint {
@@ -369,7 +389,9 @@ proptest! {
         let mut txn = db.begin().unwrap();
         let mut model = model;
         for step in more.iter().filter(|s| !matches!(
-            s, Step::Commit | Step::Abort | Step::Settle | Step::Open | Step::Close { .. })) {
+            s,
+            Step::Commit | Step::Abort | Step::Settle | Step::Checkpoint | Step::Release
+                | Step::Open | Step::Close { .. })) {
             apply(step, &mut txn, &mut model, &names);
         }
         txn.commit().unwrap();

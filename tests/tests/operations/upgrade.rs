@@ -1,7 +1,7 @@
-//! Older formats: a database that format 1 wrote is refused, upgraded, and whole.
+//! Older formats: a database that one of them wrote is refused, upgraded, and whole.
 //!
-//! `tests/data/format-1` was written by the last program of that format: 45 transactions of the
-//! crash tests' workload, the last ones in the log only.
+//! `tests/data/format-N` was written by the last program of format N: 45 transactions of the crash
+//! tests' workload, the last ones in the log only.
 
 use std::path::Path;
 
@@ -11,27 +11,40 @@ use telar_tests::unit;
 
 use super::{backup, files, open, restore_to, settings, write};
 
-fn old(path: &Path) {
-    write(&files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/format-1")), path);
+fn old(version: u32, path: &Path) {
+    let name = format!("data/format-{version}");
+    write(&files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name)), path);
 }
 
 #[test]
-fn older_format_is_refused_until_it_is_upgraded() {
+fn format_1_is_refused_until_it_is_upgraded() {
+    refused_until_upgraded(1);
+}
+
+#[test]
+fn format_2_is_refused_until_it_is_upgraded() {
+    refused_until_upgraded(2);
+}
+
+fn refused_until_upgraded(version: u32) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    old(&at("graph"));
+    old(version, &at("graph"));
     let before = files(&at("graph"));
     let error = Engine::open(at("graph"), settings()).unwrap_err();
-    assert!(matches!(error, Error::OlderFormat { found: 1, supported: 2, .. }), "{error}");
+    assert!(
+        matches!(error, Error::OlderFormat { found, supported: 3, .. } if found == version),
+        "{error}"
+    );
     assert!(error.to_string().contains("telar upgrade") && error.kind() == ErrorKind::Request);
     assert_eq!(files(&at("graph")), before, "a refused opening changed something");
     let report = check(at("graph")).unwrap();
     assert_eq!(report.worst(), None, "{:#?}", report.findings);
 
     let done = upgrade(at("graph")).unwrap();
-    assert_eq!((done.from, done.to, done.changes.len()), (1, 2, 1));
+    assert_eq!((done.from, done.to, done.changes.len() as u32), (version, 3, 3 - version));
     let again = upgrade(at("graph")).unwrap();
-    assert_eq!((again.from, again.changes.len()), (2, 0));
+    assert_eq!((again.from, again.changes.len()), (3, 0));
     assert_eq!(check(at("graph")).unwrap().worst(), None);
     let db = open(&at("graph"));
     assert_eq!(unit::verify(&db, 1).unwrap(), [45]);
@@ -53,7 +66,7 @@ fn older_format_is_refused_until_it_is_upgraded() {
 fn newer_and_foreign_directories_are_not_upgraded() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph");
-    old(&path);
+    old(1, &path);
     std::fs::write(path.join("FORMAT"), "telar 77\n").unwrap();
     assert!(matches!(upgrade(&path), Err(Error::NewerFormat { found: 77, .. })));
     std::fs::write(path.join("FORMAT"), "something\n").unwrap();
@@ -65,7 +78,7 @@ fn newer_and_foreign_directories_are_not_upgraded() {
 fn interrupted_upgrade_is_done_again() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph");
-    old(&path);
+    old(1, &path);
     // As a crash leaves it between the identity and the format mark.
     let identity = {
         upgrade(&path).unwrap();

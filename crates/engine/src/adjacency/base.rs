@@ -126,11 +126,7 @@ impl Base {
             len: OFFSET_WORDS + entries,
             entries,
             columns,
-            memory: Memory::Mapped {
-                _map: Arc::clone(map),
-                packed,
-                unpacked: OnceLock::new(),
-            },
+            memory: Memory::Mapped { _map: Arc::clone(map), packed, unpacked: OnceLock::new() },
         }))
     }
 

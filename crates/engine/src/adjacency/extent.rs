@@ -81,7 +81,7 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
     let guard = &epoch::pin();
     let mut numbers = Vec::new();
     let mut bases: Vec<&Base> = Vec::new();
-    let (mut words, mut loose) = (0, 0);
+    let (mut words, mut loose, mut mapped) = (0, 0, 0);
     for number in window {
         let Some(segment) = table.segment(number) else {
             continue;
@@ -94,12 +94,21 @@ fn place_window(table: &AdjTable, window: std::ops::Range<u32>, idle_before: Opt
             bases.push(&version.base);
             words += version.base.whole_len();
             loose += if version.base.is_placed() { 0 } else { version.base.whole_len() };
+            mapped += if version.base.is_mapped() { version.base.whole_len() } else { 0 };
         }
+    }
+    // What is read in place goes on so where memory is short.
+    let memory = table.source.stored().map(|stored| &stored.memory);
+    if memory.is_some_and(|memory| mapped > 0 && 4 * words as u64 > memory.room()) {
+        return;
     }
     if words < WINDOW_WORDS_MIN || 4 * loose < words {
         return;
     }
     let extent = Arc::new(Extent::copy_of(&bases));
+    if let Some(memory) = memory {
+        memory.loaded(4 * mapped);
+    }
     table.extents.lock().push(Arc::downgrade(&extent));
     let mut at = 0;
     for (number, base) in numbers.into_iter().zip(bases) {

@@ -170,6 +170,11 @@ impl Chunk {
         self.retired.load(Ordering::Relaxed)
     }
 
+    /// Marks the chunk as replaced. The latch is held.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Relaxed);
+    }
+
     fn install(&self, version: ChunkVersion, guard: &Guard) {
         let old = self.version.swap(Owned::new(version), Ordering::AcqRel, guard);
         // SAFETY: unreachable for new readers; those that have it are pinned.
@@ -353,7 +358,7 @@ impl Hub {
                 }
             })
             .collect();
-        chunk.retired.store(true, Ordering::Relaxed);
+        chunk.retire();
         let new = Directory { firsts: chunks.iter().map(|c| c.first).collect(), chunks };
         let old = self.directory.swap(Owned::new(new), Ordering::AcqRel, guard);
         // SAFETY: unreachable for new readers; those that have it are pinned.

@@ -14,7 +14,7 @@
 
 use std::sync::{Arc, Weak};
 
-use crossbeam_epoch::Guard;
+use crossbeam_epoch::{self as epoch, Guard};
 use parking_lot::Mutex;
 
 use super::base::{Base, BaseRef};
@@ -27,6 +27,7 @@ use super::{ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch};
+use crate::mapped::memory::Droppable;
 use crate::mapped::{Source, Value};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -346,7 +347,9 @@ impl AdjTable {
             // first: whoever sees the version may replace both.
             let version = Box::new(SegVersion::new(base, None));
             segment.head.lead_to(&version);
+            let bytes = version.bytes(guard);
             segment.segment.version.store(Box::into_raw(version), Ordering::Release);
+            bytes
         };
         self.source.fetch(number, |value| self.decode(value), is_there, install)
     }
@@ -414,14 +417,20 @@ impl AdjTable {
         self.bound.load(Ordering::Acquire)
     }
 
-    /// Heap bytes of all versions, arenas and hubs, extents with what is stranded in them included.
-    pub(crate) fn bytes(&self, guard: &Guard) -> usize {
-        let segments: usize = (0..self.segment_bound())
-            .filter_map(|s| self.segment(s))
-            .map(|s| size_of::<AdjSegment>() + 8 + s.version(guard).map_or(0, |v| v.bytes(guard)))
-            .sum();
+    /// Heap bytes of all versions, arenas and hubs, extents with what is stranded in them included;
+    /// and bytes that are read in place.
+    pub(crate) fn bytes(&self, guard: &Guard) -> (usize, usize) {
+        let (mut heap, mut mapped) = (0, 0);
+        for segment in (0..self.segment_bound()).filter_map(|s| self.segment(s)) {
+            heap += size_of::<AdjSegment>() + 8;
+            if let Some(version) = segment.version(guard) {
+                heap += version.bytes(guard);
+                mapped += if version.base.is_mapped() { 4 * version.base.words().len() } else { 0 };
+            }
+        }
         let extents = self.extents.lock();
-        segments + extents.iter().filter_map(Weak::upgrade).map(|e| e.bytes()).sum::<usize>()
+        heap += extents.iter().filter_map(Weak::upgrade).map(|e| e.bytes()).sum::<usize>();
+        (heap, mapped)
     }
 
     /// Adds up how much is settled.
@@ -451,6 +460,48 @@ impl AdjTable {
                 }
             }
         }
+    }
+}
+
+impl Droppable for AdjTable {
+    fn bound(&self) -> u32 {
+        self.segment_bound()
+    }
+
+    /// Touching leaves no mark on adjacency, which costs readers nothing: a base that is dropped is
+    /// read in place from then on, and the system knows which of its pages are used.
+    fn drop_segment(&self, number: u32, oldest: u64, _all: bool) -> usize {
+        let guard = &epoch::pin();
+        let Some(segment) = self.segment(number) else { return 0 };
+        let gain = |v: &SegVersion| {
+            let placed = if v.base.is_placed() { 4 * v.base.whole_len() } else { 0 };
+            v.bytes(guard) + placed
+        };
+        let is_small = |v: &SegVersion| v.base.is_mapped() && gain(v) < 4 * SEGMENT_VERTICES;
+        if segment.version(guard).is_none_or(is_small) {
+            return 0;
+        }
+        // Whoever commits holds a latch: try again another time.
+        let Some(_held) = segment.latch.try_hold() else { return 0 };
+        let Some(version) = segment.version(guard) else { return 0 };
+        let hubs = version.hubs();
+        let chunks = || hubs.iter().flat_map(|(_, hub)| hub.chunks(guard));
+        let held: Vec<_> = chunks().map_while(|c| c.latch.try_hold()).collect();
+        let all_held = held.len() == chunks().count() && !chunks().any(|c| c.is_retired());
+        if !all_held || segment.last_write.load(Ordering::Relaxed) > oldest {
+            return 0;
+        }
+        let loading = self.source.loading();
+        let gain = gain(version);
+        // Whoever waits for one of their latches looks the list up anew.
+        chunks().for_each(|c| c.retire());
+        segment.head.unload();
+        let old = segment.segment.version.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        loading.dropped();
+        // SAFETY: unreachable for new readers, and those that have it are pinned; made by
+        // `Box::into_raw` and retired once, by whoever swapped it out.
+        unsafe { guard.defer_unchecked(move || drop(Box::from_raw(old))) };
+        gain
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
-use crate::checkpoint::Kind;
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
+use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::table::GrowArray;
@@ -162,12 +162,10 @@ impl EdgeType {
         key: PropertyKeyId,
         catalog: &Catalog,
     ) -> &ColTable<PropertyChunk> {
-        self.properties
-            .get_or_grow(u32::from(key.get()))
-            .get_or_init(|| {
-                let source = catalog.source(Kind::EdgeProperty, self.number, key.get());
-                ColTable::new(catalog.table_number(), source)
-            })
+        self.properties.get_or_grow(u32::from(key.get())).get_or_init(|| {
+            let source = catalog.source(Kind::EdgeProperty, self.number, key.get());
+            ColTable::new(catalog.table_number(), source)
+        })
     }
 
     /// Every property column with its key.

@@ -7,8 +7,8 @@ mod edge_type;
 mod label_set;
 
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use telar_graph::name::{NameKind, validate_name};
@@ -191,12 +191,10 @@ impl Catalog {
 
     /// The column of a vertex property, made if needed.
     pub(crate) fn vertex_column_for_write(&self, key: PropertyKeyId) -> &ColTable<PropertyChunk> {
-        self.vertex_properties
-            .get_or_grow(u32::from(key.get()))
-            .get_or_init(|| {
-                let source = self.source(Kind::VertexProperty, key.get(), 0);
-                ColTable::new(self.table_number(), source)
-            })
+        self.vertex_properties.get_or_grow(u32::from(key.get())).get_or_init(|| {
+            let source = self.source(Kind::VertexProperty, key.get(), 0);
+            ColTable::new(self.table_number(), source)
+        })
     }
 
     /// Every vertex property column with its key.

@@ -158,8 +158,7 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
             indexes.push((id, definition));
         }
     }
-    let inventory =
-        (version >= VERSION).then(|| Inventory::decode(&mut r)).transpose()?;
+    let inventory = (version >= VERSION).then(|| Inventory::decode(&mut r)).transpose()?;
     r.end()?;
     Ok(Meta { version, at, totals, inventory, indexes })
 }

@@ -5,15 +5,16 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crossbeam_epoch::{Atomic, Guard, Owned};
+use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::Chunk;
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
+use crate::mapped::memory::Droppable;
 use crate::table::GrowArray;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// A tail with this many entries settles after the commit that filled it.
 const TAIL_ENTRIES_MAX: u32 = SEGMENT_VERTICES as u32 / 2;
@@ -94,12 +95,19 @@ pub(crate) struct ColSegment<C: Chunk> {
     pub(crate) latch: Latch,
     /// Largest commit timestamp that wrote here.
     pub(crate) last_write: AtomicU64,
+    /// Whether it was read since dropping last came by.
+    touched: AtomicBool,
     version: Atomic<ColVersion<C>>,
 }
 
 impl<C: Chunk> Default for ColSegment<C> {
     fn default() -> Self {
-        Self { latch: Latch::default(), last_write: AtomicU64::new(0), version: Atomic::null() }
+        Self {
+            latch: Latch::default(),
+            last_write: AtomicU64::new(0),
+            touched: AtomicBool::new(false),
+            version: Atomic::null(),
+        }
     }
 }
 
@@ -132,7 +140,6 @@ impl<C: Chunk + 'static> ColSegment<C> {
         let _held = self.latch.hold(ALL_STRIPES);
         f()
     }
-
 
     /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
     pub(crate) fn newest_ts(&self, local: u32, guard: &Guard) -> u64 {
@@ -194,7 +201,6 @@ impl<C: Chunk + 'static> ColSegment<C> {
             self.install(ColVersion { tail, ..version }, guard);
         });
     }
-
 
     fn bytes(&self, guard: &Guard) -> usize {
         self.version(guard).map_or(0, |v| {
@@ -258,11 +264,19 @@ impl<C: Chunk + 'static> ColTable<C> {
     /// damaged.
     #[inline]
     fn loaded<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
-        let version = self.segments.get(number).and_then(|s| s.version(guard));
-        if version.is_none() && self.fetch(number, guard) {
-            return self.segments.get(number)?.version(guard);
+        if let Some(segment) = self.segments.get(number)
+            && let Some(version) = segment.version(guard)
+        {
+            // Seldom stored, so that readers share the cache line.
+            if !segment.touched.load(Ordering::Relaxed) {
+                segment.touched.store(true, Ordering::Relaxed);
+            }
+            return Some(version);
         }
-        version
+        match self.fetch(number, guard) {
+            true => self.segments.get(number)?.version(guard),
+            false => None,
+        }
     }
 
     /// Makes sure that segment `number` is loaded, if the store may have it. Returns whether it is:
@@ -280,7 +294,10 @@ impl<C: Chunk + 'static> ColTable<C> {
         }
         let install = |chunk: Option<C>| {
             // Nobody installs or drops anything meanwhile, and nothing stands there.
-            segment.install(ColVersion::new(chunk.unwrap_or_else(C::absent)), guard);
+            let version = ColVersion::new(chunk.unwrap_or_else(C::absent));
+            let bytes = version.chunk_bytes;
+            segment.install(version, guard);
+            bytes
         };
         self.source.fetch(number, C::decode, is_there, install)
     }
@@ -383,5 +400,37 @@ impl<C: Chunk + 'static> ColTable<C> {
             .filter_map(|s| self.segments.get(s))
             .map(|s| size_of::<ColSegment<C>>() + s.bytes(guard))
             .sum()
+    }
+}
+
+impl<C: Chunk + 'static> Droppable for ColTable<C> {
+    fn bound(&self) -> u32 {
+        self.segment_bound()
+    }
+
+    fn drop_segment(&self, number: u32, oldest: u64, all: bool) -> usize {
+        let guard = &epoch::pin();
+        let Some(segment) = self.segments.get(number) else { return 0 };
+        let is_small = |v: &ColVersion<C>| v.chunk_bytes == 0 && v.tail.is_none();
+        if segment.version(guard).is_none_or(is_small) {
+            return 0;
+        }
+        if segment.touched.swap(false, Ordering::Relaxed) && !all {
+            return 0;
+        }
+        // Whoever commits holds a latch: try again another time.
+        let Some(_held) = segment.latch.try_hold() else { return 0 };
+        if segment.last_write.load(Ordering::Relaxed) > oldest {
+            return 0;
+        }
+        let loading = self.source.loading();
+        let bytes = segment.bytes(guard);
+        let old = segment.version.swap(Shared::null(), Ordering::AcqRel, guard);
+        loading.dropped();
+        if !old.is_null() {
+            // SAFETY: unreachable for new readers; those that have it are pinned.
+            unsafe { guard.defer_destroy(old) };
+        }
+        bytes
     }
 }

@@ -67,8 +67,7 @@ impl Snapshot {
                 page = nodes[below].target;
                 continue;
             }
-            let Some(node) = below.checked_sub(1).map(|i| &keys[i]).filter(|n| n.key == key)
-            else {
+            let Some(node) = below.checked_sub(1).map(|i| &keys[i]).filter(|n| n.key == key) else {
                 return Ok(None);
             };
             return self.value(file, page, node).map(Some);

@@ -123,7 +123,7 @@ impl Generations {
         Ok(())
     }
 
-    /// Generations whose transactions are still open.
+    /// Generations that somebody may still read, the current one among them.
     pub(crate) fn live(&self) -> usize {
         self.transactions.0.lock().len()
     }

@@ -25,6 +25,7 @@
 //!    every later begin, commit, snapshot and checkpoint fails with it (decisions/0016).
 
 pub(crate) mod generation;
+mod machine;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod ranges;
@@ -93,8 +94,7 @@ impl Stored {
     ) -> Result<Self, Error> {
         let data = path.join("data.mdb");
         let file = std::fs::File::open(&data).map_err(Error::file("cannot open", &data))?;
-        let generations =
-            Generations::open(file, env).map_err(|refused| refusal(path, refused))?;
+        let generations = Generations::open(file, env).map_err(|refused| refusal(path, refused))?;
         Ok(Self {
             path: path.into(),
             generations,
@@ -149,11 +149,7 @@ impl Stored {
     }
 
     /// Where the value of a key is in the file, and what it is, verified against its checksum.
-    fn value<'g>(
-        &self,
-        generation: &'g Generation,
-        key: &[u8],
-    ) -> Result<Value<'g>, String> {
+    fn value<'g>(&self, generation: &'g Generation, key: &[u8]) -> Result<Value<'g>, String> {
         let place = generation.snapshot.find(self.generations.file(), key)?;
         let place = place.ok_or("the checkpoint wrote a value, which is not there")?;
         if place.at.checked_add(place.size).is_none_or(|end| end > generation.bytes) {
@@ -196,11 +192,9 @@ impl Stored {
 fn refusal(path: &Path, refused: Refused) -> Error {
     match refused {
         Refused::Store(source) => Error::Store { path: path.into(), source },
-        Refused::Structure(reason) => Error::Damaged {
-            path: path.join("data.mdb"),
-            place: "its structure".into(),
-            reason,
-        },
+        Refused::Structure(reason) => {
+            Error::Damaged { path: path.join("data.mdb"), place: "its structure".into(), reason }
+        }
     }
 }
 
@@ -241,17 +235,17 @@ impl Source {
         self.stored.as_ref().map(|(stored, ..)| &**stored)
     }
 
-    /// Reads segment `number` and installs what `make` says, unless it is there already.
+    /// Reads segment `number` and installs what `decode` makes of it, unless it is there already.
     ///
-    /// `is_there` and `install` are called with the right to install; `make` gets `None` where the
-    /// store has no value. Returns whether the segment is loaded now: not if it is damaged, or if
+    /// `is_there` and `install` are called with the right to install; `install` gets `None` where the
+    /// store has no value, and returns the heap bytes it took. Returns whether the segment is loaded now: not if it is damaged, or if
     /// there is no store.
     pub(crate) fn fetch<T>(
         &self,
         number: u32,
         decode: impl Fn(&Value<'_>) -> Result<T, String>,
         is_there: impl Fn() -> bool,
-        install: impl Fn(Option<T>),
+        install: impl Fn(Option<T>) -> usize,
     ) -> bool {
         let Some((stored, kind, a, b)) = &self.stored else { return false };
         // Until installed: what lies in the map is one of the newest generation by then.
@@ -271,8 +265,9 @@ impl Source {
                 return true;
             }
             if self.drops.load(Ordering::Relaxed) == drops {
-                install(found);
+                let bytes = install(found);
                 drop(loading);
+                stored.memory.loaded(bytes);
                 return true;
             }
         }

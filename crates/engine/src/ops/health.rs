@@ -123,6 +123,9 @@ pub struct CheckpointHealth {
     pub failed: u64,
     /// Why the last one failed, if it did.
     pub error: Option<String>,
+    /// States of the store that a pinned reader keeps, beside the newest: the file grows by what is
+    /// replaced meanwhile.
+    pub kept: usize,
 }
 
 /// The state of a running database, for operators and monitoring. docs/operations.md says what to
@@ -152,6 +155,10 @@ pub struct Health {
     pub checkpoint: Option<CheckpointHealth>,
     /// Memory held.
     pub memory: MemoryUse,
+    /// Bytes of it above which what the store holds is dropped; `None` in memory.
+    pub memory_limit: Option<u64>,
+    /// What could not be read since the database was opened, if anything.
+    pub error: Option<String>,
 }
 
 impl Health {
@@ -175,6 +182,7 @@ fn checkpoint_health(shared: &Shared, published: u64) -> Option<CheckpointHealth
         made: state.made,
         failed: state.failed,
         error: state.error,
+        kept: durable.store.stored().generations.live() - 1,
     })
 }
 
@@ -233,6 +241,8 @@ impl Engine {
             log: log_health(shared),
             checkpoint: checkpoint_health(shared, published),
             memory: self.memory(),
+            memory_limit: self.memory_limit(),
+            error: self.error().map(|e| e.to_string()),
         }
     }
 }

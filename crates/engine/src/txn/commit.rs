@@ -15,6 +15,7 @@ use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::index::commit::{Maintenance, hold};
+use crate::mapped::memory;
 use crate::shared::Shared;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.
@@ -72,6 +73,7 @@ pub(crate) fn commit(
     let Some(done) = done else { return Ok(None) };
     publish(done.ts)?;
     settle_after(writes, shared);
+    memory::hold_back(shared);
     Ok(Some(done))
 }
 

@@ -16,6 +16,7 @@
 //! | [`backup`] | bytes and time of backups, writers beside them: `telar bench backup` |
 //! | [`soak`] | a long run of everything, which fails if something grows: `telar bench soak` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
+//! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
@@ -31,6 +32,7 @@ pub mod kernel;
 pub mod machine;
 pub mod measure;
 pub mod mem;
+pub mod memory;
 pub mod plot;
 pub mod report;
 pub mod rng;

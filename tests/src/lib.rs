@@ -5,6 +5,7 @@ pub mod dump;
 pub mod graph;
 pub mod history;
 pub mod indexed;
+pub mod large;
 pub mod ledger;
 pub mod load;
 pub mod oracle;

@@ -6,6 +6,8 @@
 //!  telar-child close DIR THREADS                        the same, then close with a checkpoint
 //!  telar-child load DIR                                 one bulk load more, then say what is there
 //!  telar-child loaded DIR                               open, verify the loads, say how many
+//!  telar-child large DIR make                           make a large graph
+//!  telar-child large DIR KIB                            use it within a memory limit
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
@@ -177,7 +179,13 @@ fn main() -> ExitCode {
         say_hits();
         return ExitCode::SUCCESS;
     }
-    let db = match Engine::open(argument(2), settings(argument(4))) {
+    let mut settings = settings(argument(4));
+    if argument(1) == "large" {
+        settings = Settings::asynchronous(20);
+        settings.background_interval_ms = 10;
+        settings.memory_limit_bytes = u64::try_from(number(3) << 10).ok().filter(|n| *n > 0);
+    }
+    let db = match Engine::open(argument(2), settings) {
         Ok(db) => db,
         Err(e) => {
             say_error(&e);
@@ -196,6 +204,16 @@ fn main() -> ExitCode {
                 return ExitCode::from(4);
             }
             say_hits();
+        }
+        "large" => {
+            let done = match argument(3) {
+                "make" => telar_tests::large::make(&db).map_err(|e| e.to_string()),
+                _ => telar_tests::large::use_all(&db),
+            };
+            if let Err(e) = done {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
         }
         "load" => {
             if let Err(e) = telar_tests::load::load(&db) {
@@ -255,7 +273,7 @@ fn main() -> ExitCode {
         }
         _ => drop(std::io::stdin().read(&mut [0])),
     }
-    if argument(1) == "close"
+    if ["close", "large"].contains(&argument(1))
         && let Err(e) = db.close()
     {
         say_error(&e);

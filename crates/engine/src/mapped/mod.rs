@@ -40,6 +40,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::checkpoint::{Kind, key, unseal};
 use crate::error::Error;
+use crate::lmdb_check::Place;
 use crate::settings::Settings;
 use generation::{Generation, Generations, Refused};
 use map::Map;
@@ -145,17 +146,23 @@ impl Stored {
         if generation.snapshot.find(self.generations.file(), key)?.is_none() {
             return Ok(None);
         }
-        self.value(&generation, key).map(|value| Some(value.body.to_vec()))
+        let value = self.value(&generation, key, &AtomicU64::new(0))?;
+        Ok(Some(value.body.to_vec()))
     }
 
     /// Where the value of a key is in the file, and what it is, verified against its checksum.
-    fn value<'g>(&self, generation: &'g Generation, key: &[u8]) -> Result<Value<'g>, String> {
+    fn value<'g>(
+        &self,
+        generation: &'g Generation,
+        key: &[u8],
+        last_end: &AtomicU64,
+    ) -> Result<Value<'g>, String> {
         let place = generation.snapshot.find(self.generations.file(), key)?;
         let place = place.ok_or("the checkpoint wrote a value, which is not there")?;
         if place.at.checked_add(place.size).is_none_or(|end| end > generation.bytes) {
             return Err("the value is past the file's end".into());
         }
-        generation.map.will_need(place.at, place.size);
+        read_ahead(generation, place, last_end.swap(place.at + place.size, Ordering::Relaxed));
         let value = generation.value_at(place);
         let (_, body) = unseal(key, value)?;
         let label_sets = self.label_sets.load(Ordering::Relaxed);
@@ -167,6 +174,7 @@ impl Stored {
     pub(crate) fn load<T>(
         &self,
         key: &[u8; crate::checkpoint::KEY_BYTES],
+        last_end: &AtomicU64,
         decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Found<T> {
         // The transaction of the generation ends through the epoch.
@@ -178,7 +186,7 @@ impl Stored {
         if self.damage.get().is_some() {
             return Found::Damaged;
         }
-        match self.value(&generation, key).and_then(|value| decode(&value)) {
+        match self.value(&generation, key, last_end).and_then(|value| decode(&value)) {
             Ok(found) => Found::There(found),
             Err(reason) => {
                 let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
@@ -186,6 +194,24 @@ impl Stored {
                 Found::Damaged
             }
         }
+    }
+}
+
+/// Hints that a value will be read, and if it stands behind the one read before it in its table,
+/// that those after it will be, too: values that were written together stand in order.
+fn read_ahead(generation: &Generation, place: Place, last_end: u64) {
+    const PAGE: u64 = 4096;
+    const WINDOW: u64 = 2 << 20;
+    let follows = (last_end..=last_end + PAGE).contains(&place.at);
+    // A window is asked for when the value before it reaches into it.
+    let (before, end) = (last_end / WINDOW, (place.at + place.size) / WINDOW);
+    if follows && before != end {
+        let ahead = (end + 1) * WINDOW;
+        let len = WINDOW.min(generation.bytes.saturating_sub(ahead));
+        generation.map.will_need(ahead, len);
+    }
+    if place.size > PAGE {
+        generation.map.will_need(place.at, place.size);
     }
 }
 
@@ -203,6 +229,8 @@ fn refusal(path: &Path, refused: Refused) -> Error {
 pub(crate) struct Source {
     stored: Option<(Arc<Stored>, Kind, u16, u16)>,
     lock: Mutex<()>,
+    /// Where the value ends that was read last.
+    last_end: AtomicU64,
     /// Segments dropped so far.
     drops: AtomicU64,
 }
@@ -254,7 +282,8 @@ impl Source {
             // ORDERING: acquire pairs with the release in `Loading::dropped`: whoever saw no drop
             // read a generation from before any.
             let drops = self.drops.load(Ordering::Acquire);
-            let found = match stored.load(&key(*kind, *a, *b, number), &decode) {
+            let key = key(*kind, *a, *b, number);
+            let found = match stored.load(&key, &self.last_end, &decode) {
                 Found::There(found) => Some(found),
                 Found::Absent => None,
                 Found::Damaged => return false,

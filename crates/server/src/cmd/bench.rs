@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use telar_bench::import;
 use telar_bench::index;
 use telar_bench::kernel::{self, GraphSpec};
-use telar_bench::{backup, soak};
+use telar_bench::{backup, memory, soak};
 
 use crate::ui::{Screen, number};
 
@@ -27,6 +27,8 @@ enum Bench {
     Kernel(KernelOptions),
     /// Property indexes: lookups, ranges, what keeping one costs
     Index(IndexOptions),
+    /// Graphs larger than memory: opening, reads and scans from disk, memory held
+    Memory(MemoryOptions),
     /// Imports: an edge list and CSV files with properties, text to a durable database
     Import(ImportOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
@@ -177,11 +179,42 @@ struct IndexOptions {
     seed: u64,
 }
 
+/// Opening, reading and scanning a graph that memory does not hold.
+///
+/// Two graphs are made and every list is checked first. Reads out of core run in a control group
+/// that holds a quarter of the store, page cache included, where the system allows one.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench memory
+  telar bench memory --vertices 16777216 --seconds 60 --dir /var/tmp")]
+struct MemoryOptions {
+    /// Vertices of the larger graph; the other has a tenth
+    #[arg(long, value_name = "N", default_value_t = 1 << 21,
+        value_parser = clap::value_parser!(u32).range(1000..=1 << 31))]
+    vertices: u32,
+    /// Out edges of each vertex
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    degree: u32,
+    /// Rounds; medians count
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seconds of reads out of core
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=3600))]
+    seconds: u16,
+    /// Seed of graph and reads
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// Folder on the disk to measure on [default: the folder for temporary files]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
 /// Runs `telar bench`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
         Bench::Index(options) => run_index(options),
+        Bench::Memory(options) => run_memory(options),
         Bench::Import(options) => run_import(options),
         Bench::Backup(options) => run_backup(options),
         Bench::Soak(options) => run_soak(options),
@@ -273,6 +306,20 @@ fn run_kernel(options: &KernelOptions) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &options.plots {
         outcome.write_charts(folder).with_context(|| format!("writing {}", folder.display()))?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_memory(options: &MemoryOptions) -> anyhow::Result<ExitCode> {
+    let plan = memory::Options {
+        vertices: options.vertices,
+        degree: options.degree,
+        rounds: options.rounds.into(),
+        time: Duration::from_secs(options.seconds.into()),
+        seed: options.seed,
+        folder: options.dir.clone().unwrap_or_else(std::env::temp_dir),
+    };
+    let outcome = memory::run(&plan, &mut stages())?;
+    Screen::new().line(outcome.to_string().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 

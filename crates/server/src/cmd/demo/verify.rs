@@ -53,6 +53,9 @@ pub(super) fn verify(
     checks.extend(topology(graph, &model, &db, &reader)?);
     checks.extend(properties(graph, &model, &db, &reader)?);
     checks.push(live(run));
+    if let Some(error) = db.error() {
+        return Err(error.into());
+    }
     let amount = number::counted(checks.len() as u64, "check", "checks");
     let row = Row::new("Verify", amount, begun.elapsed().as_secs_f64(), String::new());
     row.tell(screen)?;

@@ -61,8 +61,6 @@ fn kind(db: &Database, options: EdgeTypeOptions) -> String {
 
 impl Report {
     pub(super) fn collect(db: &Database, path: &Path) -> Result<Self, telar_db::Error> {
-        let health = db.health();
-        let memory = health.memory;
         let reader = db.reader()?;
         let statistics = reader.statistics();
         let mut vertices: Vec<VertexId> = Vec::new();
@@ -70,6 +68,10 @@ impl Report {
         let mut types = Vec::new();
         for (number, (name, options)) in (0..).zip(db.edge_types()) {
             let ty = EdgeTypeId::from_raw(number);
+            let (out, inward) =
+                (reader.adjacency(ty, Direction::Out)?, reader.adjacency(ty, Direction::In)?);
+            let (out, inward) = (Degrees::of(&out, &vertices), Degrees::of(&inward, &vertices));
+            // Once everything was read, and so is in memory.
             let state = db.settle_state(ty)?;
             types.push(TypeReport {
                 name,
@@ -78,9 +80,14 @@ impl Report {
                 settled: state.settled,
                 unsettled: state.unsettled,
                 hubs: state.hubs,
-                out: Degrees::of(&reader.adjacency(ty, Direction::Out)?, &vertices),
-                inward: Degrees::of(&reader.adjacency(ty, Direction::In)?, &vertices),
+                out,
+                inward,
             });
+        }
+        let health = db.health();
+        let memory = health.memory;
+        if let Some(error) = db.error() {
+            return Err(error);
         }
         let counts = statistics.vertices_by_label.iter().copied().chain(std::iter::repeat(0));
         Ok(Self {
@@ -103,7 +110,8 @@ impl Report {
 
     /// An edge has two entries, one at each end.
     fn bytes_per_entry(&self) -> f64 {
-        share(self.memory.topology as u64, self.settled + self.unsettled)
+        let bytes = (self.memory.topology + self.memory.mapped) as u64;
+        share(bytes, self.settled + self.unsettled)
     }
 
     pub(super) fn json(&self) -> Value {
@@ -127,6 +135,7 @@ impl Report {
                 "topology": self.memory.topology,
                 "states": self.memory.states,
                 "properties": self.memory.properties,
+                "in_place": self.memory.mapped,
             },
             "log_bytes": self.log_bytes,
             "checkpoint_bytes": self.checkpoint_bytes,
@@ -149,9 +158,10 @@ impl Report {
         let last = number::count(self.last_commit);
         row("last commit", format!("{last}, {behind} after the last checkpoint"))?;
         let size = |bytes: usize| number::bytes(bytes as u64);
-        let MemoryUse { topology, states, properties, .. } = self.memory;
+        let MemoryUse { topology, states, properties, mapped, .. } = self.memory;
         let (topology, states, properties) = (size(topology), size(states), size(properties));
         row("memory", format!("edges {topology}, vertices {states}, properties {properties}"))?;
+        row("in place", format!("{} of the store's file", size(mapped)))?;
         let unsettled = 100.0 * share(self.unsettled, self.settled + self.unsettled);
         let per_entry = self.bytes_per_entry();
         row("per entry", format!("{per_entry:.2} bytes, {unsettled:.1} % unsettled"))?;

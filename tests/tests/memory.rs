@@ -1,0 +1,38 @@
+//! A graph four times as large as the memory it may take, in a process that gets no more than that.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Address ranges that every edge type reserves, and that the system counts: the heads of 2^22
+/// segments in each direction.
+const HEADS_KIB: u64 = 64 << 10;
+/// Stacks, the allocator's own, what a process has before it opens anything.
+const PROCESS_KIB: u64 = 8 << 10;
+
+fn child(dir: &Path, mode: &str, data_kib_max: Option<u64>) -> Output {
+    let limit = data_kib_max.map_or("unlimited".to_owned(), |kib| kib.to_string());
+    let script = format!("ulimit -d {limit} || exit 77; exec \"$@\"");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_telar-child"), "large"]);
+    command.arg(dir).arg(mode).output().unwrap()
+}
+
+/// `ulimit -d` makes an allocation fail that would take more than that: what is mapped from the
+/// store's file does not count, all else does.
+#[test]
+fn graph_four_times_the_memory_is_read_and_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("graph");
+    let made = child(&path, "make", None);
+    assert!(made.status.success(), "{made:?}");
+    let store_kib = std::fs::metadata(path.join("store/data.mdb")).unwrap().len() >> 10;
+    let quarter = store_kib / 4;
+    // The engine's limit, what writers may be above it, and what was let go and is not yet free.
+    let most = HEADS_KIB + PROCESS_KIB + 2 * quarter;
+    let used = child(&path, &quarter.to_string(), Some(most));
+    assert!(used.status.success(), "{store_kib} KiB in {quarter} KiB: {used:?}");
+    // Without the engine's limit the same process does not get through: the limit is a real one.
+    let unlimited = child(&path, &(1 << 30).to_string(), Some(most));
+    assert!(!unlimited.status.success(), "{most} KiB were enough for all of {store_kib} KiB");
+}

@@ -149,11 +149,10 @@ fn add_table(
 ) -> Result<(), String> {
     let bound = ranges.bound();
     if kind == Kind::Index as u8 {
-        let last_end = AtomicU64::new(0);
         for number in ranges.iter() {
             let key = key(Kind::Index, a, 0, number);
             let add = |value: &Value<'_>| indexes.add(a, number, value.body);
-            if matches!(store.stored().load(&key, &last_end, add), Found::Damaged) {
+            if matches!(store.stored().load(&key, add), Found::Damaged) {
                 break;
             }
         }

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use super::extent::Extent;
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
 use crate::checkpoint::segment;
-use crate::mapped::map::Map;
+use crate::mapped::map::{InPlace, Map};
 use crate::words::WordBuf;
 
 /// Words taken by the offsets.
@@ -52,7 +52,7 @@ enum Memory {
     /// In the store's file, but for the columns.
     Mapped {
         /// Keeps the words mapped; that they stay as they are is the caller's part.
-        _map: Arc<Map>,
+        place: InPlace,
         /// The columns as stored.
         packed: *const [u8],
         /// The columns, one behind the other, once somebody asked.
@@ -96,38 +96,53 @@ impl Base {
         Ok(Self::of(buf, entries, columns))
     }
 
-    /// A base whose offsets and neighbours are read where they are stored: in `body`, a slice of
-    /// `map`. Checks every invariant that memory safety rests on. `None` if the words are not
-    /// aligned.
+    /// A base whose offsets and neighbours are read where they are stored: in `in_place`, a slice of
+    /// `map` with the same bytes as `body`. Checks every invariant that memory safety rests on.
+    /// `None` if the words are not aligned.
     ///
     /// # Safety
-    /// Nobody writes to `body` as long as anybody can reach the base.
+    /// Nobody writes to `in_place` as long as anybody can reach the base.
     pub(crate) unsafe fn mapped(
         body: &[u8],
+        in_place: &[u8],
         columns: usize,
         map: &Arc<Map>,
     ) -> Result<Option<Self>, &'static str> {
         let offsets = body.get(..4 * OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
-        // SAFETY: any four bytes are a word.
-        let (before, offsets, _) = unsafe { offsets.align_to::<u32>() };
-        if !before.is_empty() || cfg!(target_endian = "big") {
+        let start: *const u32 = in_place.as_ptr().cast();
+        if !start.is_aligned() || cfg!(target_endian = "big") {
             return Ok(None);
         }
-        if offsets[0] != 0 || offsets.windows(2).any(|w| w[0] > w[1]) {
+        let offset = |i: usize| {
+            let bytes = offsets[4 * i..].first_chunk().copied().unwrap_or_default();
+            u32::from_le_bytes(bytes)
+        };
+        if offset(0) != 0 || (0..SEGMENT_VERTICES).any(|i| offset(i) > offset(i + 1)) {
             return Err("the offsets of a base do not ascend from zero");
         }
-        let entries = offsets[SEGMENT_VERTICES] as usize;
-        let packed = body.get(4 * (OFFSET_WORDS + entries)..);
-        let packed = packed.ok_or("a base ends inside its neighbours")?;
+        let entries = offset(SEGMENT_VERTICES) as usize;
+        let columns_at = 4 * (OFFSET_WORDS + entries);
+        let packed = body.get(columns_at..).ok_or("a base ends inside its neighbours")?;
         // Once here, so that it cannot fail when they are asked for.
         segment::unpack_columns(packed, entries, columns, |_| ())?;
         Ok(Some(Self {
-            words: body.as_ptr().cast(),
+            words: start,
             len: OFFSET_WORDS + entries,
             entries,
             columns,
-            memory: Memory::Mapped { _map: Arc::clone(map), packed, unpacked: OnceLock::new() },
+            memory: Memory::Mapped {
+                place: InPlace::new(map),
+                packed: &in_place[columns_at..],
+                unpacked: OnceLock::new(),
+            },
         }))
+    }
+
+    /// Makes sure that memory has the words, if they are read from the store's file.
+    pub(crate) fn bring_in(&self) {
+        if let Memory::Mapped { place, .. } = &self.memory {
+            place.bring_in(self.words());
+        }
     }
 
     /// Whether the words are read from the store's file.

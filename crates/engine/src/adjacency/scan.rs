@@ -208,7 +208,11 @@ impl<'g> TableView<'g> {
         }
         let mut scratch = Scratch::default();
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
+        let in_place = self.table.reads_in_place();
         for segment in segment_of(range.start)..=last {
+            if in_place {
+                self.table.bring_in(segment, self.guard);
+            }
             if let Some(next) = self.head((segment + 1).min(last) << SEGMENT_BITS).base() {
                 prefetch(next.offset_addr(0));
                 prefetch(next.offset_addr(16));

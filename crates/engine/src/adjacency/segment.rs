@@ -320,7 +320,11 @@ impl SegmentRef<'_> {
             };
             let words = arena_words(base.entries(), table.kind.columns());
             let tail = Tail::new(words, watermark, hubs);
-            self.install(SegVersion::new(base, Some(Box::new(tail))), guard);
+            let version = SegVersion::new(base, Some(Box::new(tail)));
+            if let Some(stored) = table.source.stored() {
+                stored.memory.loaded(version.bytes(guard));
+            }
+            self.install(version, guard);
         });
         Ok(())
     }
@@ -364,6 +368,19 @@ impl AdjTable {
         }
     }
 
+    /// Whether any base is read in place, so that scans should bring in what they are going to read.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        self.source.stored().is_some_and(|stored| stored.generations.any_in_place())
+    }
+
+    /// Makes sure that memory has the base of a segment, if it is read in place.
+    #[cold]
+    pub(crate) fn bring_in(&self, segment: u32, pinned: &Guard) {
+        if let Some(version) = self.segment(segment).and_then(|s| s.version(pinned)) {
+            version.base.bring_in();
+        }
+    }
+
     /// Says that there may be segments below `bound`.
     pub(crate) fn raise_bound(&self, bound: u32) {
         self.bound.fetch_max(bound, Ordering::AcqRel);
@@ -402,7 +419,7 @@ impl AdjTable {
             // SAFETY: the base is installed by `fetch`, as a value of the newest generation, or not
             // at all; the first to write to the segment replaces it. That is what keeps the bytes
             // as they are (mapped/generation.rs).
-            _ => unsafe { Base::mapped(value.body, columns, value.map)? },
+            _ => unsafe { Base::mapped(value.body, value.in_place, columns, value.map)? },
         };
         match base {
             Some(base) => Ok(base),

@@ -9,9 +9,9 @@
 //!
 //! Offsets and neighbours are the words of a base as in adjacency/base.rs and are read in place:
 //! values of adjacency have pages of their own in LMDB's file, where a value begins at byte 16, so
-//! behind the checksum every word is aligned. Hubs are lists like others, and become hubs again when
-//! the segment is written to. Columns are packed: ordinals of a bulk-loaded list are consecutive and
-//! take no room.
+//! behind the checksum every word is aligned. Hubs are lists like others, and become hubs again
+//! when the segment is written to. Columns are packed: ordinals of a bulk-loaded list are
+//! consecutive and take no room.
 
 use crate::adjacency::base::{Base, OFFSET_WORDS};
 use crate::adjacency::scan::TableView;

@@ -311,6 +311,9 @@ impl<C: Chunk + 'static> ColTable<C> {
                 self.source.check()?;
             }
             segment.give_tail(self.source.is_stored(), guard);
+            if let Some(stored) = self.source.stored() {
+                stored.memory.loaded(SEGMENT_VERTICES * 4);
+            }
         }
         Ok(segment)
     }

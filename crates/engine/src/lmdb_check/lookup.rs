@@ -1,8 +1,8 @@
 //! Looking up one key in a snapshot of an LMDB data file, with every page on the way checked.
 //!
-//! What LMDB would follow blindly is verified first: own number, kind and bounds of each page, place
-//! and order of its nodes, the header of the value's overflow run. Pages are read with plain reads,
-//! so that nothing damaged can end in a signal.
+//! What LMDB would follow blindly is verified first: own number, kind and bounds of each page,
+//! place and order of its nodes, the header of the value's overflow run. Pages are read with plain
+//! reads, so that nothing damaged can end in a signal.
 //!
 //! Whoever looks up keeps the snapshot alive with a read transaction: then none of its pages is
 //! written to (LMDB never reuses a page that a live transaction can see).

@@ -19,12 +19,13 @@
 //!    of a generation ends through the epoch, after the next generation became current, so after
 //!    every such reader has unpinned.
 //!
-//! A thread that stays pinned makes the file grow, since what is replaced meanwhile keeps its pages;
-//! it holds up no checkpoint.
+//! A thread that stays pinned makes the file grow, since what is replaced meanwhile keeps its
+//! pages; it holds up no checkpoint.
 #![expect(unsafe_code, reason = "slices of values that a transaction holds")]
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use crossbeam_epoch as epoch;
@@ -72,9 +73,13 @@ impl std::fmt::Debug for Transactions {
 #[derive(Debug)]
 pub(crate) struct Generations {
     file: File,
+    /// Opened once more, for values.
+    values: Arc<File>,
     env: Env<WithoutTls>,
     transactions: Arc<Transactions>,
     current: RwLock<Arc<Generation>>,
+    /// Bases that are read in place.
+    bases: Arc<AtomicUsize>,
 }
 
 /// Why there is no next generation.
@@ -86,17 +91,25 @@ pub(crate) enum Refused {
 
 impl Generations {
     /// The first generation of an opened store, with no keys known yet. Nobody writes meanwhile.
-    pub(crate) fn open(file: File, env: Env<WithoutTls>) -> Result<Self, Refused> {
+    pub(crate) fn open([file, values]: [File; 2], env: Env<WithoutTls>) -> Result<Self, Refused> {
+        let values = Arc::new(values);
         let transactions = Arc::new(Transactions::default());
-        let map = |bytes| Map::of(&file, bytes).map(Arc::new);
+        let bases = Arc::new(AtomicUsize::new(0));
+        let map = |bytes| Map::of(&values, bytes, Arc::clone(&bases)).map(Arc::new);
         let first = generation(&file, &env, &transactions, 0, map)?;
         let first = Generation { inventory: Arc::default(), version: 0, ..first };
-        Ok(Self { file, env, transactions, current: RwLock::new(Arc::new(first)) })
+        let current = RwLock::new(Arc::new(first));
+        Ok(Self { file, values, env, transactions, current, bases })
     }
 
     /// The current one. Whoever uses slices of it is pinned since before this call.
     pub(crate) fn current(&self) -> Arc<Generation> {
         Arc::clone(&self.current.read())
+    }
+
+    /// Whether any base is read in place.
+    pub(crate) fn any_in_place(&self) -> bool {
+        self.bases.load(Ordering::Relaxed) > 0
     }
 
     pub(super) fn file(&self) -> &File {
@@ -109,7 +122,7 @@ impl Generations {
         let old = self.current();
         let map = |bytes| match old.map.holds(bytes) {
             true => Ok(Arc::clone(&old.map)),
-            false => Map::of(&self.file, bytes).map(Arc::new),
+            false => Map::of(&self.values, bytes, Arc::clone(&self.bases)).map(Arc::new),
         };
         let next = generation(&self.file, &self.env, &self.transactions, old.number + 1, map)?;
         crate::failpoint!("generation::before_switch");

@@ -5,22 +5,76 @@
 //! 2. Bytes of a value that a live generation holds are never written to (see
 //!    `mapped/generation.rs`), so a slice of them is like one of memory.
 //!
+//! The system is told that reads are random: it would read up to megabytes around each touched
+//! page, which evict what was worth keeping. Whoever is going to read all of a value reads it from
+//! the file first (`bring_in`): then the system notices reads in order and is ahead of them.
+//!
 //! What is mapped is a cache of the file: the system drops it when memory is short, and reads it
 //! again when it is touched. The file must not be cut short by others while it is open; LMDB, which
 //! maps it, too, asks for the same.
 #![expect(unsafe_code, reason = "slices of a mapped file")]
 
+use std::cell::RefCell;
 use std::fs::File;
+use std::io::IoSliceMut;
+use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Smallest map: growing files seldom need another one.
 const MAP_BYTES_MIN: u64 = 1 << 30;
+
+/// Most memory that a thread keeps to read values into.
+const SCRATCH_BYTES_MAX: usize = 1 << 20;
+
+thread_local! {
+    /// What a thread reads values into.
+    static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// A mapped file, read-only.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
     bytes: usize,
+    /// The file, opened for values alone: the system keeps track of what is read in order.
+    file: Arc<File>,
+    /// Bases that are read in place, in all maps of the file.
+    bases: Arc<AtomicUsize>,
+}
+
+/// Keeps a map, for a base that is read in place.
+#[derive(Debug)]
+pub(crate) struct InPlace(Arc<Map>);
+
+impl InPlace {
+    /// A base more in `map`.
+    pub(crate) fn new(map: &Arc<Map>) -> Self {
+        map.bases.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(map))
+    }
+
+    /// Reads these words, which lie in the map, from the file, unless memory holds them.
+    pub(crate) fn bring_in(&self, words: &[u32]) {
+        let at = words.as_ptr().addr() - self.0.start.as_ptr().addr();
+        let (at, size) = (at as u64, size_of_val(words));
+        let mut last = [0];
+        let no_wait = rustix::io::ReadWriteFlags::NOWAIT;
+        let end = at + size as u64 - 1;
+        let found =
+            rustix::io::preadv2(&*self.0.file, &mut [IoSliceMut::new(&mut last)], end, no_wait);
+        if !matches!(found, Ok(1)) {
+            // Whoever touches the words sees for himself if they cannot be read.
+            let _ = self.0.read(at, size, |_| ());
+        }
+    }
+}
+
+impl Drop for InPlace {
+    fn drop(&mut self) {
+        self.0.bases.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 // SAFETY: the mapping is read-only and owned; it is unmapped once, by whoever drops it last.
@@ -30,8 +84,8 @@ unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps `file`, with room for it to grow.
-    pub(crate) fn of(file: &File, len: u64) -> std::io::Result<Self> {
-        use rustix::mm::{MapFlags, ProtFlags, mmap};
+    pub(crate) fn of(file: &Arc<File>, len: u64, bases: Arc<AtomicUsize>) -> std::io::Result<Self> {
+        use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
         let bytes = len.max(MAP_BYTES_MIN).next_power_of_two();
         let bytes = usize::try_from(bytes).map_err(std::io::Error::other)?;
         // SAFETY: no address is asked for, so the system picks a range nothing else uses. Pages
@@ -39,8 +93,11 @@ impl Map {
         let start = unsafe {
             mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, 0)?
         };
+        // SAFETY: the mapping just made; the advice changes no contents. That it cannot be followed
+        // is not an error.
+        let _ = unsafe { madvise(start, bytes, Advice::Random) };
         let start = NonNull::new(start.cast()).ok_or(std::io::ErrorKind::AddrNotAvailable)?;
-        Ok(Self { start, bytes })
+        Ok(Self { start, bytes, file: Arc::clone(file), bases })
     }
 
     /// Whether a file of this length fits.
@@ -59,18 +116,25 @@ impl Map {
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at), size) }
     }
 
-    /// Asks the system to read these bytes now, in one go, instead of page by page.
-    pub(crate) fn will_need(&self, at: u64, size: u64) {
-        const PAGE: u64 = 4096;
-        let first = at / PAGE * PAGE;
-        let end = (at + size).min(self.bytes as u64);
-        let Some(len) = end.checked_sub(first) else { return };
-        let start = self.start.as_ptr().wrapping_add(first as usize);
-        // SAFETY: within the mapping; the advice changes no contents. That it cannot be followed is
-        // not an error.
-        let _ = unsafe {
-            rustix::mm::madvise(start.cast(), len as usize, rustix::mm::Advice::WillNeed)
-        };
+    /// Reads `size` bytes from `at` on with a plain read, and gives them to `f`.
+    pub(crate) fn read<R>(
+        &self,
+        at: u64,
+        size: usize,
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> std::io::Result<R> {
+        SCRATCH.with(|scratch| {
+            // Taken, so that `f` may read another value.
+            let mut bytes = scratch.take();
+            bytes.resize(bytes.len().max(size), 0);
+            self.file.read_exact_at(&mut bytes[..size], at)?;
+            let result = f(&bytes[..size]);
+            // What one very long value took is not kept.
+            if bytes.len() <= SCRATCH_BYTES_MAX {
+                scratch.replace(bytes);
+            }
+            Ok(result)
+        })
     }
 }
 

@@ -14,8 +14,8 @@
 //! So a base that is dropped loses little: it is read in place from then on. Columns are decoded
 //! anew when they are touched, so those touched since the hand last passed are spared once (second
 //! chance). What was written since the last checkpoint can be dropped after the next one, which a
-//! pass writes if dropping alone does not do. What neither gets rid of, old snapshots or indexes hold:
-//! then nobody waits until a sixteenth of the limit has come on top.
+//! pass writes if dropping alone does not do. What neither gets rid of, old snapshots or indexes
+//! hold: then nobody waits until a sixteenth of the limit has come on top.
 //!
 //! Cost: a pass looks at every segment that is loaded. Memory let go is free once every thread
 //! pinned at that time has unpinned: who reads for long through one `Reader` keeps what he read.
@@ -49,7 +49,7 @@ impl Memory {
         Self { limit, used, stuck, hand: Mutex::new((0, 0)) }
     }
 
-    /// Notes that something was read into the heap.
+    /// Notes that something came into the heap.
     pub(crate) fn loaded(&self, bytes: usize) {
         self.used.fetch_add(bytes as u64, Ordering::Relaxed);
     }
@@ -72,8 +72,8 @@ pub(crate) trait Droppable {
     /// One past the largest segment that may hold something.
     fn bound(&self) -> u32;
 
-    /// Drops segment `number` if the store has it as every reader sees it: if nothing was written to
-    /// it after `oldest`. Unless `all` are wanted, one that was touched since the last time is
+    /// Drops segment `number` if the store has it as every reader sees it: if nothing was written
+    /// to it after `oldest`. Unless `all` are wanted, one that was touched since the last time is
     /// spared. Returns the heap bytes let go.
     fn drop_segment(&self, number: u32, oldest: u64, all: bool) -> usize;
 }

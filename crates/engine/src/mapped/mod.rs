@@ -8,8 +8,8 @@
 //!            states and properties: decoded to the heap
 //! ```
 //!
-//! Nothing per segment is read when a database is opened. A *fetch* looks the value up, verifies its
-//! checksum and what memory safety rests on, and installs it; it takes no latch, so a commit may
+//! Nothing per segment is read when a database is opened. A *fetch* looks the value up, verifies
+//! its checksum and what memory safety rests on, and installs it; it takes no latch, so a commit may
 //! fetch with latches held. Memory that is needed elsewhere is taken back by *dropping* segments
 //! that the store holds as they are (`mapped/memory.rs`): their head is null again.
 //!
@@ -40,7 +40,6 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::checkpoint::{Kind, key, unseal};
 use crate::error::Error;
-use crate::lmdb_check::Place;
 use crate::settings::Settings;
 use generation::{Generation, Generations, Refused};
 use map::Map;
@@ -49,11 +48,13 @@ use ranges::Inventory;
 
 /// A value, verified against its checksum.
 pub(crate) struct Value<'v> {
-    /// What follows the checksum.
+    /// What follows the checksum, as it was read.
     pub(crate) body: &'v [u8],
+    /// The same bytes where they are stored.
+    pub(crate) in_place: &'v [u8],
     /// Version of the values in the store.
     pub(crate) version: u64,
-    /// The map that `body` lies in.
+    /// The map that `in_place` lies in.
     pub(crate) map: &'v Arc<Map>,
     /// Label sets there are, at least those that values name.
     pub(crate) label_sets: usize,
@@ -94,8 +95,10 @@ impl Stored {
         settings: &Settings,
     ) -> Result<Self, Error> {
         let data = path.join("data.mdb");
-        let file = std::fs::File::open(&data).map_err(Error::file("cannot open", &data))?;
-        let generations = Generations::open(file, env).map_err(|refused| refusal(path, refused))?;
+        let open = || std::fs::File::open(&data).map_err(Error::file("cannot open", &data));
+        let files = [open()?, open()?];
+        let generations =
+            Generations::open(files, env).map_err(|refused| refusal(path, refused))?;
         Ok(Self {
             path: path.into(),
             generations,
@@ -146,27 +149,30 @@ impl Stored {
         if generation.snapshot.find(self.generations.file(), key)?.is_none() {
             return Ok(None);
         }
-        let value = self.value(&generation, key, &AtomicU64::new(0))?;
-        Ok(Some(value.body.to_vec()))
+        self.with_value(&generation, key, |value| Ok(value.body.to_vec())).map(Some)
     }
 
-    /// Where the value of a key is in the file, and what it is, verified against its checksum.
-    fn value<'g>(
+    /// Calls `f` with the value of a key, verified against its checksum.
+    fn with_value<T>(
         &self,
-        generation: &'g Generation,
+        generation: &Generation,
         key: &[u8],
-        last_end: &AtomicU64,
-    ) -> Result<Value<'g>, String> {
+        f: impl FnOnce(&Value<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
         let place = generation.snapshot.find(self.generations.file(), key)?;
         let place = place.ok_or("the checkpoint wrote a value, which is not there")?;
         if place.at.checked_add(place.size).is_none_or(|end| end > generation.bytes) {
             return Err("the value is past the file's end".into());
         }
-        read_ahead(generation, place, last_end.swap(place.at + place.size, Ordering::Relaxed));
-        let value = generation.value_at(place);
-        let (_, body) = unseal(key, value)?;
+        let (version, map) = (generation.version, &generation.map);
         let label_sets = self.label_sets.load(Ordering::Relaxed);
-        Ok(Value { body, version: generation.version, map: &generation.map, label_sets })
+        let verified = |value: &[u8]| {
+            let (_, body) = unseal(key, value)?;
+            let in_place = &generation.value_at(place)[value.len() - body.len()..];
+            f(&Value { body, in_place, version, map, label_sets })
+        };
+        let read = map.read(place.at, place.size as usize, verified);
+        read.unwrap_or_else(|e| Err(format!("the value cannot be read: {e}")))
     }
 
     /// Reads the value of `key`, if there is one. What `decode` makes of it may keep slices of the
@@ -174,7 +180,6 @@ impl Stored {
     pub(crate) fn load<T>(
         &self,
         key: &[u8; crate::checkpoint::KEY_BYTES],
-        last_end: &AtomicU64,
         decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Found<T> {
         // The transaction of the generation ends through the epoch.
@@ -186,7 +191,7 @@ impl Stored {
         if self.damage.get().is_some() {
             return Found::Damaged;
         }
-        match self.value(&generation, key, last_end).and_then(|value| decode(&value)) {
+        match self.with_value(&generation, key, decode) {
             Ok(found) => Found::There(found),
             Err(reason) => {
                 let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
@@ -194,24 +199,6 @@ impl Stored {
                 Found::Damaged
             }
         }
-    }
-}
-
-/// Hints that a value will be read, and if it stands behind the one read before it in its table,
-/// that those after it will be, too: values that were written together stand in order.
-fn read_ahead(generation: &Generation, place: Place, last_end: u64) {
-    const PAGE: u64 = 4096;
-    const WINDOW: u64 = 2 << 20;
-    let follows = (last_end..=last_end + PAGE).contains(&place.at);
-    // A window is asked for when the value before it reaches into it.
-    let (before, end) = (last_end / WINDOW, (place.at + place.size) / WINDOW);
-    if follows && before != end {
-        let ahead = (end + 1) * WINDOW;
-        let len = WINDOW.min(generation.bytes.saturating_sub(ahead));
-        generation.map.will_need(ahead, len);
-    }
-    if place.size > PAGE {
-        generation.map.will_need(place.at, place.size);
     }
 }
 
@@ -229,8 +216,6 @@ fn refusal(path: &Path, refused: Refused) -> Error {
 pub(crate) struct Source {
     stored: Option<(Arc<Stored>, Kind, u16, u16)>,
     lock: Mutex<()>,
-    /// Where the value ends that was read last.
-    last_end: AtomicU64,
     /// Segments dropped so far.
     drops: AtomicU64,
 }
@@ -265,9 +250,9 @@ impl Source {
 
     /// Reads segment `number` and installs what `decode` makes of it, unless it is there already.
     ///
-    /// `is_there` and `install` are called with the right to install; `install` gets `None` where the
-    /// store has no value, and returns the heap bytes it took. Returns whether the segment is loaded now: not if it is damaged, or if
-    /// there is no store.
+    /// `is_there` and `install` are called with the right to install; `install` gets `None` where
+    /// the store has no value, and returns the heap bytes it took. Returns whether the segment is
+    /// loaded now: not if it is damaged, or if there is no store.
     pub(crate) fn fetch<T>(
         &self,
         number: u32,
@@ -283,7 +268,7 @@ impl Source {
             // read a generation from before any.
             let drops = self.drops.load(Ordering::Acquire);
             let key = key(*kind, *a, *b, number);
-            let found = match stored.load(&key, &self.last_end, &decode) {
+            let found = match stored.load(&key, &decode) {
                 Found::There(found) => Some(found),
                 Found::Absent => None,
                 Found::Damaged => return false,

@@ -13,7 +13,7 @@ use crate::lmdb_check;
 use crate::mapped::ranges::Inventory;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::wal_path;
+use crate::store::{read_format, wal_path};
 use crate::wal::inspect;
 
 /// Below what is checked.
@@ -31,6 +31,8 @@ pub(super) struct Values<'f> {
     /// What the meta value says about the others, and what they are.
     totals: Option<(u64, u64)>,
     found: Totals,
+    /// Version of the meta value.
+    version: Option<u64>,
     /// Which keys the meta value says there are.
     inventory: Option<Inventory>,
     /// Whether a value is not as it was written, so that comparing values would only repeat it.
@@ -46,8 +48,8 @@ pub(super) fn name_of(key: &[u8]) -> String {
 impl<'f> Values<'f> {
     pub(super) fn new(file: &'f str) -> Self {
         let (graph, checkpoint, totals) = (None, None, None);
-        let (found, inventory) = (Totals::default(), None);
-        Self { file, graph, checkpoint, totals, found, inventory, broken: false }
+        let (found, version, inventory) = (Totals::default(), None, None);
+        Self { file, graph, checkpoint, totals, found, version, inventory, broken: false }
     }
 
     /// Takes the next value; the meta value comes first, since its key is the smallest.
@@ -75,7 +77,7 @@ impl<'f> Values<'f> {
             match meta::decode(body, &shared) {
                 Ok(meta) => {
                     (self.checkpoint, self.totals) = (Some(meta.at), Some(meta.totals));
-                    self.inventory = meta.inventory;
+                    (self.version, self.inventory) = (Some(meta.version), meta.inventory);
                     self.graph = Some(Graph::new(shared, meta.version, meta.indexes));
                 }
                 Err(what) => {
@@ -178,6 +180,13 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<u64>
         let (page, what) = what.split_once(": ").unwrap_or(("the file", &what));
         report.damage(FILE, page, what, REPAIR_OR_RESTORE);
     }
+    let written_by = values.version;
     let checkpoint = values.finish(report);
+    if let (Some(version), Ok(Some(format))) = (written_by, read_format(root))
+        && version > format.into()
+    {
+        let what = format!("it says version {format}, but the store was written by {version}");
+        report.damage("FORMAT", "its version", what, REPAIR_OR_RESTORE);
+    }
     Ok(if empty && sound { Some(0) } else { checkpoint })
 }

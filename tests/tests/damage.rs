@@ -75,7 +75,7 @@ fn opened(dir: &Path, damaged: &Files) -> Result<&'static str, String> {
         (Some(n), _) if n == LAST.to_string() => Ok("right"),
         (Some(_), _) => Ok("prefix"),
         (None, Some(error)) => {
-            let known = ["Damaged", "NotADatabase", "NewerFormat", "Log", "Store"];
+            let known = ["Damaged", "NotADatabase", "NewerFormat", "OlderFormat", "Log", "Store"];
             let variant = error.split(' ').next().unwrap_or_default();
             if !known.contains(&variant) {
                 return Err(format!("undocumented error {error}"));

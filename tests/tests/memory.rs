@@ -15,6 +15,10 @@ fn child(dir: &Path, mode: &str, data_kib_max: Option<u64>) -> Output {
     let script = format!("ulimit -d {limit} || exit 77; exec \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_telar-child"), "large"]);
+    // What is freed goes back at once, so that the limit is about what is held.
+    let malloc = ["ARENA_MAX=1", "MMAP_THRESHOLD_=16384", "TRIM_THRESHOLD_=65536"];
+    let malloc = malloc.iter().filter_map(|setting| setting.split_once('='));
+    command.envs(malloc.map(|(name, value)| (format!("MALLOC_{name}"), value)));
     command.arg(dir).arg(mode).output().unwrap()
 }
 

@@ -7,7 +7,7 @@
 //! Whoever looks up keeps the snapshot alive with a read transaction: then none of its pages is
 //! written to (LMDB never reuses a page that a live transaction can see).
 //!
-//! Cost: one read of a page per level, and of 16 bytes for a value with pages of its own.
+//! Cost: one read of a page per level.
 
 use std::fs::File;
 
@@ -29,8 +29,13 @@ pub(crate) struct Snapshot {
 /// Where in the file a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
+    /// Where it begins, with the header of its pages if it has some of its own.
     pub(crate) at: u64,
+    /// Bytes of the header.
+    pub(crate) head: usize,
+    /// Bytes of the value.
     pub(crate) size: u64,
+    page: u64,
 }
 
 impl Snapshot {
@@ -70,30 +75,44 @@ impl Snapshot {
             let Some(node) = below.checked_sub(1).map(|i| &keys[i]).filter(|n| n.key == key) else {
                 return Ok(None);
             };
-            return self.value(file, page, node).map(Some);
+            return self.place(page, node).map(Some);
         }
         Ok(None)
     }
 
-    fn value(&self, file: &File, page: u64, node: &Node<'_>) -> Result<Place, String> {
+    fn place(&self, page: u64, node: &Node<'_>) -> Result<Place, String> {
         let size = node.size;
         if !node.big {
-            return Ok(Place { at: page * self.page_bytes + node.data_at as u64, size });
+            let at = page * self.page_bytes + node.data_at as u64;
+            return Ok(Place { at, head: 0, size, page });
         }
         let run = node.target;
         self.expect_page(run)?;
-        let mut head = [0; PAGE_HEADER_BYTES];
-        let start = run * self.page_bytes;
-        read_at(file, run, &mut head, start)?;
-        expect(run, "its number", number::<8>(&head, 0), run)?;
-        expect(run, "its kind", number::<2>(&head, PAGE_FLAGS), P_OVERFLOW)?;
-        let pages = number::<4>(&head, PAGE_RUN);
-        let needed = (PAGE_HEADER_BYTES as u64 + size).div_ceil(self.page_bytes);
-        if pages < needed {
-            return bad(run, format_args!("{pages} pages, but its value takes {needed}"));
+        self.expect_page(run + self.pages_for(size) - 1)?;
+        Ok(Place { at: run * self.page_bytes, head: PAGE_HEADER_BYTES, size, page: run })
+    }
+
+    fn pages_for(&self, size: u64) -> u64 {
+        (PAGE_HEADER_BYTES as u64 + size).div_ceil(self.page_bytes)
+    }
+
+    /// Checks the header of a value's pages, if it has some of its own; returns the value. `bytes`
+    /// are those at the place.
+    ///
+    /// Not a read of its own: that would be one more, and the system would no longer see that
+    /// values are read in order.
+    pub(crate) fn value_of<'b>(&self, place: &Place, bytes: &'b [u8]) -> Result<&'b [u8], String> {
+        let (head, value) = bytes.split_at_checked(place.head).unwrap_or_default();
+        if place.head > 0 {
+            let page = place.page;
+            expect(page, "its number", number::<8>(head, 0), page)?;
+            expect(page, "its kind", number::<2>(head, PAGE_FLAGS), P_OVERFLOW)?;
+            let (pages, needed) = (number::<4>(head, PAGE_RUN), self.pages_for(place.size));
+            if pages < needed {
+                return bad(page, format_args!("{pages} pages, but its value takes {needed}"));
+            }
         }
-        self.expect_page(run + needed - 1)?;
-        Ok(Place { at: start + PAGE_HEADER_BYTES as u64, size })
+        Ok(value)
     }
 
     fn expect_page(&self, page: u64) -> Result<(), String> {

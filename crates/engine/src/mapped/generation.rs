@@ -32,7 +32,7 @@ use crossbeam_epoch as epoch;
 use heed::{Env, RoTxn, WithoutTls};
 use parking_lot::{Mutex, RwLock};
 
-use super::map::Map;
+use super::map::{Files, Map};
 use super::ranges::Inventory;
 use crate::lmdb_check::{Place, Snapshot};
 
@@ -51,11 +51,11 @@ pub(crate) struct Generation {
 
 impl Generation {
     /// The bytes at a place of its snapshot, within the file.
-    pub(super) fn value_at(&self, place: Place) -> &[u8] {
+    pub(super) fn bytes_at(&self, place: Place) -> &[u8] {
         // SAFETY: pages of this snapshot, which nobody writes to while its transaction lives; it
         // does at least as long as whoever got `self` from `current` stays pinned, and longer for
         // what is installed, as this module's page says.
-        unsafe { self.map.slice(place.at, place.size) }
+        unsafe { self.map.slice(place.at, place.head as u64 + place.size) }
     }
 }
 
@@ -72,9 +72,7 @@ impl std::fmt::Debug for Transactions {
 /// The current generation and those before it.
 #[derive(Debug)]
 pub(crate) struct Generations {
-    file: File,
-    /// Opened once more, for values.
-    values: Arc<File>,
+    files: Arc<Files>,
     env: Env<WithoutTls>,
     transactions: Arc<Transactions>,
     current: RwLock<Arc<Generation>>,
@@ -91,15 +89,15 @@ pub(crate) enum Refused {
 
 impl Generations {
     /// The first generation of an opened store, with no keys known yet. Nobody writes meanwhile.
-    pub(crate) fn open([file, values]: [File; 2], env: Env<WithoutTls>) -> Result<Self, Refused> {
-        let values = Arc::new(values);
+    pub(crate) fn open(files: Files, env: Env<WithoutTls>) -> Result<Self, Refused> {
+        let files = Arc::new(files);
         let transactions = Arc::new(Transactions::default());
         let bases = Arc::new(AtomicUsize::new(0));
-        let map = |bytes| Map::of(&values, bytes, Arc::clone(&bases)).map(Arc::new);
-        let first = generation(&file, &env, &transactions, 0, map)?;
+        let map = |bytes| Map::of(&files, bytes, Arc::clone(&bases)).map(Arc::new);
+        let first = generation(&files.pages, &env, &transactions, 0, map)?;
         let first = Generation { inventory: Arc::default(), version: 0, ..first };
         let current = RwLock::new(Arc::new(first));
-        Ok(Self { file, values, env, transactions, current, bases })
+        Ok(Self { files, env, transactions, current, bases })
     }
 
     /// The current one. Whoever uses slices of it is pinned since before this call.
@@ -113,7 +111,7 @@ impl Generations {
     }
 
     pub(super) fn file(&self) -> &File {
-        &self.file
+        &self.files.pages
     }
 
     /// Makes what LMDB committed last the current generation. Nobody else writes to the store
@@ -122,9 +120,10 @@ impl Generations {
         let old = self.current();
         let map = |bytes| match old.map.holds(bytes) {
             true => Ok(Arc::clone(&old.map)),
-            false => Map::of(&self.values, bytes, Arc::clone(&self.bases)).map(Arc::new),
+            false => Map::of(&self.files, bytes, Arc::clone(&self.bases)).map(Arc::new),
         };
-        let next = generation(&self.file, &self.env, &self.transactions, old.number + 1, map)?;
+        let next =
+            generation(&self.files.pages, &self.env, &self.transactions, old.number + 1, map)?;
         crate::failpoint!("generation::before_switch");
         *self.current.write() = Arc::new(Generation { inventory, version, ..next });
         crate::failpoint!("generation::after_switch");

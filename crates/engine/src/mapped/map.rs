@@ -33,13 +33,21 @@ thread_local! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// The file, opened twice: the system keeps track of what is read in order through each.
+#[derive(Debug)]
+pub(crate) struct Files {
+    /// For values, whole.
+    pub(crate) values: File,
+    /// For everything else.
+    pub(crate) pages: File,
+}
+
 /// A mapped file, read-only.
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
     bytes: usize,
-    /// The file, opened for values alone: the system keeps track of what is read in order.
-    file: Arc<File>,
+    files: Arc<Files>,
     /// Bases that are read in place, in all maps of the file.
     bases: Arc<AtomicUsize>,
 }
@@ -62,8 +70,12 @@ impl InPlace {
         let mut last = [0];
         let no_wait = rustix::io::ReadWriteFlags::NOWAIT;
         let end = at + size as u64 - 1;
-        let found =
-            rustix::io::preadv2(&*self.0.file, &mut [IoSliceMut::new(&mut last)], end, no_wait);
+        let found = rustix::io::preadv2(
+            &self.0.files.pages,
+            &mut [IoSliceMut::new(&mut last)],
+            end,
+            no_wait,
+        );
         if !matches!(found, Ok(1)) {
             // Whoever touches the words sees for himself if they cannot be read.
             let _ = self.0.read(at, size, |_| ());
@@ -83,21 +95,25 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    /// Maps `file`, with room for it to grow.
-    pub(crate) fn of(file: &Arc<File>, len: u64, bases: Arc<AtomicUsize>) -> std::io::Result<Self> {
+    /// Maps the file, with room for it to grow.
+    pub(crate) fn of(
+        files: &Arc<Files>,
+        len: u64,
+        bases: Arc<AtomicUsize>,
+    ) -> std::io::Result<Self> {
         use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
         let bytes = len.max(MAP_BYTES_MIN).next_power_of_two();
         let bytes = usize::try_from(bytes).map_err(std::io::Error::other)?;
         // SAFETY: no address is asked for, so the system picks a range nothing else uses. Pages
         // past the end of the file are never touched: `slice` is given what lies within it.
         let start = unsafe {
-            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, file, 0)?
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ, MapFlags::SHARED, &files.pages, 0)?
         };
         // SAFETY: the mapping just made; the advice changes no contents. That it cannot be followed
         // is not an error.
         let _ = unsafe { madvise(start, bytes, Advice::Random) };
         let start = NonNull::new(start.cast()).ok_or(std::io::ErrorKind::AddrNotAvailable)?;
-        Ok(Self { start, bytes, file: Arc::clone(file), bases })
+        Ok(Self { start, bytes, files: Arc::clone(files), bases })
     }
 
     /// Whether a file of this length fits.
@@ -127,7 +143,7 @@ impl Map {
             // Taken, so that `f` may read another value.
             let mut bytes = scratch.take();
             bytes.resize(bytes.len().max(size), 0);
-            self.file.read_exact_at(&mut bytes[..size], at)?;
+            self.files.values.read_exact_at(&mut bytes[..size], at)?;
             let result = f(&bytes[..size]);
             // What one very long value took is not kept.
             if bytes.len() <= SCRATCH_BYTES_MAX {

@@ -42,7 +42,7 @@ use crate::checkpoint::{Kind, key, unseal};
 use crate::error::Error;
 use crate::settings::Settings;
 use generation::{Generation, Generations, Refused};
-use map::Map;
+use map::{Files, Map};
 use memory::Memory;
 use ranges::Inventory;
 
@@ -96,7 +96,7 @@ impl Stored {
     ) -> Result<Self, Error> {
         let data = path.join("data.mdb");
         let open = || std::fs::File::open(&data).map_err(Error::file("cannot open", &data));
-        let files = [open()?, open()?];
+        let files = Files { values: open()?, pages: open()? };
         let generations =
             Generations::open(files, env).map_err(|refused| refusal(path, refused))?;
         Ok(Self {
@@ -161,17 +161,19 @@ impl Stored {
     ) -> Result<T, String> {
         let place = generation.snapshot.find(self.generations.file(), key)?;
         let place = place.ok_or("the checkpoint wrote a value, which is not there")?;
-        if place.at.checked_add(place.size).is_none_or(|end| end > generation.bytes) {
+        let len = place.head as u64 + place.size;
+        if place.at.checked_add(len).is_none_or(|end| end > generation.bytes) {
             return Err("the value is past the file's end".into());
         }
         let (version, map) = (generation.version, &generation.map);
         let label_sets = self.label_sets.load(Ordering::Relaxed);
-        let verified = |value: &[u8]| {
+        let verified = |bytes: &[u8]| {
+            let value = generation.snapshot.value_of(&place, bytes)?;
             let (_, body) = unseal(key, value)?;
-            let in_place = &generation.value_at(place)[value.len() - body.len()..];
+            let in_place = &generation.bytes_at(place)[bytes.len() - body.len()..];
             f(&Value { body, in_place, version, map, label_sets })
         };
-        let read = map.read(place.at, place.size as usize, verified);
+        let read = map.read(place.at, len as usize, verified);
         read.unwrap_or_else(|e| Err(format!("the value cannot be read: {e}")))
     }
 

@@ -125,6 +125,24 @@ fn finish(shared: &Shared, index: &Index) -> Result<(), Error> {
     Ok(())
 }
 
+/// A new index with what is there at `ts`, while nobody writes; the caller lists it.
+pub(crate) fn scanned(
+    shared: &Shared,
+    definition: Definition,
+    ts: u64,
+) -> Result<Arc<Index>, Error> {
+    let number = shared.indexes.numbers();
+    if number >= INDEXES_MAX {
+        return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
+    }
+    shared.indexes.raise_numbers(number + 1);
+    let id = IndexId::from_raw(number as u16);
+    let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
+    scan(shared, &index, ts)?;
+    no_duplicates(shared, &index, ts)?;
+    Ok(index)
+}
+
 /// Drops an index or constraint.
 pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
     let _one_at_a_time = shared.indexes.making.lock();
@@ -287,17 +305,13 @@ impl<const N: usize> Sorter<'_, N> {
         self.entries.sort_unstable();
         for some in self.entries.chunks(ADDED_MAX) {
             let guard: &Guard = &epoch::pin();
-            let objects = self.index.objects(self.shared, guard);
-            self.tree.add_sorted(some, 0, &objects, guard);
-            if let Some(front) = &self.index.front {
-                some.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
-            }
+            self.index.add_sorted(self.tree, self.shared, some, 0, guard);
         }
         self.entries.clear();
     }
 }
 
-/// Fails if two objects have the same key at `ts`.
+/// Fails if a unique constraint is not fulfilled at `ts`.
 fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
     match &index.entries {
         Entries::None => Ok(()),

@@ -60,18 +60,12 @@ fn unique<const N: usize>(
         let own = item_of(change.item);
         // Seldom more than the one that is to be replaced.
         let mut others: SmallVec<[Item<N>; 4]> = SmallVec::new();
-        let mut note = |item: Item<N>| {
+        let note = |item: Item<N>| {
             if item != own {
                 others.push(item);
             }
         };
-        match &index.front {
-            Some(front) => front.find(key, guard, |v| {
-                note([v; N]);
-                ControlFlow::Continue(())
-            }),
-            None => tree.for_key(key, guard, note),
-        }
+        index.for_key(tree, key, guard, note);
         for other in others {
             let leaves =
                 || changes().any(|c| item_of(c.item) == other && c.old.as_ref() == Some(key));
@@ -133,7 +127,7 @@ impl After<'_> {
 }
 
 /// What is wrong with an object under a constraint on its values alone.
-pub(super) fn violation(
+pub(crate) fn violation(
     definition: &Definition,
     object: impl Fn() -> Object,
     value: impl Fn(telar_graph::PropertyKeyId) -> Value,

@@ -46,7 +46,7 @@ mod spec;
 mod tail;
 mod tree;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 
@@ -55,20 +55,21 @@ use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexUnavailable};
 
-pub(crate) use build::{check_definition, create, drop_index, finish_recovery, replayed};
-pub(crate) use spec::Definition;
+pub(crate) use build::{check_definition, create, drop_index, finish_recovery, replayed, scanned};
+pub(crate) use check::violation;
 pub use spec::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
     PropertyType,
 };
+pub(crate) use spec::{Definition, KEYS_MAX};
+pub(crate) use tree::Tree;
 
 use crate::latch::Latch;
 use crate::reclaim::EpochCell;
 use crate::shared::Shared;
 use front::Front;
-use key::SortKey;
+use key::{Entry, Item, SortKey};
 use source::{Holders, Objects, Source};
-use tree::Tree;
 
 /// Latch words of a unique constraint: keys that share a stripe wait for each other.
 const UNIQUE_WORDS: usize = 64;
@@ -156,13 +157,57 @@ impl Index {
         self.online.store(true, Ordering::Release);
     }
 
-    fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
+    pub(crate) fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),
             definition: &self.definition,
             holders: &self.holders,
             front: self.front.as_ref(),
             shared,
+        }
+    }
+
+    /// Adds entries, sorted and without repeats, to tree and front, as by a commit at `ts`.
+    pub(crate) fn add_sorted<const N: usize>(
+        &self,
+        tree: &Tree<N>,
+        shared: &Shared,
+        entries: &[Entry<N>],
+        ts: u64,
+        guard: &Guard,
+    ) {
+        tree.add_sorted(entries, ts, &self.objects(shared, guard), guard);
+        if let Some(front) = &self.front {
+            entries.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
+        }
+    }
+
+    /// Calls `f` with every item that may have this key, found the quickest way.
+    pub(crate) fn for_key<const N: usize>(
+        &self,
+        tree: &Tree<N>,
+        key: &SortKey,
+        guard: &Guard,
+        mut f: impl FnMut(Item<N>),
+    ) {
+        match &self.front {
+            Some(front) => front.find(key, guard, |v| {
+                f([v; N]);
+                ControlFlow::Continue(())
+            }),
+            None => tree.for_key(key, guard, f),
+        }
+    }
+
+    /// Takes entries out that were added for what did not come to be: no reader has seen, or will
+    /// see, one of these items.
+    pub(crate) fn take_back(&self, shared: &Shared, items: &Range<u32>) {
+        let guard = &epoch::pin();
+        let objects = self.objects(shared, guard);
+        match &self.entries {
+            Entries::None => {}
+            Entries::Vertices(tree) => tree.take_back(items, &objects, guard),
+            Entries::Edges(tree) => tree.take_back(items, &objects, guard),
         }
     }
 

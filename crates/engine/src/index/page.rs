@@ -14,6 +14,8 @@
 //! reader after a restart can see, newer ones come back with the log. Partitions that nothing was
 //! written to since the last checkpoint keep their value: links and entries are still right.
 
+use std::ops::Range;
+
 use telar_graph::IndexId;
 use telar_graph::codec::{get_varint, put_varint};
 
@@ -28,7 +30,12 @@ use crate::shared::Shared;
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;
 
-fn put_entry<const N: usize>((key, item): &Entry<N>, before: &mut Vec<u8>, out: &mut Vec<u8>) {
+/// Appends an entry that follows the key `before`, which becomes its own.
+pub(crate) fn put_entry<const N: usize>(
+    (key, item): &Entry<N>,
+    before: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) {
     let mut bytes = Vec::with_capacity(24);
     key.put_bytes(&mut bytes);
     let shared = bytes.iter().zip(before.iter()).take_while(|(a, b)| a == b).count();
@@ -39,7 +46,11 @@ fn put_entry<const N: usize>((key, item): &Entry<N>, before: &mut Vec<u8>, out: 
     *before = bytes;
 }
 
-fn get_entry<const N: usize>(before: &mut Vec<u8>, body: &mut &[u8]) -> Result<Entry<N>, String> {
+/// Reads what [`put_entry`] wrote.
+pub(crate) fn get_entry<const N: usize>(
+    before: &mut Vec<u8>,
+    body: &mut &[u8],
+) -> Result<Entry<N>, String> {
     let mut number = || get_varint(body).map_err(|e| e.to_string());
     let (shared, further) = (number()?, number()?);
     if shared > before.len() as u64 || further > KEY_BYTES_MAX || further > body.len() as u64 {
@@ -122,18 +133,19 @@ pub(crate) fn fuzz(number: u32, body: &[u8]) {
 }
 
 /// Calls `put` with the value of each partition, or of those written to after `since`, as it is at
-/// `at`.
+/// `at`; with the items in `loaded`, which a bulk load is adding.
 pub(crate) fn store(
     index: &Index,
     shared: &Shared,
-    (since, at): (Option<u64>, u64),
+    when: (Option<u64>, u64),
+    loaded: &Range<u32>,
     value: &mut Vec<u8>,
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     match &index.entries {
         Entries::None => Ok(()),
-        Entries::Vertices(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
-        Entries::Edges(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
+        Entries::Vertices(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
+        Entries::Edges(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
     }
 }
 
@@ -142,6 +154,7 @@ fn store_tree<const N: usize>(
     tree: &Tree<N>,
     shared: &Shared,
     (since, at): (Option<u64>, u64),
+    loaded: &Range<u32>,
     value: &mut Vec<u8>,
     put: &mut impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -151,7 +164,9 @@ fn store_tree<const N: usize>(
         }
         let guard = &crossbeam_epoch::pin();
         let objects = index.objects(shared, guard);
-        encode(version, |(key, item)| objects.has_key(key, item, at), value);
+        let holds =
+            |(key, item): &Entry<N>| loaded.contains(&item[0]) || objects.has_key(key, item, at);
+        encode(version, holds, value);
         crate::failpoint!("checkpoint::index");
         put(number, value)
     })

@@ -85,8 +85,11 @@ impl Rule {
                 if !self.keys.contains(&key) && !self.is_taken(&key, shared) {
                     return Ok(Some(key));
                 }
-                let named: Vec<String> =
-                    values.iter().enumerate().map(|(i, v)| format!("{} {v:?}", of(i))).collect();
+                let named: Vec<String> = values
+                    .iter()
+                    .enumerate()
+                    .map(|(i, v)| format!("{} {}", of(i), shown(v)))
+                    .collect();
                 Err(format!("constraint {constraint}: {} is taken already", named.join(", ")))
             }
             ConstraintKind::Exists => match values.iter().position(Value::is_null) {
@@ -103,6 +106,17 @@ impl Rule {
                 None => Ok(None),
             },
         }
+    }
+}
+
+/// A value for people.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Bool(v) => v.to_string(),
+        Value::Int(v) => v.to_string(),
+        Value::Float(v) => v.to_string(),
+        Value::String(v) => format!("{v:?}"),
+        value => format!("{value:?}"),
     }
 }
 

@@ -7,7 +7,8 @@
 //!          · number of entries · entries ...
 //!  entry   bytes shared with the key before · further bytes: length, bytes · 1 or 3 words
 //!          (vertex; or ordinal, source, destination)
-//!  integers are varints; a key is the sort key, padded with zeros to 16 bytes
+//!  integers are varints; a key is the sort key; one of up to 16 bytes stands without the zeros
+//!          that end it
 //! ```
 //!
 //! A value holds the entries that hold at the checkpoint's timestamp, and no others: older ones no
@@ -36,14 +37,13 @@ pub(crate) fn put_entry<const N: usize>(
     before: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) {
-    let mut bytes = Vec::with_capacity(24);
-    key.put_bytes(&mut bytes);
-    let shared = bytes.iter().zip(before.iter()).take_while(|(a, b)| a == b).count();
+    let shared = key.bytes().zip(before.iter()).take_while(|(a, b)| a == *b).count();
+    before.truncate(shared);
+    before.extend(key.bytes().skip(shared));
     put_varint(shared as u64, out);
-    put_varint((bytes.len() - shared) as u64, out);
-    out.extend_from_slice(&bytes[shared..]);
+    put_varint((before.len() - shared) as u64, out);
+    out.extend_from_slice(&before[shared..]);
     item.iter().for_each(|word| put_varint((*word).into(), out));
-    *before = bytes;
 }
 
 /// Reads what [`put_entry`] wrote.
@@ -257,11 +257,17 @@ mod tests {
     fn partitions_have_these_bytes() {
         let body: &[u8] = &[
             1, 9, // partition 9 follows, from here on:
-            0, 16, 16, 0xc0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 5, 6, //
+            0, 3, 16, 0xc0, 8, 4, 5, 6, //
             2, // entries
-            0, 16, 16, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, //
-            1, 15, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 0xAC, 2,
+            0, 3, 16, 0xbf, 0xf0, 1, 2, 3, //
+            1, 1, 0xc0, 7, 8, 0xAC, 2,
         ];
+        // As they were written before the zeros were left out.
+        let old: &[u8] = &[
+            0, 1, // entry
+            0, 16, 16, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3,
+        ];
+        assert_eq!(decode::<3>(0, old).unwrap().entries.get(0), entry(1, [1, 2, 3]));
         let piece: Piece<3> = decode(0, body).unwrap();
         assert_eq!(piece.next, Some((entry(3, [4, 5, 6]), 9)));
         let entries: Vec<_> = (0..piece.entries.len()).map(|i| piece.entries.get(i)).collect();

@@ -50,11 +50,13 @@ impl Rule {
 
     /// Whether somebody in the database has this key.
     fn is_taken(&self, key: &SortKey, shared: &Shared) -> bool {
-        let Some(index) = &self.index else { return false };
+        let Some(index) = self.index.as_ref().filter(|i| i.load(shared).is_ok()) else {
+            return false;
+        };
         let guard = &epoch::pin();
         let objects = index.objects(shared, guard);
         let mut taken = false;
-        match (&index.entries, &index.front) {
+        match (index.entries(), index.front()) {
             (Entries::Vertices(_), Some(front)) => front.find(key, guard, |v| {
                 taken = objects.has_key(key, &[v], NOW);
                 if taken { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

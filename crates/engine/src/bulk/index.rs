@@ -98,6 +98,7 @@ pub(super) fn enter<'s>(
                 if !staged.labels.contains(&label) {
                     continue;
                 }
+                index.load(shared)?;
                 let (first, end) = new_vertices(load);
                 entered.parts.push((Arc::clone(index), first..end));
                 let chunks = staged.vertex_chunks.iter().map(|c| (reference(c), &c.2)).collect();
@@ -108,6 +109,7 @@ pub(super) fn enter<'s>(
             }
             IndexTarget::Edges(ty) => {
                 let Some(t) = staged.types.iter().find(|t| t.id == ty) else { continue };
+                index.load(shared)?;
                 entered.parts.push((Arc::clone(index), t.first_ordinal..t.next_ordinal));
                 let chunks = t.chunks.iter().map(|c| (reference(c), &c.2)).collect();
                 New { load, index, chunks, before }.edges(t)?;
@@ -158,7 +160,7 @@ impl New<'_, '_> {
                 }
             }
         }
-        let Entries::Vertices(tree) = &self.index.entries else { return Ok(()) };
+        let Entries::Vertices(tree) = self.index.entries() else { return Ok(()) };
         self.put(tree, sorter)
     }
 
@@ -174,7 +176,7 @@ impl New<'_, '_> {
                 }
             }
         }
-        let Entries::Edges(tree) = &self.index.entries else { return Ok(()) };
+        let Entries::Edges(tree) = self.index.entries() else { return Ok(()) };
         self.put(tree, sorter)
     }
 

@@ -20,6 +20,7 @@ use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{IndexId, PropertyKeyId};
 
 use super::check::violation;
+use super::commit::concerns;
 use super::key::{Entry, SortKey};
 use super::source::{Objects, Source, edge_id};
 use super::spec::{Definition, IndexTarget, KEYS_MAX};
@@ -30,8 +31,10 @@ use crate::error::{Error, Object, Violation};
 use crate::failpoint;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
+use crate::store::Store;
 use crate::txn::record;
 use crate::txn::validate::vertex_id;
+use crate::txn::write_set::WriteSet;
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;
@@ -169,6 +172,17 @@ pub(crate) fn replayed(
     Ok(Arc::new(index))
 }
 
+/// Reads the stored indexes that a replayed commit changes.
+pub(crate) fn load_concerned(
+    shared: &Shared,
+    store: &Store,
+    writes: &WriteSet,
+) -> Result<(), Error> {
+    let all = shared.indexes.all().into_iter();
+    let mut cold = all.filter(|i| !i.is_loaded() && concerns(writes, i, shared, true));
+    cold.try_for_each(|index| index.load_from(store))
+}
+
 /// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database
 /// yet.
 pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
@@ -257,7 +271,7 @@ fn each_object(
 /// Adds an entry for everything that has one at `ts`.
 fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
     let properties = &index.definition.properties;
-    match (&index.entries, index.definition.target) {
+    match (index.entries(), index.definition.target) {
         (Entries::Vertices(tree), _) => {
             let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
             each_object(shared, index, ts, |objects, object| {
@@ -313,7 +327,7 @@ impl<const N: usize> Sorter<'_, N> {
 
 /// Fails if a unique constraint is not fulfilled at `ts`.
 fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
-    match &index.entries {
+    match index.entries() {
         Entries::None => Ok(()),
         Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts),
         Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts),

@@ -25,8 +25,10 @@ use super::run::Run;
 use super::spec::Definition;
 use super::tree::{Piece, Tree, Version};
 use super::{Entries, Index, IndexTarget};
+use crate::checkpoint::{Kind, damaged, key, unseal};
 use crate::error::Error;
 use crate::shared::Shared;
+use crate::store::Store;
 
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;
@@ -142,7 +144,11 @@ pub(crate) fn store(
     value: &mut Vec<u8>,
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    match &index.entries {
+    if !index.is_loaded() {
+        // Nothing was written to it: its values are still right.
+        return Ok(());
+    }
+    match index.entries() {
         Entries::None => Ok(()),
         Entries::Vertices(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
         Entries::Edges(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
@@ -170,6 +176,26 @@ fn store_tree<const N: usize>(
         crate::failpoint!("checkpoint::index");
         put(number, value)
     })
+}
+
+/// Reads the entries of an index from the store.
+///
+/// # Errors
+/// [`Error::Damaged`] names the value, [`Error::Store`].
+pub(crate) fn load(store: &Store, id: IndexId, definition: &Definition) -> Result<Entries, Error> {
+    let mut pieces = Pieces::new(definition);
+    let first = key(Kind::Index, id.get(), 0, 0);
+    let txn = store.read()?;
+    // What is the same in the keys of all partitions.
+    let values = store.database().prefix_iter(&txn, &first[..5]).map_err(|e| store.error(e))?;
+    for value in values {
+        let (key, value) = value.map_err(|e| store.error(e))?;
+        let (_, body) = unseal(key, value).map_err(|what| damaged(store, key, what))?;
+        let number = key[5..].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        pieces.add(number, body).map_err(|what| damaged(store, key, what))?;
+    }
+    let wrong = |what| damaged(store, &first, format!("index {}: {what}", definition.name));
+    pieces.into_entries().map_err(wrong)
 }
 
 /// Values of an index as they are read from the store.

@@ -95,7 +95,7 @@ impl Index {
 
     /// The tree of an index on vertices.
     pub(crate) fn vertices(&self) -> Result<&Tree<1>, IndexUnavailable> {
-        match &self.entries {
+        match self.entries() {
             Entries::Vertices(tree) => Ok(tree),
             _ => Err(IndexUnavailable::WrongKind(self.id)),
         }
@@ -103,7 +103,7 @@ impl Index {
 
     /// The tree and the edge type of an index on edges.
     pub(crate) fn edges(&self) -> Result<(&Tree<3>, EdgeTypeId), IndexUnavailable> {
-        match (&self.entries, self.definition.target) {
+        match (self.entries(), self.definition.target) {
             (Entries::Edges(tree), IndexTarget::Edges(ty)) => Ok((tree, ty)),
             _ => Err(IndexUnavailable::WrongKind(self.id)),
         }
@@ -114,7 +114,20 @@ impl Reader<'_> {
     /// An index that can be read at this snapshot.
     #[inline]
     pub(crate) fn index(&self, id: IndexId) -> Result<&Index, IndexUnavailable> {
-        self.shared.indexes.readable(id, self.read_ts, &self.guard)
+        let index = self.shared.indexes.readable(id, self.read_ts, &self.guard)?;
+        if !index.is_loaded() {
+            self.load(index)?;
+        }
+        Ok(index)
+    }
+
+    #[cold]
+    fn load(&self, index: &Index) -> Result<(), IndexUnavailable> {
+        let gone = || self.shared.indexes.find(index.id).is_none();
+        index.load(self.shared).map_err(|_| match gone() {
+            true => IndexUnavailable::Unknown(index.id),
+            false => IndexUnavailable::Damaged(index.id),
+        })
     }
 
     /// The vertices whose indexed properties have exactly these values, ascending; of fewer values
@@ -232,7 +245,7 @@ impl Reader<'_> {
             let now = source.vertex_key(label, &index.holders, properties, v, self.read_ts);
             now.as_ref() == Some(&key)
         };
-        if let Some(front) = &index.front {
+        if let Some(front) = index.front() {
             // Unique at every snapshot: the first is the only one.
             front.find(&key, &self.guard, |v| {
                 if !has_key(v) {
@@ -294,7 +307,7 @@ impl Reader<'_> {
         }
         for (place, values) in keys.chunks(properties).enumerate() {
             let ahead = keys.chunks(properties).nth(place + LOOKUPS_AHEAD);
-            if let (Some(front), Some(key)) = (&index.front, ahead.and_then(SortKey::of)) {
+            if let (Some(front), Some(key)) = (index.front(), ahead.and_then(SortKey::of)) {
                 front.prefetch(&key, &self.guard);
             }
             for v in self.vertices_of(index, tree, values)? {

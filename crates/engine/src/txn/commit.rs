@@ -101,6 +101,7 @@ fn apply_latched(
     };
     let held = hold(&shared.indexes, writes, reads);
     let mut indexes = Maintenance::new(held.as_ref(), shared, writes, reads, guard);
+    indexes.load()?;
     let mut plan = Plan::default();
     let (mut attempts, mut full_before) = (0, None);
     let commit_ts = loop {

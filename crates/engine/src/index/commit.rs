@@ -296,8 +296,8 @@ fn apply_to<'c, const N: usize>(
     }
 }
 
-/// Whether a commit may change something of an index; for sure not, if it says no. `alone` says that
-/// nobody else writes, so that what is there now is what the commit finds.
+/// Whether a commit may change something of an index; for sure not, if it says no. `alone` says
+/// that nobody else writes, so that what is there now is what the commit finds.
 pub(crate) fn concerns(writes: &WriteSet, index: &Index, shared: &Shared, alone: bool) -> bool {
     match index.definition.target {
         IndexTarget::Vertices(label) => {

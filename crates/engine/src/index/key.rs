@@ -63,7 +63,7 @@ impl SortKey {
     pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
         let rest = self.rest.as_deref().unwrap_or_default();
         let zeros = if rest.is_empty() { self.head.trailing_zeros() as usize / 8 } else { 0 };
-        let head = self.head.to_be_bytes().into_iter();
+        let head = (0..HEAD_BYTES).rev().map(|i| (self.head >> (8 * i)) as u8);
         head.take(HEAD_BYTES - zeros).chain(rest.iter().copied())
     }
 

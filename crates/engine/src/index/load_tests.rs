@@ -15,9 +15,8 @@ struct World {
 }
 
 fn open(dir: &tempfile::TempDir) -> Engine {
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
-    settings.store_bytes_max = 1 << 28;
+    let (background_interval_ms, store_bytes_max) = (0, 1 << 28);
+    let settings = Settings { background_interval_ms, store_bytes_max, ..Settings::default() };
     Engine::open(dir.path(), settings).unwrap()
 }
 

@@ -100,7 +100,8 @@ pub struct CsvImport {
     pub ids: Ids,
     /// Id spaces that also hold vertices of the database.
     pub existing: Vec<ExistingIds>,
-    /// Unique constraints to be made with the import, in the same step; rows that break one are bad.
+    /// Unique constraints to be made with the import, in the same step; rows that break one are
+    /// bad.
     pub unique: Vec<UniqueKey>,
     /// New edge types hold at most one edge per pair and no properties. Default: false.
     pub simple: bool,

@@ -11,7 +11,7 @@ use crossbeam_epoch::Guard;
 use super::base::BaseRef;
 use super::deleted::LiveRows;
 use super::head::{Head, PinnedHeads};
-use super::list::{List, Visible, find_in};
+use super::list::{List, Visible};
 use super::runs::Rest;
 use super::search::find_sorted;
 use super::segment::{SegVersion, Slot};
@@ -379,8 +379,7 @@ impl<'g> TableView<'g> {
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
-                find_sorted(ver.settled(local), v).is_some()
-                    || find_in(tail.block.dst(tail.len), v).is_some()
+                find_sorted(ver.settled(local), v).is_some() || tail.find(v).is_some()
             }
             Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),
         }

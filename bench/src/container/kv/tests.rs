@@ -20,9 +20,12 @@ fn number(bytes: &[u8], at: usize) -> u32 {
     packing::ordered_at(bytes, at * 4)
 }
 
+/// Parts of a list: `upper` and neighbours.
+type Parts = Vec<(u32, Vec<u32>)>;
+
 /// Reads every pair as it is stored and holds the packing to its invariants.
 fn check_pairs<S: Store>(graph: &KvGraph<S, Compact>, threshold: usize) {
-    let mut lists: BTreeMap<(u32, u32), Vec<(u32, Vec<u32>)>> = BTreeMap::new();
+    let mut lists: BTreeMap<(u32, u32), Parts> = BTreeMap::new();
     let mut split = Vec::new();
     graph.store.reader().walk(&[0], Reach::All, |key, value| {
         assert!(value.len() <= threshold.max(8), "{} bytes under {key:?}", value.len());

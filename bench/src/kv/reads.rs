@@ -99,7 +99,8 @@ fn lists<T: Topology>(out: &T, sources: &[u32], mut add: impl FnMut(&[u32])) {
     }
 }
 
-/// Checks every subject's answers, then times them in turns, a snapshot of its own each time.
+/// Settles every subject and checks its answers, then times them in turns, a snapshot of its own
+/// each time.
 pub(super) fn measure_reads(
     step: &'static str,
     plan: &Plan,
@@ -108,6 +109,7 @@ pub(super) fn measure_reads(
 ) -> Result<Vec<Measured>, KvError> {
     let mut hops = Hops::new(plan.n());
     let mut measured = Vec::new();
+    subjects.iter().for_each(|subject| subject.settle());
     for read in KvRead::ALL {
         let expected = answer(plan, read, &plan.out, &mut hops);
         for subject in subjects {

@@ -54,6 +54,9 @@ pub(super) trait Subject {
     /// Does an update and undoes it; returns the seconds of the update.
     fn update(&mut self, update: Update, plan: &Plan) -> Result<f64, KvError>;
 
+    /// Does what the store does in the background, so that reads meet what it comes to.
+    fn settle(&self);
+
     /// Answers a read from a new snapshot.
     fn read(&self, plan: &Plan, read: KvRead, hops: &mut Hops) -> Answer;
 
@@ -177,6 +180,10 @@ where
         }
         self.check((&plan.out, &plan.incoming))?;
         Ok(seconds)
+    }
+
+    fn settle(&self) {
+        self.container.settle();
     }
 
     fn read(&self, plan: &Plan, read: KvRead, hops: &mut Hops) -> Answer {

@@ -2,8 +2,7 @@
 //!
 //! Settings: no write-ahead log, no compression, one write buffer of 256 MiB; a block cache larger
 //! than any graph measured, with index and filters outside it; Bloom filters of ten bits over whole
-//! keys and over the prefix that names a list, in tables and in the write buffer; a hash index in
-//! blocks. Reads within a list use an iterator bound to its prefix; an iterator is made once per
+//! keys and over the prefix that names a list; a hash index in blocks. Reads within a list use an iterator bound to its prefix; an iterator is made once per
 //! snapshot and used again, since making one costs more than a seek. Loads of sorted pairs go into
 //! a table file, which is ingested.
 //!
@@ -19,14 +18,13 @@ use rocksdb::{
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Bound;
 use std::path::Path;
 
 /// Block cache: address space until blocks are read.
 const CACHE_BYTES: usize = 8 << 30;
 const WRITE_BUFFER_BYTES: usize = 256 << 20;
 const BLOOM_BITS_PER_KEY: f64 = 10.0;
-/// Share of the write buffer that its filter may take.
-const BUFFER_BLOOM_SHARE: f64 = 0.1;
 const BACKGROUND_JOBS: i32 = 2;
 
 /// A RocksDB database with one column family.
@@ -48,7 +46,6 @@ fn options(prefix_bytes: usize) -> Options {
     options.create_if_missing(true);
     options.set_block_based_table_factory(&table);
     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(prefix_bytes));
-    options.set_memtable_prefix_bloom_ratio(BUFFER_BLOOM_SHARE);
     options.set_compression_type(rocksdb::DBCompressionType::None);
     options.set_write_buffer_size(WRITE_BUFFER_BYTES);
     options.set_max_background_jobs(BACKGROUND_JOBS);
@@ -217,7 +214,7 @@ impl Transaction for RocksTransaction<'_> {
 
     fn at_or_after(&self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> bool {
         let prefix = key[..self.prefix_bytes].to_vec();
-        let changed = self.changes.range::<[u8], _>(&key[..]..);
+        let changed = self.changes.range::<[u8], _>((Bound::Included(&key[..]), Bound::Unbounded));
         let mut changed = changed.take_while(|(key, _)| key.starts_with(&prefix));
         let changed = changed.find_map(|(key, change)| Some((key, change.as_ref()?)));
         let mut stored = self.db.raw_iterator_opt(read_options(Reach::Prefix));

@@ -8,9 +8,9 @@
 //!
 //! | step | measures |
 //! |---|---|
-//! | `load` | all edges but a few, in random order, [`plan::BATCH`] per transaction, until settled |
+//! | `load` | all edges but a few, in random order, 1024 per transaction, until settled |
 //! | `updates` | the few, one per transaction: inserted, removed, inserted between reads |
-//! | `reads` | of the loaded graph, settled again: neighbours, skewed neighbours, k hops, searches, a scan |
+//! | `reads` | of the loaded graph, settled again: lists, skewed lists, k hops, searches, a scan |
 //! | `fill` | the same graph sorted and put into an empty store; bytes; the reads again |
 //!
 //! `ratios` holds `STEP/OPERATION/STORE`: the speed of Telar over the store's, or for bytes the

@@ -1,10 +1,11 @@
 //! RocksDB, as it is fastest without a log.
 //!
 //! Settings: no write-ahead log, no compression, one write buffer of 256 MiB; a block cache larger
-//! than any graph measured, with index and filters outside it; Bloom filters of ten bits over whole
-//! keys and over the prefix that names a list; a hash index in blocks. Reads within a list use an iterator bound to its prefix; an iterator is made once per
-//! snapshot and used again, since making one costs more than a seek. Loads of sorted pairs go into
-//! a table file, which is ingested.
+//! than any graph measured, with index and filters outside it; Bloom filters of ten bits over
+//! whole keys and over the prefix that names a list; a hash index in blocks. Reads within a list
+//! use an iterator bound to its prefix; an iterator is made once per snapshot and used again,
+//! since making one costs more than a seek. Loads of sorted pairs go into a table file, which is
+//! ingested.
 //!
 //! A transaction gathers its changes in an ordered map and writes them as one batch; writers take
 //! turns, so nothing can change between what a transaction read and its batch.

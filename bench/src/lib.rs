@@ -17,6 +17,7 @@
 //! | [`soak`] | a long run of everything, which fails if something grows: `telar bench soak` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
 //! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
+//! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
@@ -29,6 +30,7 @@ pub mod histogram;
 pub mod import;
 pub mod index;
 pub mod kernel;
+pub mod kv;
 pub mod machine;
 pub mod measure;
 pub mod mem;

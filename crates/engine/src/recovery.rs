@@ -1,7 +1,7 @@
 //! Opening a database: checkpoint, then log, in that order and nowhere else.
 //!
-//! Cost: that of the log written since the checkpoint, of the schema, and of indexes, whose values
-//! are read; nothing else depends on the size of the graph.
+//! Cost: that of the log written since the checkpoint, and of the schema; nothing else depends on
+//! the size of the graph.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,11 +14,9 @@ use crate::adjacency::SEGMENT_BITS;
 use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
 use crate::error::Error;
 use crate::failpoint;
-use crate::index::page::StoredIndexes;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
-use crate::mapped::{Found, Value};
 use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
@@ -47,7 +45,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let mut failed = None;
     let wal = Wal::open(storage, options, checkpoint_ts, &mut |ts, payload| {
         failpoint!("recovery::replay");
-        replay(&shared, ts, payload).map_err(|e| {
+        replay(&shared, &store, ts, payload).map_err(|e| {
             let text = e.to_string();
             failed = Some(e);
             WalError::replay(ts, text)
@@ -72,8 +70,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     Ok(shared)
 }
 
-/// Reads schema and counters, and which values there are; none of them is looked at but those of
-/// indexes.
+/// Reads schema and counters, and which values there are; none of them is looked at.
 fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     let mut progress = Progress::default();
     let meta_key = key(Kind::Meta, 0, 0, 0);
@@ -101,19 +98,14 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     let inventory = Arc::clone(&progress.stored.inventory);
     let label_sets = shared.catalog.label_sets.len();
     store.stored().advance(Arc::clone(&inventory), meta.version, label_sets)?;
-    let mut stored = StoredIndexes::new(meta.indexes);
     for (table, ranges) in inventory.tables() {
-        add_table(shared, store, table, ranges, &mut stored).map_err(wrong)?;
+        add_table(shared, table, ranges).map_err(wrong)?;
     }
-    store.stored().check()?;
     progress.last = meta.at;
     progress.outdated = meta.version < meta::VERSION_PACKED;
-    for (id, definition, pieces) in stored.take() {
+    for (id, definition) in meta.indexes {
         let table = shared.catalog.table_number();
-        let entries = pieces.into_entries().map_err(|reason| {
-            damaged(store, &meta_key, format!("index {}: {reason}", definition.name))
-        })?;
-        let index = Arc::new(Index::with_entries(id, definition, table, entries));
+        let index = Arc::new(Index::stored(id, definition, table));
         index.valid_from.store(meta.at, Ordering::Relaxed);
         index.set_online(meta.at);
         progress.indexes.insert(id.get());
@@ -139,23 +131,11 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
     Ok(totals)
 }
 
-/// Makes the table that these keys are of; reads the values if it is an index.
-fn add_table(
-    shared: &Shared,
-    store: &Store,
-    (kind, a, b): Table,
-    ranges: &Ranges,
-    indexes: &mut StoredIndexes,
-) -> Result<(), String> {
+/// Makes the table that these keys are of.
+fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<(), String> {
     let bound = ranges.bound();
     if kind == Kind::Index as u8 {
-        for number in ranges.iter() {
-            let key = key(Kind::Index, a, 0, number);
-            let add = |value: &Value<'_>| indexes.add(a, number, value.body);
-            if matches!(store.stored().load(&key, add), Found::Damaged) {
-                break;
-            }
-        }
+        // Its entries are read when the index is first used.
         return Ok(());
     }
     if bound > 1 << (u32::BITS - SEGMENT_BITS) {
@@ -184,7 +164,7 @@ fn add_table(
     Ok(())
 }
 
-fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
+fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(), Error> {
     let bad = |reason: String| Error::Damaged {
         path: "write-ahead log".into(),
         place: format!("commit {ts}"),
@@ -193,6 +173,7 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
     match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
         Record::Commit(writes) => {
             raise_bounds(shared, &writes).map_err(|e| bad(e.to_string()))?;
+            index::load_concerned(shared, store, &writes)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);
                 Ok(())

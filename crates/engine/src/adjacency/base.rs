@@ -96,8 +96,8 @@ impl Base {
         Ok(Self::of(buf, entries, columns))
     }
 
-    /// A base whose offsets and neighbours are read where they are stored: in `in_place`, a slice of
-    /// `map` with the same bytes as `body`. Checks every invariant that memory safety rests on.
+    /// A base whose offsets and neighbours are read where they are stored: in `in_place`, a slice
+    /// of `map` with the same bytes as `body`. Checks every invariant that memory safety rests on.
     /// `None` if the words are not aligned.
     ///
     /// # Safety

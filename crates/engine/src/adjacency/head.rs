@@ -12,7 +12,9 @@
 //! 2. A head is replaced before what it led to is retired, and both only through the epoch.
 #![expect(unsafe_code, reason = "pointers read without a latch, under an epoch pin")]
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crossbeam_epoch::Guard;
@@ -23,6 +25,7 @@ use super::segment::SegVersion;
 
 /// Segments a table can have: every `u32` vertex number.
 const SEGMENTS_MAX: usize = 1 << (u32::BITS - SEGMENT_BITS);
+const HEADS_BYTES: usize = SEGMENTS_MAX * size_of::<HeadPlace>();
 /// Set in a head that leads to the words of a base.
 const SETTLED: usize = 1;
 
@@ -57,7 +60,15 @@ impl HeadPlace {
 /// PERF: scan_random_order, search: a settled list is found by one load from a small array, then
 /// its offsets and its rows: one load more than in a single CSR. All 2^22 heads are reserved at
 /// once (32 MiB of address space); pages of it become memory only where a segment exists.
-pub(crate) struct Heads(Box<[HeadPlace]>);
+///
+/// Mapped, not allocated: an allocator would clear memory that it hands out a second time, and so
+/// touch all of it.
+pub(crate) struct Heads(NonNull<HeadPlace>);
+
+// SAFETY: owns its places, which are atomic.
+unsafe impl Send for Heads {}
+// SAFETY: as above.
+unsafe impl Sync for Heads {}
 
 impl std::fmt::Debug for Heads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -67,8 +78,21 @@ impl std::fmt::Debug for Heads {
 
 impl Heads {
     pub(crate) fn new() -> Self {
-        // SAFETY: a head of zero bytes is a null pointer.
-        Self(unsafe { Box::new_zeroed_slice(SEGMENTS_MAX).assume_init() })
+        use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+        let (prot, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // SAFETY: no address is asked for, so the system picks a range nothing else uses.
+        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), HEADS_BYTES, prot, flags) };
+        match start.ok().and_then(|start| NonNull::new(start.cast())) {
+            // A head of zero bytes is a null pointer.
+            Some(first) => Self(first),
+            None => handle_alloc_error(Layout::new::<[HeadPlace; SEGMENTS_MAX]>()),
+        }
+    }
+
+    #[inline(always)]
+    fn places(&self) -> &[HeadPlace] {
+        // SAFETY: mapped and zero when made, only ever accessed as atomics, unmapped when dropped.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), SEGMENTS_MAX) }
     }
 
     /// The head of a segment.
@@ -77,19 +101,27 @@ impl Heads {
     /// If no vertex can be in it.
     #[inline]
     pub(crate) fn place(&self, segment: u32) -> &HeadPlace {
-        &self.0[segment as usize]
+        self.places().get(segment as usize).expect("INVARIANT: every vertex has a segment")
     }
 
     /// The head of a segment, if a vertex can be in it.
     #[inline]
     pub(crate) fn get(&self, segment: u32) -> Option<&HeadPlace> {
-        self.0.get(segment as usize)
+        self.places().get(segment as usize)
     }
 
     /// Every head, to be read as long as `pinned` pins the epoch.
     #[inline(always)]
     pub(crate) fn pinned<'g>(&'g self, _pinned: &'g Guard) -> PinnedHeads<'g> {
-        PinnedHeads { first: self.0.as_ptr(), pinned: PhantomData }
+        PinnedHeads { first: self.0.as_ptr().cast_const(), pinned: PhantomData }
+    }
+}
+
+impl Drop for Heads {
+    fn drop(&mut self) {
+        // SAFETY: exactly the range that was mapped; no reader has a head of it any more. If
+        // unmapping fails, address space leaks and nothing else.
+        let _ = unsafe { rustix::mm::munmap(self.0.as_ptr().cast(), HEADS_BYTES) };
     }
 }
 

@@ -368,7 +368,7 @@ impl AdjTable {
         }
     }
 
-    /// Whether any base is read in place, so that scans should bring in what they are going to read.
+    /// Whether any base is read in place, so that scans should bring in what they will read.
     pub(crate) fn reads_in_place(&self) -> bool {
         self.source.stored().is_some_and(|stored| stored.generations.any_in_place())
     }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! Nothing per segment is read when a database is opened. A *fetch* looks the value up, verifies
-//! its checksum and what memory safety rests on, and installs it; it takes no latch, so a commit may
-//! fetch with latches held. Memory that is needed elsewhere is taken back by *dropping* segments
-//! that the store holds as they are (`mapped/memory.rs`): their head is null again.
+//! its checksum and what memory safety rests on, and installs it; it takes no latch, so a commit
+//! may fetch with latches held. Memory that is needed elsewhere is taken back by *dropping*
+//! segments that the store holds as they are (`mapped/memory.rs`): their head is null again.
 //!
 //! Invariants
 //! 1. A segment that is not loaded has nothing newer than the last checkpoint or than the low

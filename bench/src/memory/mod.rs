@@ -3,8 +3,8 @@
 //! Every list is checked against the rule that made it before anything is timed. The page cache of
 //! the store's file is dropped before each cold figure, as far as the system follows the advice;
 //! the disk's own rate is that of plain reads of the same file after the same advice. Where the
-//! system allows it, the process reads out of core in a control group that holds a quarter of the file,
-//! page cache included; else only the engine's own limit holds, and the outcome says so.
+//! system allows it, the process reads out of core in a control group that holds a quarter of the
+//! file, page cache included; else only the engine's own limit holds, and the outcome says so.
 
 mod group;
 

@@ -44,8 +44,8 @@ fn graph_four_times_the_memory_is_read_and_written() {
     assert!(made.status.success(), "{made:?}");
     let store_kib = std::fs::metadata(path.join("store/data.mdb")).unwrap().len() >> 10;
     let quarter = store_kib / 4;
-    // The engine's limit, what writers may be above it, a checkpoint's pages, and what was let go and
-    // is not yet free: less than the graph.
+    // The engine's limit, what writers may be above it, a checkpoint's pages, and what was let go
+    // and is not yet free: less than the graph.
     let most = HEADS_KIB + PROCESS_KIB + 3 * quarter;
     let again = dir.path().join("again");
     copy(&path, &again);

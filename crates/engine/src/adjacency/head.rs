@@ -49,6 +49,12 @@ impl HeadPlace {
         self.0.store(head.cast_mut(), Ordering::Release);
     }
 
+    /// Whether readers have to look the segment up in the store.
+    pub(crate) fn is_null(&self) -> bool {
+        // ORDERING: acquire, as readers load it.
+        self.0.load(Ordering::Acquire).is_null()
+    }
+
     /// Makes readers look the segment up in the store.
     pub(crate) fn unload(&self) {
         self.0.store(std::ptr::null_mut(), Ordering::Release);

@@ -136,22 +136,20 @@ impl<'g> TableView<'g> {
         self.kind
     }
 
-    /// The head of the segment of `v`, which is loaded if need be. For a settled one this is the
-    /// test that every caller makes next.
     #[inline(always)]
     fn head(&self, v: u32) -> Head<'g> {
-        let head = self.heads.of(v);
-        if head.settled().is_none() && head.is_null() {
-            return self.fetched(v);
-        }
-        head
+        self.heads.of(v)
     }
 
+    /// Where the head of `v` is null: looks for the segment in the store. Returns whether it was
+    /// loaded, so that reading has to begin anew.
+    ///
+    /// PERF: search: asked only once a head was found not to be settled, so that settled lists are
+    /// found as if everything were in memory.
     #[cold]
     #[inline(never)]
-    fn fetched(&self, v: u32) -> Head<'g> {
-        self.table.fetch(segment_of(v), self.guard);
-        self.heads.of(v)
+    fn fetched(&self, v: u32) -> bool {
+        self.table.fetch(segment_of(v), self.guard)
     }
 
     /// Calls `f` with each run of `v`'s neighbours.
@@ -162,7 +160,12 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return f(base.list(local));
         }
-        let Some(ver) = head.written() else { return };
+        let Some(ver) = head.written() else {
+            if self.fetched(v) {
+                self.for_each_run(v, f);
+            }
+            return;
+        };
         let mut scratch = Vec::new();
         let (mut run, mut rest) = self.first_run(ver, local, &mut scratch);
         loop {
@@ -223,7 +226,10 @@ impl<'g> TableView<'g> {
             let first = u64::from(segment) << SEGMENT_BITS;
             let lo = u64::from(range.start).saturating_sub(first) as usize;
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
-            let head = self.head(first as u32);
+            let mut head = self.head(first as u32);
+            if head.is_null() && self.fetched(first as u32) {
+                head = self.head(first as u32);
+            }
             if let Some(base) = head.settled() {
                 f = scan_settled(base, first as u32, lo..hi, f);
             } else if let Some(ver) = head.written() {
@@ -334,7 +340,10 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return (base.list(local), Rest::NONE);
         }
-        let Some(ver) = head.written() else { return (&[], Rest::NONE) };
+        let Some(ver) = head.written() else {
+            let fetched = self.fetched(v);
+            return if fetched { self.first_run_of(v, scratch) } else { (&[], Rest::NONE) };
+        };
         self.first_run(ver, local, scratch)
     }
 
@@ -359,7 +368,9 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return base.list(local).len();
         }
-        let Some(ver) = head.written() else { return 0 };
+        let Some(ver) = head.written() else {
+            return if self.fetched(v) { self.degree(v) } else { 0 };
+        };
         match ver.decode(ver.slot_word(local)) {
             Slot::Clean => ver.settled(local).len(),
             Slot::Block(block) => {
@@ -381,7 +392,7 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return find_sorted(base.list(local), v).is_some();
         }
-        let Some(ver) = head.written() else { return false };
+        let Some(ver) = head.written() else { return self.fetched(u) && self.contains(u, v) };
         let word = ver.slot_word(local);
         match ver.decode(word) {
             Slot::Clean => find_sorted(ver.settled(local), v).is_some(),
@@ -414,7 +425,9 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return f(List::settled(base, local, self.kind));
         }
-        let Some(ver) = head.written() else { return R::default() };
+        let Some(ver) = head.written() else {
+            return if self.fetched(u) { self.with_list_of(u, v, f) } else { R::default() };
+        };
         match ver.decode(ver.slot_word(local)) {
             Slot::Hub(hub) => {
                 let chunk = hub.chunk(v, self.guard).version(self.guard);
@@ -435,7 +448,12 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return f(List::settled(base, local, self.kind));
         }
-        let Some(ver) = head.written() else { return };
+        let Some(ver) = head.written() else {
+            if self.fetched(v) {
+                self.for_each_list(v, f);
+            }
+            return;
+        };
         if let Slot::Hub(hub) = ver.decode(ver.slot_word(local)) {
             for chunk in hub.chunks(self.guard) {
                 let chunk = chunk.version(self.guard);
@@ -474,7 +492,10 @@ impl<'g> TableView<'g> {
         let mut total = 0;
         for number in 0..self.table.segment_bound() {
             let first = number << SEGMENT_BITS;
-            let head = self.head(first);
+            let mut head = self.head(first);
+            if head.is_null() && self.fetched(first) {
+                head = self.head(first);
+            }
             if let Some(base) = head.settled() {
                 total += base.entries() as u64;
             } else if head.written().is_some() {

@@ -395,10 +395,11 @@ impl AdjTable {
             return false;
         }
         let segment = self.segment_for_write(number);
-        let is_there = || segment.version(guard).is_some();
-        if is_there() {
+        // Not the version: a segment that is being dropped has one for a moment more.
+        if !segment.head.is_null() {
             return true;
         }
+        let is_there = || segment.version(guard).is_some();
         let install = |base: Option<Base>| {
             let base = base.map_or_else(|| Arc::clone(&self.empty), Arc::new);
             // Nobody installs or drops anything meanwhile, and nothing stands there. The head

@@ -95,8 +95,8 @@ pub(crate) struct ColSegment<C: Chunk> {
     pub(crate) latch: Latch,
     /// Largest commit timestamp that wrote here.
     pub(crate) last_write: AtomicU64,
-    /// Whether it was read since dropping last came by.
-    touched: AtomicBool,
+    /// Whether it was loaded since dropping last came by.
+    is_young: AtomicBool,
     version: Atomic<ColVersion<C>>,
 }
 
@@ -105,7 +105,7 @@ impl<C: Chunk> Default for ColSegment<C> {
         Self {
             latch: Latch::default(),
             last_write: AtomicU64::new(0),
-            touched: AtomicBool::new(false),
+            is_young: AtomicBool::new(false),
             version: Atomic::null(),
         }
     }
@@ -260,23 +260,17 @@ impl<C: Chunk + 'static> ColTable<C> {
         self.bound.fetch_max(bound, Ordering::AcqRel);
     }
 
-    /// The version of segment `number`, loaded if need be; `None` if there is none, or if it is
+    /// The version of segment `number`, if it is in memory.
+    #[inline(always)]
+    fn version<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
+        self.segments.get(number)?.version(guard)
+    }
+
+    /// The version of a segment that was not in memory; `None` if there is none, or if it is
     /// damaged.
-    #[inline]
-    fn loaded<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
-        if let Some(segment) = self.segments.get(number)
-            && let Some(version) = segment.version(guard)
-        {
-            // Seldom stored, so that readers share the cache line.
-            if !segment.touched.load(Ordering::Relaxed) {
-                segment.touched.store(true, Ordering::Relaxed);
-            }
-            return Some(version);
-        }
-        match self.fetch(number, guard) {
-            true => self.segments.get(number)?.version(guard),
-            false => None,
-        }
+    #[cold]
+    fn fetched<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
+        if self.fetch(number, guard) { self.version(number, guard) } else { None }
     }
 
     /// Makes sure that segment `number` is loaded, if the store may have it. Returns whether it is:
@@ -296,6 +290,7 @@ impl<C: Chunk + 'static> ColTable<C> {
             // Nobody installs or drops anything meanwhile, and nothing stands there.
             let version = ColVersion::new(chunk.unwrap_or_else(C::absent));
             let bytes = version.chunk_bytes;
+            segment.is_young.store(true, Ordering::Relaxed);
             segment.install(version, guard);
             bytes
         };
@@ -325,7 +320,7 @@ impl<C: Chunk + 'static> ColTable<C> {
         read_ts: u64,
         guard: &Guard,
     ) -> Box<[C::Value; SEGMENT_VERTICES]> {
-        let version = self.loaded(number, guard);
+        let version = self.version(number, guard).or_else(|| self.fetched(number, guard));
         let value = |local| version.map_or_else(C::Value::default, |v| v.get(local, read_ts));
         Box::new(std::array::from_fn(|local| value(local as u32)))
     }
@@ -363,7 +358,8 @@ impl<C: Chunk + 'static> ColTable<C> {
     /// The value at `index` as of `read_ts`; absent where nothing was written.
     #[inline]
     pub(crate) fn get(&self, index: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        match self.loaded(index >> SEGMENT_BITS, guard) {
+        let number = index >> SEGMENT_BITS;
+        match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
             Some(version) => version.get(local_of(index), read_ts),
             None => C::Value::default(),
         }
@@ -418,7 +414,7 @@ impl<C: Chunk + 'static> Droppable for ColTable<C> {
         if segment.version(guard).is_none_or(is_small) {
             return 0;
         }
-        if segment.touched.swap(false, Ordering::Relaxed) && !all {
+        if segment.is_young.swap(false, Ordering::Relaxed) && !all {
             return 0;
         }
         // Whoever commits holds a latch: try again another time.

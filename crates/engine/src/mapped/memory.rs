@@ -12,8 +12,8 @@
 //! What counts is the heap: bases and extents, tails, hubs, columns, indexes. Pages of the map do
 //! not: the system takes them back when it needs memory, and knows better which were used last.
 //! So a base that is dropped loses little: it is read in place from then on. Columns are decoded
-//! anew when they are touched, so those touched since the hand last passed are spared once (second
-//! chance). What was written since the last checkpoint can be dropped after the next one, which a
+//! anew when they are touched, so those loaded since the hand last passed are spared once; reads
+//! leave no mark, which would cost each of them. What was written since the last checkpoint can be dropped after the next one, which a
 //! pass writes if dropping alone does not do. What neither gets rid of, old snapshots or indexes
 //! hold: then nobody waits until a sixteenth of the limit has come on top.
 //!
@@ -73,7 +73,7 @@ pub(crate) trait Droppable {
     fn bound(&self) -> u32;
 
     /// Drops segment `number` if the store has it as every reader sees it: if nothing was written
-    /// to it after `oldest`. Unless `all` are wanted, one that was touched since the last time is
+    /// to it after `oldest`. Unless `all` are wanted, one that was loaded since the last time is
     /// spared. Returns the heap bytes let go.
     fn drop_segment(&self, number: u32, oldest: u64, all: bool) -> usize;
 }

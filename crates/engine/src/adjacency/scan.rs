@@ -152,6 +152,20 @@ impl<'g> TableView<'g> {
         self.table.fetch(segment_of(v), self.guard)
     }
 
+    // Functions of their own, so that their callers do not call themselves and can be inlined.
+
+    #[cold]
+    #[inline(never)]
+    fn fetched_degree(&self, v: u32) -> usize {
+        if self.fetched(v) { self.degree(v) } else { 0 }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fetched_contains(&self, u: u32, v: u32) -> bool {
+        self.fetched(u) && self.contains(u, v)
+    }
+
     /// Calls `f` with each run of `v`'s neighbours.
     #[inline]
     pub(crate) fn for_each_run<F: FnMut(&[u32])>(&self, v: u32, mut f: F) {
@@ -369,7 +383,7 @@ impl<'g> TableView<'g> {
             return base.list(local).len();
         }
         let Some(ver) = head.written() else {
-            return if self.fetched(v) { self.degree(v) } else { 0 };
+            return self.fetched_degree(v);
         };
         match ver.decode(ver.slot_word(local)) {
             Slot::Clean => ver.settled(local).len(),
@@ -392,7 +406,7 @@ impl<'g> TableView<'g> {
         if let Some(base) = head.settled() {
             return find_sorted(base.list(local), v).is_some();
         }
-        let Some(ver) = head.written() else { return self.fetched(u) && self.contains(u, v) };
+        let Some(ver) = head.written() else { return self.fetched_contains(u, v) };
         let word = ver.slot_word(local);
         match ver.decode(word) {
             Slot::Clean => find_sorted(ver.settled(local), v).is_some(),

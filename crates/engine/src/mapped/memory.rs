@@ -10,12 +10,13 @@
 //! ```
 //!
 //! What counts is the heap: bases and extents, tails, hubs, columns, indexes. Pages of the map do
-//! not: the system takes them back when it needs memory, and knows better which were used last.
-//! So a base that is dropped loses little: it is read in place from then on. Columns are decoded
-//! anew when they are touched, so those loaded since the hand last passed are spared once; reads
-//! leave no mark, which would cost each of them. What was written since the last checkpoint can be dropped after the next one, which a
-//! pass writes if dropping alone does not do. What neither gets rid of, old snapshots or indexes
-//! hold: then nobody waits until a sixteenth of the limit has come on top.
+//! not: the system takes them back when it needs memory, and knows better which were used last. So
+//! a base that is dropped loses little: it is read in place from then on. Columns are decoded anew
+//! when they are touched, so those loaded since the hand last passed are spared once; reads leave
+//! no mark, which would cost each of them. What was written since the last checkpoint can be
+//! dropped after the next one, which a pass writes if dropping alone does not do. What neither gets
+//! rid of, old snapshots or indexes hold: then nobody waits until a sixteenth of the limit has come
+//! on top.
 //!
 //! Cost: a pass looks at every segment that is loaded. Memory let go is free once every thread
 //! pinned at that time has unpinned: who reads for long through one `Reader` keeps what he read.

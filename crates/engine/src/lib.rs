@@ -8,6 +8,7 @@
 //! - `column`: versioned values of vertices and edges.
 //! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
+//! - `history`: reading the past; free vertex ids.
 //! - `bulk`: whole graphs straight into bases.
 //! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
@@ -50,6 +51,7 @@ pub mod failpoint;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod history;
 mod index;
 pub mod io;
 mod latch;

@@ -24,6 +24,12 @@ pub struct Settings {
     /// Most bytes of log kept in `archive/` after a checkpoint no longer needs it, so that backups
     /// can be restored to any commit between them; the oldest files go first. Default: 0, none.
     pub log_archive_bytes_max: u64,
+    /// How long what a commit replaced can still be read, in milliseconds: snapshots at past
+    /// timestamps and the change stream. With `retain_commits`, what either wants is kept.
+    /// Default: 0, no history by time.
+    pub retain_ms: u64,
+    /// How many commits back the past can be read. Default: 0, no history by count.
+    pub retain_commits: u64,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
 }
@@ -37,6 +43,8 @@ impl Default for Settings {
             store_bytes_max: 1 << 40,
             hub_entries_min: 65_536,
             log_archive_bytes_max: 0,
+            retain_ms: 0,
+            retain_commits: 0,
             background_interval_ms: 200,
         }
     }

@@ -13,6 +13,7 @@ use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::index::Indexes;
+use crate::history::{History, Horizon};
 use crate::latch::Latch;
 use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
@@ -46,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) durable: Option<Durable>,
     /// When which commit was the newest, for the ages in statistics.
     pub(crate) timeline: Timeline,
+    /// What is retained of the past.
+    pub(crate) history: History,
 }
 
 /// What makes a database survive.
@@ -78,12 +81,39 @@ impl Shared {
             has_unused_vertices: AtomicBool::new(false),
             durable: None,
             timeline: Timeline::new(),
+            history: History::new(&settings),
         }
     }
 
     /// The oldest timestamp a live or future reader can read at.
     pub(crate) fn watermark(&self) -> u64 {
         self.readers.watermark(&self.clock)
+    }
+
+    /// How far settling may go, and what of it retained timestamps still tell apart.
+    pub(crate) fn horizon(&self) -> Horizon {
+        let floor = self.history.advance(self.clock.published());
+        Horizon { watermark: self.watermark(), floor }
+    }
+
+    /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the past
+    /// is open.
+    pub(crate) fn forget_history(&self, ts: u64) {
+        self.history.restart_at(ts);
+        self.prune_history(ts);
+    }
+
+    /// Drops undo entries no retained timestamp needs.
+    fn prune_history(&self, floor: u64) {
+        if !self.history.is_kept() {
+            return;
+        }
+        for (_, ty) in self.catalog.edge_types() {
+            Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor));
+            ty.columns().for_each(|(_, column)| column.undo.prune(floor));
+        }
+        self.states.undo.prune(floor);
+        self.catalog.vertex_columns().for_each(|(_, column)| column.undo.prune(floor));
     }
 
     /// A timestamp no smaller than any taken so far.
@@ -210,7 +240,8 @@ impl Shared {
                     let busy = idle_before
                         .is_some_and(|ts| segment.last_write.load(Ordering::Relaxed) > ts);
                     if !busy && segment.version(guard).is_some_and(|v| !v.is_clean()) {
-                        settle_segment(table, segment, self.watermark(), After::Idle, guard);
+                        let horizon = self.horizon();
+                        settle_segment(table, segment, number, horizon, After::Idle, guard);
                     }
                 }
             }
@@ -221,16 +252,17 @@ impl Shared {
             }
         }
         let guard = &epoch::pin();
-        let watermark = self.watermark();
-        self.states.settle_all(watermark, guard);
+        let horizon = self.horizon();
+        self.states.settle_all(horizon, guard);
         for (_, column) in self.catalog.vertex_columns() {
-            column.settle_all(watermark, guard);
+            column.settle_all(horizon, guard);
         }
         for (_, ty) in self.catalog.edge_types() {
             for (_, column) in ty.columns() {
-                column.settle_all(watermark, guard);
+                column.settle_all(horizon, guard);
             }
         }
         self.indexes.settle(self);
+        self.prune_history(horizon.floor);
     }
 }

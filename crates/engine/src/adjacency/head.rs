@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crossbeam_epoch::Guard;
 
 use super::SEGMENT_BITS;
-use super::base::BaseRef;
+use super::base::{Base, BaseRef};
 use super::segment::SegVersion;
 
 /// Segments a table can have: every `u32` vertex number.
@@ -42,6 +42,12 @@ impl HeadPlace {
             (&raw const *version).cast()
         };
         // ORDERING: release pairs with the acquire in `PinnedHeads::of`.
+        self.0.store(head.cast_mut(), Ordering::Release);
+    }
+
+    /// Makes readers go to `base`, which the caller keeps alive as long as the heads.
+    pub(crate) fn lead_to_base(&self, base: &Base) {
+        let head = base.words().as_ptr().wrapping_byte_add(SETTLED);
         self.0.store(head.cast_mut(), Ordering::Release);
     }
 }

@@ -114,6 +114,16 @@ impl<'g> TableView<'g> {
         UnpinnedView { table, heads, kind: table.kind, read_ts }.pinned_by(guard)
     }
 
+    /// A table as it was at `at`, by heads that lead to nothing but settled segments.
+    pub(crate) fn past(
+        table: &'g AdjTable,
+        heads: PinnedHeads<'g>,
+        at: u64,
+        guard: &'g Guard,
+    ) -> Self {
+        UnpinnedView { table, heads, kind: table.kind, read_ts: at }.pinned_by(guard)
+    }
+
     /// The same without the pin. Whoever reads through it keeps the guard of `self` alive.
     pub(crate) fn unpinned(&self) -> UnpinnedView<'g> {
         self.unpinned

@@ -24,6 +24,7 @@ use super::hub::Hub;
 use super::list::{List, Visible};
 use super::tail::{Block, SLOT_HUB, Tail};
 use super::{ListKind, SEGMENT_VERTICES};
+use crate::history::undo::UndoTable;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -275,6 +276,8 @@ pub(crate) struct AdjTable {
     pub(crate) empty: Arc<Base>,
     /// Extents that hold bases of this table.
     pub(crate) extents: Mutex<Vec<Weak<Extent>>>,
+    /// What settling folded and a retained timestamp tells apart.
+    pub(crate) undo: UndoTable,
     /// One past the largest segment ever written to.
     bound: AtomicU32,
 }
@@ -289,6 +292,7 @@ impl AdjTable {
             heads: Heads::new(),
             empty: Arc::new(Base::empty(kind.columns())),
             extents: Mutex::new(Vec::new()),
+            undo: UndoTable::default(),
             bound: AtomicU32::new(0),
         }
     }

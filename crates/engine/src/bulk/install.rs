@@ -136,6 +136,7 @@ pub(super) fn install(
         spilled,
     };
     replace(load, staged, ts)?;
+    shared.forget_history(ts);
     load.installed = true;
     shared.clock.mark_applied(ts);
     shared.publish(ts)?;
@@ -505,6 +506,7 @@ struct Paused<'s>(&'s Shared);
 impl Drop for Paused<'_> {
     fn drop(&mut self) {
         self.0.readers.resume();
+        self.0.history.pause(false);
     }
 }
 
@@ -513,17 +515,18 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
     let begun = Instant::now();
     loop {
         shared.readers.pause();
+        shared.history.pause(true);
         let paused = Paused(shared);
         // Short ones end soon: give them a moment before letting others in again.
         for _ in 0..16 {
-            if shared.readers.live().0 == 0 {
+            if shared.readers.live().0 + shared.history.readers() == 0 {
                 return Ok(paused);
             }
             std::thread::sleep(READER_POLL);
         }
         drop(paused);
         if begun.elapsed() >= Duration::from_millis(wait_ms) {
-            let count = shared.readers.live().0 as u64;
+            let count = (shared.readers.live().0 + shared.history.readers()) as u64;
             return Err(Error::SnapshotsOpen { count, waited_ms: wait_ms });
         }
         std::thread::sleep(16 * READER_POLL);

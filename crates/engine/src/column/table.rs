@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
 use super::Chunk;
+use super::undo::{ColUndo, OldValue};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::history::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -70,6 +72,35 @@ struct ColVersion<C: Chunk> {
     tail: Option<Box<ColTail<C::Value>>>,
 }
 
+impl<C: Chunk> ColVersion<C> {
+    #[inline]
+    fn get(&self, local: u32, read_ts: u64) -> C::Value {
+        self.unsettled(local, read_ts).unwrap_or_else(|| self.chunk.get(local as usize))
+    }
+
+    /// The newest value in the tail that a reader at `read_ts` sees.
+    #[inline]
+    fn unsettled(&self, local: u32, read_ts: u64) -> Option<C::Value> {
+        let tail = self.tail.as_ref()?;
+        tail.versions(local).find(|v| v.ts <= read_ts).map(|v| v.value.clone())
+    }
+
+    /// Appends the changes of a place after `after` and up to `until`, in order of time.
+    fn changes(&self, local: u32, after: u64, until: u64, out: &mut Vec<OldValue<C::Value>>) {
+        let Some(tail) = &self.tail else { return };
+        let first = out.len();
+        let mut versions = tail.versions(local).skip_while(|v| v.ts > until).peekable();
+        while let Some(v) = versions.next()
+            && v.ts > after
+        {
+            let before = versions.peek().map(|older| older.value.clone());
+            let value = before.unwrap_or_else(|| self.chunk.get(local as usize));
+            out.push(OldValue { local, ts: v.ts, value });
+        }
+        out[first..].reverse();
+    }
+}
+
 /// One segment of a column.
 #[derive(Debug)]
 pub(crate) struct ColSegment<C: Chunk> {
@@ -115,18 +146,42 @@ impl<C: Chunk + 'static> ColSegment<C> {
         f()
     }
 
-    /// The value of `local` at `read_ts`.
+    /// The value of `local` at `read_ts`, no older than the watermark.
     #[inline]
     pub(crate) fn get(&self, local: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        let Some(version) = self.version(guard) else {
-            return C::Value::default();
-        };
-        if let Some(tail) = &version.tail
-            && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
-        {
-            return seen.value.clone();
+        match self.version(guard) {
+            Some(version) => version.get(local, read_ts),
+            None => C::Value::default(),
         }
-        version.chunk.get(local as usize)
+    }
+
+    /// The value of `local` at any retained timestamp.
+    #[cold]
+    fn get_past(&self, number: u32, local: u32, ts: u64, table: &ColTable<C>) -> C::Value {
+        let guard = &crossbeam_epoch::pin();
+        // First the version, then what it lacks: history/mod.rs, invariant 1.
+        let version = self.version(guard);
+        if let Some(seen) = version.and_then(|v| v.unsettled(local, ts)) {
+            return seen;
+        }
+        let settled = version.map(|v| v.chunk.get(local as usize)).unwrap_or_default();
+        table.undo.before(number, local, ts).unwrap_or(settled)
+    }
+
+    /// Every change up to `until` and after `after` that is not settled, by place and time.
+    pub(crate) fn unsettled_changes(
+        &self,
+        after: u64,
+        until: u64,
+        guard: &Guard,
+    ) -> Vec<OldValue<C::Value>> {
+        let mut found = Vec::new();
+        if let Some(version) = self.version(guard) {
+            for local in 0..SEGMENT_VERTICES as u32 {
+                version.changes(local, after, until, &mut found);
+            }
+        }
+        found
     }
 
     /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
@@ -160,12 +215,22 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
-    pub(crate) fn settle(&self, watermark: u64, guard: &Guard) {
+    pub(crate) fn settle(
+        &self,
+        number: u32,
+        horizon: Horizon,
+        undo: &ColUndo<C::Value>,
+        guard: &Guard,
+    ) {
         self.exclusive(|| {
             let Some(old) = self.version(guard) else {
                 return;
             };
             let Some(tail) = &old.tail else { return };
+            let Horizon { watermark, floor } = horizon;
+            if floor < watermark {
+                undo.push(number, self.unsettled_changes(floor, watermark, guard), floor);
+            }
             let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
                 Box::new(std::array::from_fn(|_| C::Value::default()));
             let mut new_tail = ColTail::new();
@@ -240,11 +305,14 @@ pub(crate) struct ColTable<C: Chunk> {
     pub(crate) id: u32,
     segments: GrowArray<ColSegment<C>>,
     bound: AtomicU32,
+    /// Superseded values that a retained timestamp tells apart.
+    pub(crate) undo: ColUndo<C::Value>,
 }
 
 impl<C: Chunk + 'static> ColTable<C> {
     pub(crate) fn new(id: u32) -> Self {
-        Self { id, segments: GrowArray::default(), bound: AtomicU32::new(0) }
+        let (segments, bound) = (GrowArray::default(), AtomicU32::new(0));
+        Self { id, segments, bound, undo: ColUndo::default() }
     }
 
     /// The segment of `index`, made if needed.
@@ -269,30 +337,39 @@ impl<C: Chunk + 'static> ColTable<C> {
     /// The value at `index` as of `read_ts`; absent where nothing was written.
     #[inline]
     pub(crate) fn get(&self, index: u32, read_ts: u64, guard: &Guard) -> C::Value {
-        match self.segments.get(index >> SEGMENT_BITS) {
-            Some(segment) => segment.get(local_of(index), read_ts, guard),
-            None => C::Value::default(),
+        let number = index >> SEGMENT_BITS;
+        let Some(segment) = self.segments.get(number) else { return C::Value::default() };
+        let value = segment.get(local_of(index), read_ts, guard);
+        if self.undo.concerns(read_ts) {
+            return segment.get_past(number, local_of(index), read_ts, self);
         }
+        value
     }
 
     /// Settles the segment of `index` if its tail has grown large.
-    pub(crate) fn settle_if_full(&self, index: u32, watermark: impl Fn() -> u64, guard: &Guard) {
-        let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else {
+    pub(crate) fn settle_if_full(
+        &self,
+        index: u32,
+        horizon: impl Fn() -> Horizon,
+        guard: &Guard,
+    ) {
+        let number = index >> SEGMENT_BITS;
+        let Some(segment) = self.segments.get(number) else {
             return;
         };
         let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
         if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
-            segment.settle(watermark(), guard);
+            segment.settle(number, horizon(), &self.undo, guard);
         }
     }
 
     /// Settles every segment that has a tail and drops the tails nothing is left in.
-    pub(crate) fn settle_all(&self, watermark: u64, guard: &Guard) {
+    pub(crate) fn settle_all(&self, horizon: Horizon, guard: &Guard) {
         for s in 0..self.segment_bound() {
             if let Some(segment) = self.segments.get(s)
                 && segment.has_tail(guard)
             {
-                segment.settle(watermark, guard);
+                segment.settle(s, horizon, &self.undo, guard);
             }
         }
     }

@@ -280,7 +280,7 @@ impl Engine {
     }
 
     /// Opens a snapshot of the graph as it was at `at`, the timestamp of a commit that is retained
-    /// ([`Settings::retain_ms`], [`Settings::retain_commits`]).
+    /// ([`Settings::retain`]).
     ///
     /// # Errors
     /// [`Error::NotRetained`] names what is.

@@ -83,7 +83,7 @@ pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
     PropertyType,
 };
-pub use settings::Settings;
+pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot};
 pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

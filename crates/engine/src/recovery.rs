@@ -13,6 +13,7 @@ use crate::checkpoint::{meta, property, segment, unseal};
 use crate::column::{Chunk, StateChunk};
 use crate::error::Error;
 use crate::failpoint;
+use crate::history::stored;
 use crate::index::page::StoredIndexes;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
@@ -33,6 +34,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
+    stored::load(&mut shared, &store, settings.retain, checkpoint_ts)?;
     failpoint!("recovery::checkpoint_loaded");
     let storage: Arc<dyn Storage> = {
         let path = wal_path(path);
@@ -133,6 +135,10 @@ fn load_segment(
     progress.stored.put(*key, crc);
     if key[0] == Kind::Index as u8 {
         return indexes.add(a, number, body);
+    }
+    if stored::is_history(key) {
+        // Loaded once it is known whether any is wanted.
+        return Ok(());
     }
     let catalog = &shared.catalog;
     let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());

@@ -81,7 +81,7 @@ impl Shared {
             has_unused_vertices: AtomicBool::new(false),
             durable: None,
             timeline: Timeline::new(),
-            history: History::new(&settings),
+            history: History::new(settings.retain),
         }
     }
 

@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use telar_engine::{Engine, Error, IndexSpec, IndexTarget, Settings, Snapshot};
+use telar_engine::{Engine, Error, IndexSpec, IndexTarget, Retention, Settings, Snapshot};
 use telar_graph::{CommitTs, IndexRange, Value, VertexId};
 
 use common::plain::{Model, Names, Step, apply, check_snapshot, step};
@@ -47,7 +47,7 @@ fn transactions(max: usize) -> impl Strategy<Value = Transactions> {
 
 fn settings(retain_commits: u64) -> Settings {
     let mut s = no_background();
-    s.retain_commits = retain_commits;
+    s.retain = Retention::commits(retain_commits);
     s.hub_entries_min = 1024;
     s.store_bytes_max = 1 << 28;
     s

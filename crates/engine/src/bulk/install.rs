@@ -495,6 +495,7 @@ fn write<'s>(
         put(&mut changes, key(Kind::VertexProperty, property.get(), 0, *number), &mut value)?;
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
+    crate::history::stored::put_nothing(&mut changes, shared, before + 1)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);
     Ok(changes)

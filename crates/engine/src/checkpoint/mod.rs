@@ -12,6 +12,7 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!   kind 5  index           a = index, segment = partition
+//!   kind 6, 7  history     see history/stored.rs
 //!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
 //!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs and
@@ -31,6 +32,7 @@ pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -44,6 +46,7 @@ use crate::adjacency::scan::TableView;
 use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
+use crate::history;
 use crate::index::{self, Index};
 use crate::ops::archive;
 use crate::shared::{Durable, Shared};
@@ -60,6 +63,8 @@ pub(crate) enum Kind {
     VertexProperty = 3,
     EdgeProperty = 4,
     Index = 5,
+    History = 6,
+    EdgeHistory = 7,
 }
 
 /// Length of a key.
@@ -76,6 +81,13 @@ pub(crate) fn key(kind: Kind, a: u16, b: u16, segment: u32) -> [u8; KEY_BYTES] {
         key[5 + i] = (segment >> (24 - 8 * i)) as u8;
     }
     key
+}
+
+/// A key's parts: kind, a, b, segment.
+pub(crate) fn parts(key: &[u8]) -> Option<(u8, u16, u16, u32)> {
+    let key: &[u8; KEY_BYTES] = key.try_into().ok()?;
+    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
+    Some((key[0], short(1), short(3), u32::from(short(5)) << 16 | u32::from(short(7))))
 }
 
 fn checksum(key: &[u8], body: &[u8]) -> u32 {
@@ -150,7 +162,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let registration = Registration::new(Handle::Borrowed(shared))?;
     drop(making);
     let at = registration.read_ts;
-    if at == progress.last && !progress.outdated {
+    if at == progress.last && !progress.outdated && shared.history.is_stored() {
         return Ok(at);
     }
     let begun = Instant::now();
@@ -181,9 +193,11 @@ fn write(
 ) -> Result<(), Error> {
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
+    history::stored::put(&mut changes, shared, at)?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
     *progress = changes.commit(at)?;
+    shared.history.set_stored();
     durable.checkpoint_ts.store(at, Ordering::Release);
     failpoint!("checkpoint::after_commit");
     Ok(())
@@ -233,6 +247,36 @@ impl<'s> Changes<'s> {
         self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
     }
 
+    /// Puts a value, or removes it if nothing stands behind the room for its checksum.
+    pub(crate) fn put_or_remove(
+        &mut self,
+        key: [u8; KEY_BYTES],
+        value: &mut [u8],
+    ) -> Result<(), Error> {
+        if value.len() > 4 { self.put(key, value) } else { self.remove(key).map(drop) }
+    }
+
+    /// Removes every value of history that `unwanted` names.
+    pub(crate) fn remove_history(
+        &mut self,
+        unwanted: impl Fn(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let from = [Kind::History as u8];
+        let mut keys = Vec::new();
+        let range = (Bound::Included(&from[..]), Bound::Unbounded);
+        let items = self.store.database().range(&self.txn, &range);
+        for item in items.map_err(|e| self.store.error(e))? {
+            let (key, value) = item.map_err(|e| self.store.error(e))?;
+            if !history::stored::is_history(key) {
+                break;
+            }
+            if unwanted(key, value) {
+                keys.extend(<[u8; KEY_BYTES]>::try_from(key));
+            }
+        }
+        keys.into_iter().try_for_each(|key| self.remove(key).map(drop))
+    }
+
     fn remove(&mut self, key: [u8; KEY_BYTES]) -> Result<bool, Error> {
         let was_there = self.stored.remove(&key);
         if was_there {
@@ -243,7 +287,8 @@ impl<'s> Changes<'s> {
         Ok(was_there)
     }
 
-    fn is_new(&self, last_write: &AtomicU64) -> bool {
+    /// Whether a segment was written to since the last checkpoint.
+    pub(crate) fn is_new(&self, last_write: &AtomicU64) -> bool {
         !self.is_current || last_write.load(Ordering::Relaxed) > self.previous
     }
 

@@ -37,14 +37,15 @@ pub(crate) mod stored;
 pub(crate) mod undo;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use telar_graph::CommitTs;
 
 use crate::error::Error;
-use crate::settings::Settings;
+use crate::settings::Retention;
+use stored::About;
 
 /// A floor that nothing is above: no history.
 pub(crate) const NONE: u64 = u64::MAX;
@@ -66,6 +67,8 @@ pub(crate) struct History {
     retain: Option<Retain>,
     /// Copy of `State::floor`, for those that only want to keep enough.
     floor: AtomicU64,
+    /// Whether the last checkpoint says what is retained.
+    is_stored: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -126,14 +129,46 @@ impl State {
 }
 
 impl History {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let retain = (settings.retain_commits > 0 || settings.retain_ms > 0).then(|| Retain {
-            commits: settings.retain_commits,
-            time: Duration::from_millis(settings.retain_ms),
-        });
-        let floor = if retain.is_some() { 0 } else { NONE };
+    /// History of a database that is new.
+    pub(crate) fn new(wanted: Retention) -> Self {
+        Self::opened(wanted, None, 0)
+    }
+
+    /// History of a database with a checkpoint at `checkpoint`, which says this about it.
+    pub(crate) fn opened(wanted: Retention, stored: Option<About>, checkpoint: u64) -> Self {
+        let retain = match wanted {
+            Retention::AsStored => stored.map(|about| (about.commits, about.ms)),
+            Retention::Off => None,
+            Retention::Keep { commits, ms } => Some((commits, ms)),
+        };
+        let is_stored = retain == stored.map(|about| (about.commits, about.ms));
+        let retain = retain
+            .map(|(commits, ms)| Retain { commits, time: Duration::from_millis(ms) });
+        let floor = match (&retain, stored) {
+            (None, _) => NONE,
+            // What was settled while no history was kept is gone.
+            (Some(_), None) => checkpoint,
+            (Some(_), Some(about)) => about.floor.min(checkpoint),
+        };
         let state = Mutex::new(State { floor, ..State::default() });
-        Self { retain, floor: AtomicU64::new(floor), state }
+        let is_stored = AtomicBool::new(is_stored);
+        Self { retain, floor: AtomicU64::new(floor), is_stored, state }
+    }
+
+    /// Commits and milliseconds that are retained.
+    pub(crate) fn limits(&self) -> (u64, u64) {
+        let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        self.retain.map_or((0, 0), |retain| (retain.commits, ms(retain.time)))
+    }
+
+    /// Whether the last checkpoint says what is retained.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.is_stored.load(Ordering::Relaxed)
+    }
+
+    /// A checkpoint says it now.
+    pub(crate) fn set_stored(&self) {
+        self.is_stored.store(true, Ordering::Relaxed);
     }
 
     /// Whether any history is kept.
@@ -217,9 +252,7 @@ mod tests {
     use super::*;
 
     fn history(commits: u64, ms: u64) -> History {
-        let settings =
-            Settings { retain_commits: commits, retain_ms: ms, ..Settings::default() };
-        History::new(&settings)
+        History::new(Retention::Keep { commits, ms })
     }
 
     #[test]
@@ -252,7 +285,7 @@ mod tests {
 
     #[test]
     fn without_retention_nothing_can_be_opened() {
-        let h = history(0, 0);
+        let h = History::new(Retention::Off);
         assert_eq!((h.advance(9), h.floor()), (NONE, NONE));
         assert!(h.open(9, 9).is_err());
     }

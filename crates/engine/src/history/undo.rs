@@ -69,7 +69,6 @@ pub(crate) fn collect(
 #[derive(Debug)]
 pub(crate) struct UndoBlock {
     entries: usize,
-    pub(crate) first_ts: u64,
     pub(crate) last_ts: u64,
     bytes: Box<[u8]>,
 }
@@ -100,7 +99,7 @@ impl UndoBlock {
         for c in 0..columns {
             put(&mut |e| i64::from(e.entry.columns[c]));
         }
-        Self { entries: entries.len(), first_ts, last_ts, bytes: bytes.into_boxed_slice() }
+        Self { entries: entries.len(), last_ts, bytes: bytes.into_boxed_slice() }
     }
 
     /// Takes a block off `bytes`, checking all of it.
@@ -120,13 +119,18 @@ impl UndoBlock {
             }
             *newest = e.ts;
         }
-        let first_ts = entries.iter().map(|e| e.ts).min().unwrap_or(0);
         let last_ts = entries.iter().map(|e| e.ts).max().unwrap_or(0);
         let bytes = all[..all.len() - bytes.len()].into();
-        Ok(Self { entries: entries.len(), first_ts, last_ts, bytes })
+        Ok(Self { entries: entries.len(), last_ts, bytes })
     }
 
-    fn entries(&self, columns: usize) -> Vec<Undo> {
+    /// Packs entries that stand by list.
+    pub(crate) fn pack_all(entries: &[Undo], columns: usize) -> Vec<Self> {
+        entries.chunks(BLOCK_ENTRIES_MAX).map(|part| Self::pack(part, columns)).collect()
+    }
+
+    /// The entries, as they were packed.
+    pub(crate) fn entries(&self, columns: usize) -> Vec<Undo> {
         unpack(&mut &*self.bytes, columns).expect("INVARIANT: packed here, or checked when loaded")
     }
 
@@ -209,8 +213,7 @@ impl UndoList {
         }
         // Stable: within a list, older blocks come first, and each is in commit order.
         entries.sort_by_key(|e| e.local);
-        let blocks = entries.chunks(BLOCK_ENTRIES_MAX);
-        self.blocks.extend(blocks.map(|part| Arc::new(UndoBlock::pack(part, columns))));
+        self.blocks.extend(UndoBlock::pack_all(&entries, columns).into_iter().map(Arc::new));
     }
 
     fn prune(&mut self, floor: u64) {
@@ -307,7 +310,7 @@ mod tests {
         let mut bytes = block.bytes();
         let again = UndoBlock::take(&mut bytes, 3).unwrap();
         assert!(bytes.is_empty());
-        assert_eq!((again.first_ts, again.last_ts, again.entries), (70_000, 71_800, 3000));
+        assert_eq!((again.last_ts, again.entries), (71_800, 3000));
         for end in 0..block.bytes().len() {
             assert!(UndoBlock::take(&mut &block.bytes()[..end], 3).is_err());
         }

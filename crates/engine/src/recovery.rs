@@ -60,6 +60,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
     index::finish_recovery(&shared)?;
+    shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
     shared.durable = Some(Durable {
         wal,
         store,

@@ -1,6 +1,6 @@
 //! What every handle of a database shares: tables, clock, readers, log.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
@@ -13,6 +13,7 @@ use crate::checkpoint::Progress;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::index::Indexes;
+use crate::history::free::FreeVertices;
 use crate::history::{History, Horizon};
 use crate::latch::Latch;
 use crate::ops::health::{CheckpointHistory, Timeline};
@@ -40,9 +41,8 @@ pub(crate) struct Shared {
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
     pub(crate) next_vertex: AtomicU64,
-    /// Ids taken by transactions that aborted.
-    pub(crate) unused_vertices: Mutex<Vec<u32>>,
-    pub(crate) has_unused_vertices: AtomicBool,
+    /// Ids below it that can be used again.
+    pub(crate) free_vertices: FreeVertices,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
     /// When which commit was the newest, for the ages in statistics.
@@ -77,8 +77,7 @@ impl Shared {
             readers: Readers::new(),
             gate: Gate::default(),
             next_vertex: AtomicU64::new(0),
-            unused_vertices: Mutex::new(Vec::new()),
-            has_unused_vertices: AtomicBool::new(false),
+            free_vertices: FreeVertices::default(),
             durable: None,
             timeline: Timeline::new(),
             history: History::new(settings.retain),
@@ -197,13 +196,8 @@ impl Shared {
 
     /// A new vertex id.
     pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
-        if self.has_unused_vertices.load(Ordering::Relaxed) {
-            let mut unused = self.unused_vertices.lock();
-            let id = unused.pop();
-            self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
-            if let Some(id) = id {
-                return Ok(id);
-            }
+        if let Some(id) = self.free_vertices.take() {
+            return Ok(id);
         }
         let id = self.next_vertex.fetch_add(1, Ordering::Relaxed);
         if id >= VERTICES_MAX {
@@ -211,13 +205,6 @@ impl Shared {
             return Err(Error::TooMany { what: "vertices", max: VERTICES_MAX });
         }
         Ok(id as u32)
-    }
-
-    /// Takes back ids a transaction did not use.
-    pub(crate) fn give_back_vertices(&self, ids: impl Iterator<Item = u32>) {
-        let mut unused = self.unused_vertices.lock();
-        unused.extend(ids);
-        self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
     }
 
     /// One past the largest vertex id ever given out.
@@ -264,5 +251,6 @@ impl Shared {
         }
         self.indexes.settle(self);
         self.prune_history(horizon.floor);
+        self.free_vertices.harvest(self, horizon);
     }
 }

@@ -61,6 +61,11 @@ pub(crate) fn commit(
     mode: Mode,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
+    let deletes = || writes.states.items().iter().filter(|w| w.state == 0).map(|w| w.vertex);
+    let frees = mode.is_live() && deletes().next().is_some();
+    if frees {
+        shared.free_vertices.will_delete(deletes());
+    }
     let done = match apply_latched(shared, writes, reads, mode) {
         // What a failed log left unpublished conflicts for ever: say that the log has failed.
         Err(e) if e.is_retryable() => return Err(shared.check_log().err().unwrap_or(e)),
@@ -69,6 +74,9 @@ pub(crate) fn commit(
     let Some(done) = done else { return Ok(None) };
     publish(done.ts)?;
     settle_after(writes, shared);
+    if frees && shared.free_vertices.deleted(done.ts, deletes()) {
+        shared.free_vertices.harvest(shared, shared.horizon());
+    }
     Ok(Some(done))
 }
 

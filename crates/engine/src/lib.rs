@@ -9,6 +9,7 @@
 //! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
 //! - `history`: reading the past; free vertex ids.
+//! - `stream`: every committed change, in order.
 //! - `bulk`: whole graphs straight into bases.
 //! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
@@ -67,6 +68,7 @@ mod settings;
 mod shared;
 mod snapshot;
 mod store;
+mod stream;
 #[doc(hidden)]
 pub mod sync;
 mod table;
@@ -85,5 +87,6 @@ pub use index::{
 };
 pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot};
+pub use stream::{Change, ChangeStream, CommitChanges};
 pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

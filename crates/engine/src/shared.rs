@@ -19,11 +19,15 @@ use crate::latch::Latch;
 use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
+use crate::stream::MemoryLog;
 use crate::txn::clock::Clock;
 use crate::txn::commit;
 use crate::txn::readers::Readers;
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Durability, Wal};
+
+/// Commits after which the records in memory are looked through.
+const PRUNE_EVERY: u64 = 1024;
 
 /// Most vertices a database can hold: ids are 32 bits within the engine.
 pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
@@ -49,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) timeline: Timeline,
     /// What is retained of the past.
     pub(crate) history: History,
+    /// In memory, the records that are retained.
+    pub(crate) memory_log: MemoryLog,
 }
 
 /// What makes a database survive.
@@ -81,6 +87,7 @@ impl Shared {
             durable: None,
             timeline: Timeline::new(),
             history: History::new(settings.retain),
+            memory_log: MemoryLog::default(),
         }
     }
 
@@ -111,6 +118,7 @@ impl Shared {
             Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor));
             ty.columns().for_each(|(_, column)| column.undo.prune(floor));
         }
+        self.memory_log.prune(self.history.log_floor());
         self.states.undo.prune(floor);
         self.catalog.vertex_columns().for_each(|(_, column)| column.undo.prune(floor));
     }
@@ -124,9 +132,14 @@ impl Shared {
         }
     }
 
-    /// The log record of a commit, where there is a log.
+    /// Whether commits are recorded: in a log, or in memory for the change stream.
+    pub(crate) fn records(&self) -> bool {
+        self.durable.is_some() || self.history.is_kept()
+    }
+
+    /// The log record of a commit, where commits are recorded.
     pub(crate) fn encode_commit(&self, writes: &WriteSet) -> Option<Vec<u8>> {
-        self.durable.as_ref().map(|_| commit::encode(writes, self))
+        self.records().then(|| commit::encode(writes, self))
     }
 
     /// Takes the next commit timestamp and queues the log record, in one critical section. The
@@ -135,7 +148,16 @@ impl Shared {
     pub(crate) fn take_timestamp(&self, payload: Option<&[u8]>) -> Result<u64, Error> {
         let ts = match (&self.durable, payload) {
             (Some(d), Some(payload)) => d.wal.append(payload)?,
-            _ => self.clock.next(),
+            (None, Some(payload)) => {
+                let ts = self.clock.next();
+                self.memory_log.push(ts, payload);
+                if ts % PRUNE_EVERY == 0 {
+                    self.history.advance(self.clock.published());
+                    self.memory_log.prune(self.history.log_floor());
+                }
+                ts
+            }
+            (_, None) => self.clock.next(),
         };
         self.clock.wait_for_room(ts, || self.publish_limit());
         Ok(ts)
@@ -162,7 +184,7 @@ impl Shared {
 
     /// Logs a schema record of its own and waits until it is durable.
     pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<(), Error> {
-        if self.durable.is_none() {
+        if !self.records() {
             return Ok(());
         }
         let ts = self.take_timestamp(Some(payload))?;

@@ -536,7 +536,7 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
 
 /// Takes the timestamp after `before`, on disk as an empty commit.
 fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
-    let payload = shared.durable.as_ref().map(|_| record::EMPTY_COMMIT);
+    let payload = shared.records().then_some(record::EMPTY_COMMIT);
     let ts = shared.take_timestamp(payload)?;
     let flushed = shared.durable.as_ref().map_or(Ok(()), |d| d.wal.flush());
     if let Err(e) = flushed {

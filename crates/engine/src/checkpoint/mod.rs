@@ -165,6 +165,11 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     if at == progress.last && !progress.outdated && shared.history.is_stored() {
         return Ok(at);
     }
+    if shared.history.is_kept() {
+        // Under `async` a checkpoint must not get ahead of the log: the change stream would lack
+        // what lies between after a crash.
+        durable.wal.flush()?;
+    }
     let begun = Instant::now();
     let done = write(shared, durable, &mut progress, at).and_then(|()| {
         drop(registration);
@@ -180,7 +185,8 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
 /// the archive keeps them if there is one.
 pub(crate) fn cut_log(shared: &Shared, durable: &Durable, at: u64) -> Result<(), Error> {
     durable.wal.rotate()?;
-    archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+    let bytes_max = shared.settings.log_archive_bytes_max;
+    archive::keep(durable.store.root(), bytes_max, at, shared.history.log_floor())?;
     durable.wal.truncate_before(at)?;
     Ok(())
 }

@@ -82,6 +82,9 @@ struct Retain {
 #[derive(Debug, Default)]
 struct State {
     floor: u64,
+    /// The oldest timestamp the change stream is kept from. Unlike the floor, a bulk load does not
+    /// move it.
+    log_floor: u64,
     /// Timestamps of open past snapshots, and how many there are of each.
     open: BTreeMap<u64, usize>,
     /// What was published when.
@@ -122,8 +125,10 @@ impl State {
             Duration::ZERO => u64::MAX,
             time => self.published_before(time),
         };
+        let wanted = by_count.min(by_time);
         let read = self.open.first_key_value().map_or(u64::MAX, |(ts, _)| *ts);
-        self.floor = self.floor.max(by_count.min(by_time).min(read));
+        self.floor = self.floor.max(wanted.min(read));
+        self.log_floor = self.log_floor.max(wanted);
         self.floor
     }
 }
@@ -191,6 +196,11 @@ impl History {
         let floor = state.advance(retain, published);
         self.floor.store(floor, Ordering::Relaxed);
         floor
+    }
+
+    /// The oldest timestamp that the change stream is kept from; [`NONE`] without history.
+    pub(crate) fn log_floor(&self) -> u64 {
+        if self.is_kept() { self.state.lock().log_floor } else { NONE }
     }
 
     /// Begins history at `ts`: there is nothing before it. Only forward.

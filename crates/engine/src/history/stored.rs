@@ -111,7 +111,7 @@ pub(crate) fn put(changes: &mut Changes<'_>, shared: &Shared, at: u64) -> Result
     if !history.is_kept() {
         return changes.remove_history(|_, _| true);
     }
-    let floor = history.floor();
+    let floor = history.advance(shared.clock.published());
     let mut value = Vec::new();
     for (id, ty) in shared.catalog.edge_types() {
         for direction in Direction::ALL {

@@ -121,6 +121,8 @@ pub struct HistoryHealth {
     pub bytes: usize,
     /// Of these, what the neighbour lists take.
     pub entry_bytes: usize,
+    /// Memory of the records kept for the change stream of a database in memory, in bytes.
+    pub record_bytes: usize,
 }
 
 /// How far checkpoints are behind.
@@ -269,6 +271,7 @@ impl Engine {
         let mut found = HistoryHealth {
             oldest: self.retained().map(|(oldest, _)| oldest),
             readers: shared.history.readers(),
+            record_bytes: shared.memory_log.bytes(),
             ..HistoryHealth::default()
         };
         let mut add = |(values, bytes): (u64, usize)| {

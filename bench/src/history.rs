@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Retention, Settings, Snapshot};
-use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, Topology, VertexId};
+use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, VertexId};
 
 use crate::generate::{Rmat, rmat};
 use crate::machine::Machine;
@@ -114,11 +114,25 @@ impl Plan {
 struct World {
     db: Engine,
     ty: EdgeTypeId,
-    simple: bool,
+    kind: Kind,
+    key: PropertyKeyId,
 }
 
+/// How lists are kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Simple,
+    General,
+    Timed,
+}
+
+/// Milliseconds between the times of two edges of a time-ordered type.
+const STEP_MS: i64 = 250;
+/// Time of the first of them.
+const FIRST_MS: i64 = 1_760_000_000_000;
+
 impl World {
-    fn new(plan: &Plan, simple: bool, keeps: bool) -> Result<Self, Error> {
+    fn new(plan: &Plan, kind: Kind, keeps: bool) -> Result<Self, Error> {
         let mut settings = Settings::default();
         // Nothing but what is measured runs.
         settings.background_interval_ms = 0;
@@ -128,27 +142,37 @@ impl World {
             settings.retain = Retention::commits(commits.max(1) as u64);
         }
         let db = Engine::in_memory(settings)?;
-        let options =
-            if simple { EdgeTypeOptions::simple() } else { EdgeTypeOptions::general() };
+        let key = db.property_key("time")?;
+        let options = match kind {
+            Kind::Simple => EdgeTypeOptions::simple(),
+            Kind::General => EdgeTypeOptions::general(),
+            Kind::Timed => EdgeTypeOptions::newest_first(key),
+        };
         let ty = db.edge_type("E", options)?;
         let mut txn = db.begin()?;
         for _ in 0..plan.vertices {
             txn.create_vertex(&[])?;
         }
         txn.commit()?;
-        Ok(Self { db, ty, simple })
+        Ok(Self { db, ty, kind, key })
     }
 
     fn insert(&self, edges: &[Pair]) -> Result<(), Error> {
+        let mut time = FIRST_MS;
         for batch in edges.chunks(BATCH) {
             let mut txn = self.db.begin()?;
             for &(u, v) in batch {
                 let (u, v) = (vertex(u), vertex(v));
-                if self.simple {
-                    txn.upsert_edge(self.ty, u, v)?;
-                } else {
-                    txn.create_edge(self.ty, u, v, &[])?;
-                }
+                time += STEP_MS;
+                let properties = [(self.key, time.into())];
+                match self.kind {
+                    Kind::Simple => {
+                        txn.upsert_edge(self.ty, u, v)?;
+                        continue;
+                    }
+                    Kind::General => txn.create_edge(self.ty, u, v, &[])?,
+                    Kind::Timed => txn.create_edge(self.ty, u, v, &properties)?,
+                };
             }
             txn.commit()?;
         }
@@ -221,16 +245,16 @@ pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, Hist
     let mut outcome = Outcome { machine: Machine::here(), options: *options, figures: Vec::new() };
     say("generating the graph");
     let plan = Plan::new(options);
-    for simple in [true, false] {
-        let name = if simple { "simple" } else { "general" };
-        run_kind(&plan, simple, name, options, say, &mut outcome)?;
+    for kind in [Kind::Simple, Kind::General, Kind::Timed] {
+        let name = format!("{kind:?}").to_lowercase();
+        run_kind(&plan, kind, &name, options, say, &mut outcome)?;
     }
     Ok(outcome)
 }
 
 fn run_kind(
     plan: &Plan,
-    simple: bool,
+    kind: Kind,
     name: &str,
     options: &Options,
     say: &mut dyn FnMut(&str),
@@ -243,7 +267,7 @@ fn run_kind(
     for round in 0..=options.rounds {
         let mut worlds = Vec::new();
         for keeps in [false, true] {
-            let world = World::new(plan, simple, keeps)?;
+            let world = World::new(plan, kind, keeps)?;
             let (done, elapsed) = measure::time(|| world.insert(&plan.before));
             done?;
             let at = world.db.published();
@@ -339,7 +363,7 @@ mod tests {
     fn a_small_run_checks_its_answers() {
         let options = Options { scale: 10, factor: 8, churn: 20, rounds: 1, seed: 1 };
         let outcome = run(&options, &mut |_| {}).unwrap();
-        assert_eq!(outcome.figures.len(), 2 * 8);
+        assert_eq!(outcome.figures.len(), 3 * 8);
         assert!(outcome.figures.iter().all(|(_, value, _)| value.is_finite()));
         assert!(outcome.to_string().contains("bytes per superseded entry"));
     }

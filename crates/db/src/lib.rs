@@ -52,6 +52,8 @@
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | read the past | [`Settings::retain`], [`Database::snapshot_at`], [`Database::snapshot_at_time`] |
+//! | follow changes | [`Database::changes_since`] |
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
@@ -60,9 +62,10 @@ use std::path::Path;
 
 pub use telar_algo as algo;
 pub use telar_engine::{
-    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column, Committed,
-    Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error, ErrorKind, Isolation,
-    MemoryUse, Object, Reader, Settings, SettleState, Snapshot, Transaction, ops,
+    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
+    CommitChanges, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
+    ErrorKind, Isolation, MemoryUse, Object, Reader, Retention, Settings, SettleState, Snapshot,
+    Transaction, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,
@@ -134,3 +137,8 @@ pub fn open_in_memory() -> Result<Database, Error> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the one in docs/history.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/history.md")]
+struct History;

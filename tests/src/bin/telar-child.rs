@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use telar_engine::ops::{self, BackupOptions, RestoreOptions};
-use telar_engine::{Durability, Engine, Error, Settings};
+use telar_engine::{Durability, Engine, Error, Retention, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
 
@@ -52,6 +52,7 @@ fn settings(durability: &str) -> Settings {
     settings.store_bytes_max = 1 << 30;
     settings.background_interval_ms = 20;
     settings.log_archive_bytes_max = 64 << 10;
+    settings.retain = Retention::commits(40);
     settings
 }
 

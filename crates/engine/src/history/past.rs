@@ -106,7 +106,8 @@ impl Past {
 impl PastTable {
     /// Makes sure that a segment can be read.
     fn touch(&self, table: &AdjTable, number: u32) {
-        if self.whole.get().is_some() {
+        // Beyond the bound nothing was ever written, and nothing of `at` will be.
+        if self.whole.get().is_some() || number >= table.segment_bound() {
             return;
         }
         let place = self.bases.get_or_grow(number);
@@ -140,39 +141,36 @@ fn base_at(table: &AdjTable, number: u32, at: u64) -> Arc<Base> {
     let Some(version) = table.segment(number).and_then(|s| s.version(guard)) else {
         return Arc::clone(&table.empty);
     };
-    let mut written: Vec<(u32, Vec<Entry>)> = Vec::new();
+    let undo = table.undo.after(number, at, table.kind.columns());
+    let mut made = Made { kind: table.kind, lists: Vec::new(), ids: Vec::new(), rows: Vec::new() };
+    let mut changes = undo;
+    let mut changed = changes.chunk_by_mut(|a, b| a.local == b.local).peekable();
+    let mut scratch = Vec::new();
     for local in 0..SEGMENT_VERTICES as u32 {
-        if version.slot_word(local) != 0 {
-            written.push((local, entries_at(version, local, at, table.kind, guard)));
+        let is_written = version.slot_word(local) != 0;
+        let changes = changed.next_if(|c| c[0].local == local);
+        if !is_written && changes.is_none() {
+            continue;
+        }
+        let changes = changes.map_or(&[][..], |changes| {
+            // Of each edge the earliest change tells; stable, so the earliest comes first.
+            changes.sort_by(|a, b| compare(table.kind, &a.entry, &b.entry));
+            changes
+        });
+        if is_written {
+            entries_at(version, local, at, table.kind, guard, &mut scratch);
+            made.list(local, scratch.iter().copied(), changes);
+        } else if table.kind == ListKind::Simple {
+            made.simple_list(local, version.settled(local), changes);
+        } else {
+            let rows = List::settled(version.rows(), local, table.kind).base;
+            made.list(local, (0..rows.nbrs.len()).map(|i| rows.entry(i)), changes);
         }
     }
-    let undo = table.undo.after(number, at, table.kind.columns());
-    if written.is_empty() && undo.is_empty() {
+    if made.lists.is_empty() {
         return Arc::clone(&version.base);
     }
-    let mut lists: Vec<(u32, Vec<Entry>)> = Vec::with_capacity(written.len());
-    let mut written = written.into_iter().peekable();
-    let mut changes = undo.chunk_by(|a, b| a.local == b.local).peekable();
-    loop {
-        let local = match (written.peek(), changes.peek()) {
-            (None, None) => break,
-            (Some((local, _)), None) => *local,
-            (None, Some(changed)) => changed[0].local,
-            (Some((local, _)), Some(changed)) => (*local).min(changed[0].local),
-        };
-        let entries = match written.next_if(|(l, _)| *l == local) {
-            Some((_, entries)) => entries,
-            None => {
-                let range = version.base.range(local as usize);
-                range.map(|i| version.base.entry(i)).collect()
-            }
-        };
-        lists.push((local, match changes.next_if(|c| c[0].local == local) {
-            Some(changed) => undone(entries, changed, table.kind),
-            None => entries,
-        }));
-    }
-    Arc::new(with_lists(&version.base, &lists, table.kind))
+    Arc::new(made.finish(&version.base))
 }
 
 /// The list of `local` as a reader at `at` sees it in this version, sorted.
@@ -182,12 +180,13 @@ fn entries_at(
     at: u64,
     kind: ListKind,
     guard: &Guard,
-) -> Vec<Entry> {
+    out: &mut Vec<Entry>,
+) {
+    out.clear();
     let mut rows = Vec::new();
-    let mut all = Vec::new();
     let mut take = |list: List<'_>| {
         list.sorted_entries(&mut rows);
-        all.extend(rows.iter().map(|(entry, _)| *entry));
+        out.extend(rows.iter().map(|(entry, _)| *entry));
     };
     if let Slot::Hub(hub) = version.decode(version.slot_word(local)) {
         // Chunks come in the order of their ids, and so does the whole.
@@ -198,55 +197,81 @@ fn entries_at(
     } else if let Some(list) = version.list(local, version.delta(at), kind) {
         take(list);
     }
-    all
 }
 
-/// `entries`, sorted, as they were before `changes`, which are in commit order.
-fn undone(entries: Vec<Entry>, changes: &[Undo], kind: ListKind) -> Vec<Entry> {
-    let mut changes: Vec<Undo> = changes.to_vec();
-    // Of each edge the earliest change tells: an insert, that it was not there; a delete, that it
-    // was. Stable, so the earliest comes first.
-    changes.sort_by(|a, b| compare(kind, &a.entry, &b.entry));
-    changes.dedup_by(|later, first| compare(kind, &later.entry, &first.entry).is_eq());
-    let mut out = Vec::with_capacity(entries.len() + changes.len());
-    let mut changes = changes.into_iter().peekable();
-    for entry in entries {
-        while let Some(change) = changes.next_if(|c| compare(kind, &c.entry, &entry).is_lt()) {
-            out.extend(change.delete.then_some(change.entry));
+/// The lists of a segment that are not those of its base.
+struct Made {
+    kind: ListKind,
+    /// Places, and where their lists end in `ids` or `rows`.
+    lists: Vec<(u32, usize)>,
+    /// Of a simple type.
+    ids: Vec<u32>,
+    /// Of the others.
+    rows: Vec<Entry>,
+}
+
+impl Made {
+    /// Adds a list of the base as it was before `changes`, sorted, of each edge the earliest first.
+    fn simple_list(&mut self, local: u32, ids: &[u32], changes: &[Undo]) {
+        let mut rest = ids;
+        for of_edge in changes.chunk_by(|a, b| a.entry.nbr == b.entry.nbr) {
+            let Undo { entry: Entry { nbr, .. }, delete, .. } = of_edge[0];
+            let (before, from) = rest.split_at(rest.partition_point(|id| *id < nbr));
+            self.ids.extend_from_slice(before);
+            rest = from.strip_prefix(&[nbr]).unwrap_or(from);
+            // Deleted afterwards, so it was there; inserted afterwards, so it was not.
+            self.ids.extend(delete.then_some(nbr));
         }
-        match changes.next_if(|c| compare(kind, &c.entry, &entry).is_eq()) {
-            Some(change) => out.extend(change.delete.then_some(change.entry)),
-            None => out.push(entry),
-        }
+        self.ids.extend_from_slice(rest);
+        self.lists.push((local, self.ids.len()));
     }
-    out.extend(changes.filter(|c| c.delete).map(|c| c.entry));
-    out
-}
 
-/// `base` with some lists replaced.
-fn with_lists(base: &Base, lists: &[(u32, Vec<Entry>)], kind: ListKind) -> Base {
-    let replaced: usize = lists.iter().map(|(local, _)| base.range(*local as usize).len()).sum();
-    let new: usize = lists.iter().map(|(_, entries)| entries.len()).sum();
-    let mut builder = Base::builder(base.entries() - replaced + new, kind.columns());
-    let mut ids: Vec<u32> = Vec::new();
-    let mut from = 0;
-    for (local, entries) in lists {
-        let local = *local as usize;
-        if from < local {
-            builder.copy_lists(base, from, local - from);
+    /// As `simple_list`, of any type and from anywhere; `entries` are sorted.
+    fn list(&mut self, local: u32, entries: impl Iterator<Item = Entry>, changes: &[Undo]) {
+        let kind = self.kind;
+        let first = self.rows.len();
+        let mut changes =
+            changes.chunk_by(|a, b| compare(kind, &a.entry, &b.entry).is_eq()).peekable();
+        for entry in entries {
+            while let Some(c) = changes.next_if(|c| compare(kind, &c[0].entry, &entry).is_lt()) {
+                self.rows.extend(c[0].delete.then_some(c[0].entry));
+            }
+            match changes.next_if(|c| compare(kind, &c[0].entry, &entry).is_eq()) {
+                Some(c) => self.rows.extend(c[0].delete.then_some(c[0].entry)),
+                None => self.rows.push(entry),
+            }
         }
-        from = local + 1;
+        self.rows.extend(changes.filter(|c| c[0].delete).map(|c| c[0].entry));
         if kind == ListKind::Simple {
-            ids.clear();
-            ids.extend(entries.iter().map(|e| e.nbr));
-            builder.extend(&ids);
-        } else {
-            entries.iter().for_each(|e| builder.push(e));
+            self.ids.extend(self.rows.drain(first..).map(|e| e.nbr));
         }
-        builder.end_list();
+        let end = if kind == ListKind::Simple { self.ids.len() } else { self.rows.len() };
+        self.lists.push((local, end));
     }
-    if from < SEGMENT_VERTICES {
-        builder.copy_lists(base, from, SEGMENT_VERTICES - from);
+
+    /// `base` with these lists in place of its own.
+    fn finish(&self, base: &Base) -> Base {
+        let replaced: usize = self.lists.iter().map(|(l, _)| base.range(*l as usize).len()).sum();
+        let new = self.lists.last().map_or(0, |(_, end)| *end);
+        let mut builder = Base::builder(base.entries() - replaced + new, self.kind.columns());
+        let (mut from, mut start) = (0, 0);
+        for (local, end) in &self.lists {
+            let local = *local as usize;
+            if from < local {
+                builder.copy_lists(base, from, local - from);
+            }
+            from = local + 1;
+            if self.kind == ListKind::Simple {
+                builder.extend(&self.ids[start..*end]);
+            } else {
+                self.rows[start..*end].iter().for_each(|e| builder.push(e));
+            }
+            builder.end_list();
+            start = *end;
+        }
+        if from < SEGMENT_VERTICES {
+            builder.copy_lists(base, from, SEGMENT_VERTICES - from);
+        }
+        builder.finish()
     }
-    builder.finish()
 }

@@ -29,7 +29,7 @@ use crate::packed::{get_run, put_run};
 use crate::table::GrowArray;
 
 /// A block this long is left as it is.
-const BLOCK_ENTRIES: usize = 4096;
+const BLOCK_ENTRIES: usize = 1024;
 /// Most entries of a block.
 const BLOCK_ENTRIES_MAX: usize = 1 << 16;
 
@@ -201,7 +201,8 @@ impl UndoList {
     /// Adds entries that are newer than all here of the same lists.
     fn push(&mut self, mut entries: Vec<Undo>, floor: u64, columns: usize) {
         self.prune(floor);
-        while let Some(last) = self.blocks.last()
+        while entries.len() < BLOCK_ENTRIES
+            && let Some(last) = self.blocks.last()
             && last.entries < BLOCK_ENTRIES
             && last.entries <= 2 * entries.len()
         {
@@ -211,8 +212,10 @@ impl UndoList {
             entries = older;
             self.blocks.pop();
         }
-        // Stable: within a list, older blocks come first, and each is in commit order.
-        entries.sort_by_key(|e| e.local);
+        if !entries.is_sorted_by_key(|e| e.local) {
+            // Stable: within a list, older blocks come first, and each is in commit order.
+            entries.sort_by_key(|e| e.local);
+        }
         self.blocks.extend(UndoBlock::pack_all(&entries, columns).into_iter().map(Arc::new));
     }
 
@@ -264,7 +267,9 @@ impl UndoTable {
         for block in self.blocks_after(segment, ts) {
             found.extend(block.entries(columns).into_iter().filter(|e| e.ts > ts));
         }
-        found.sort_by_key(|e| e.local);
+        if !found.is_sorted_by_key(|e| e.local) {
+            found.sort_by_key(|e| e.local);
+        }
         found
     }
 

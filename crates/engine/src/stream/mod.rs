@@ -38,8 +38,8 @@ use crate::wal::follow::{Followed, Follower};
 /// Longest pause between two looks for new commits.
 const PAUSE_MAX: Duration = Duration::from_millis(2);
 
-/// Commits after a timestamp, in order. Holds no snapshot and nothing back but, if history is kept,
-/// nothing at all: a consumer that falls behind what is retained gets [`Error::NotRetained`].
+/// Commits after a timestamp, in order. It holds nothing back: a consumer that falls behind what is
+/// retained gets [`Error::NotRetained`].
 #[derive(Debug)]
 pub struct ChangeStream<'e> {
     shared: Handle<'e>,

@@ -221,7 +221,9 @@ impl Chunk {
         settle_list(&old.list(DELTA_MAX, kind), old.delta(watermark), &mut merge);
         let class = tail_class(2 * merge.carried.len() + wanted);
         let new = ChunkVersion::new(&merge.rows, kind, class, watermark);
-        merge.replay(new.block(), old.base_ts, watermark, kind.columns());
+        merge.replay(old.base_ts, watermark, |entry, delta, delete| {
+            new.block().append(entry, delta, delete, kind.columns());
+        });
         self.install(new, guard);
     }
 
@@ -376,7 +378,9 @@ impl Hub {
                 .part(range.clone(), |nbr| (i == 0 || nbr >= first) && end.is_none_or(|e| nbr < e));
             let class = tail_class(2 * part.carried.len());
             let new = ChunkVersion::new(&part.rows, self.kind, class, watermark);
-            part.replay(new.block(), old.base_ts, watermark, self.kind.columns());
+            part.replay(old.base_ts, watermark, |entry, delta, delete| {
+                new.block().append(entry, delta, delete, self.kind.columns());
+            });
             parts.push(Chunk::new(first, new));
         }
         place.keep_undo(old, self.kind, watermark, horizon.floor);

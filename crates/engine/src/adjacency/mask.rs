@@ -41,12 +41,12 @@ impl Mask {
 
     /// Appends the live ids of the settled rows to `out`.
     pub(crate) fn live_base(&self, base: &[u32], out: &mut Vec<u32>) {
-        gather(base, &self.base, out);
+        gather(base, |chunk| self.base[chunk], out);
     }
 
     /// Appends the live ids of the tail block to `out`.
     pub(crate) fn live_block(&self, tail: Visible<'_>, out: &mut Vec<u32>) {
-        gather(tail.block.dst(tail.len), &self.block, out);
+        gather(tail.block.dst(tail.len), |chunk| self.block[chunk], out);
     }
 }
 
@@ -58,22 +58,25 @@ pub(crate) fn live_ids(base: &[u32], tail: Visible<'_>, out: &mut Vec<u32>) {
     mask.live_block(tail, out);
 }
 
-/// Appends to `out` the ids whose bit is clear.
+/// Ids per word of bits.
+const CHUNK: usize = 64;
+
+/// Appends to `out` the ids whose bit is clear; `bits` gives those of the 64 ids of a chunk.
 #[inline]
-fn gather(ids: &[u32], bits: &[u64], out: &mut Vec<u32>) {
-    debug_assert_eq!(ids.len().div_ceil(64), bits.len());
+pub(crate) fn gather(ids: &[u32], bits: impl Fn(usize) -> u64, out: &mut Vec<u32>) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the CPU has AVX-512F.
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") {
+        // SAFETY: the CPU has both.
         return unsafe { gather_avx512(ids, bits, out) };
     }
     gather_plain(ids, bits, out);
 }
 
-fn gather_plain(ids: &[u32], bits: &[u64], out: &mut Vec<u32>) {
+fn gather_plain(ids: &[u32], bits: impl Fn(usize) -> u64, out: &mut Vec<u32>) {
     let mut len = out.len();
     out.resize(len + ids.len(), 0);
-    for (chunk, bits) in ids.chunks(64).zip(bits) {
+    for (number, chunk) in ids.chunks(CHUNK).enumerate() {
+        let bits = bits(number);
         // Without a branch per id: each is stored, and stays if the next is stored behind it.
         for (i, id) in chunk.iter().enumerate() {
             out[len] = *id;
@@ -84,8 +87,8 @@ fn gather_plain(ids: &[u32], bits: &[u64], out: &mut Vec<u32>) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-fn gather_avx512(ids: &[u32], bits: &[u64], out: &mut Vec<u32>) {
+#[target_feature(enable = "avx512f,popcnt")]
+fn gather_avx512(ids: &[u32], bits: impl Fn(usize) -> u64, out: &mut Vec<u32>) {
     use std::arch::x86_64::{
         _mm512_maskz_compress_epi32, _mm512_maskz_loadu_epi32, _mm512_storeu_si512,
     };
@@ -93,16 +96,19 @@ fn gather_avx512(ids: &[u32], bits: &[u64], out: &mut Vec<u32>) {
     // Room for a whole register behind the last id.
     out.reserve(ids.len() + LANES);
     let mut len = out.len();
-    for (i, chunk) in ids.chunks(LANES).enumerate() {
-        let valid = (u32::from(u16::MAX) >> (LANES - chunk.len())) as u16;
-        let masked = (bits[i / 4] >> (i % 4 * LANES)) as u16;
-        let keep = valid & !masked;
-        // SAFETY: only the lanes of `chunk` are loaded.
-        let loaded = unsafe { _mm512_maskz_loadu_epi32(valid, chunk.as_ptr().cast()) };
-        let kept = _mm512_maskz_compress_epi32(keep, loaded);
-        // SAFETY: at most `ids.len()` ids were written so far, and there is room for 16 more.
-        unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), kept) };
-        len += keep.count_ones() as usize;
+    for (number, chunk) in ids.chunks(CHUNK).enumerate() {
+        let mut bits = bits(number);
+        for lanes in chunk.chunks(LANES) {
+            let valid = (u32::from(u16::MAX) >> (LANES - lanes.len())) as u16;
+            let keep = valid & !(bits as u16);
+            bits >>= LANES;
+            // SAFETY: only the lanes of `lanes` are loaded.
+            let loaded = unsafe { _mm512_maskz_loadu_epi32(valid, lanes.as_ptr().cast()) };
+            let kept = _mm512_maskz_compress_epi32(keep, loaded);
+            // SAFETY: at most `ids.len()` ids were written so far; there is room for 16 more.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(len).cast(), kept) };
+            len += keep.count_ones() as usize;
+        }
     }
     // SAFETY: `len` ids were written, within the capacity reserved.
     unsafe { out.set_len(len) };
@@ -122,11 +128,11 @@ mod tests {
                 (0..len).filter(|i| masked(*i)).for_each(|i| bits[i / 64] |= 1 << (i % 64));
                 let live = ids.iter().enumerate().filter(|(i, _)| !masked(*i)).map(|(_, id)| *id);
                 let expected: Vec<u32> = [9, 9].into_iter().chain(live).collect();
-                for gather in [gather, gather_plain] {
-                    let mut out = vec![9, 9];
-                    gather(&ids, &bits, &mut out);
-                    assert_eq!(out, expected, "{len} ids, every {step}th masked");
-                }
+                let (mut out, mut plain) = (vec![9, 9], vec![9, 9]);
+                gather(&ids, |chunk| bits[chunk], &mut out);
+                gather_plain(&ids, |chunk| bits[chunk], &mut plain);
+                assert_eq!(out, expected, "{len} ids, every {step}th masked");
+                assert_eq!(plain, expected, "{len} ids, every {step}th masked");
             }
         }
     }

@@ -32,6 +32,7 @@
 //! hot loop), `tail.rs`, `settle.rs`, `hub.rs`.
 
 pub(crate) mod base;
+pub(crate) mod deleted;
 pub(crate) mod extent;
 pub(crate) mod head;
 pub(crate) mod hub;

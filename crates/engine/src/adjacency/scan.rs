@@ -9,6 +9,7 @@ use std::ops::{Deref, Range};
 use crossbeam_epoch::Guard;
 
 use super::base::BaseRef;
+use super::deleted::LiveRows;
 use super::head::{Head, PinnedHeads};
 use super::list::{List, Visible, find_in};
 use super::runs::Rest;
@@ -44,6 +45,16 @@ impl<'g> Deref for TableView<'g> {
     fn deref(&self) -> &UnpinnedView<'g> {
         &self.unpinned
     }
+}
+
+/// Fewer lists are read one by one.
+const LISTS_TAKEN_MIN: usize = 4;
+
+/// What a scan of written segments needs room for.
+#[derive(Debug, Default)]
+struct Scratch {
+    live: Vec<u32>,
+    live_rows: LiveRows,
 }
 
 /// The loop CSR runs. A function of its own, called once per segment: inlined into its callers, it
@@ -83,7 +94,7 @@ fn find<'g>(heads: PinnedHeads<'g>, v: u32) -> Place<'g> {
     if word == 0 {
         return Some(rows);
     }
-    prefetch(ver.block_addr(word));
+    ver.prefetch_tail(word, local);
     None
 }
 
@@ -148,8 +159,7 @@ impl<'g> TableView<'g> {
         }
         let Some(ver) = head.written() else { return };
         let mut scratch = Vec::new();
-        let (mut run, mut rest) =
-            self.first_run(ver, ver.settled(local), ver.slot_word(local), &mut scratch);
+        let (mut run, mut rest) = self.first_run(ver, local, &mut scratch);
         loop {
             f(run);
             match rest.next(self.read_ts, self.guard, &mut scratch) {
@@ -159,23 +169,28 @@ impl<'g> TableView<'g> {
         }
     }
 
-    /// The first run of a list, given its settled rows and its slot word, and what is left then.
+    /// The first run of a list, and what is left then.
     #[inline(always)]
     fn first_run<'s>(
         &self,
         ver: &'g SegVersion,
-        settled: &'g [u32],
-        word: u32,
+        local: u32,
         scratch: &'s mut Vec<u32>,
     ) -> (&'s [u32], Rest<'g>)
     where
         'g: 's,
     {
+        let (settled, word) = (ver.settled(local), ver.slot_word(local));
         match ver.decode(word) {
             Slot::Clean => (settled, Rest::NONE),
             Slot::Block(block) => {
-                let tail = Visible::at(block, ver.delta(self.read_ts));
-                Rest::of_list(settled, tail, scratch)
+                let delta = ver.delta(self.read_ts);
+                if let Some(deleted) = ver.deleted(word)
+                    && deleted.live(ver.first_row(local), settled, delta, scratch)
+                {
+                    return (scratch, Rest::NONE);
+                }
+                Rest::of_list(settled, Visible::at(block, delta), scratch)
             }
             Slot::Hub(hub) => Rest::of_hub(hub, self.guard),
         }
@@ -188,7 +203,7 @@ impl<'g> TableView<'g> {
         if range.is_empty() {
             return;
         }
-        let mut scratch = Vec::new();
+        let mut scratch = Scratch::default();
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
         for segment in segment_of(range.start)..=last {
             if let Some(next) = self.head((segment + 1).min(last) << SEGMENT_BITS).base() {
@@ -214,31 +229,59 @@ impl<'g> TableView<'g> {
         ver: &'g SegVersion,
         first: u32,
         locals: Range<usize>,
-        scratch: &mut Vec<u32>,
+        scratch: &mut Scratch,
         f: &mut F,
     ) where
         F: FnMut(u32, &[u32]),
     {
-        let base = ver.rows();
-        let offsets = base.offsets();
-        let mut start = offsets[locals.start];
-        for i in locals {
-            let end = offsets[i + 1];
-            let settled = base.rows(start, end);
-            start = end;
-            let v = first + i as u32;
-            let ahead = ver.slot_word((i + PREFETCH_AHEAD).min(SEGMENT_VERTICES - 1) as u32);
-            prefetch(ver.block_addr(ahead));
-            let word = ver.slot_word(i as u32);
-            let (mut run, mut rest) = self.first_run(ver, settled, word, scratch);
-            loop {
-                f(v, run);
-                match rest.next(self.read_ts, self.guard, scratch) {
-                    Some(next) => run = next,
-                    None => break,
+        let mut left = locals.start as u32..locals.end as u32;
+        while !left.is_empty() {
+            let (lists, taken) = self.take_live(ver, left.clone(), &mut scratch.live_rows);
+            left.start = lists.end;
+            if taken {
+                let live_rows = &mut scratch.live_rows;
+                live_rows.for_each_list(ver.rows(), lists, |local, run| f(first + local, run));
+                continue;
+            }
+            for local in lists {
+                let ahead = (local + PREFETCH_AHEAD as u32).min(SEGMENT_VERTICES as u32 - 1);
+                ver.prefetch_tail(ver.slot_word(ahead), ahead);
+                let (mut run, mut rest) = self.first_run(ver, local, &mut scratch.live);
+                loop {
+                    f(first + local, run);
+                    match rest.next(self.read_ts, self.guard, &mut scratch.live) {
+                        Some(next) => run = next,
+                        None => break,
+                    }
                 }
             }
         }
+    }
+
+    /// Which of the lists `locals`, from the first on, to read in the same way; at least one. True
+    /// if `out` has their live rows: they lost rows and nothing else, and the snapshot is not older
+    /// than some delete.
+    fn take_live(
+        &self,
+        ver: &SegVersion,
+        locals: Range<u32>,
+        out: &mut LiveRows,
+    ) -> (Range<u32>, bool) {
+        let Some(deleted) = ver.deleted_rows() else { return (locals, false) };
+        let mut marked = 0;
+        let lost_rows = |local: &u32| {
+            let word = ver.slot_word(*local);
+            let masked = ver.deleted(word).is_some();
+            marked += u32::from(masked);
+            masked || word == 0
+        };
+        let count = locals.clone().take_while(lost_rows).count();
+        let lists = locals.start..locals.start + count.max(1) as u32;
+        if marked == 0 || count < LISTS_TAKEN_MIN {
+            return (lists, false);
+        }
+        let taken = out.take(deleted, ver.rows(), lists.clone(), ver.delta(self.read_ts));
+        (lists, taken)
     }
 
     /// Calls `f(v, run)` for each listed vertex in the order given.
@@ -283,7 +326,7 @@ impl<'g> TableView<'g> {
             return (base.list(local), Rest::NONE);
         }
         let Some(ver) = head.written() else { return (&[], Rest::NONE) };
-        self.first_run(ver, ver.settled(local), ver.slot_word(local), scratch)
+        self.first_run(ver, local, scratch)
     }
 
     /// Hints that `v`'s neighbours will be read soon.
@@ -295,7 +338,7 @@ impl<'g> TableView<'g> {
             prefetch(base.row_addr(base.offsets()[local as usize]));
         } else if let Some(ver) = head.written() {
             prefetch(ver.rows().row_addr(ver.rows().offsets()[local as usize]));
-            prefetch(ver.block_addr(ver.slot_word(local)));
+            ver.prefetch_tail(ver.slot_word(local), local);
         }
     }
 
@@ -334,7 +377,15 @@ impl<'g> TableView<'g> {
         match ver.decode(word) {
             Slot::Clean => find_sorted(ver.settled(local), v).is_some(),
             Slot::Block(block) => {
-                let tail = Visible::at(block, ver.delta(self.read_ts));
+                let delta = ver.delta(self.read_ts);
+                if let Some(deleted) = ver.deleted(word) {
+                    let Some(at) = find_sorted(ver.settled(local), v) else { return false };
+                    let row = ver.first_row(local) + at as u32;
+                    if let Some(gone) = deleted.contains(row, delta) {
+                        return !gone;
+                    }
+                }
+                let tail = Visible::at(block, delta);
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }

@@ -18,15 +18,17 @@ use crossbeam_epoch::Guard;
 use parking_lot::Mutex;
 
 use super::base::{Base, BaseRef};
+use super::deleted::Deleted;
 use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
 use super::list::{List, Visible};
-use super::tail::{Block, SLOT_HUB, Tail};
+use super::tail::{Block, SLOT_HUB, SLOT_MASKED, Tail};
 use super::{ListKind, SEGMENT_VERTICES};
 use crate::history::undo::UndoTable;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::table::GrowArray;
+use crate::words::prefetch;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Smallest arena of a tail, in words.
@@ -104,6 +106,12 @@ impl SegVersion {
         self.rows().list(local)
     }
 
+    /// Where the base rows of `local` begin.
+    #[inline(always)]
+    pub(crate) fn first_row(&self, local: u32) -> u32 {
+        self.rows().offsets()[local as usize & (SEGMENT_VERTICES - 1)]
+    }
+
     /// Raw slot word of `local`; 0 where there is no tail.
     #[inline(always)]
     pub(crate) fn slot_word(&self, local: u32) -> u32 {
@@ -125,7 +133,7 @@ impl SegVersion {
             Slot::Hub(self.hub(word))
         } else {
             // SAFETY: a slot offset points to an initialised block in this version's arena.
-            Slot::Block(unsafe { Block::at(self.arena.add(word as usize)) })
+            Slot::Block(unsafe { Block::at(self.arena.add((word & !SLOT_MASKED) as usize)) })
         }
     }
 
@@ -144,7 +152,30 @@ impl SegVersion {
     /// Address of the block at a slot word, for prefetching.
     #[inline(always)]
     pub(crate) fn block_addr(&self, word: u32) -> *const u32 {
-        self.arena.wrapping_add((word & !SLOT_HUB) as usize)
+        self.arena.wrapping_add((word & !(SLOT_HUB | SLOT_MASKED)) as usize)
+    }
+
+    /// The bits of deleted rows, if `word` says that they are all there is to a list's tail.
+    #[inline(always)]
+    pub(crate) fn deleted(&self, word: u32) -> Option<&Deleted> {
+        if word & (SLOT_HUB | SLOT_MASKED) != SLOT_MASKED {
+            return None;
+        }
+        self.tail.as_ref()?.deleted.get()
+    }
+
+    /// The bits of deleted rows, if any list's slot leads to them.
+    pub(crate) fn deleted_rows(&self) -> Option<&Deleted> {
+        self.tail.as_ref()?.deleted.get()
+    }
+
+    /// Brings closer what reading a list needs beside its rows.
+    #[inline(always)]
+    pub(crate) fn prefetch_tail(&self, word: u32, local: u32) {
+        match self.deleted(word) {
+            Some(deleted) => prefetch(deleted.addr(self.first_row(local))),
+            None => prefetch(self.block_addr(word)),
+        }
     }
 
     /// `read_ts` relative to the tail.
@@ -161,6 +192,16 @@ impl SegVersion {
             Slot::Hub(_) => return None,
         };
         Some(List { tail, ..List::settled(self.rows(), local, kind) })
+    }
+
+    /// Notes that a commit at `ts` will delete the row at `position` of the list of `local`; see
+    /// [`Tail::mark_deleted`].
+    #[inline]
+    pub(crate) fn mark_deleted(&self, local: u32, position: u32, ts: u64) {
+        if let Some(tail) = &self.tail {
+            let row = self.first_row(local) + position;
+            tail.mark_deleted(local, row, self.base.entries(), tail.delta(ts));
+        }
     }
 
     /// Hubs with their places.

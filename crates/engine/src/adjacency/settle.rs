@@ -81,18 +81,24 @@ pub(crate) fn settle_list(list: &List<'_>, watermark: u32, out: &mut Merge) {
 }
 
 impl Merge {
-    /// Appends the carried entries to an empty block over these rows.
-    pub(crate) fn replay(&self, block: Block<'_>, old_ts: u64, new_ts: u64, columns: usize) {
+    /// Gives the carried entries to `append`, as a block over these rows holds them: entry, `Δts`,
+    /// whether it is a delete.
+    pub(crate) fn replay(
+        &self,
+        old_ts: u64,
+        new_ts: u64,
+        mut append: impl FnMut(&Entry, u32, bool),
+    ) {
         for c in &self.carried {
             let delta = (old_ts + u64::from(c.delta) - new_ts) as u32;
             match c.deletes {
-                None => block.append(&c.entry, delta, false, columns),
+                None => append(&c.entry, delta, false),
                 Some(target) => {
                     let position = match target {
                         Target::Row(row) => row,
                         Target::Carried(i) => self.rows.len() as u32 + i,
                     };
-                    block.append(&Entry::simple(position), delta, true, columns);
+                    append(&Entry::simple(position), delta, true);
                 }
             }
         }
@@ -274,7 +280,7 @@ fn rebuild(
     if carries.is_empty() && hubs.is_empty() && after == After::Idle {
         return SegVersion::new(base, None);
     }
-    let tail = new_tail(entries, kind, &carries, hubs, tail.base_ts, watermark, after);
+    let tail = new_tail(&base, kind, &carries, hubs, tail.base_ts, watermark, after);
     SegVersion::new(base, Some(Box::new(tail)))
 }
 
@@ -308,7 +314,7 @@ fn merge_simple(
 }
 
 fn new_tail(
-    entries: usize,
+    base: &Base,
     kind: ListKind,
     carries: &[(u32, Merge)],
     hubs: Vec<(u32, Arc<Hub>)>,
@@ -322,16 +328,21 @@ fn new_tail(
         carries.iter().map(|(_, m)| block_words(class_for(m.carried.len()), columns)).sum();
     // Room for as much again, so that a held-back watermark does not make every write settle.
     let words = match after {
-        After::Busy { room } => arena_words(entries, columns).max(4 * needed).max(room),
+        After::Busy { room } => arena_words(base.entries(), columns).max(4 * needed).max(room),
         After::Idle if carries.is_empty() => 1,
         After::Idle => 2 * needed + 1,
     };
     let tail = Tail::new(words, new_ts, hubs);
     for (local, merge) in carries {
-        let block = tail
-            .first_block(*local, class_for(merge.carried.len()), columns)
+        tail.first_block(*local, class_for(merge.carried.len()), columns)
             .expect("INVARIANT: the arena was sized for what is carried");
-        merge.replay(block, old_ts, new_ts, columns);
+        let first = base.range(*local as usize).start as u32;
+        merge.replay(old_ts, new_ts, |entry, delta, delete| {
+            if delete {
+                tail.mark_deleted(*local, first + entry.nbr, base.entries(), delta);
+            }
+            tail.append(*local, entry, delta, delete, columns);
+        });
     }
     tail
 }

@@ -1,7 +1,7 @@
 //! Tail: what was committed to a segment since its base was built.
 //!
 //! ```text
-//!  slots[local]   0 = nothing unsettled   H|i = hub number i   otherwise word offset of a block
+//!  slots[local]   0 = nothing unsettled   H|i = hub number i   M|offset, offset = a block
 //!
 //!  block, in the arena (words)
 //!   0           1               2          3            3+cap         3+2cap
@@ -16,7 +16,8 @@
 //! list, or base length + place in this block. A reader masks positions and never searches. `D`
 //! says that the block holds at least one delete. `last Δts` is the newest entry's, so that a
 //! reader who sees all of the block, which is nearly every reader, does not touch `meta`. `Δts`
-//! counts from the tail's `base_ts`.
+//! counts from the tail's `base_ts`. `M` says that every entry of the block deletes a settled row;
+//! then bits say which (`deleted.rs`), and readers of the newest state leave the block alone.
 //!
 //! Invariants
 //! 1. Entries below `len` never change; `len` grows by a release store after the entry is written.
@@ -26,14 +27,17 @@
 //!    the old one stays readable until the whole tail is reclaimed.
 //! 4. `base_ts` is a low watermark: every live snapshot reads at or after it.
 //! 5. `reserved` is only touched under the stripe, and is 0 between commits.
+//! 6. `M` is taken away before an entry that is no delete of a settled row is appended; it never
+//!    comes back.
 //!
 //! Source: LiveGraph (VLDB 2020) section 4; split into columns and cut to 8 bytes per entry as
 //! measured in DESIGN 4.1.
 #![expect(unsafe_code, reason = "blocks shared between one latched writer and lock-free readers")]
 
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::deleted::Deleted;
 use super::hub::Hub;
 use super::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
 use crate::words::WordBuf;
@@ -45,6 +49,8 @@ pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
 const HAS_DELETES: u32 = 1 << 31;
 /// Set in a slot that holds a hub number.
 pub(crate) const SLOT_HUB: u32 = 1 << 31;
+/// Set in the slot of a block every entry of which deletes a settled row.
+pub(crate) const SLOT_MASKED: u32 = 1 << 30;
 /// Bits of `Δts`.
 pub(crate) const DELTA_BITS: u32 = 30;
 /// Largest `Δts`.
@@ -294,6 +300,8 @@ pub(crate) struct Tail {
     pub(crate) hubs: Box<[Arc<Hub>]>,
     /// Places of the hubs, ascending.
     pub(crate) hub_locals: Box<[u32]>,
+    /// Deleted settled rows; made by the first delete.
+    pub(crate) deleted: OnceLock<Deleted>,
 }
 
 impl Tail {
@@ -312,6 +320,7 @@ impl Tail {
                 locals.sort_unstable();
                 locals
             },
+            deleted: OnceLock::new(),
         };
         for (i, (local, _)) in hubs.iter().enumerate() {
             tail.slot(*local).store(SLOT_HUB | i as u32, Ordering::Relaxed);
@@ -351,7 +360,7 @@ impl Tail {
     pub(crate) fn block_of(&self, local: u32) -> Option<Block<'_>> {
         // ORDERING: acquire pairs with the release in `grow`.
         let slot = self.slot(local).load(Ordering::Acquire);
-        (slot != 0 && slot & SLOT_HUB == 0).then(|| self.block(slot))
+        (slot != 0 && slot & SLOT_HUB == 0).then(|| self.block(slot & !SLOT_MASKED))
     }
 
     /// The hub of vertex `local`, if its list is one.
@@ -381,22 +390,60 @@ impl Tail {
         }
         let fits = block.reserve();
         debug_assert!(fits);
+        let slot = self.slot(local);
+        let mark = slot.load(Ordering::Relaxed) & SLOT_MASKED;
         // ORDERING: release pairs with the acquire in `block_of` and in scans: a reader that sees
         // the offset sees an initialised block.
-        self.slot(local).store(at, Ordering::Release);
+        slot.store(at | mark, Ordering::Release);
         true
+    }
+
+    /// Notes that a commit will delete settled row `row`, one of `rows`, of the list of `local`, by
+    /// an entry reserved before. Called with the stripe held, before the entry is appended.
+    #[inline]
+    pub(crate) fn mark_deleted(&self, local: u32, row: u32, rows: usize, delta: u32) {
+        let slot = self.slot(local);
+        let word = slot.load(Ordering::Relaxed);
+        if word & SLOT_MASKED == 0 {
+            if Block::len_of(self.block(word).len_word()) > 0 {
+                return;
+            }
+            slot.store(word | SLOT_MASKED, Ordering::Release);
+        }
+        self.deleted.get_or_init(|| Deleted::none_of(rows)).add(row, delta);
+    }
+
+    /// Appends an entry to the block of `local`, reserved before, and publishes it. A delete of a
+    /// settled row was marked before. Called with the stripe held.
+    #[inline]
+    pub(crate) fn append(
+        &self,
+        local: u32,
+        entry: &Entry,
+        delta: u32,
+        delete: bool,
+        columns: usize,
+    ) {
+        let slot = self.slot(local);
+        let mut word = slot.load(Ordering::Relaxed);
+        if !delete && word & SLOT_MASKED != 0 {
+            word &= !SLOT_MASKED;
+            // ORDERING: release, and before the entry: invariant 6.
+            slot.store(word, Ordering::Release);
+        }
+        self.block(word & !SLOT_MASKED).append(entry, delta, delete, columns);
     }
 
     fn allocate(&self, class: u32, columns: usize) -> Option<(u32, Block<'_>)> {
         let words = block_words(class, columns);
-        if class > CLASS_MAX || words >= SLOT_HUB as usize {
+        if class > CLASS_MAX || words >= SLOT_MASKED as usize {
             return None;
         }
         // One step, and only if it fits: a number added first and taken back after a failure would
         // let others be given the same words in between.
         let fits = |used: u32| {
             let end = used as usize + words;
-            (end <= self.arena.len()).then_some(end as u32)
+            (end <= self.arena.len().min(SLOT_MASKED as usize)).then_some(end as u32)
         };
         let at = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         // SAFETY: `at..at + words` lies in the arena and was given out to this call alone.
@@ -437,7 +484,8 @@ impl Tail {
 
     /// Heap bytes, hubs not included.
     pub(crate) fn bytes(&self) -> usize {
-        self.slots.bytes() + self.arena.bytes() + std::mem::size_of::<Self>()
+        let deleted = self.deleted.get().map_or(0, Deleted::bytes);
+        self.slots.bytes() + self.arena.bytes() + deleted + std::mem::size_of::<Self>()
     }
 
     /// `r - base_ts`, clamped to what an entry can hold.

@@ -243,8 +243,15 @@ fn make_room(
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     // PERF: insert_batch64_mps: in a pass of its own. An atomic update waits for every store before
     // it, and those of the appends miss the cache.
-    for t in plan.targets.iter().filter(|t| t.append.is_some()) {
+    for t in &plan.targets {
+        let Some((entry, delete)) = t.append else { continue };
         t.segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        if delete
+            && t.chunk.is_none()
+            && let Some(ver) = t.segment.version(guard)
+        {
+            ver.mark_deleted(t.local, entry.nbr, ts);
+        }
     }
     for t in &plan.targets {
         let Some((entry, delete)) = t.append else {
@@ -257,8 +264,7 @@ fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
         } else {
             let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
             let tail = tail.expect("INVARIANT: the plan was verified");
-            let block = tail.block_of(t.local).expect("INVARIANT: room was reserved");
-            block.append(&entry, tail.delta(ts), delete, columns);
+            tail.append(t.local, &entry, tail.delta(ts), delete, columns);
         }
     }
     let writes = input.writes;

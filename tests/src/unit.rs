@@ -20,7 +20,9 @@
 use std::collections::BTreeMap;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Transaction};
-use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_graph::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId,
+};
 
 use crate::dump::{Dump, Properties};
 use crate::indexed;

@@ -130,7 +130,8 @@ fn names() -> BTreeSet<String> {
     let mut names = hits(&child("run", &path, "full", ""));
     names.extend(hits(&child("run", &path, "full", "")));
     names.extend(hits(&child("open", &path, "full", "")));
-    for group in ["commit", "checkpoint", "history", "index", "recovery", "wal", "settle", "store"] {
+    for group in ["commit", "checkpoint", "history", "index", "recovery", "wal", "settle", "store"]
+    {
         let there = names.iter().any(|n| n.starts_with(&format!("{group}::")));
         assert!(there, "no failpoint of {group} in {names:?}");
     }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use telar_graph::name::NameError;
 use telar_graph::{
-    CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value, VertexId,
+    CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value,
+    VertexId,
 };
 
 use crate::wal::{WalError, WalErrorKind};

@@ -210,10 +210,7 @@ impl<'s> Reader<'s> {
     /// [`Error::UnknownEdgeType`].
     pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
-        Ok(Adjacency {
-            lists: self.table(table).unpinned(),
-            bound: self.shared.vertex_bound(),
-        })
+        Ok(Adjacency { lists: self.table(table).unpinned(), bound: self.shared.vertex_bound() })
     }
 
     /// Whether `vertex` exists.

@@ -19,10 +19,16 @@ enum Between {
     Nothing,
     Settle,
     Checkpoint,
-    Reopen { close: bool },
+    Reopen {
+        close: bool,
+    },
     /// Open the past, keep it open.
-    Hold { which: usize },
-    Release { which: usize },
+    Hold {
+        which: usize,
+    },
+    Release {
+        which: usize,
+    },
     Index,
 }
 
@@ -57,7 +63,8 @@ fn settings(retain_commits: u64) -> Settings {
 fn check_index(db: &Engine, snapshot: &Snapshot<'_>, model: &Model, names: &Names) {
     let Some(index) = db.find_index("by key") else { return };
     let reader = snapshot.reader();
-    let holders = model.vertices.iter().filter(|(_, (labels, _))| labels.contains(&names.labels[0]));
+    let holders =
+        model.vertices.iter().filter(|(_, (labels, _))| labels.contains(&names.labels[0]));
     let mut expected: Vec<(i64, VertexId)> = holders
         .filter_map(|(v, (_, properties))| match properties.get(&names.key) {
             Some(Value::Int(n)) => Some((*n, *v)),
@@ -70,7 +77,8 @@ fn check_index(db: &Engine, snapshot: &Snapshot<'_>, model: &Model, names: &Name
         let with_key = expected.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v);
         assert_eq!(found, with_key.collect::<Vec<_>>(), "key {key}");
     }
-    let range = IndexRange { from: std::ops::Bound::Included(Value::Int(-4)), ..IndexRange::default() };
+    let range =
+        IndexRange { from: std::ops::Bound::Included(Value::Int(-4)), ..IndexRange::default() };
     let found = reader.index_range(index, &range).unwrap();
     let expected = expected.iter().filter(|(k, _)| *k >= -4).map(|(_, v)| *v);
     assert_eq!(found, expected.collect::<Vec<_>>());

@@ -58,8 +58,10 @@ fn write(w: &World, random: &mut Random, model: &mut Model) -> u64 {
             };
             edges.insert(edge);
         }
-        let least = EdgeId { ty, src: v(random.below(3)), dst: v(random.below(VERTICES)), ordinal: 0 };
-        let gone: Vec<EdgeId> = edges.range(least..).take(random.below(60) as usize).copied().collect();
+        let least =
+            EdgeId { ty, src: v(random.below(3)), dst: v(random.below(VERTICES)), ordinal: 0 };
+        let gone: Vec<EdgeId> =
+            edges.range(least..).take(random.below(60) as usize).copied().collect();
         for edge in gone {
             txn.delete_edge(edge).unwrap();
             edges.remove(&edge);
@@ -73,7 +75,9 @@ fn check(snapshot: &Snapshot<'_>, model: &Model, w: &World) {
     for (ty, edges) in w.types.into_iter().zip(model) {
         for direction in Direction::ALL {
             let mut expected: BTreeMap<u64, Vec<EdgeId>> = BTreeMap::new();
-            edges.iter().for_each(|e| expected.entry(e.start(direction).get()).or_default().push(*e));
+            edges
+                .iter()
+                .for_each(|e| expected.entry(e.start(direction).get()).or_default().push(*e));
             for (start, expected) in expected.iter().take(8) {
                 let mut found: Vec<EdgeId> = reader.edges(v(*start), ty, direction).collect();
                 found.sort_unstable();

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use telar_engine::{
-    BulkOptions, Change, CommitChanges, EdgeTypeOptions, Engine, Error, Retention,
-    Settings,
+    BulkOptions, Change, CommitChanges, EdgeTypeOptions, Engine, Error, Retention, Settings,
 };
 use telar_graph::{CommitTs, EdgeId, Value};
 

@@ -355,13 +355,7 @@ impl Hub {
         }
     }
 
-    fn split_latched(
-        &self,
-        chunk: &Chunk,
-        place: HubPlace<'_>,
-        horizon: Horizon,
-        guard: &Guard,
-    ) {
+    fn split_latched(&self, chunk: &Chunk, place: HubPlace<'_>, horizon: Horizon, guard: &Guard) {
         let old = chunk.version(guard);
         let watermark = horizon.watermark.max(old.base_ts);
         let mut merge = Merge::default();

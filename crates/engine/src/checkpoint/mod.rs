@@ -186,7 +186,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
 pub(crate) fn cut_log(shared: &Shared, durable: &Durable, at: u64) -> Result<(), Error> {
     durable.wal.rotate()?;
     let bytes_max = shared.settings.log_archive_bytes_max;
-    archive::keep(durable.store.root(), bytes_max, at, shared.history.log_floor())?;
+    archive::keep(durable.store.root(), bytes_max, at, shared.history.log_floor_at(at))?;
     durable.wal.truncate_before(at)?;
     Ok(())
 }

@@ -347,12 +347,7 @@ impl<C: Chunk + 'static> ColTable<C> {
     }
 
     /// Settles the segment of `index` if its tail has grown large.
-    pub(crate) fn settle_if_full(
-        &self,
-        index: u32,
-        horizon: impl Fn() -> Horizon,
-        guard: &Guard,
-    ) {
+    pub(crate) fn settle_if_full(&self, index: u32, horizon: impl Fn() -> Horizon, guard: &Guard) {
         let number = index >> SEGMENT_BITS;
         let Some(segment) = self.segments.get(number) else {
             return;

@@ -160,7 +160,8 @@ mod tests {
                 let rest = (ts + 10 - u64::from(local)) % 10;
                 let next = ts + 10 - rest;
                 let expected = (next < 2000).then(|| next - 1);
-                let expected = if ts < u64::from(local) { Some(u64::from(local) - 1) } else { expected };
+                let expected =
+                    if ts < u64::from(local) { Some(u64::from(local) - 1) } else { expected };
                 assert_eq!(undo.before(7, local, ts), expected, "place {local} at {ts}");
             }
         }

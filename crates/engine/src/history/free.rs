@@ -123,9 +123,8 @@ impl FreeVertices {
         if let Some(sweep) = waiting.sweep.as_mut().filter(|s| s.opened_at <= seen) {
             let guard = &epoch::pin();
             let end = sweep.end.min(sweep.next.saturating_add(SWEEP_IDS));
-            let unused = |v: &u32| {
-                shared.states.get(*v, NOW, guard) == 0 && !sweep.deleted.contains(v)
-            };
+            let unused =
+                |v: &u32| shared.states.get(*v, NOW, guard) == 0 && !sweep.deleted.contains(v);
             found.extend((sweep.next..end).filter(unused));
             sweep.next = end;
             if end == sweep.end {

@@ -147,8 +147,8 @@ impl History {
             Retention::Keep { commits, ms } => Some((commits, ms)),
         };
         let is_stored = retain == stored.map(|about| (about.commits, about.ms));
-        let retain = retain
-            .map(|(commits, ms)| Retain { commits, time: Duration::from_millis(ms) });
+        let retain =
+            retain.map(|(commits, ms)| Retain { commits, time: Duration::from_millis(ms) });
         let floor = match (&retain, stored) {
             (None, _) => NONE,
             // What was settled while no history was kept is gone.
@@ -201,6 +201,14 @@ impl History {
     /// The oldest timestamp that the change stream is kept from; [`NONE`] without history.
     pub(crate) fn log_floor(&self) -> u64 {
         if self.is_kept() { self.state.lock().log_floor } else { NONE }
+    }
+
+    /// The same, if nothing after the durable commit `at` should survive a crash.
+    pub(crate) fn log_floor_at(&self, at: u64) -> u64 {
+        match self.retain {
+            None => NONE,
+            Some(retain) => self.log_floor().min(at.saturating_sub(retain.commits)),
+        }
     }
 
     /// Begins history at `ts`: there is nothing before it. Only forward.

@@ -154,7 +154,10 @@ fn base_at(table: &AdjTable, number: u32, at: u64) -> Arc<Base> {
         }
         let changes = changes.map_or(&[][..], |changes| {
             // Of each edge the earliest change tells; stable, so the earliest comes first.
-            changes.sort_by(|a, b| compare(table.kind, &a.entry, &b.entry));
+            match table.kind {
+                ListKind::Simple => changes.sort_by_key(|c| c.entry.nbr),
+                kind => changes.sort_by(|a, b| compare(kind, &a.entry, &b.entry)),
+            }
             changes
         });
         if is_written {

@@ -9,12 +9,11 @@
 
 use std::ops::ControlFlow;
 
-
 use crate::index::Index;
+use crate::index::IndexTarget;
 use crate::index::key::{Item, SortKey};
 use crate::index::read::KeyRange;
 use crate::index::source::Source;
-use crate::index::IndexTarget;
 
 /// The entries of an index at a past timestamp, sorted.
 #[derive(Debug)]

@@ -32,8 +32,8 @@ use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::codec::{self, get_varint, put_varint};
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value};
 
-use super::undo::{Undo, UndoBlock, collect};
 use super::History;
+use super::undo::{Undo, UndoBlock, collect};
 use crate::adjacency::list::Visible;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
@@ -144,7 +144,11 @@ pub(crate) fn put(changes: &mut Changes<'_>, shared: &Shared, at: u64) -> Result
 }
 
 /// Says that there is no history before `ts`, for a bulk load.
-pub(crate) fn put_nothing(changes: &mut Changes<'_>, shared: &Shared, ts: u64) -> Result<(), Error> {
+pub(crate) fn put_nothing(
+    changes: &mut Changes<'_>,
+    shared: &Shared,
+    ts: u64,
+) -> Result<(), Error> {
     changes.remove_history(|_, _| true)?;
     if shared.history.is_kept() { put_about(changes, &shared.history, ts) } else { Ok(()) }
 }
@@ -250,7 +254,8 @@ fn put_column<C: Chunk + 'static>(
 fn put_places<V>(entries: &[OldValue<V>], out: &mut Vec<u8>) {
     put_varint(entries.len() as u64, out);
     let mut before = 0;
-    let steps = entries.iter().map(|e| i64::from(e.local - std::mem::replace(&mut before, e.local)));
+    let steps =
+        entries.iter().map(|e| i64::from(e.local - std::mem::replace(&mut before, e.local)));
     put_run(&steps.collect::<Vec<_>>(), out);
     let times: Vec<i64> = entries.iter().map(|e| e.ts.cast_signed()).collect();
     put_run(&times, out);
@@ -287,7 +292,10 @@ impl About {
 }
 
 /// Reads the history of a segment's lists.
-pub(crate) fn decode_lists(mut body: &[u8], columns: usize) -> Result<Vec<UndoBlock>, &'static str> {
+pub(crate) fn decode_lists(
+    mut body: &[u8],
+    columns: usize,
+) -> Result<Vec<UndoBlock>, &'static str> {
     let newest = get_varint(&mut body).map_err(|_| "a varint is malformed")?;
     let mut blocks = Vec::new();
     while !body.is_empty() {

@@ -307,9 +307,9 @@ mod tests {
 
     #[test]
     fn packing_gives_back_what_went_in() {
-        let entries: Vec<Undo> =
-            (0..3000u32).map(|i| undo(i / 3, 70_000 + u64::from(i % 3) * 900, i * 77, i % 5 == 0))
-                .collect();
+        let entries: Vec<Undo> = (0..3000u32)
+            .map(|i| undo(i / 3, 70_000 + u64::from(i % 3) * 900, i * 77, i % 5 == 0))
+            .collect();
         let block = UndoBlock::pack(&entries, 3);
         assert_eq!(block.entries(3), entries);
         let mut bytes = block.bytes();

@@ -1,9 +1,7 @@
 //! What a commit changed, typed.
 
 use telar_graph::name::NameKind;
-use telar_graph::{
-    CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId,
-};
+use telar_graph::{CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId};
 
 use crate::catalog::EdgeTypeOptions;
 use crate::index::{IndexKind, IndexTarget};
@@ -192,12 +190,7 @@ fn changes_of(writes: &WriteSet, shared: &Shared) -> Result<Vec<Change>, String>
         }
     }
     changes.extend(writes.edge_properties.items().iter().map(|w| Change::EdgePropertySet {
-        edge: EdgeId {
-            ty: w.ty,
-            src: vertex_id(w.src),
-            dst: vertex_id(w.dst),
-            ordinal: w.ordinal,
-        },
+        edge: EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal },
         key: w.key,
         value: w.value.clone(),
     }));

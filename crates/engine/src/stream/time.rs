@@ -62,10 +62,7 @@ fn next_time(
     })
 }
 
-fn newest_before(
-    times: impl Iterator<Item = (u64, Option<u64>)>,
-    time_ms: u64,
-) -> Option<u64> {
+fn newest_before(times: impl Iterator<Item = (u64, Option<u64>)>, time_ms: u64) -> Option<u64> {
     let (mut found, mut before) = (None, false);
     for (ts, time) in times {
         before = time.map_or(before, |time| time <= time_ms);
@@ -84,7 +81,10 @@ mod tests {
     fn commits_without_a_time_belong_to_the_one_before() {
         let times = [(3, None), (4, Some(10)), (5, None), (6, Some(30)), (7, Some(20)), (8, None)];
         let at = |time| newest_before(times.into_iter(), time);
-        assert_eq!([at(9), at(10), at(15), at(20), at(29)], [None, Some(5), Some(5), Some(8), Some(8)]);
+        assert_eq!(
+            [at(9), at(10), at(15), at(20), at(29)],
+            [None, Some(5), Some(5), Some(8), Some(8)]
+        );
         assert_eq!(at(30), Some(8));
     }
 }

@@ -179,7 +179,12 @@ pub(crate) fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, n
     }
 }
 
-pub(crate) fn edges_of(model: &Model, v: VertexId, ty: EdgeTypeId, dir: Direction) -> BTreeSet<EdgeId> {
+pub(crate) fn edges_of(
+    model: &Model,
+    v: VertexId,
+    ty: EdgeTypeId,
+    dir: Direction,
+) -> BTreeSet<EdgeId> {
     model.edges.keys().filter(|e| e.ty == ty && e.start(dir) == v).copied().collect()
 }
 

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use telar_bench::{history, import, index};
 use telar_bench::kernel::{self, GraphSpec};
 use telar_bench::{backup, soak};
+use telar_bench::{history, import, index};
 
 use crate::ui::{Screen, number};
 

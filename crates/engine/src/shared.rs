@@ -151,7 +151,7 @@ impl Shared {
             (None, Some(payload)) => {
                 let ts = self.clock.next();
                 self.memory_log.push(ts, payload);
-                if ts % PRUNE_EVERY == 0 {
+                if ts.is_multiple_of(PRUNE_EVERY) {
                     self.history.advance(self.clock.published());
                     self.memory_log.prune(self.history.log_floor());
                 }

@@ -135,7 +135,9 @@ fn run(
         match between {
             Between::Nothing => {}
             Between::Settle => db.settle(),
-            Between::Checkpoint => drop(db.checkpoint().unwrap()),
+            Between::Checkpoint => {
+                db.checkpoint().unwrap();
+            }
             Between::Reopen { close } => {
                 held.clear();
                 db = reopen(db, *close);

@@ -246,7 +246,9 @@ proptest! {
                     model.values_mut().for_each(|(_, links)| links.retain(|w| *w != old));
                 }
                 Step::Settle => db.settle(),
-                Step::Checkpoint => drop(db.checkpoint().unwrap()),
+                Step::Checkpoint => {
+                    db.checkpoint().unwrap();
+                }
                 Step::Reopen { close } => {
                     held.clear();
                     if *close { db.close().unwrap() } else { drop(db) }

@@ -129,7 +129,9 @@ fn run(
         match between {
             Between::Nothing => {}
             Between::Settle => db.settle(),
-            Between::Checkpoint => drop(db.checkpoint().unwrap()),
+            Between::Checkpoint => {
+                db.checkpoint().unwrap();
+            }
             Between::Reopen { close } => db = reopen(db, *close),
             Between::Read { commits } => consumer.read(&db, *commits, &versions),
         }
@@ -200,9 +202,17 @@ fn a_follower_sees_every_commit_of_busy_writers() {
     const COMMITS: u64 = 400;
     std::thread::scope(|s| {
         for _ in 0..4 {
-            s.spawn(|| (0..COMMITS / 4).for_each(|_| drop(commit_vertex(&db))));
+            s.spawn(|| {
+                for _ in 0..COMMITS / 4 {
+                    commit_vertex(&db);
+                }
+            });
         }
-        s.spawn(|| (0..10).for_each(|_| drop(db.checkpoint().unwrap())));
+        s.spawn(|| {
+            for _ in 0..10 {
+                db.checkpoint().unwrap();
+            }
+        });
         s.spawn(|| {
             let mut stream = db.changes_since_owned(ts(0)).unwrap();
             for n in 1..=COMMITS {

@@ -187,7 +187,7 @@ struct IndexOptions {
   telar bench history --scale 18 --churn 50")]
 struct HistoryOptions {
     /// Vertices (2^SCALE) of the graph
-    #[arg(long, value_name = "SCALE", default_value_t = 17, value_parser = clap::value_parser!(u32).range(8..=24))]
+    #[arg(long, value_name = "SCALE", default_value_t = 16, value_parser = clap::value_parser!(u32).range(8..=24))]
     scale: u32,
     /// Edges per vertex
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]

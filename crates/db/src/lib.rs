@@ -52,7 +52,7 @@
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
-//! | read the past | [`Settings::retain`], [`Database::snapshot_at`], [`Database::snapshot_at_time`] |
+//! | read the past | [`Settings::retain`], [`Database::snapshot_at`] |
 //! | follow changes | [`Database::changes_since`] |
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 

@@ -102,8 +102,8 @@ impl Shared {
         Horizon { watermark: self.watermark(), floor }
     }
 
-    /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the past
-    /// is open.
+    /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the
+    /// past is open.
     pub(crate) fn forget_history(&self, ts: u64) {
         self.history.restart_at(ts);
         self.prune_history(ts);

@@ -221,7 +221,9 @@ fn main() -> ExitCode {
                 return ExitCode::from(5);
             }
         },
-        "open" | "close" => match unit::verify(&db, number(3) as usize) {
+        "open" | "close" => match unit::verify(&db, number(3) as usize)
+            .and_then(|done| unit::verify_stream(&db).map(|()| done))
+        {
             Ok(done) => {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();
                 say(&format!("state {}", done.join(" ")));

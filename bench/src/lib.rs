@@ -17,6 +17,7 @@
 //! | [`soak`] | a long run of everything, which fails if something grows: `telar bench soak` |
 //! | [`history`] | the past beside the present: the benchmark behind `telar bench history` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
+//! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
@@ -30,6 +31,7 @@ pub mod history;
 pub mod import;
 pub mod index;
 pub mod kernel;
+pub mod kv;
 pub mod machine;
 pub mod measure;
 pub mod mem;

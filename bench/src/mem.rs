@@ -1,6 +1,7 @@
 //! Memory the way the baselines need it: prefetch hints, huge pages, one large lazy region.
 //!
-//! All of `unsafe` in this crate is here, behind safe functions. Huge pages are advice: a system
+//! All of `unsafe` in this crate is here, behind safe functions, but for opening LMDB
+//! (`container/kv/lmdb.rs`). Huge pages are advice: a system
 //! that does not give them only slows the measurement down (fresh scans by a half, storage-notes
 //! section 7).
 
@@ -45,6 +46,17 @@ pub fn prefetch<T>(address: *const T) {
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
+}
+
+/// Returns little-endian numbers as a slice, if they lie in memory where a slice of numbers may.
+#[inline]
+pub fn aligned_numbers(bytes: &[u8]) -> Option<&[u32]> {
+    if cfg!(target_endian = "big") {
+        return None;
+    }
+    // SAFETY: every pattern of 32 bits is a number.
+    let (before, numbers, after) = unsafe { bytes.align_to::<u32>() };
+    (before.is_empty() && after.is_empty()).then_some(numbers)
 }
 
 /// Returns an empty vector with room for `capacity` items, for which huge pages were asked before
@@ -162,6 +174,22 @@ mod tests {
             items.extend(0..capacity as u64);
             assert!(items.capacity() >= capacity && items.iter().copied().eq(0..capacity as u64));
         }
+    }
+
+    #[test]
+    fn numbers_are_a_slice_where_they_are_aligned() {
+        let words: Vec<u32> = (0..9u32).map(u32::to_le).collect();
+        let bytes: Vec<u8> = (0..9u32).flat_map(u32::to_le_bytes).collect();
+        let shifted: Vec<u8> = [0; 4].into_iter().chain(bytes.iter().copied()).collect();
+        let start = shifted.as_ptr().align_offset(4);
+        for at in start..start + 4 {
+            let found = aligned_numbers(&shifted[at..at + 4]);
+            assert_eq!(found.is_some(), at == start && cfg!(target_endian = "little"), "{at}");
+        }
+        if let Some(found) = aligned_numbers(&bytes) {
+            assert_eq!(found, words);
+        }
+        assert_eq!(aligned_numbers(&bytes[..3]), None);
     }
 
     #[test]

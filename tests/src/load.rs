@@ -1,7 +1,8 @@
-//! Bulk loads whose traces tell how many of them are in a database, and that each is whole.
+//! Bulk loads whose traces tell how many of them are in a database, and that each is whole, its
+//! index entries included.
 
-use telar_engine::{BulkOptions, Column, EdgeTypeOptions, Engine, Error};
-use telar_graph::{Direction, Value, VertexId, View};
+use telar_engine::{BulkOptions, Column, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget};
+use telar_graph::{Direction, IndexRange, Value, VertexId, View};
 
 /// Vertices of one load: more than two segments of them.
 const VERTICES: u32 = 2500;
@@ -29,12 +30,22 @@ pub fn load(db: &Engine) -> Result<(), Error> {
     let labels = [load.label("Bulk")?, load.label(&format!("Load{number}"))?];
     let key = load.property_key("bulk")?;
     let values: Column = (0..VERTICES).map(Value::from).collect();
-    load.add_vertices(&labels, VERTICES as usize, &[(key, values)])?;
+    let serial = load.property_key("serial")?;
+    let serials: Column = (0..VERTICES).map(|i| Value::from(number * VERTICES + i)).collect();
+    load.make_unique("serials", labels[0], &[serial])?;
+    load.add_vertices(&labels, VERTICES as usize, &[(key, values), (serial, serials)])?;
     let first = load.first_vertex()?.get() as u32;
     let ring = load.edge_type("RING", EdgeTypeOptions::simple())?;
     let all: Vec<_> = (0..VERTICES).map(|i| (first + i, first + (i + 1) % VERTICES)).collect();
     for part in all.chunks(700) {
         load.add_edges(ring, part.to_vec(), Vec::new())?;
+    }
+    if number == 1
+        && let (Some(ty), Some(key)) = (db.find_edge_type("HOME"), db.find_property_key("bulk"))
+    {
+        // From the second load on one of edges is kept, too.
+        let (target, properties) = (IndexTarget::Edges(ty), vec![key]);
+        db.create_index(IndexSpec { name: "weights".to_owned(), target, properties })?;
     }
     let home = |i: u32| old.get(i as usize % 10).map_or(first + i % 10, |v| v.get() as u32);
     let to = load.edge_type("HOME", EdgeTypeOptions::general())?;
@@ -61,7 +72,11 @@ pub fn verify(db: &Engine) -> Result<u64, String> {
     }
     if loads == 0 {
         let known = db.edge_types().len() + db.property_keys().len();
-        return if known == 0 { Ok(0) } else { Err("names of a load that is not there".into()) };
+        return if known + db.indexes().len() == 0 {
+            Ok(0)
+        } else {
+            Err("names of a load that is not there".into())
+        };
     }
     // Checks that lists mirror each other, that statistics fit, and much else.
     let dump = crate::dump::Dump::of(db)?;
@@ -73,6 +88,30 @@ pub fn verify(db: &Engine) -> Result<u64, String> {
     let of_type = |name: &str| dump.edges.keys().filter(|(ty, ..)| ty == name).count() as u64;
     if (of_type("RING"), of_type("HOME")) != (total, total) {
         return Err(format!("{} and {} edges", of_type("RING"), of_type("HOME")));
+    }
+    let serial = db.find_property_key("serial").ok_or("a property key is missing")?;
+    let all = IndexRange::default();
+    for index in db.indexes() {
+        let count = match index.target {
+            IndexTarget::Edges(_) => {
+                let found = reader.index_range_edges(index.id, &all);
+                found.map_err(|e| e.to_string())?.len() as u64
+            }
+            IndexTarget::Vertices(_) => {
+                let found = reader.index_range(index.id, &all).map_err(|e| e.to_string())?;
+                let serials = found.iter().map(|v| reader.vertex_property(*v, serial));
+                if !serials.eq((0..total as i64).map(Value::Int)) {
+                    return Err("the serials are not in order".into());
+                }
+                found.len() as u64
+            }
+        };
+        if count != total {
+            return Err(format!("{count} of {total} are in index {}", index.name));
+        }
+    }
+    if db.find_index("serials").is_none() {
+        return Err("the constraint of the load is missing".into());
     }
     for v in &vertices {
         let Value::Int(n) = reader.vertex_property(*v, key) else {

@@ -39,15 +39,24 @@ fn steps(dir: &Path) -> BTreeSet<String> {
         names.extend(lines(&stdout(&output), "hit ").map(str::to_owned));
     }
     names.retain(|n| ["bulk::", "wal::", "store::"].iter().any(|group| n.starts_with(group)));
-    for wanted in ["bulk::spilled", "bulk::segment", "bulk::stamped", "bulk::stored"] {
+    for wanted in
+        ["bulk::spilled", "bulk::entries_spilled", "bulk::indexed", "bulk::segment", "bulk::stored"]
+    {
         assert!(names.contains(wanted), "{wanted} is not in {names:?}");
     }
     names
 }
 
 /// Where a load is certainly not yet there, or certainly there.
-const NOT_YET: [&str; 5] =
-    ["bulk::spilled", "bulk::sorted", "bulk::quiet", "bulk::segment", "bulk::written"];
+const NOT_YET: [&str; 7] = [
+    "bulk::spilled",
+    "bulk::sorted",
+    "bulk::quiet",
+    "bulk::entries_spilled",
+    "bulk::indexed",
+    "bulk::segment",
+    "bulk::written",
+];
 const DONE: [&str; 2] = ["bulk::stored", "bulk::installed"];
 
 #[test]

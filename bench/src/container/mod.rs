@@ -14,9 +14,12 @@
 //! self; [`Locked`] makes it a container that admits either one operation or many readers at a
 //! time.
 //!
+//! [`kv`] holds containers over key-value stores, which are transactional and on disk.
+//!
 //! Source: Pan et al., "Revisiting the design of in-memory dynamic graph storage", SIGMOD 2025.
 
 mod adjlst;
+pub mod kv;
 mod locked;
 #[cfg(test)]
 mod model;

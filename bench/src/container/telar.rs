@@ -3,12 +3,14 @@
 //! Every call of a writer is one transaction with everything a commit does: latches, validation,
 //! commit timestamp, publication; a log, too, when the engine was opened on disk.
 
-use telar_engine::{Adjacency, EdgeTypeOptions, Engine, Reader, Settings};
+use telar_engine::{Adjacency, BulkOptions, EdgeTypeOptions, Engine, Reader, Settings};
 use telar_graph::{Direction, EdgeTypeId, VertexId};
 
 use super::{Container, Snapshot, Writer};
 use crate::generate::Edge;
 
+/// Name of the only edge type.
+const EDGE_TYPE: &str = "EDGE";
 /// Vertices made per transaction when many are wanted.
 const VERTICES_PER_TRANSACTION: u32 = 4096;
 
@@ -41,8 +43,25 @@ impl Telar {
     /// If its log has failed.
     #[must_use]
     pub fn new(engine: Engine) -> Self {
-        let ty = engine.edge_type("EDGE", EdgeTypeOptions::simple()).expect("a fresh edge type");
+        let ty = engine.edge_type(EDGE_TYPE, EdgeTypeOptions::simple()).expect("a fresh edge type");
         Self { engine, ty }
+    }
+
+    /// An engine in memory with `n` vertices and these edges, bulk loaded; repeated edges are
+    /// dropped.
+    ///
+    /// # Panics
+    /// If it cannot be opened or an end is not below `n`.
+    #[must_use]
+    pub fn filled(n: u32, edges: Vec<Edge>) -> Self {
+        let telar = Self::in_memory();
+        let engine = &telar.engine;
+        let mut bulk = engine.bulk_load(BulkOptions::default()).expect("a log that works");
+        let ty = bulk.edge_type(EDGE_TYPE, EdgeTypeOptions::simple()).expect("the same options");
+        bulk.add_vertices(&[], n as usize, &[]).expect("room for vertices");
+        bulk.add_edges(ty, edges, Vec::new()).expect("room for edges");
+        bulk.finish(&|_, _, _| {}).expect("edges between vertices");
+        telar
     }
 
     /// The engine.

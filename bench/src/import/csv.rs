@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use telar_db::import::{CsvGroup, CsvImport, Ids, import_csv};
+use telar_db::import::{CsvGroup, CsvImport, Ids, UniqueKey, import_csv};
 use telar_db::{Direction, Value, VertexId, View};
 
 use super::{
@@ -58,6 +58,7 @@ fn check(db: &telar_db::Database, persons: u32, written: &Written) -> Result<(),
     expect("csv", adjacency_sums(db, "KNOWS", u64::from)?, written.edges)?;
     let wrong = |what: &str| BenchError::Wrong(what.to_owned());
     let key = |name: &str| db.find_property_key(name).ok_or_else(|| wrong(name));
+    let id = key("id")?;
     let (age, since, weight) = (key("age")?, key("since")?, key("weight")?);
     let ty = db.find_edge_type("KNOWS").ok_or_else(|| wrong("KNOWS"))?;
     let reader = db.reader()?;
@@ -68,7 +69,13 @@ fn check(db: &telar_db::Database, persons: u32, written: &Written) -> Result<(),
     if vertices.len() != persons as usize {
         return Err(wrong("number of persons"));
     }
+    let index = db.indexes().into_iter().find(|i| i.properties == [id]);
+    let index = index.ok_or_else(|| wrong("no index on the id"))?;
     for v in vertices {
+        let key = reader.vertex_property(v, id);
+        if reader.index_find(index.id, &[key]).ok().flatten() != Some(v) {
+            return Err(wrong("the unique index does not find a person"));
+        }
         ages += int(reader.vertex_property(v, age));
         for edge in reader.edges(v, ty, Direction::Out) {
             years += int(reader.edge_property(edge, since));
@@ -96,6 +103,7 @@ pub(super) fn run(
     let group = |name: &str, file| CsvGroup { names: vec![name.to_owned()], files: vec![file] };
     import.nodes.push(group("Person", nodes));
     import.relationships.push(group("KNOWS", edges));
+    import.unique.push(UniqueKey { label: "Person".to_owned(), key: "id".to_owned() });
     let (mut cpu, mut wall, mut bytes) = (Samples::default(), Samples::default(), 0);
     for round in 0..options.rounds {
         stage("importing CSV files");

@@ -88,17 +88,17 @@ impl fmt::Display for GraphSpec {
 }
 
 /// A graph to measure.
-pub(super) struct Input {
+pub(crate) struct Input {
     /// Vertices are numbered below this.
-    pub(super) n: u32,
+    pub(crate) n: u32,
     /// Distinct edges in random order.
-    pub(super) edges: Vec<Edge>,
+    pub(crate) edges: Vec<Edge>,
 }
 
 impl GraphSpec {
     /// Makes or reads the graph. Generated ones keep one direction of each pair and no loops, so
     /// that a store holds each undirected edge twice, as flat benchmarks do.
-    pub(super) fn read(&self, seed: u64) -> Result<Input, KernelError> {
+    pub(crate) fn read(&self, seed: u64) -> Result<Input, KernelError> {
         let (n, mut all) = match self {
             Self::Rmat { scale, edge_factor } => {
                 let parameters = Rmat { scale: *scale, edge_factor: *edge_factor, seed };

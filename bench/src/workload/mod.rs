@@ -5,10 +5,14 @@
 //! it edge by edge afterwards; a wrong answer ends the benchmark ([`WrongAnswer`]). Subjects take
 //! turns inside one process, and speeds are medians (see [`measure`](crate::measure)).
 
+mod khop;
 mod reads;
+mod skew;
 mod updates;
 
+pub use khop::{Hops, Reached};
 pub use reads::{Kernel, ReadOptions, ReadOutcome, ReadPlan, Subject, run_reads};
+pub use skew::Skew;
 pub use updates::{
     LoadSample, Update, UpdateOutcome, UpdatePlan, UpdateSubject, insert_latencies,
     insert_parallel, load, run_updates,

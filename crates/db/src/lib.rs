@@ -63,13 +63,14 @@ use std::path::Path;
 pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
-    CommitChanges, Committed, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database, Error,
-    ErrorKind, Isolation, MemoryUse, Object, Reader, Retention, Settings, SettleState, Snapshot,
-    Transaction, ops,
+    CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
+    EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
+    IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
+    Settings, SettleState, Snapshot, Transaction, Violation, ops,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Statistics,
-    Topology, Value, ValueMap, VertexId, View, name, value,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
+    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, value,
 };
 
 /// Returns the database in the directory `path`, made if there is none, in the state of its last

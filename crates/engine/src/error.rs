@@ -392,7 +392,7 @@ impl Error {
             Self::Conflict { .. } | Self::SnapshotTooOld | Self::SnapshotsOpen { .. } => {
                 ErrorKind::Retry
             }
-            Self::Damaged { .. } => ErrorKind::Damaged,
+            Self::Damaged { .. } | Self::Index(IndexUnavailable::Damaged(_)) => ErrorKind::Damaged,
             Self::Log(e) => match e.kind() {
                 WalErrorKind::Data => ErrorKind::Damaged,
                 WalErrorKind::Request | WalErrorKind::NewerFormat => ErrorKind::Request,

@@ -14,7 +14,6 @@ use crate::column::{Chunk, StateChunk};
 use crate::error::Error;
 use crate::failpoint;
 use crate::history::stored;
-use crate::index::page::StoredIndexes;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
 use crate::ops::health::CheckpointHistory;
@@ -46,7 +45,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let mut failed = None;
     let wal = Wal::open(storage, options, checkpoint_ts, &mut |ts, payload| {
         failpoint!("recovery::replay");
-        replay(&shared, ts, payload).map_err(|e| {
+        replay(&shared, &store, ts, payload).map_err(|e| {
             let text = e.to_string();
             failed = Some(e);
             WalError::replay(ts, text)
@@ -81,23 +80,14 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     };
     let (_, body) = unseal(&meta_key, value).map_err(|e| damaged(store, &meta_key, e))?;
     let meta = meta::decode(body, shared).map_err(|e| damaged(store, &meta_key, e))?;
-    let mut stored = StoredIndexes::new(meta.indexes);
     let guard = &epoch::pin();
     for item in database.iter(&txn).map_err(|e| store.error(e))? {
         let (stored_key, value) = item.map_err(|e| store.error(e))?;
         if changes::is_list(stored_key) {
             progress.changes.load(stored_key, value).map_err(|e| damaged(store, stored_key, e))?;
         } else if stored_key != meta_key {
-            load_segment(
-                shared,
-                stored_key,
-                value,
-                meta.version,
-                guard,
-                &mut progress,
-                &mut stored,
-            )
-            .map_err(|reason| damaged(store, stored_key, reason))?;
+            load_segment(shared, stored_key, value, meta.version, guard, &mut progress)
+                .map_err(|reason| damaged(store, stored_key, reason))?;
         }
     }
     if progress.stored.totals() != meta.totals {
@@ -105,12 +95,9 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     }
     progress.last = meta.at;
     progress.outdated = meta.version < meta::VERSION;
-    for (id, definition, pieces) in stored.take() {
+    for (id, definition) in meta.indexes {
         let table = shared.catalog.table_number();
-        let entries = pieces.into_entries().map_err(|reason| {
-            damaged(store, &meta_key, format!("index {}: {reason}", definition.name))
-        })?;
-        let index = Arc::new(Index::with_entries(id, definition, table, entries));
+        let index = Arc::new(Index::stored(id, definition, table));
         index.valid_from.store(meta.at, Ordering::Relaxed);
         index.set_online(meta.at);
         progress.indexes.insert(id.get());
@@ -126,7 +113,6 @@ fn load_segment(
     version: u64,
     guard: &Guard,
     progress: &mut Progress,
-    indexes: &mut StoredIndexes,
 ) -> Result<(), String> {
     let key: &[u8; KEY_BYTES] = key.try_into().map_err(|_| "a key has the wrong length")?;
     let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
@@ -141,7 +127,8 @@ fn load_segment(
     let (crc, body) = unseal(key, value)?;
     progress.stored.put(*key, crc);
     if key[0] == Kind::Index as u8 {
-        return indexes.add(a, number, body);
+        // Its entries are read when the index is first used.
+        return Ok(());
     }
     let catalog = &shared.catalog;
     let edge_type = || catalog.edge_type(EdgeTypeId::from_raw(a)).map_err(|e| e.to_string());
@@ -181,7 +168,7 @@ fn load_segment(
     Ok(())
 }
 
-fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
+fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(), Error> {
     let bad = |reason: String| Error::Damaged {
         path: "write-ahead log".into(),
         place: format!("commit {ts}"),
@@ -190,6 +177,7 @@ fn replay(shared: &Shared, ts: u64, payload: &[u8]) -> Result<(), Error> {
     match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
         Record::Commit(writes) => {
             raise_bounds(shared, &writes).map_err(|e| bad(e.to_string()))?;
+            index::load_concerned(shared, store, &writes)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);
                 Ok(())

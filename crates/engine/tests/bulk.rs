@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use telar_engine::{
-    BulkOptions, BulkReport, Column, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
-    Settings,
+    BulkOptions, BulkReport, Column, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine,
+    Error, IndexTarget, Settings,
 };
 use telar_graph::{Direction, Value, VertexId, View};
 
@@ -458,40 +458,74 @@ fn loads_beside_writers_and_readers_lose_nothing() {
     assert!(check(&db) == before);
 }
 
-/// Indexes are kept by commits: a load of what one is about changes nothing and says what to do.
+/// Many partitions, sorted in files, into an index that has entries already; and a load that breaks
+/// a constraint at its very end.
 #[test]
-fn a_load_that_an_index_would_miss_is_refused() {
+fn large_loads_keep_indexes_and_failed_ones_leave_them_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let db = Engine::open(dir.path().join("graph"), settings()).unwrap();
+    let mut db = Engine::open(dir.path(), settings()).unwrap();
     let label = db.label("Person").unwrap();
     let ty = db.edge_type("KNOWS", EdgeTypeOptions::general()).unwrap();
     let key = db.property_key("id").unwrap();
-    let index = |name: &str, target| {
-        let (name, properties) = (name.to_owned(), vec![key]);
-        db.create_index(IndexSpec { name, target, properties }).unwrap()
+    let (people, edges) = (IndexTarget::Vertices(label), IndexTarget::Edges(ty));
+    let kind = ConstraintKind::Unique;
+    let spec = |name: &str, target| ConstraintSpec {
+        name: name.to_owned(),
+        target,
+        properties: vec![key],
+        kind,
     };
-    let load = |label: &str, edges: &[(u32, u32)]| {
-        let mut load = db.bulk_load(BulkOptions::default()).unwrap();
-        let label = load.label(label).unwrap();
-        let knows = load.edge_type("KNOWS", EdgeTypeOptions::general()).unwrap();
-        load.add_vertices(&[label], 3, &[]).unwrap();
+    let ids = db.create_constraint(spec("ids", people)).unwrap();
+    let knows = db.create_constraint(spec("knows", edges)).unwrap();
+    let load = |db: &Engine, ids: &[i64], numbers: &[i64]| {
+        let mut options = options(true);
+        options.memory_bytes = 20_000;
+        let mut load = db.bulk_load(options).unwrap();
+        let (label, id) = (load.label("Person").unwrap(), load.property_key("id").unwrap());
+        load.add_vertices(&[label], ids.len(), &[(id, ids.to_vec().into())]).unwrap();
         let first = load.first_vertex().unwrap().get() as u32;
-        let ends = edges.iter().map(|(a, b)| (first + a, first + b)).collect();
-        load.add_edges(knows, ends, vec![]).unwrap();
+        let knows = load.edge_type("KNOWS", EdgeTypeOptions::general()).unwrap();
+        let end = |n: usize| first + (n * 7919 % ids.len()) as u32;
+        let ends = (0..numbers.len()).map(|n| (end(n), end(n + 1))).collect();
+        load.add_edges(knows, ends, vec![(id, numbers.to_vec().into())]).unwrap();
         load.finish(&|_, _, _| {})
     };
-    let people = index("people", IndexTarget::Vertices(label));
-    let before = Model::of(&db);
-    let refused = load("Person", &[]).unwrap_err().to_string();
-    assert!(refused.contains("people") && refused.contains("make it again"), "{refused}");
-    assert_eq!(Model::of(&db), before);
-    assert_eq!(load("Place", &[(0, 1)]).unwrap().edges, 1, "no index is about these");
-    db.drop_index(people).unwrap();
-    let edges = index("edges", IndexTarget::Edges(ty));
-    let refused = load("Person", &[(0, 1)]).unwrap_err().to_string();
-    assert!(refused.contains("`edges`"), "{refused}");
-    assert_eq!(load("Person", &[]).unwrap().vertices, 3);
-    db.drop_index(edges).unwrap();
-    assert_eq!(load("Person", &[(0, 1), (1, 2)]).unwrap().edges, 2);
-    index("people", IndexTarget::Vertices(label));
+    let scattered = |from: i64| -> Vec<i64> { (0..5000).map(|n| from + n * 4801 % 5000).collect() };
+    let check = |db: &Engine, count: i64| {
+        let reader = db.reader().unwrap();
+        let all = telar_graph::IndexRange::default();
+        let of_vertices = reader.index_range(ids, &all).unwrap().into_iter();
+        let of_edges = reader.index_range_edges(knows, &all).unwrap().into_iter();
+        assert!(of_vertices.map(|v| reader.vertex_property(v, key)).eq((0..count).map(Value::Int)));
+        assert!(of_edges.map(|e| reader.edge_property(e, key)).eq((0..count).map(Value::Int)));
+        for n in (0..count).step_by(37) {
+            assert!(reader.index_find(ids, &[Value::Int(n)]).unwrap().is_some());
+        }
+        assert!(db.indexes().iter().all(|i| i.entries == count as u64));
+    };
+    load(&db, &scattered(0), &scattered(0)).unwrap();
+    check(&db, 5000);
+    // The one key that is there, or that comes twice, stands anywhere.
+    for (broken, twice) in [(4999, 1), (0, 2500), (7000, 4000)] {
+        let (fine, mut bad) = (scattered(5000), scattered(5000));
+        bad[twice] = broken;
+        let error = load(&db, &bad, &fine).unwrap_err();
+        assert!(matches!(error, Error::ConstraintViolated { .. }), "{error}");
+        check(&db, 5000);
+        let error = load(&db, &fine, &bad).unwrap_err();
+        assert!(matches!(error, Error::ConstraintViolated { .. }), "{error}");
+        check(&db, 5000);
+    }
+    drop(db);
+    db = Engine::open(dir.path(), settings()).unwrap();
+    check(&db, 5000);
+    load(&db, &scattered(5000), &scattered(5000)).unwrap();
+    check(&db, 10_000);
+    let broken = db.write(Default::default(), |txn| {
+        let v = txn.create_vertex(&[label])?;
+        txn.set_vertex_property(v, key, Value::Int(9_999))
+    });
+    assert!(matches!(broken, Err(Error::ConstraintViolated { .. })), "{broken:?}");
+    db.close().unwrap();
+    check(&Engine::open(dir.path(), settings()).unwrap(), 10_000);
 }

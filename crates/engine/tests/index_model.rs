@@ -12,8 +12,8 @@ use std::ops::Bound;
 
 use proptest::prelude::*;
 use telar_engine::{
-    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexState,
-    IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
+    BulkOptions, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec,
+    IndexState, IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
 };
 use telar_graph::order::OrderRank;
 use telar_graph::{
@@ -202,6 +202,8 @@ enum Step {
     Drop {
         which: usize,
     },
+    /// A bulk load, between two transactions.
+    Load(Load),
     Commit,
     Abort,
     Settle,
@@ -209,6 +211,19 @@ enum Step {
     Close {
         which: usize,
     },
+}
+
+#[derive(Debug, Clone)]
+struct Load {
+    /// Label and both properties.
+    vertices: Vec<(usize, Value, Value)>,
+    /// Ends, among old and new vertices, and both properties.
+    edges: Vec<(usize, usize, Value, Value)>,
+    /// Rows that break a constraint are asked about first, and left out.
+    skip: bool,
+    /// Constraint 3 is to come with the load.
+    unique: bool,
+    spill: bool,
 }
 
 /// Few different values of many types, so that keys meet.
@@ -222,6 +237,25 @@ fn value() -> impl Strategy<Value = Value> {
         1 => any::<bool>().prop_map(Value::from),
         2 => Just(Value::Null),
     ]
+}
+
+fn bulk() -> impl Strategy<Value = Load> {
+    let vertex = (0usize..2, value(), value());
+    let edge = (0usize..1000, 0usize..1000, value(), value());
+    (
+        proptest::collection::vec(vertex, 0..6),
+        proptest::collection::vec(edge, 0..4),
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(|(vertices, edges, skip, unique, spill)| Load {
+            vertices,
+            edges,
+            skip,
+            unique,
+            spill,
+        })
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -242,6 +276,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => n.clone().prop_map(|which| Step::DeleteEdge { which }),
         2 => (0..DEFINITIONS).prop_map(|which| Step::Make { which }),
         1 => (0..DEFINITIONS).prop_map(|which| Step::Drop { which }),
+        3 => bulk().prop_map(Step::Load),
         7 => Just(Step::Commit),
         1 => Just(Step::Abort),
         2 => Just(Step::Settle),
@@ -328,6 +363,114 @@ fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Name
         _ => unreachable!("handled by the driver"),
     }
     Some(())
+}
+
+/// Loads `what`, or is refused for the reason the model gives, and then nothing has changed.
+fn load(db: &Engine, what: &Load, committed: &mut Model, snapshots: bool, names: &Names) {
+    let mut model = committed.clone();
+    let mut options = BulkOptions::default();
+    options.reader_wait_ms = 0;
+    options.memory_bytes = if what.spill { 100 } else { options.memory_bytes };
+    let mut load = db.bulk_load(options).unwrap();
+    let labels = ["A", "B"].map(|l| load.label(l).unwrap());
+    let keys = ["x", "y"].map(|k| load.property_key(k).unwrap());
+    let ty = load.edge_type("T", EdgeTypeOptions::general()).unwrap();
+    if what.unique {
+        load.make_unique("index 3", labels[1], &keys[..1]).unwrap();
+        model.indexes.insert(3);
+    }
+    let column = |x: &Value, y: &Value| {
+        let one = |v: &Value| [v.clone()].into_iter().collect();
+        [(keys[0], one(x)), (keys[1], one(y))]
+    };
+    // What was broken before is not the fault of a row.
+    let is_fine = |model: &Model| model.indexes.iter().all(|n| model.holds(*n, names));
+    let broken = |before: &Model, after: &Model| {
+        let breaks = |n: &usize| before.holds(*n, names) && !after.holds(*n, names);
+        after.indexes.iter().any(breaks)
+    };
+    let fine_before = is_fine(&model);
+    // Numbers until they are known.
+    let first = 1 << 40;
+    for (label, x, y) in &what.vertices {
+        let mut properties = Properties::new();
+        put(&mut properties, names.keys[0], x);
+        put(&mut properties, names.keys[1], y);
+        let mut with = model.clone();
+        let v = VertexId::from_raw(
+            first + with.vertices.range(VertexId::from_raw(first)..).count() as u64,
+        );
+        with.vertices.insert(v, ([names.labels[*label]].into(), properties));
+        let row = column(x, y);
+        if what.skip {
+            let said = load.check_vertex(&labels[*label..=*label], &row, 0);
+            if fine_before {
+                assert_eq!(said.is_err(), broken(&model, &with), "{said:?}");
+            }
+            if said.is_err() {
+                continue;
+            }
+            load.keep_checked();
+        }
+        load.add_vertices(&labels[*label..=*label], 1, &row).unwrap();
+        model = with;
+    }
+    let new_first = load.first_vertex().unwrap().get();
+    let new: Vec<_> = model.vertices.split_off(&VertexId::from_raw(first)).into_iter().collect();
+    let to_id = |v: VertexId| VertexId::from_raw(v.get() - first + new_first);
+    model.vertices.extend(new.into_iter().map(|(v, what)| (to_id(v), what)));
+    for (i, (src, dst, x, y)) in what.edges.iter().enumerate() {
+        let ends = (
+            pick(model.vertices.keys().copied(), *src),
+            pick(model.vertices.keys().copied(), *dst),
+        );
+        let (Some(src), Some(dst)) = ends else { break };
+        let mut properties = Properties::new();
+        put(&mut properties, names.keys[0], x);
+        put(&mut properties, names.keys[1], y);
+        let mut with = model.clone();
+        let edge = EdgeId { ty: names.ty, src, dst, ordinal: u32::MAX - i as u32 };
+        with.edges.insert(edge, properties);
+        let row = column(x, y);
+        if what.skip {
+            let said = load.check_edge(ty, &row, 0);
+            if fine_before {
+                assert_eq!(said.is_err(), broken(&model, &with), "{said:?}");
+            }
+            if said.is_err() {
+                continue;
+            }
+            load.keep_checked();
+        }
+        load.add_edges(ty, vec![(src.get() as u32, dst.get() as u32)], row.into()).unwrap();
+        model = with;
+    }
+    let entries = || db.indexes().iter().map(|i| i.entries).sum::<u64>();
+    let before = entries();
+    let done = load.finish(&|_, _, _| {});
+    assert!(done.is_ok() || entries() <= before, "a load that failed left entries behind");
+    if !is_fine(&model) {
+        assert!(matches!(done, Err(Error::ConstraintViolated { .. })), "{done:?}");
+    } else if snapshots {
+        assert!(matches!(done, Err(Error::SnapshotsOpen { .. })), "{done:?}");
+    } else {
+        done.unwrap();
+        // Ordinals follow the lists, so the database says which edge is which.
+        let reader = db.reader().unwrap();
+        model.edges.retain(|e, _| e.ordinal < u32::MAX - 100);
+        for v in model.vertices.keys() {
+            for edge in reader.edges(*v, names.ty, telar_graph::Direction::Out) {
+                let mut properties = Properties::new();
+                names
+                    .keys
+                    .iter()
+                    .for_each(|k| put(&mut properties, *k, &reader.edge_property(edge, *k)));
+                let there = model.edges.insert(edge, properties.clone());
+                assert!(there.is_none_or(|there| there == properties));
+            }
+        }
+        *committed = model;
+    }
 }
 
 /// Ranges worth asking for, from the values there are.
@@ -473,10 +616,14 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
     let mut held: Vec<(Snapshot<'_>, Model)> = Vec::new();
     let mut steps = steps.iter().peekable();
     while steps.peek().is_some() {
+        while let Some(Step::Load(what)) = steps.next_if(|s| matches!(s, Step::Load(_))) {
+            load(db, what, &mut committed, !held.is_empty(), &names);
+            check_snapshot(db, &db.snapshot().unwrap(), &committed, &names);
+        }
         let mut txn = db.begin().unwrap();
         let mut model = committed.clone();
         let mut keep = true;
-        for step in steps.by_ref() {
+        while let Some(step) = steps.next_if(|s| !matches!(s, Step::Load(_))) {
             match step {
                 Step::Commit => break,
                 Step::Abort => {

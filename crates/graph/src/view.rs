@@ -117,6 +117,9 @@ pub enum IndexUnavailable {
     /// It is still being built. A scan finds the same.
     #[error("index number {0} is still being built")]
     NotReady(IndexId),
+    /// What the store holds of it is not what was written. A scan finds what it should have found.
+    #[error("index number {0} is damaged in the store; `telar check` says where")]
+    Damaged(IndexId),
     /// Edges were asked of an index on vertices, vertices of one on edges, or either of a
     /// constraint that keeps no entries.
     #[error("index number {0} holds no entries of this kind")]

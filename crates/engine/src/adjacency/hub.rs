@@ -24,7 +24,8 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
-use super::list::{List, Rows, Visible, find_in, merge_ids};
+use super::filter;
+use super::list::{List, Rows, Visible, merge_ids};
 use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, DELTA_MAX, block_words};
@@ -96,6 +97,8 @@ pub(crate) struct ChunkVersion {
     rows: WordBuf,
     entries: usize,
     tail: WordBuf,
+    /// Where the header of the block is in it.
+    tail_header: usize,
     pub(crate) base_ts: u64,
 }
 
@@ -110,7 +113,8 @@ impl ChunkVersion {
                 words.set((1 + c) * n + i, entry.columns[c]);
             }
         }
-        Self { rows: words, entries: n, tail: new_block(kind, class), base_ts }
+        let (tail, tail_header) = new_block(kind, class);
+        Self { rows: words, entries: n, tail, tail_header, base_ts }
     }
 
     /// The common case of settling: neighbour ids only, no deletes, everything settles. `None` if
@@ -129,13 +133,14 @@ impl ChunkVersion {
             at += ids.len();
         });
         debug_assert_eq!(at, entries);
-        Some(Self { rows, entries, tail: new_block(kind, tail_class(wanted)), base_ts: watermark })
+        let (tail, tail_header) = new_block(kind, tail_class(wanted));
+        Some(Self { rows, entries, tail, tail_header, base_ts: watermark })
     }
 
     /// The chunk's tail block.
     pub(crate) fn block(&self) -> Block<'_> {
         // SAFETY: initialised in `new`, lives as long as `self`.
-        unsafe { Block::at(self.tail.as_ptr()) }
+        unsafe { Block::at(self.tail.as_ptr().add(self.tail_header)) }
     }
 
     fn rows(&self, kind: ListKind) -> Rows<'_> {
@@ -259,11 +264,12 @@ impl Drop for Hub {
     }
 }
 
-fn new_block(kind: ListKind, class: u32) -> WordBuf {
+/// An empty block of `class`, and where its header is.
+fn new_block(kind: ListKind, class: u32) -> (WordBuf, usize) {
     let tail = WordBuf::uninit(block_words(class, kind.columns()));
     // SAFETY: the buffer has the size of such a block and is not shared yet.
     unsafe { Block::init(tail.as_ptr(), class) };
-    tail
+    (tail, filter::words(class))
 }
 
 /// Class of a tail block for `entries`, not below the usual.
@@ -333,8 +339,7 @@ impl Hub {
         if tail.has_deletes {
             return v.list(v.delta(read_ts), self.kind).contains(nbr);
         }
-        find_sorted(v.neighbours(), nbr).is_some()
-            || find_in(tail.block.dst(tail.len), nbr).is_some()
+        find_sorted(v.neighbours(), nbr).is_some() || tail.find(nbr).is_some()
     }
 
     /// Number of live entries at `read_ts`.

@@ -59,6 +59,13 @@ impl<'a> Visible<'a> {
         Self { block, len, has_deletes }
     }
 
+    /// The place of `nbr` among the entries, the first; a block without deletes.
+    #[inline(always)]
+    pub(crate) fn find(&self, nbr: u32) -> Option<usize> {
+        debug_assert!(!self.has_deletes);
+        if self.block.may_hold(nbr) { find_in(self.block.dst(self.len), nbr) } else { None }
+    }
+
     /// By how much the visible entries change the length of the list.
     #[inline]
     pub(crate) fn growth(&self) -> isize {
@@ -171,7 +178,7 @@ impl<'a> List<'a> {
         match self.tail {
             None => self.find_settled(nbr, None),
             Some(tail) if !tail.has_deletes => match self.find_settled(nbr, None) {
-                None => find_in(tail.block.dst(tail.len), nbr).map(|i| i + self.base.nbrs.len()),
+                None => tail.find(nbr).map(|i| i + self.base.nbrs.len()),
                 found => found,
             },
             Some(_) => self.find_masked(nbr, None),
@@ -214,7 +221,7 @@ impl<'a> List<'a> {
                 return Some(p);
             }
         }
-        let tail = self.tail?;
+        let tail = self.tail.filter(|tail| tail.block.may_hold(nbr))?;
         let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
         places_of(rows.nbrs, nbr).find_map(|i| {
             let position = self.base.nbrs.len() + i;
@@ -336,7 +343,7 @@ fn places_of(slice: &[u32], word: u32) -> impl Iterator<Item = usize> {
 /// PERF: search_unsettled_10pct: tails of long lists have hundreds of entries; 32-byte compares
 /// halve the time to look through them.
 #[inline]
-pub(crate) fn find_in(slice: &[u32], word: u32) -> Option<usize> {
+fn find_in(slice: &[u32], word: u32) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if slice.len() >= 64 && is_x86_feature_detected!("avx2") {
         // SAFETY: the CPU has AVX2.

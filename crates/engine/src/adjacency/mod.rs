@@ -34,6 +34,7 @@
 pub(crate) mod base;
 pub(crate) mod deleted;
 pub(crate) mod extent;
+pub(crate) mod filter;
 pub(crate) mod head;
 pub(crate) mod hub;
 pub(crate) mod list;

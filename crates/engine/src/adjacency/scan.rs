@@ -11,7 +11,7 @@ use crossbeam_epoch::Guard;
 use super::base::BaseRef;
 use super::deleted::LiveRows;
 use super::head::{Head, PinnedHeads};
-use super::list::{List, Visible, find_in};
+use super::list::{List, Visible};
 use super::runs::Rest;
 use super::search::find_sorted;
 use super::segment::{SegVersion, Slot};
@@ -58,9 +58,10 @@ struct Scratch {
 }
 
 /// The loop CSR runs. A function of its own, called once per segment: inlined into its callers, it
-/// runs out of registers.
+/// runs out of registers. It takes `f` and gives it back, so that what `f` holds is in registers,
+/// too.
 #[inline(never)]
-fn scan_settled<F>(base: BaseRef<'_>, first: u32, locals: Range<usize>, f: &mut F)
+fn scan_settled<F>(base: BaseRef<'_>, first: u32, locals: Range<usize>, mut f: F) -> F
 where
     F: FnMut(u32, &[u32]),
 {
@@ -72,6 +73,7 @@ where
         f(first + i as u32, base.rows(start, end));
         start = end;
     }
+    f
 }
 
 /// A vertex's settled rows, found ahead of its turn in `visit`; `None` if something is unsettled or
@@ -216,7 +218,7 @@ impl<'g> TableView<'g> {
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
             let head = self.head(first as u32);
             if let Some(base) = head.settled() {
-                scan_settled(base, first as u32, lo..hi, &mut f);
+                f = scan_settled(base, first as u32, lo..hi, f);
             } else if let Some(ver) = head.written() {
                 self.scan_written(ver, first as u32, lo..hi, &mut scratch, &mut f);
             }
@@ -389,8 +391,7 @@ impl<'g> TableView<'g> {
                 if tail.has_deletes {
                     return self.with_list_of(u, v, |list| list.find(v).is_some());
                 }
-                find_sorted(ver.settled(local), v).is_some()
-                    || find_in(tail.block.dst(tail.len), v).is_some()
+                find_sorted(ver.settled(local), v).is_some() || tail.find(v).is_some()
             }
             Slot::Hub(hub) => hub.contains(v, self.read_ts, self.guard),
         }

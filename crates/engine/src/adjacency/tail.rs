@@ -11,6 +11,8 @@
 //!     31  30..0   31..27  26..0                           op:2 | Δts:30
 //! ```
 //!
+//! A block of 64 entries or more has a filter of its inserts in front of the header (`filter.rs`).
+//!
 //! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice
 //! of neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base
 //! list, or base length + place in this block. A reader masks positions and never searches. `D`
@@ -27,7 +29,8 @@
 //!    the old one stays readable until the whole tail is reclaimed.
 //! 4. `base_ts` is a low watermark: every live snapshot reads at or after it.
 //! 5. `reserved` is only touched under the stripe, and is 0 between commits.
-//! 6. `M` is taken away before an entry that is no delete of a settled row is appended; it never
+//! 6. The filter has the bits of every insert below `len`.
+//! 7. `M` is taken away before an entry that is no delete of a settled row is appended; it never
 //!    comes back.
 //!
 //! Source: LiveGraph (VLDB 2020) section 4; split into columns and cut to 8 bytes per entry as
@@ -38,6 +41,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 
 use super::deleted::Deleted;
+use super::filter::{self, FILTERED_CLASS_MIN};
 use super::hub::Hub;
 use super::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
 use crate::words::WordBuf;
@@ -68,7 +72,7 @@ const _: () = assert!(DELTA_BITS + 2 == u32::BITS, "op and delta fill one word")
 /// Words a block of `class` takes with `columns` columns.
 #[inline]
 pub(crate) fn block_words(class: u32, columns: usize) -> usize {
-    BLOCK_HEADER_WORDS + (2 + columns) * (1 << class)
+    filter::words(class) + BLOCK_HEADER_WORDS + (2 + columns) * (1 << class)
 }
 
 /// A block of tail entries: of one vertex, or of one hub chunk.
@@ -79,21 +83,26 @@ pub(crate) struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The block at `p`.
+    /// The block whose header is at `p`.
     ///
     /// # Safety
-    /// `p` points to an initialised block header followed by its entries, alive for `'a`; writers
-    /// keep to invariants 1, 2 and 5.
+    /// `p` points to the header of an initialised block, alive for `'a`; writers keep to invariants
+    /// 1, 2, 5 and 6.
     #[inline(always)]
     pub(crate) unsafe fn at(p: *const u32) -> Self {
         Self { p, lives: PhantomData }
     }
 
-    /// Initialises an empty block of `class` at `p`.
+    /// Initialises an empty block of `class` in the words from `start` on. Its header comes after
+    /// [`filter::words`].
     ///
     /// # Safety
-    /// `p` points to `block_words(class, _)` words nobody else reads yet.
-    pub(crate) unsafe fn init(p: *mut u32, class: u32) -> Self {
+    /// `start` points to `block_words(class, _)` words nobody else reads yet.
+    pub(crate) unsafe fn init(start: *mut u32, class: u32) -> Self {
+        // SAFETY: the filter's words are the first of the block, not shared yet.
+        unsafe { start.write_bytes(0, filter::words(class)) };
+        // SAFETY: the header is behind them, within the block.
+        let p = unsafe { start.add(filter::words(class)) };
         // SAFETY: three words within the block, not shared yet.
         unsafe { p.write(0) };
         // SAFETY: as above.
@@ -203,6 +212,33 @@ impl<'a> Block<'a> {
         (seen, Self::has_deletes(word))
     }
 
+    /// The filter word `id` belongs to, and its bits there; `None` if the block has no filter.
+    #[inline(always)]
+    fn filter_place(self, id: u32) -> Option<(&'a AtomicU32, u32)> {
+        let class = self.class();
+        if class < FILTERED_CLASS_MIN {
+            return None;
+        }
+        let (word, bits) = filter::place(id, class);
+        // SAFETY: the filter's words stand in front of the header, initialised, and are only
+        // accessed atomically once the block is shared.
+        Some((unsafe { &*self.p.sub(1 + word).cast::<AtomicU32>() }, bits))
+    }
+
+    /// Whether `id` may be among the inserts below a length read before.
+    #[inline(always)]
+    pub(crate) fn may_hold(self, id: u32) -> bool {
+        let holds = |(word, bits): (&AtomicU32, u32)| word.load(Ordering::Relaxed) & bits == bits;
+        self.filter_place(id).is_none_or(holds)
+    }
+
+    fn add_to_filter(self, id: u32) {
+        if let Some((word, bits)) = self.filter_place(id) {
+            // Only the stripe's holder writes. The length's release store publishes the bits, too.
+            word.store(word.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
+        }
+    }
+
     /// Whether `meta` marks a delete.
     #[inline(always)]
     pub(crate) fn is_delete(meta: u32) -> bool {
@@ -253,6 +289,9 @@ impl<'a> Block<'a> {
                 p.add(BLOCK_HEADER_WORDS + (2 + c) * cap + n).write(entry.columns[c]);
             }
         }
+        if !delete {
+            self.add_to_filter(entry.nbr);
+        }
         let control = self.control();
         if control & RESERVED_MASK != 0 {
             self.set_control(control - 1);
@@ -280,6 +319,11 @@ impl<'a> Block<'a> {
                     n,
                 );
             }
+        }
+        if self.class() >= FILTERED_CLASS_MIN {
+            let inserts =
+                from.dst(n).iter().zip(from.meta(n)).filter(|(_, m)| !Self::is_delete(**m));
+            inserts.for_each(|(id, _)| self.add_to_filter(*id));
         }
         self.last_delta().store(from.last_delta().load(Ordering::Relaxed), Ordering::Relaxed);
         self.set_control(self.control() | from.control() & RESERVED_MASK);
@@ -428,7 +472,7 @@ impl Tail {
         let mut word = slot.load(Ordering::Relaxed);
         if !delete && word & SLOT_MASKED != 0 {
             word &= !SLOT_MASKED;
-            // ORDERING: release, and before the entry: invariant 6.
+            // ORDERING: release, and before the entry: invariant 7.
             slot.store(word, Ordering::Release);
         }
         self.block(word & !SLOT_MASKED).append(entry, delta, delete, columns);
@@ -447,7 +491,8 @@ impl Tail {
         };
         let at = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         // SAFETY: `at..at + words` lies in the arena and was given out to this call alone.
-        Some((at, unsafe { Block::init(self.arena.as_ptr().add(at as usize), class) }))
+        let block = unsafe { Block::init(self.arena.as_ptr().add(at as usize), class) };
+        Some((at + filter::words(class) as u32, block))
     }
 
     /// Gives vertex `local` an empty first block of `class`; `None` if the arena is exhausted. Only

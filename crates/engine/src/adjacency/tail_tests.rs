@@ -3,9 +3,10 @@
 //! Found by review: a number added first and taken back when it did not fit let two vertices be
 //! given the same words.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Barrier, RwLock};
 
-use super::{Tail, block_words};
+use super::{Tail, block_words, filter};
 use crate::adjacency::{Entry, SEGMENT_VERTICES};
 
 const THREADS: u32 = 6;
@@ -50,7 +51,8 @@ fn blocks_of_a_tail_do_not_overlap() {
             let mut spans: Vec<(usize, usize)> = (0..SEGMENT_VERTICES as u32)
                 .filter_map(|local| Some((tail.block_of(local)?, local)))
                 .map(|(block, local)| {
-                    let at = tail.slot(local).load(std::sync::atomic::Ordering::Relaxed) as usize;
+                    let header = tail.slot(local).load(Ordering::Relaxed) as usize;
+                    let at = header - filter::words(block.class());
                     (at, at + block_words(block.class(), 0))
                 })
                 .collect();

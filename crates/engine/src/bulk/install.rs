@@ -5,7 +5,8 @@
 //!  index lock        no index is made or dropped from here on
 //!  checkpoint lock, name lock, gate          no checkpoint, no new name, no commit from here on
 //!  wait              until all commits are published: the state is that of timestamp T0
-//!  check and merge   ends exist; segments that hold something take in what is new
+//!  check             ends exist; constraints hold, and indexes have the new entries (index.rs)
+//!  merge             segments that hold something take in what is new
 //!  write             what was written since the last checkpoint, the load, the meta value
 //!  pause             new snapshots wait; old ones are waited for, or the load is given up
 //!  stamp             an empty commit at T = T0 + 1, on disk
@@ -26,6 +27,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
 
+use super::index::{self, Entered};
 use super::lists::{Bases, turned};
 use super::sort::Sorted;
 use super::{BulkLoad, BulkName, BulkReport, BulkStep};
@@ -38,7 +40,6 @@ use crate::checkpoint::meta::Additions;
 use crate::checkpoint::{Changes, KEY_BYTES, Kind, cut_log, key, property, segment};
 use crate::column::{Chunk, PropertyChunk, StateChunk};
 use crate::error::{Error, Object};
-use crate::index::IndexTarget;
 use crate::latch::ALL_STRIPES;
 use crate::shared::Shared;
 use crate::txn::record;
@@ -47,24 +48,29 @@ use crate::txn::record;
 const READER_POLL: Duration = Duration::from_micros(200);
 
 /// A load ready to be written: what goes where, under numbers of the catalog.
-struct Staged {
-    keys: Vec<PropertyKeyId>,
+pub(super) struct Staged {
+    pub(super) keys: Vec<PropertyKeyId>,
+    /// Numbers of the load's label names.
+    pub(super) label_numbers: Vec<LabelId>,
+    /// Labels that new vertices have.
+    pub(super) labels: HashSet<LabelId>,
     added: Additions,
-    types: Vec<StagedType>,
-    states: Vec<(u32, StateChunk)>,
-    vertex_chunks: Vec<(PropertyKeyId, u32, PropertyChunk)>,
+    pub(super) types: Vec<StagedType>,
+    pub(super) states: Vec<(u32, StateChunk)>,
+    pub(super) vertex_chunks: Vec<(PropertyKeyId, u32, PropertyChunk)>,
     edges: u64,
     duplicates: u64,
     properties: u64,
 }
 
-struct StagedType {
-    id: EdgeTypeId,
+pub(super) struct StagedType {
+    pub(super) id: EdgeTypeId,
     kind: ListKind,
-    next_ordinal: u32,
+    pub(super) first_ordinal: u32,
+    pub(super) next_ordinal: u32,
     /// Out and in.
-    bases: [Bases; 2],
-    chunks: Vec<(PropertyKeyId, u32, PropertyChunk)>,
+    pub(super) bases: [Bases; 2],
+    pub(super) chunks: Vec<(PropertyKeyId, u32, PropertyChunk)>,
 }
 
 impl Staged {
@@ -94,7 +100,7 @@ pub(super) fn install(
     crate::failpoint!("bulk::quiet", super::injected);
     load.trim();
     let mut staged = stage(load, sorted)?;
-    check_indexes(load, &staged)?;
+    let entered = index::enter(load, &staged, before)?;
     merge(shared, &mut staged, before)?;
     if load.options.reject_duplicates && staged.duplicates > 0 {
         let reason = format!("{} edges are there more than once", staged.duplicates);
@@ -103,7 +109,7 @@ pub(super) fn install(
     let changes = match (&shared.durable, &checkpoints) {
         (Some(d), Some(p)) => {
             let changes = Changes::begin(&d.store, p)?;
-            Some(write(shared, changes, &staged, before, progress)?)
+            Some(write(shared, changes, (&staged, &entered), before, progress)?)
         }
         _ => None,
     };
@@ -137,6 +143,7 @@ pub(super) fn install(
     };
     replace(load, staged, ts)?;
     shared.forget_history(ts);
+    entered.keep(ts);
     load.installed = true;
     shared.clock.mark_applied(ts);
     shared.publish(ts)?;
@@ -245,6 +252,13 @@ fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, 
         duplicates: 0,
         properties: load.columns.iter().map(|(_, c)| c.count()).sum(),
         keys,
+        labels: load
+            .states
+            .iter()
+            .flat_map(|(set, _)| &load.sets[*set])
+            .map(|l| labels[l.0])
+            .collect(),
+        label_numbers: labels,
         added,
     };
     for (t, (sorted, first)) in load.types.iter().zip(sorted) {
@@ -284,39 +298,14 @@ fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, 
         let bases = [sorted.out, inward];
         check_ends(load, &bases)?;
         let next_ordinal = sorted.next_ordinal;
-        staged.types.push(StagedType { id, kind, next_ordinal, bases, chunks });
+        let first_ordinal = first;
+        staged.types.push(StagedType { id, kind, first_ordinal, next_ordinal, bases, chunks });
     }
     Ok(staged)
 }
 
-/// Indexes and constraints are kept by commits, which this is none of: a load of what one is about
-/// is refused, so that none is ever incomplete.
-fn check_indexes(load: &BulkLoad<'_>, staged: &Staged) -> Result<(), Error> {
-    let catalog = &load.shared.catalog;
-    let loads = |target: IndexTarget| match target {
-        IndexTarget::Vertices(label) => {
-            let of_label = |l: &BulkName| catalog.find(NameKind::Label, &load.labels.0[l.0]);
-            let mut loaded = load.states.iter().flat_map(|(set, _)| &load.sets[*set]);
-            loaded.any(|l| of_label(l) == Some(label.get()))
-        }
-        IndexTarget::Edges(ty) => {
-            staged.types.iter().any(|t| t.id == ty && t.bases[0].iter().any(|b| b.1.entries() > 0))
-        }
-    };
-    match load.shared.indexes.all().iter().find(|i| loads(i.definition.target)) {
-        None => Ok(()),
-        Some(index) => {
-            let reason = format!(
-                "it does not keep index or constraint `{}`: drop that, load, and make it again",
-                index.definition.name
-            );
-            Err(Error::BulkLoad { reason })
-        }
-    }
-}
-
 /// First and last number of the new vertices, the last excluded.
-fn new_vertices(load: &BulkLoad<'_>) -> (u32, u32) {
+pub(super) fn new_vertices(load: &BulkLoad<'_>) -> (u32, u32) {
     let first = load.taken.map_or(0, |t| t.first) as u32;
     (first, first + load.vertices as u32)
 }
@@ -446,7 +435,7 @@ fn merged(view: &TableView<'_>, number: u32, new: &Base) -> (Base, u64) {
 fn write<'s>(
     shared: &Shared,
     mut changes: Changes<'s>,
-    staged: &Staged,
+    (staged, entered): (&Staged, &Entered<'_>),
     before: u64,
     progress: &dyn Fn(BulkStep, u64, u64),
 ) -> Result<Changes<'s>, Error> {
@@ -496,6 +485,7 @@ fn write<'s>(
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
     crate::history::stored::put_nothing(&mut changes, shared, before + 1)?;
+    changes.put_indexes(shared, before, &|id| entered.items(id), &entered.made)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);
     Ok(changes)

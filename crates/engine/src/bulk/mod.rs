@@ -7,6 +7,7 @@
 //!    ▼
 //!  finish  ── install.rs ─────────────────────────────────────────────────────────────────
 //!    gate      transactions that commit now are refused, new ones wait       gate.rs
+//!    indexes   constraints are checked, entries sorted and added             index.rs
 //!    merge     bases of segments that hold something already
 //!    store     one LMDB transaction, which is a checkpoint at the load's timestamp
 //!    install   once no older snapshot is open: bases and chunks, as if they had settled
@@ -24,7 +25,10 @@
 //! Why no log: docs/decisions/0007. What waits for what: docs/transactions.md.
 
 mod column;
+mod constraints;
+mod entries;
 pub(crate) mod gate;
+mod index;
 mod install;
 mod lists;
 #[cfg(test)]
@@ -149,6 +153,7 @@ pub struct BulkLoad<'e> {
     columns: Vec<(BulkName, Column)>,
     taken: Option<Taken>,
     types: Vec<TypeLoad>,
+    rules: constraints::Rules,
     dir: PathBuf,
     installed: bool,
 }
@@ -172,7 +177,7 @@ fn fresh_dir(shared: &Shared) -> PathBuf {
 impl<'e> BulkLoad<'e> {
     pub(crate) fn new(shared: &'e Shared, options: BulkOptions) -> Result<Self, Error> {
         shared.check_log()?;
-        Ok(Self {
+        let mut load = Self {
             shared,
             options,
             labels: Names::default(),
@@ -183,9 +188,12 @@ impl<'e> BulkLoad<'e> {
             columns: Vec::new(),
             taken: None,
             types: Vec::new(),
+            rules: constraints::Rules::default(),
             dir: fresh_dir(shared),
             installed: false,
-        })
+        };
+        load.find_rules();
+        Ok(load)
     }
 
     /// A label, made with the load if there is none.
@@ -387,9 +395,9 @@ impl<'e> BulkLoad<'e> {
     /// None of them leaves anything behind. [`Error::SnapshotsOpen`] if snapshots or transactions
     /// stayed open; [`Error::NotFound`] for an end of an edge that does not exist;
     /// [`Error::TooMany`], [`Error::EdgeTypeExists`], [`Error::Conflict`] (load again);
-    /// [`Error::BulkLoad`] for duplicates, if they are to be rejected, and if an index or
-    /// constraint is about a label or edge type that is loaded; [`Error::Log`], [`Error::Store`],
-    /// [`Error::File`].
+    /// [`Error::ConstraintViolated`] by what is loaded, alone or together with what is there;
+    /// [`Error::BulkLoad`] for duplicates, if they are to be rejected; [`Error::Log`],
+    /// [`Error::Store`], [`Error::File`].
     pub fn finish(mut self, progress: &dyn Fn(BulkStep, u64, u64)) -> Result<BulkReport, Error> {
         self.first_vertex()?;
         install::install(&mut self, progress)

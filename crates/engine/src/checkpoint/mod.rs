@@ -32,14 +32,14 @@ pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 use heed::RwTxn;
-use telar_graph::{Direction, Value};
+use telar_graph::{Direction, IndexId, Value};
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
@@ -200,6 +200,7 @@ fn write(
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
     history::stored::put(&mut changes, shared, at)?;
+    changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
     *progress = changes.commit(at)?;
@@ -333,20 +334,34 @@ impl<'s> Changes<'s> {
             let key = |n| key(Kind::VertexProperty, property.get(), 0, n);
             self.put_column(column, at, &mut value, put_properties, key, skip)?;
         }
-        self.put_indexes(shared, at, &mut value)?;
         self.value = value;
         Ok(())
     }
 
-    fn put_indexes(&mut self, shared: &Shared, at: u64, value: &mut Vec<u8>) -> Result<(), Error> {
+    /// Puts the indexes as they are at `at`, with the items that `loaded` names, which a bulk load
+    /// is adding; and those of `made`, which come with it.
+    pub(crate) fn put_indexes(
+        &mut self,
+        shared: &Shared,
+        at: u64,
+        loaded: &dyn Fn(IndexId) -> Range<u32>,
+        made: &[Arc<Index>],
+    ) -> Result<(), Error> {
+        let mut value = std::mem::take(&mut self.value);
         self.indexes = shared.indexes.stored_at(at);
+        self.indexes.extend_from_slice(made);
         let mut kept = BTreeSet::new();
         for index in &self.indexes.clone() {
             let id = index.id.get();
             let since = self.stored_indexes.contains(&id).then_some(self.previous);
-            index::page::store(index, shared, (since, at), value, |n, value| {
-                self.put(key(Kind::Index, id, 0, n), value)
-            })?;
+            index::page::store(
+                index,
+                shared,
+                (since, at),
+                &loaded(index.id),
+                &mut value,
+                |n, value| self.put(key(Kind::Index, id, 0, n), value),
+            )?;
             kept.insert(id);
         }
         let gone: Vec<u16> = self.stored_indexes.difference(&kept).copied().collect();
@@ -358,6 +373,7 @@ impl<'s> Changes<'s> {
             }
         }
         self.stored_indexes = kept;
+        self.value = value;
         Ok(())
     }
 

@@ -20,6 +20,7 @@ use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{IndexId, PropertyKeyId};
 
 use super::check::violation;
+use super::commit::concerns;
 use super::key::{Entry, SortKey};
 use super::source::{Objects, Source, edge_id};
 use super::spec::{Definition, IndexTarget, KEYS_MAX};
@@ -30,8 +31,10 @@ use crate::error::{Error, Object, Violation};
 use crate::failpoint;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
+use crate::store::Store;
 use crate::txn::record;
 use crate::txn::validate::vertex_id;
+use crate::txn::write_set::WriteSet;
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;
@@ -125,6 +128,24 @@ fn finish(shared: &Shared, index: &Index) -> Result<(), Error> {
     Ok(())
 }
 
+/// A new index with what is there at `ts`, while nobody writes; the caller lists it.
+pub(crate) fn scanned(
+    shared: &Shared,
+    definition: Definition,
+    ts: u64,
+) -> Result<Arc<Index>, Error> {
+    let number = shared.indexes.numbers();
+    if number >= INDEXES_MAX {
+        return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
+    }
+    shared.indexes.raise_numbers(number + 1);
+    let id = IndexId::from_raw(number as u16);
+    let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
+    scan(shared, &index, ts)?;
+    no_duplicates(shared, &index, ts)?;
+    Ok(index)
+}
+
 /// Drops an index or constraint.
 pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
     let _one_at_a_time = shared.indexes.making.lock();
@@ -149,6 +170,17 @@ pub(crate) fn replayed(
     let index = Index::new(id, definition, shared.catalog.table_number());
     index.made_at.store(ts, Ordering::Relaxed);
     Ok(Arc::new(index))
+}
+
+/// Reads the stored indexes that a replayed commit changes.
+pub(crate) fn load_concerned(
+    shared: &Shared,
+    store: &Store,
+    writes: &WriteSet,
+) -> Result<(), Error> {
+    let all = shared.indexes.all().into_iter();
+    let mut cold = all.filter(|i| !i.is_loaded() && concerns(writes, i, shared, true));
+    cold.try_for_each(|index| index.load_from(store))
 }
 
 /// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database
@@ -239,7 +271,7 @@ fn each_object(
 /// Adds an entry for everything that has one at `ts`.
 fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
     let properties = &index.definition.properties;
-    match (&index.entries, index.definition.target) {
+    match (index.entries(), index.definition.target) {
         (Entries::Vertices(tree), _) => {
             let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
             each_object(shared, index, ts, |objects, object| {
@@ -287,19 +319,15 @@ impl<const N: usize> Sorter<'_, N> {
         self.entries.sort_unstable();
         for some in self.entries.chunks(ADDED_MAX) {
             let guard: &Guard = &epoch::pin();
-            let objects = self.index.objects(self.shared, guard);
-            self.tree.add_sorted(some, 0, &objects, guard);
-            if let Some(front) = &self.index.front {
-                some.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
-            }
+            self.index.add_sorted(self.tree, self.shared, some, 0, guard);
         }
         self.entries.clear();
     }
 }
 
-/// Fails if two objects have the same key at `ts`.
+/// Fails if a unique constraint is not fulfilled at `ts`.
 fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
-    match &index.entries {
+    match index.entries() {
         Entries::None => Ok(()),
         Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts),
         Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts),

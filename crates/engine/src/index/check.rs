@@ -27,8 +27,12 @@ pub(super) fn constraints(
     guard: &Guard,
 ) -> Result<(), Error> {
     for (at, index) in maintenance.list.iter().enumerate() {
+        // One that is not loaded is not concerned.
         let IndexKind::Constraint(kind) = index.definition.kind else { continue };
-        match (kind, &index.entries) {
+        if !index.is_loaded() {
+            continue;
+        }
+        match (kind, index.entries()) {
             (ConstraintKind::Unique, Entries::Vertices(tree)) => {
                 unique(maintenance, at, tree, |item| [item[0]], read_ts, guard)?;
             }
@@ -52,7 +56,7 @@ fn unique<const N: usize>(
     let index = &maintenance.list[at];
     let objects = index.objects(maintenance.shared, guard);
     let changes = || maintenance.changes.iter().filter(|c| c.index == at);
-    if let Some(front) = &index.front {
+    if let Some(front) = index.front() {
         changes().filter_map(|c| c.new.as_ref()).for_each(|key| front.prefetch(key, guard));
     }
     for change in changes() {
@@ -60,18 +64,12 @@ fn unique<const N: usize>(
         let own = item_of(change.item);
         // Seldom more than the one that is to be replaced.
         let mut others: SmallVec<[Item<N>; 4]> = SmallVec::new();
-        let mut note = |item: Item<N>| {
+        let note = |item: Item<N>| {
             if item != own {
                 others.push(item);
             }
         };
-        match &index.front {
-            Some(front) => front.find(key, guard, |v| {
-                note([v; N]);
-                ControlFlow::Continue(())
-            }),
-            None => tree.for_key(key, guard, note),
-        }
+        index.for_key(tree, key, guard, note);
         for other in others {
             let leaves =
                 || changes().any(|c| item_of(c.item) == other && c.old.as_ref() == Some(key));
@@ -133,7 +131,7 @@ impl After<'_> {
 }
 
 /// What is wrong with an object under a constraint on its values alone.
-pub(super) fn violation(
+pub(crate) fn violation(
     definition: &Definition,
     object: impl Fn() -> Object,
     value: impl Fn(telar_graph::PropertyKeyId) -> Value,
@@ -216,7 +214,7 @@ pub(super) fn reads(
         let Read::Index(read) = read else { continue };
         // Dropped meanwhile: nobody latches for it any more.
         let index = list.iter().find(|i| i.id == read.index);
-        let unchanged = index.is_some_and(|index| match &index.entries {
+        let unchanged = index.is_some_and(|index| match index.entries() {
             Entries::None => true,
             Entries::Vertices(tree) => is_unchanged(index, tree, read, shared, read_ts, guard),
             Entries::Edges(tree) => is_unchanged(index, tree, read, shared, read_ts, guard),

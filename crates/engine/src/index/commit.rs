@@ -91,6 +91,13 @@ impl<'a> Maintenance<'a> {
         }
     }
 
+    /// Reads indexes that the commit concerns and nobody used yet.
+    pub(crate) fn load(&self) -> Result<(), Error> {
+        let cold = self.list.iter().filter(|i| !i.is_loaded());
+        cold.filter(|i| concerns(self.writes, i, self.shared, false))
+            .try_for_each(|i| i.load(self.shared))
+    }
+
     // ---- planning ----
 
     /// Finds out what changes, and wants latches for it.
@@ -251,10 +258,11 @@ impl<'a> Maintenance<'a> {
     /// Adds new entries and notes obsolete ones. The values have been written; the commit is not
     /// visible yet.
     pub(crate) fn apply(&self, ts: u64, guard: &Guard) {
-        for (at, index) in self.list.iter().enumerate() {
+        let loaded = self.list.iter().enumerate().filter(|(_, index)| index.is_loaded());
+        for (at, index) in loaded {
             let objects = index.objects(self.shared, guard);
             let changes = self.changes.iter().filter(move |c| c.index == at);
-            match &index.entries {
+            match index.entries() {
                 Entries::None => {}
                 Entries::Vertices(tree) => {
                     let changes = changes.map(|c| ([c.item[0]], c));
@@ -285,6 +293,27 @@ fn apply_to<'c, const N: usize>(
         if let Some(key) = &change.old {
             tree.mark_stale(key, &item, ts, upkeep, guard);
         }
+    }
+}
+
+/// Whether a commit may change something of an index; for sure not, if it says no. `alone` says
+/// that nobody else writes, so that what is there now is what the commit finds.
+pub(crate) fn concerns(writes: &WriteSet, index: &Index, shared: &Shared, alone: bool) -> bool {
+    match index.definition.target {
+        IndexTarget::Vertices(label) => {
+            let sets = &shared.catalog.label_sets;
+            let has = |state| state != 0 && sets.labels(state).contains(&label);
+            let guard = &crossbeam_epoch::pin();
+            vertices_concerned(index, writes).any(|v| {
+                let written = writes.states.get(v.into());
+                let before = || !alone || has(shared.states.get(v, NOW, guard));
+                match written {
+                    Some(w) => has(w.state) || (!w.created && before()),
+                    None => before(),
+                }
+            })
+        }
+        IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).next().is_some(),
     }
 }
 

@@ -30,6 +30,9 @@
 //!    own otherwise; commits hold one stripe of an index's word, and a serializable transaction
 //!    that read from it takes the whole word, so that no commit is under way while it validates.
 //!
+//! 5. The values of an index that was not loaded since the database was opened are what they were
+//!    then: whoever writes to an index, or reads it, loads it first.
+//!
 //! Why like this: docs/indexes.md.
 
 mod build;
@@ -46,29 +49,34 @@ mod spec;
 mod tail;
 mod tree;
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexUnavailable};
 
-pub(crate) use build::{check_definition, create, drop_index, finish_recovery, replayed};
-pub(crate) use spec::Definition;
+pub(crate) use build::{
+    check_definition, create, drop_index, finish_recovery, load_concerned, replayed, scanned,
+};
+pub(crate) use check::violation;
 pub use spec::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
     PropertyType,
 };
+pub(crate) use spec::{Definition, KEYS_MAX};
+pub(crate) use tree::Tree;
 
+use crate::error::Error;
 use crate::latch::Latch;
 use crate::reclaim::EpochCell;
 use crate::shared::Shared;
+use crate::store::Store;
 use front::Front;
-use key::SortKey;
+use key::{Entry, Item, SortKey};
 use source::{Holders, Objects, Source};
-use tree::Tree;
 
 /// Latch words of a unique constraint: keys that share a stripe wait for each other.
 const UNIQUE_WORDS: usize = 64;
@@ -82,14 +90,38 @@ pub(crate) enum Entries {
     Edges(Tree<3>),
 }
 
+/// What an index holds in memory.
+#[derive(Debug)]
+struct Content {
+    entries: Entries,
+    /// Of a unique constraint on vertices: the same entries by hash.
+    front: Option<Front>,
+}
+
+impl Content {
+    fn new(definition: &Definition, entries: Entries) -> Self {
+        let has_front = definition.kind.is_unique() && matches!(entries, Entries::Vertices(_));
+        let front = has_front.then(Front::new);
+        if let (Some(front), Entries::Vertices(tree)) = (&front, &entries) {
+            let guard = &epoch::pin();
+            tree.for_range(&SortKey::MIN, None, false, guard, |key, [v]| {
+                front.insert(key, v, guard);
+                ControlFlow::Continue(())
+            });
+        }
+        Self { entries, front }
+    }
+}
+
 /// An index or constraint.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) definition: Definition,
-    pub(crate) entries: Entries,
-    /// Of a unique constraint on vertices: the same entries by hash.
-    pub(crate) front: Option<Front>,
+    /// Of an index in the store: empty until it is first used.
+    content: OnceLock<Content>,
+    /// Held while the content is read.
+    loading: Mutex<()>,
     /// Number in the global latch order.
     table: u32,
     /// By stripe of the key for a unique constraint; else one word, a stripe for each commit.
@@ -113,30 +145,24 @@ impl Index {
             IndexTarget::Vertices(_) => Entries::Vertices(Tree::new()),
             IndexTarget::Edges(_) => Entries::Edges(Tree::new()),
         };
-        Self::with_entries(id, definition, table, entries)
+        let index = Self::stored(id, definition, table);
+        let _ = index.content.set(Content::new(&index.definition, entries));
+        index
     }
 
-    pub(crate) fn with_entries(
-        id: IndexId,
-        definition: Definition,
-        table: u32,
-        entries: Entries,
-    ) -> Self {
+    /// An index whose entries are in the store, and stay there until they are asked for.
+    pub(crate) fn stored(id: IndexId, definition: Definition, table: u32) -> Self {
         let words = if definition.kind.is_unique() { UNIQUE_WORDS } else { 1 };
-        let has_front = definition.kind.is_unique() && matches!(entries, Entries::Vertices(_));
-        let front = has_front.then(Front::new);
-        if let (Some(front), Entries::Vertices(tree)) = (&front, &entries) {
-            let guard = &epoch::pin();
-            tree.for_range(&SortKey::MIN, None, false, guard, |key, [v]| {
-                front.insert(key, v, guard);
-                ControlFlow::Continue(())
-            });
+        let content = OnceLock::new();
+        if !definition.kind.has_entries() {
+            // There is nothing to wait for.
+            let _ = content.set(Content::new(&definition, Entries::None));
         }
         Self {
             id,
             definition,
-            entries,
-            front,
+            content,
+            loading: Mutex::new(()),
             table,
             order: (0..words).map(|_| Latch::default()).collect(),
             holders: Holders::default(),
@@ -147,6 +173,49 @@ impl Index {
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
         }
+    }
+
+    /// Whether the entries are in memory.
+    #[inline]
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.content.get().is_some()
+    }
+
+    /// Reads the entries from the store, unless they are in memory. Nothing was written to an index
+    /// that was not read yet, so they are those of the last checkpoint, whichever that is.
+    pub(crate) fn load(&self, shared: &Shared) -> Result<(), Error> {
+        match &shared.durable {
+            _ if self.is_loaded() => Ok(()),
+            Some(durable) => self.load_from(&durable.store),
+            None => unreachable!("INVARIANT: indexes in memory are made loaded"),
+        }
+    }
+
+    /// As [`load`](Self::load), while the database is being opened.
+    #[cold]
+    pub(crate) fn load_from(&self, store: &Store) -> Result<(), Error> {
+        let _one_at_a_time = self.loading.lock();
+        if !self.is_loaded() {
+            let entries = page::load(store, self.id, &self.definition)?;
+            let _ = self.content.set(Content::new(&self.definition, entries));
+        }
+        Ok(())
+    }
+
+    fn content(&self) -> &Content {
+        self.content.get().expect("INVARIANT: whoever uses an index has loaded it")
+    }
+
+    /// The entries. They have been loaded.
+    #[inline]
+    pub(crate) fn entries(&self) -> &Entries {
+        &self.content().entries
+    }
+
+    /// The front, if it has one. It has been loaded.
+    #[inline]
+    pub(crate) fn front(&self) -> Option<&Front> {
+        self.content().front.as_ref()
     }
 
     pub(crate) fn is_online(&self) -> bool {
@@ -167,21 +236,68 @@ impl Index {
             && self.valid_from.load(Ordering::Relaxed) <= ts
     }
 
-    fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
+    pub(crate) fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),
             definition: &self.definition,
             holders: &self.holders,
-            front: self.front.as_ref(),
+            front: self.front(),
             complete_from: &self.complete_from,
             shared,
         }
     }
 
+    /// Adds entries, sorted and without repeats, to tree and front, as by a commit at `ts`.
+    pub(crate) fn add_sorted<const N: usize>(
+        &self,
+        tree: &Tree<N>,
+        shared: &Shared,
+        entries: &[Entry<N>],
+        ts: u64,
+        guard: &Guard,
+    ) {
+        tree.add_sorted(entries, ts, &self.objects(shared, guard), guard);
+        if let Some(front) = self.front() {
+            entries.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
+        }
+    }
+
+    /// Calls `f` with every item that may have this key, found the quickest way.
+    pub(crate) fn for_key<const N: usize>(
+        &self,
+        tree: &Tree<N>,
+        key: &SortKey,
+        guard: &Guard,
+        mut f: impl FnMut(Item<N>),
+    ) {
+        match self.front() {
+            Some(front) => front.find(key, guard, |v| {
+                f([v; N]);
+                ControlFlow::Continue(())
+            }),
+            None => tree.for_key(key, guard, f),
+        }
+    }
+
+    /// Takes entries out that were added for what did not come to be: no reader has seen, or will
+    /// see, one of these items.
+    pub(crate) fn take_back(&self, shared: &Shared, items: &Range<u32>) {
+        let guard = &epoch::pin();
+        let objects = self.objects(shared, guard);
+        match self.entries() {
+            Entries::None => {}
+            Entries::Vertices(tree) => tree.take_back(items, &objects, guard),
+            Entries::Edges(tree) => tree.take_back(items, &objects, guard),
+        }
+    }
+
     /// Drops entries that no reader wants any more.
     pub(crate) fn settle(&self, shared: &Shared) {
+        if !self.is_loaded() {
+            return;
+        }
         let guard = &epoch::pin();
-        match &self.entries {
+        match self.entries() {
             Entries::None => {}
             Entries::Vertices(tree) => tree.settle(&self.objects(shared, guard)),
             Entries::Edges(tree) => tree.settle(&self.objects(shared, guard)),
@@ -191,10 +307,11 @@ impl Index {
     /// Heap bytes.
     pub(crate) fn bytes(&self) -> usize {
         let guard = &epoch::pin();
-        match &self.entries {
+        let Some(content) = self.content.get() else { return 0 };
+        match &content.entries {
             Entries::None => 0,
             Entries::Vertices(tree) => {
-                tree.bytes(guard) + self.front.as_ref().map_or(0, |f| f.bytes(guard))
+                tree.bytes(guard) + content.front.as_ref().map_or(0, |f| f.bytes(guard))
             }
             Entries::Edges(tree) => tree.bytes(guard),
         }
@@ -216,10 +333,10 @@ impl Index {
             properties: definition.properties,
             kind: definition.kind,
             state,
-            entries: match &self.entries {
-                Entries::None => 0,
-                Entries::Vertices(tree) => tree.len(guard),
-                Entries::Edges(tree) => tree.len(guard),
+            entries: match self.content.get().map(|c| &c.entries) {
+                None | Some(Entries::None) => 0,
+                Some(Entries::Vertices(tree)) => tree.len(guard),
+                Some(Entries::Edges(tree)) => tree.len(guard),
             },
             bytes: self.bytes(),
         }
@@ -353,3 +470,7 @@ impl Indexes {
         self.all().iter().map(|i| i.bytes()).sum()
     }
 }
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod load_tests;

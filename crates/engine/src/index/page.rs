@@ -7,12 +7,15 @@
 //!          · number of entries · entries ...
 //!  entry   bytes shared with the key before · further bytes: length, bytes · 1 or 3 words
 //!          (vertex; or ordinal, source, destination)
-//!  integers are varints; a key is the sort key, padded with zeros to 16 bytes
+//!  integers are varints; a key is the sort key; one of up to 16 bytes stands without the zeros
+//!          that end it
 //! ```
 //!
 //! A value holds the entries that hold at the checkpoint's timestamp, and no others: older ones no
 //! reader after a restart can see, newer ones come back with the log. Partitions that nothing was
 //! written to since the last checkpoint keep their value: links and entries are still right.
+
+use std::ops::Range;
 
 use telar_graph::IndexId;
 use telar_graph::codec::{get_varint, put_varint};
@@ -22,24 +25,34 @@ use super::run::Run;
 use super::spec::Definition;
 use super::tree::{Piece, Tree, Version};
 use super::{Entries, Index, IndexTarget};
+use crate::checkpoint::{Kind, damaged, key, unseal};
 use crate::error::Error;
 use crate::shared::Shared;
+use crate::store::Store;
 
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;
 
-fn put_entry<const N: usize>((key, item): &Entry<N>, before: &mut Vec<u8>, out: &mut Vec<u8>) {
-    let mut bytes = Vec::with_capacity(24);
-    key.put_bytes(&mut bytes);
-    let shared = bytes.iter().zip(before.iter()).take_while(|(a, b)| a == b).count();
+/// Appends an entry that follows the key `before`, which becomes its own.
+pub(crate) fn put_entry<const N: usize>(
+    (key, item): &Entry<N>,
+    before: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) {
+    let shared = key.bytes().zip(before.iter()).take_while(|(a, b)| a == *b).count();
+    before.truncate(shared);
+    before.extend(key.bytes().skip(shared));
     put_varint(shared as u64, out);
-    put_varint((bytes.len() - shared) as u64, out);
-    out.extend_from_slice(&bytes[shared..]);
+    put_varint((before.len() - shared) as u64, out);
+    out.extend_from_slice(&before[shared..]);
     item.iter().for_each(|word| put_varint((*word).into(), out));
-    *before = bytes;
 }
 
-fn get_entry<const N: usize>(before: &mut Vec<u8>, body: &mut &[u8]) -> Result<Entry<N>, String> {
+/// Reads what [`put_entry`] wrote.
+pub(crate) fn get_entry<const N: usize>(
+    before: &mut Vec<u8>,
+    body: &mut &[u8],
+) -> Result<Entry<N>, String> {
     let mut number = || get_varint(body).map_err(|e| e.to_string());
     let (shared, further) = (number()?, number()?);
     if shared > before.len() as u64 || further > KEY_BYTES_MAX || further > body.len() as u64 {
@@ -122,18 +135,23 @@ pub(crate) fn fuzz(number: u32, body: &[u8]) {
 }
 
 /// Calls `put` with the value of each partition, or of those written to after `since`, as it is at
-/// `at`.
+/// `at`; with the items in `loaded`, which a bulk load is adding.
 pub(crate) fn store(
     index: &Index,
     shared: &Shared,
-    (since, at): (Option<u64>, u64),
+    when: (Option<u64>, u64),
+    loaded: &Range<u32>,
     value: &mut Vec<u8>,
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    match &index.entries {
+    if !index.is_loaded() {
+        // Nothing was written to it: its values are still right.
+        return Ok(());
+    }
+    match index.entries() {
         Entries::None => Ok(()),
-        Entries::Vertices(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
-        Entries::Edges(tree) => store_tree(index, tree, shared, (since, at), value, &mut put),
+        Entries::Vertices(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
+        Entries::Edges(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
     }
 }
 
@@ -142,6 +160,7 @@ fn store_tree<const N: usize>(
     tree: &Tree<N>,
     shared: &Shared,
     (since, at): (Option<u64>, u64),
+    loaded: &Range<u32>,
     value: &mut Vec<u8>,
     put: &mut impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
@@ -151,10 +170,32 @@ fn store_tree<const N: usize>(
         }
         let guard = &crossbeam_epoch::pin();
         let objects = index.objects(shared, guard);
-        encode(version, |(key, item)| objects.has_key(key, item, at), value);
+        let holds =
+            |(key, item): &Entry<N>| loaded.contains(&item[0]) || objects.has_key(key, item, at);
+        encode(version, holds, value);
         crate::failpoint!("checkpoint::index");
         put(number, value)
     })
+}
+
+/// Reads the entries of an index from the store.
+///
+/// # Errors
+/// [`Error::Damaged`] names the value, [`Error::Store`].
+pub(crate) fn load(store: &Store, id: IndexId, definition: &Definition) -> Result<Entries, Error> {
+    let mut pieces = Pieces::new(definition);
+    let first = key(Kind::Index, id.get(), 0, 0);
+    let txn = store.read()?;
+    // What is the same in the keys of all partitions.
+    let values = store.database().prefix_iter(&txn, &first[..5]).map_err(|e| store.error(e))?;
+    for value in values {
+        let (key, value) = value.map_err(|e| store.error(e))?;
+        let (_, body) = unseal(key, value).map_err(|what| damaged(store, key, what))?;
+        let number = key[5..].iter().fold(0, |number, byte| number << 8 | u32::from(*byte));
+        pieces.add(number, body).map_err(|what| damaged(store, key, what))?;
+    }
+    let wrong = |what| damaged(store, &first, format!("index {}: {what}", definition.name));
+    pieces.into_entries().map_err(wrong)
 }
 
 /// Values of an index as they are read from the store.
@@ -242,11 +283,17 @@ mod tests {
     fn partitions_have_these_bytes() {
         let body: &[u8] = &[
             1, 9, // partition 9 follows, from here on:
-            0, 16, 16, 0xc0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 5, 6, //
+            0, 3, 16, 0xc0, 8, 4, 5, 6, //
             2, // entries
-            0, 16, 16, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, //
-            1, 15, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 8, 0xAC, 2,
+            0, 3, 16, 0xbf, 0xf0, 1, 2, 3, //
+            1, 1, 0xc0, 7, 8, 0xAC, 2,
         ];
+        // As they were written before the zeros were left out.
+        let old: &[u8] = &[
+            0, 1, // entry
+            0, 16, 16, 0xbf, 0xf0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3,
+        ];
+        assert_eq!(decode::<3>(0, old).unwrap().entries.get(0), entry(1, [1, 2, 3]));
         let piece: Piece<3> = decode(0, body).unwrap();
         assert_eq!(piece.next, Some((entry(3, [4, 5, 6]), 9)));
         let entries: Vec<_> = (0..piece.entries.len()).map(|i| piece.entries.get(i)).collect();

@@ -167,7 +167,8 @@ pub struct IndexInfo {
     pub kind: IndexKind,
     /// How far it is.
     pub state: IndexState,
-    /// Entries in memory, obsolete and repeated ones included that are still to be cleared.
+    /// Entries in memory, obsolete and repeated ones included that are still to be cleared. None
+    /// before an index is used for the first time since the database was opened.
     pub entries: u64,
     /// Memory held, in bytes.
     pub bytes: usize,

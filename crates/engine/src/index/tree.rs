@@ -21,7 +21,7 @@
 //! entries; adding writes one slot, and one in 64 times merges some hundred entries.
 //! Source: P. Lehman, S. Yao, "Efficient locking for concurrent operations on B-trees", TODS 1981.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -426,6 +426,26 @@ impl<const N: usize> Tree<N> {
             if !writing.stale.is_empty() && partition.version.get(guard).is_some() {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
             }
+        }
+    }
+
+    /// Takes out every entry of these items, which no reader wants.
+    pub(crate) fn take_back(&self, items: &Range<u32>, upkeep: &dyn Upkeep<N>, guard: &Guard) {
+        for number in 0..self.count.load(Ordering::Acquire) {
+            let Some(partition) = self.partitions.get(number) else { return };
+            let _writing = lock(&partition.writing);
+            let Some(old) = partition.version.get(guard) else { return };
+            let entries = old.entries();
+            let all = (0..entries.len()).map(|i| entries.get(i));
+            let (gone, kept): (Vec<_>, Vec<_>) = all.partition(|e| items.contains(&e.1[0]));
+            if gone.is_empty() {
+                continue;
+            }
+            gone.iter().for_each(|(key, item)| upkeep.dropped(key, item));
+            partition.last_write.fetch_max(upkeep.last_ts() + 1, Ordering::Relaxed);
+            let (low, next) = (old.low.clone(), old.next.clone());
+            let run = Arc::new(Run::default().merged(&kept, &[]));
+            partition.version.put(Version { low, next, run, tail: None }, guard);
         }
     }
 

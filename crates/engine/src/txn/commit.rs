@@ -110,6 +110,9 @@ fn apply_latched(
     };
     let held = hold(&shared.indexes, writes, reads);
     let mut indexes = Maintenance::new(held.as_ref(), shared, writes, reads, guard);
+    if mode.is_live() {
+        indexes.load()?;
+    }
     let mut plan = Plan::default();
     let (mut attempts, mut full_before) = (0, None);
     let commit_ts = loop {

@@ -1,5 +1,7 @@
 //! `telar bench`: the engine next to a flat CSR and other stores; backups; long runs.
 
+mod kv;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -24,6 +26,8 @@ pub(crate) struct Options {
 enum Bench {
     /// Updates and reads of the storage kernel: Telar, flat CSR, sorted vectors, edge log
     Kernel(KernelOptions),
+    /// The graph over a key-value store, in two packings, next to Telar
+    Kv(kv::KvOptions),
     /// Property indexes: lookups, ranges, what keeping one costs
     Index(IndexOptions),
     /// History: scans of the past, and what keeping it costs the present
@@ -207,6 +211,7 @@ struct HistoryOptions {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
+        Bench::Kv(options) => kv::run(options),
         Bench::Index(options) => run_index(options),
         Bench::History(options) => run_history(options),
         Bench::Import(options) => run_import(options),

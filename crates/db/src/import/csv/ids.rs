@@ -20,6 +20,15 @@ pub(super) enum IdRef<'a> {
     Integer(i64),
 }
 
+impl std::fmt::Display for IdRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&crate::import::error::excerpt(text)),
+            Self::Integer(n) => n.fmt(f),
+        }
+    }
+}
+
 /// The ids of one space and whose they are.
 #[derive(Debug)]
 pub(super) struct IdSpace {

@@ -13,6 +13,7 @@
 //! The format, options and errors for users: docs/import.md.
 
 mod blocks;
+mod checks;
 mod error;
 mod header;
 mod ids;
@@ -21,13 +22,15 @@ mod rejects;
 mod rows;
 mod value;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use telar_engine::{BulkLoad, BulkName, BulkOptions, BulkStep, EdgeTypeOptions, Engine, Error};
+use telar_engine::{
+    BulkLoad, BulkName, BulkOptions, BulkStep, Column, EdgeTypeOptions, Engine, Error,
+};
 use telar_graph::{Value, VertexId, View};
 
 pub use error::CsvError;
@@ -39,7 +42,7 @@ use header::{FileKind, Role};
 use ids::{IdRef, IdSpace};
 use record::Dialect;
 use rejects::Rejects;
-use rows::{BadRow, Rules, Vertices};
+use rows::{Rules, Vertices};
 
 /// Files that share a header and what their rows are.
 #[derive(Debug, Clone, Default)]
@@ -97,6 +100,9 @@ pub struct CsvImport {
     pub ids: Ids,
     /// Id spaces that also hold vertices of the database.
     pub existing: Vec<ExistingIds>,
+    /// Unique constraints to be made with the import, in the same step; rows that break one are
+    /// bad.
+    pub unique: Vec<UniqueKey>,
     /// New edge types hold at most one edge per pair and no properties. Default: false.
     pub simple: bool,
     /// What to do about bad rows.
@@ -118,6 +124,7 @@ impl Default for CsvImport {
             trim: false,
             ids: Ids::default(),
             existing: Vec::new(),
+            unique: Vec::new(),
             simple: false,
             bad_rows: BadRows::default(),
             threads: 0,
@@ -126,7 +133,7 @@ impl Default for CsvImport {
     }
 }
 
-/// A property that an import has found to be different for every vertex with a label.
+/// A property that is different for every vertex with a label that has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UniqueKey {
     /// The label.
@@ -230,13 +237,16 @@ pub fn import_csv(
         rejects: Rejects::new(&import.bad_rows),
         vertices: 0,
         unique_keys: Vec::new(),
+        labels: HashSet::new(),
         types: HashMap::new(),
         reading: &reading,
     };
     run.add_existing(&relationships)?;
+    run.make_unique(&nodes)?;
     for source in nodes {
         run.read_vertices(source)?;
     }
+    run.check_unique()?;
     let first = run.load.first_vertex()?.get() as u32;
     run.spaces.values_mut().for_each(|space| space.seal(first));
     for source in relationships {
@@ -332,6 +342,11 @@ fn spaces(import: &CsvImport, nodes: &[Source<'_>]) -> Result<HashMap<String, Id
     Ok(kinds.into_iter().map(space).collect())
 }
 
+/// The columns that are properties, by key.
+fn property_columns(keys: &[Option<BulkName>], columns: Vec<Column>) -> Vec<(BulkName, Column)> {
+    keys.iter().zip(columns).filter_map(|(key, column)| Some(((*key)?, column))).collect()
+}
+
 /// An import under way.
 struct Run<'a> {
     db: &'a Engine,
@@ -342,6 +357,8 @@ struct Run<'a> {
     /// New vertices so far.
     vertices: u32,
     unique_keys: Vec<UniqueKey>,
+    /// Labels of the new vertices.
+    labels: HashSet<BulkName>,
     types: HashMap<String, BulkName>,
     reading: &'a dyn Fn(),
 }
@@ -462,32 +479,6 @@ impl Run<'_> {
         labels: &[BulkName],
         keys: &[Option<BulkName>],
     ) -> Result<(), CsvError> {
-        let mut taken = Vec::new();
-        if let Some(space) = space {
-            let mut vertex = self.vertices;
-            for row in 0..rows.rows {
-                let id = rows.ids.get(row, space.kind);
-                if space.add(id, vertex) {
-                    vertex += 1;
-                } else {
-                    let (start, end) = rows.places[row];
-                    let shown = match id {
-                        IdRef::Integer(n) => n.to_string(),
-                        IdRef::Text(text) => super::error::excerpt(text),
-                    };
-                    let reason = format!("another vertex has the id {shown} already");
-                    let (start, end) = (start as usize, end as usize);
-                    rows.bad.push(BadRow { start, end, reason });
-                    taken.push(row);
-                }
-            }
-        }
-        rows.bad.sort_by_key(|bad| bad.start);
-        self.rejects.take(block, &rows.bad)?;
-        if !taken.is_empty() {
-            rows.columns.iter_mut().for_each(|c| *c = c.without(&taken));
-            rows.drop_from_runs(&taken);
-        }
         let mut sets: Vec<Vec<BulkName>> = Vec::with_capacity(rows.sets.len());
         for names in &rows.sets {
             let mut set = labels.to_vec();
@@ -496,13 +487,18 @@ impl Run<'_> {
             }
             sets.push(set);
         }
+        let columns = std::mem::take(&mut rows.columns);
+        let mut columns = property_columns(keys, columns);
+        let dropped = self.check_vertices(&mut rows, space, &sets, &columns);
+        rows.bad.sort_by_key(|bad| bad.start);
+        self.rejects.take(block, &rows.bad)?;
+        if !dropped.is_empty() {
+            columns.iter_mut().for_each(|(_, c)| *c = c.without(&dropped));
+            rows.drop_from_runs(&dropped);
+        }
         let runs: Vec<(&[BulkName], usize)> =
             rows.runs.iter().map(|(set, n)| (sets[*set].as_slice(), *n)).collect();
-        let columns: Vec<_> = keys
-            .iter()
-            .zip(rows.columns)
-            .filter_map(|(key, column)| Some(((*key)?, column)))
-            .collect();
+        self.labels.extend(runs.iter().flat_map(|(set, _)| *set));
         self.load.add_vertices_of(&runs, &columns)?;
         self.vertices += runs.iter().map(|(_, n)| *n as u32).sum::<u32>();
         Ok(())
@@ -536,12 +532,19 @@ impl Run<'_> {
             let rows = rows::edges(&block, rules, [starts, ends], default_type);
             (block, rows)
         };
-        let done = in_order(&mut source.blocks, threads, work, |(block, rows)| {
-            self.rejects.take(&block, &rows.bad)?;
-            for t in rows.types {
+        let done = in_order(&mut source.blocks, threads, work, |(block, mut rows)| {
+            let mut checked = Vec::with_capacity(rows.types.len());
+            for mut t in rows.types {
                 let ty = self.edge_type(&t.name)?;
-                let columns = keys.iter().zip(t.columns).filter_map(|(key, c)| Some(((*key)?, c)));
-                self.load.add_edges(ty, t.ends, columns.collect())?;
+                let columns = std::mem::take(&mut t.columns);
+                let mut columns = property_columns(&keys, columns);
+                self.check_edges(ty, &mut t, &mut columns, &mut rows.bad);
+                checked.push((ty, t.ends, columns));
+            }
+            rows.bad.sort_by_key(|bad| bad.start);
+            self.rejects.take(&block, &rows.bad)?;
+            for (ty, ends, columns) in checked {
+                self.load.add_edges(ty, ends, columns)?;
             }
             (self.reading)();
             Ok(())

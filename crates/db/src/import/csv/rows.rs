@@ -100,6 +100,8 @@ pub(super) struct TypeEdges {
     pub(super) name: String,
     pub(super) ends: Vec<(u32, u32)>,
     pub(super) columns: Vec<Column>,
+    /// Where each row begins and ends.
+    pub(super) places: Vec<(u32, u32)>,
 }
 
 /// Calls `row` with the fields of every row; rows it refuses, and broken ones, are collected.
@@ -266,7 +268,7 @@ pub(super) fn edges(
     let mut scratch = Vec::new();
     let type_at = rules.roles.iter().position(|r| *r == Role::Type);
     let mut last = usize::MAX;
-    for_each_row(block, rules, &mut bad, |fields, _, _| {
+    for_each_row(block, rules, &mut bad, |fields, start, row_end| {
         let named = type_at.map(|i| fields[i].bytes(text, quote, &mut scratch));
         let name = match named {
             Some(name) if !name.is_empty() => {
@@ -309,6 +311,7 @@ pub(super) fn edges(
             return Err(reason);
         }
         t.ends.push((from, to));
+        t.places.push((start as u32, row_end as u32));
         Ok(())
     });
     out.types.retain(|t| !t.ends.is_empty());

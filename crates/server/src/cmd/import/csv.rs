@@ -6,7 +6,9 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use telar_bench::import::process_cpu_s;
 use telar_db::Database;
-use telar_db::import::{BadRows, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, import_csv};
+use telar_db::import::{
+    BadRows, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, UniqueKey, import_csv,
+};
 
 use crate::ui::{Progress, Screen, number};
 
@@ -38,6 +40,9 @@ pub(super) struct CsvArgs {
     /// Ids of a space may also be those of vertices in the database, by label and property
     #[arg(long, value_name = "SPACE=LABEL.KEY")]
     existing: Vec<Existing>,
+    /// Make a unique constraint with the import; may be given several times
+    #[arg(long, value_name = "LABEL.KEY")]
+    unique: Vec<Unique>,
     /// Write bad rows to this file and go on, instead of giving up at the first
     #[arg(long, value_name = "FILE")]
     rejects: Option<PathBuf>,
@@ -102,6 +107,21 @@ impl FromStr for Existing {
     }
 }
 
+/// A key that is to be unique.
+#[derive(Debug, Clone)]
+struct Unique(UniqueKey);
+
+impl FromStr for Unique {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts =
+            text.rsplit_once('.').filter(|(label, key)| !label.is_empty() && !key.is_empty());
+        let (label, key) = parts.ok_or("write LABEL.KEY, as in Person.id")?;
+        Ok(Self(UniqueKey { label: label.into(), key: key.into() }))
+    }
+}
+
 /// What ids are.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum IdType {
@@ -131,6 +151,7 @@ fn import_of(options: &super::Options) -> CsvImport {
         IdType::Integer => Ids::Integer,
     };
     import.existing = csv.existing.iter().map(|e| e.0.clone()).collect();
+    import.unique = csv.unique.iter().map(|u| u.0.clone()).collect();
     import.simple = options.simple;
     if let Some(file) = &csv.rejects {
         import.bad_rows = BadRows::Skip { file: file.clone(), max: csv.rejects_max };

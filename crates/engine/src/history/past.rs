@@ -141,15 +141,22 @@ fn base_at(table: &AdjTable, number: u32, at: u64) -> Arc<Base> {
     let Some(version) = table.segment(number).and_then(|s| s.version(guard)) else {
         return Arc::clone(&table.empty);
     };
+    // Before the undo entries: a hub's chunks are versions that are loaded here.
+    let mut written: Vec<(u32, Vec<Entry>)> = Vec::new();
+    for local in (0..SEGMENT_VERTICES as u32).filter(|l| version.slot_word(*l) != 0) {
+        let mut entries = Vec::new();
+        entries_at(version, local, at, table.kind, guard, &mut entries);
+        written.push((local, entries));
+    }
+    let mut written = written.into_iter().peekable();
     let undo = table.undo.after(number, at, table.kind.columns());
     let mut made = Made { kind: table.kind, lists: Vec::new(), ids: Vec::new(), rows: Vec::new() };
     let mut changes = undo;
     let mut changed = changes.chunk_by_mut(|a, b| a.local == b.local).peekable();
-    let mut scratch = Vec::new();
     for local in 0..SEGMENT_VERTICES as u32 {
-        let is_written = version.slot_word(local) != 0;
+        let entries = written.next_if(|(l, _)| *l == local);
         let changes = changed.next_if(|c| c[0].local == local);
-        if !is_written && changes.is_none() {
+        if entries.is_none() && changes.is_none() {
             continue;
         }
         let changes = changes.map_or(&[][..], |changes| {
@@ -160,9 +167,8 @@ fn base_at(table: &AdjTable, number: u32, at: u64) -> Arc<Base> {
             }
             changes
         });
-        if is_written {
-            entries_at(version, local, at, table.kind, guard, &mut scratch);
-            made.list(local, scratch.iter().copied(), changes);
+        if let Some((_, entries)) = entries {
+            made.list(local, entries.into_iter(), changes);
         } else if table.kind == ListKind::Simple {
             made.simple_list(local, version.settled(local), changes);
         } else {

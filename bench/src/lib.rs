@@ -15,6 +15,7 @@
 //! | [`import`] | text to a durable database: the benchmark behind `telar bench import` |
 //! | [`backup`] | bytes and time of backups, writers beside them: `telar bench backup` |
 //! | [`soak`] | a long run of everything, which fails if something grows: `telar bench soak` |
+//! | [`history`] | the past beside the present: the benchmark behind `telar bench history` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
 //! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
@@ -27,6 +28,7 @@ pub mod container;
 pub mod csr;
 pub mod generate;
 pub mod histogram;
+pub mod history;
 pub mod import;
 pub mod index;
 pub mod kernel;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use telar_engine::Engine;
+use telar_engine::{Engine, Snapshot};
 use telar_graph::{Direction, EdgeId, Value, VertexId, View};
 
 /// Properties by name.
@@ -30,13 +30,19 @@ impl Dump {
         self
     }
 
-    /// Reads everything.
+    /// Reads everything there is now.
     ///
     /// # Errors
     /// Says which invariant of a snapshot does not hold.
     pub fn of(db: &Engine) -> Result<Self, String> {
-        let text = |e: telar_engine::Error| e.to_string();
-        let snapshot = db.snapshot().map_err(text)?;
+        Self::at(db, &db.snapshot().map_err(|e| e.to_string())?)
+    }
+
+    /// Reads everything a snapshot shows.
+    ///
+    /// # Errors
+    /// Says which invariant of a snapshot does not hold.
+    pub fn at(db: &Engine, snapshot: &Snapshot<'_>) -> Result<Self, String> {
         let reader = snapshot.reader();
         let (labels, keys, types) = (db.labels(), db.property_keys(), db.edge_types());
         let key_ids: Vec<_> = keys.iter().filter_map(|k| db.find_property_key(k)).collect();

@@ -20,7 +20,9 @@
 use std::collections::BTreeMap;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Transaction};
-use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_graph::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId,
+};
 
 use crate::dump::{Dump, Properties};
 use crate::indexed;
@@ -217,7 +219,48 @@ fn expected_unit(t: usize, n: i64, last: i64) -> Unit {
 /// Says what is missing, too much, or there by half.
 pub fn verify(db: &Engine, threads: usize) -> Result<Vec<i64>, String> {
     indexed::verify(db)?;
-    let dump = Dump::of(db)?;
+    verify_past(db, threads)?;
+    verify_dump(&Dump::of(db)?, threads)
+}
+
+/// Every retained timestamp shows what some of the transactions left, whole, later ones no fewer of
+/// them.
+fn verify_past(db: &Engine, threads: usize) -> Result<(), String> {
+    let Some((oldest, newest)) = db.retained() else { return Ok(()) };
+    let text = |e: Error| e.to_string();
+    let mut before = vec![0; threads];
+    for ts in (oldest.get()..=newest.get()).map(CommitTs::from_raw) {
+        let at = |e: String| format!("at {ts} of {oldest} to {newest}: {e}");
+        let snapshot = db.snapshot_at(ts).map_err(text).map_err(at)?;
+        let done = verify_dump(&Dump::at(db, &snapshot)?, threads).map_err(at)?;
+        if done.iter().zip(&before).any(|(now, before)| now < before) {
+            return Err(at(format!("{done:?} after {before:?}")));
+        }
+        before = done;
+    }
+    Ok(())
+}
+
+/// The change stream has every commit that is retained, in order. Not so in a restored backup: it
+/// has the log it came with.
+///
+/// # Errors
+/// Says what is missing.
+pub fn verify_stream(db: &Engine) -> Result<(), String> {
+    let Some((oldest, newest)) = db.retained() else { return Ok(()) };
+    let text = |e: Error| e.to_string();
+    let mut last = oldest.get();
+    for commit in db.changes_since(oldest).map_err(text)? {
+        let ts = commit.map_err(text)?.ts.get();
+        if ts != last + 1 {
+            return Err(format!("the stream has {ts} after {last}"));
+        }
+        last = ts;
+    }
+    if last == newest.get() { Ok(()) } else { Err(format!("the stream ends at {last}")) }
+}
+
+fn verify_dump(dump: &Dump, threads: usize) -> Result<Vec<i64>, String> {
     let label = |set: &[String], name: &str| set.iter().any(|l| l == name);
     let roots: Vec<_> = dump.vertices.iter().filter(|(_, (l, _))| label(l, "Root")).collect();
     if roots.is_empty() {

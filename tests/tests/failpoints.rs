@@ -48,8 +48,11 @@ fn verified(dir: &Path, context: &str) -> i64 {
 }
 
 fn copy(from: &Path, to: PathBuf) -> PathBuf {
-    for folder in ["", "wal", "store"] {
+    for folder in ["", "wal", "store", "archive"] {
         std::fs::create_dir_all(to.join(folder)).unwrap();
+        if !from.join(folder).exists() {
+            continue;
+        }
         for entry in std::fs::read_dir(from.join(folder)).unwrap().map(Result::unwrap) {
             if entry.file_type().unwrap().is_file() {
                 std::fs::copy(entry.path(), to.join(folder).join(entry.file_name())).unwrap();
@@ -130,7 +133,8 @@ fn names() -> BTreeSet<String> {
     let mut names = hits(&child("run", &path, "full", ""));
     names.extend(hits(&child("run", &path, "full", "")));
     names.extend(hits(&child("open", &path, "full", "")));
-    for group in ["commit", "checkpoint", "index", "recovery", "wal", "settle", "store"] {
+    for group in ["commit", "checkpoint", "history", "index", "recovery", "wal", "settle", "store"]
+    {
         let there = names.iter().any(|n| n.starts_with(&format!("{group}::")));
         assert!(there, "no failpoint of {group} in {names:?}");
     }

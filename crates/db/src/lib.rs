@@ -53,6 +53,8 @@
 //! | trust what was read | [`Snapshot::error`], once, after the last read |
 //! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | read the past | [`Settings::retain`], [`Database::snapshot_at`] |
+//! | follow changes | [`Database::changes_since`] |
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
@@ -61,11 +63,11 @@ use std::path::Path;
 
 pub use telar_algo as algo;
 pub use telar_engine::{
-    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column, Committed,
-    ConstraintKind, ConstraintSpec, Durability, EdgeOrder, EdgeTypeOptions, Engine as Database,
-    Error, ErrorKind, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget, Isolation,
-    MemoryUse, Object, PropertyType, Reader, Settings, SettleState, Snapshot, Transaction,
-    Violation, ops,
+    Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
+    CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
+    EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
+    IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
+    Settings, SettleState, Snapshot, Transaction, Violation, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
@@ -137,3 +139,8 @@ pub fn open_in_memory() -> Result<Database, Error> {
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// So is the one in docs/history.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/history.md")]
+struct History;

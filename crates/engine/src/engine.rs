@@ -18,6 +18,7 @@ use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Snapshot};
+use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
 use crate::txn::record;
 
@@ -290,6 +291,73 @@ impl Engine {
     /// [`Error::TooMany`] if too many are open.
     pub fn snapshot_owned(&self) -> Result<Snapshot<'static>, Error> {
         Snapshot::new(Handle::Owned(Arc::clone(&self.shared)))
+    }
+
+    /// Opens a snapshot of the graph as it was at `at`, the timestamp of a commit that is retained
+    /// ([`Settings::retain`]).
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] names what is.
+    ///
+    /// # Cost
+    /// Opening costs nothing; the first read of each segment of 1,024 vertices that changed since
+    /// copies it as it was, for this snapshot. docs/history.md has figures.
+    pub fn snapshot_at(&self, at: CommitTs) -> Result<Snapshot<'_>, Error> {
+        Snapshot::past(Handle::Borrowed(&self.shared), at.get())
+    }
+
+    /// Opens a snapshot of the past that keeps the database open by itself.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`].
+    pub fn snapshot_at_owned(&self, at: CommitTs) -> Result<Snapshot<'static>, Error> {
+        Snapshot::past(Handle::Owned(Arc::clone(&self.shared)), at.get())
+    }
+
+    /// Opens a snapshot of the graph as it was at a time of the wall clock, in milliseconds since
+    /// 1970: at the newest commit made at or before it, as far as the log tells
+    /// ([`CommitChanges::time_ms`](crate::CommitChanges::time_ms)).
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] if that commit, or the log of that time, is not retained;
+    /// [`Error::File`], [`Error::Log`].
+    ///
+    /// # Cost
+    /// Reads one log file, and the first record of those after it.
+    pub fn snapshot_at_time(&self, time_ms: u64) -> Result<Snapshot<'_>, Error> {
+        let found = crate::stream::commit_at_time(&self.shared, time_ms)?;
+        self.snapshot_at(CommitTs::from_raw(found.unwrap_or(0)))
+    }
+
+    /// Every commit after `after`, in order: what there is now, and then those that follow as they
+    /// become durable. To go on after a restart, ask from the last timestamp that was worked off.
+    ///
+    /// Reaches as far back as the log and its archive; what is retained
+    /// ([`Settings::retain`]) is kept for it. In memory: as far as history is retained.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] names the oldest timestamp that can be asked from; [`Error::File`].
+    pub fn changes_since(&self, after: CommitTs) -> Result<ChangeStream<'_>, Error> {
+        ChangeStream::new(Handle::Borrowed(&self.shared), after.get())
+    }
+
+    /// As [`changes_since`](Self::changes_since), and keeps the database open by itself.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`], [`Error::File`].
+    pub fn changes_since_owned(&self, after: CommitTs) -> Result<ChangeStream<'static>, Error> {
+        ChangeStream::new(Handle::Owned(Arc::clone(&self.shared)), after.get())
+    }
+
+    /// The oldest and the newest timestamp a snapshot can be opened at; `None` if no history is
+    /// kept. The oldest grows, unless a snapshot of the past holds it.
+    #[must_use]
+    pub fn retained(&self) -> Option<(CommitTs, CommitTs)> {
+        let published = self.shared.clock.published();
+        let floor = self.shared.history.advance(published);
+        let oldest = floor.min(published);
+        let kept = self.shared.history.is_kept();
+        kept.then(|| (CommitTs::from_raw(oldest), CommitTs::from_raw(published)))
     }
 
     /// Runs `f` in a transaction and commits it; runs it again, with a short pause, as long as it

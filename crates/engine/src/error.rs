@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use telar_graph::name::NameError;
 use telar_graph::{
-    EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value, VertexId,
+    CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value,
+    VertexId,
 };
 
 use crate::wal::{WalError, WalErrorKind};
@@ -18,6 +19,18 @@ pub enum Error {
     Conflict {
         /// What both transactions touched.
         object: Object,
+    },
+    /// A snapshot, or a change stream, was asked for at a timestamp that is not retained.
+    #[error(
+        "commit {asked} is not retained: history reaches from commit {oldest} to commit {newest}"
+    )]
+    NotRetained {
+        /// The timestamp asked for.
+        asked: CommitTs,
+        /// The oldest timestamp that can be read; the newest, where no history is kept.
+        oldest: CommitTs,
+        /// The newest.
+        newest: CommitTs,
     },
     /// The object does not exist at this snapshot.
     #[error("{0} does not exist")]

@@ -8,6 +8,8 @@
 //! - `column`: versioned values of vertices and edges.
 //! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
+//! - `history`: reading the past; free vertex ids.
+//! - `stream`: every committed change, in order.
 //! - `bulk`: whole graphs straight into bases.
 //! - `packed`: how columns of integers are stored.
 //! - `catalog`: names, label sets, edge types.
@@ -51,6 +53,7 @@ pub mod failpoint;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod history;
 mod index;
 pub mod io;
 mod latch;
@@ -67,6 +70,7 @@ mod settings;
 mod shared;
 mod snapshot;
 mod store;
+mod stream;
 #[doc(hidden)]
 pub mod sync;
 mod table;
@@ -83,7 +87,8 @@ pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
     PropertyType,
 };
-pub use settings::Settings;
+pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot};
+pub use stream::{Change, ChangeStream, CommitChanges};
 pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

@@ -14,6 +14,7 @@ use crate::adjacency::SEGMENT_BITS;
 use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
 use crate::error::Error;
 use crate::failpoint;
+use crate::history::stored;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
@@ -34,6 +35,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
+    stored::load(&mut shared, &store, settings.retain, checkpoint_ts)?;
     failpoint!("recovery::checkpoint_loaded");
     let storage: Arc<dyn Storage> = {
         let path = wal_path(path);
@@ -60,6 +62,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     shared.clock.restart_at(wal.last_ts());
     index::finish_recovery(&shared)?;
     shared.check_stored()?;
+    shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
     shared.durable = Some(Durable {
         wal,
         store,
@@ -134,6 +137,10 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
 /// Makes the table that these keys are of.
 fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<(), String> {
     let bound = ranges.bound();
+    if stored::is_history(&[kind]) {
+        // Read, and verified, once it is known whether any is wanted.
+        return Ok(());
+    }
     if kind == Kind::Index as u8 {
         // Its entries are read when the index is first used.
         return Ok(());

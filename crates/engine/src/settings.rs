@@ -1,7 +1,40 @@
 //! Settings of a database: plain values, checked once when it is opened.
 
+use std::time::Duration;
+
 use crate::error::Error;
 use crate::wal::Durability;
+
+/// How much of the past is kept. A database remembers it, so that tools that open it lose nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retention {
+    /// As the last checkpoint of the database says; nothing for a new one.
+    #[default]
+    AsStored,
+    /// Nothing. What was kept is dropped by the next checkpoint.
+    Off,
+    /// What either limit wants; at least one is not 0.
+    Keep {
+        /// The last so many commits.
+        commits: u64,
+        /// The commits of the last so many milliseconds.
+        ms: u64,
+    },
+}
+
+impl Retention {
+    /// The last `commits` commits.
+    #[must_use]
+    pub fn commits(commits: u64) -> Self {
+        Self::Keep { commits, ms: 0 }
+    }
+
+    /// What was committed, or replaced, within `time`.
+    #[must_use]
+    pub fn time(time: Duration) -> Self {
+        Self::Keep { commits: 0, ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX) }
+    }
+}
 
 /// How a database is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +61,9 @@ pub struct Settings {
     /// Most bytes of log kept in `archive/` after a checkpoint no longer needs it, so that backups
     /// can be restored to any commit between them; the oldest files go first. Default: 0, none.
     pub log_archive_bytes_max: u64,
+    /// How far back the past can be read: snapshots at past timestamps and the change stream.
+    /// Default: as the database was last opened with; none for a new one.
+    pub retain: Retention,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
 }
@@ -42,6 +78,7 @@ impl Default for Settings {
             memory_limit_bytes: None,
             hub_entries_min: 65_536,
             log_archive_bytes_max: 0,
+            retain: Retention::AsStored,
             background_interval_ms: 200,
         }
     }
@@ -77,6 +114,11 @@ impl Settings {
             "must be at least 1 MiB",
         )?;
         check(self.hub_entries_min >= 1024, "hub_entries_min", "must be at least 1024")?;
+        check(
+            self.retain != Retention::Keep { commits: 0, ms: 0 },
+            "retain",
+            "a limit on commits or time must be at least 1; `Off` keeps nothing",
+        )?;
         check(self.wal_file_bytes >= 4096, "wal_file_bytes", "must be at least 4096")?;
         check(
             self.store_bytes_max >= 1 << 20 && self.store_bytes_max <= 1 << 46,

@@ -1,7 +1,7 @@
 //! What every handle of a database shares: tables, clock, readers, log.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
@@ -14,17 +14,23 @@ use crate::checkpoint::{Kind, Progress};
 use crate::column::{ColTable, StateChunk};
 use crate::engine::MemoryUse;
 use crate::error::Error;
+use crate::history::free::FreeVertices;
+use crate::history::{History, Horizon};
 use crate::index::Indexes;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
 use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
+use crate::stream::MemoryLog;
 use crate::txn::clock::Clock;
 use crate::txn::commit;
 use crate::txn::readers::Readers;
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Durability, Wal};
+
+/// Commits after which the records in memory are looked through.
+const PRUNE_EVERY: u64 = 1024;
 
 /// Most vertices a database can hold: ids are 32 bits within the engine.
 pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
@@ -42,15 +48,18 @@ pub(crate) struct Shared {
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
     pub(crate) next_vertex: AtomicU64,
-    /// Ids taken by transactions that aborted.
-    pub(crate) unused_vertices: Mutex<Vec<u32>>,
-    pub(crate) has_unused_vertices: AtomicBool,
+    /// Ids below it that can be used again.
+    pub(crate) free_vertices: FreeVertices,
     /// Where segments come from that are not loaded; `None` in memory.
     pub(crate) stored: Option<Arc<Stored>>,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
     /// When which commit was the newest, for the ages in statistics.
     pub(crate) timeline: Timeline,
+    /// What is retained of the past.
+    pub(crate) history: History,
+    /// In memory, the records that are retained.
+    pub(crate) memory_log: MemoryLog,
 }
 
 /// What makes a database survive.
@@ -85,17 +94,45 @@ impl Shared {
             readers: Readers::new(),
             gate: Gate::default(),
             next_vertex: AtomicU64::new(0),
-            unused_vertices: Mutex::new(Vec::new()),
-            has_unused_vertices: AtomicBool::new(false),
+            free_vertices: FreeVertices::default(),
             stored,
             durable: None,
             timeline: Timeline::new(),
+            history: History::new(settings.retain),
+            memory_log: MemoryLog::default(),
         }
     }
 
     /// The oldest timestamp a live or future reader can read at.
     pub(crate) fn watermark(&self) -> u64 {
         self.readers.watermark(&self.clock)
+    }
+
+    /// How far settling may go, and what of it retained timestamps still tell apart.
+    pub(crate) fn horizon(&self) -> Horizon {
+        let floor = self.history.advance(self.clock.published());
+        Horizon { watermark: self.watermark(), floor }
+    }
+
+    /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the
+    /// past is open.
+    pub(crate) fn forget_history(&self, ts: u64) {
+        self.history.restart_at(ts);
+        self.prune_history(ts);
+    }
+
+    /// Drops undo entries no retained timestamp needs.
+    fn prune_history(&self, floor: u64) {
+        if !self.history.is_kept() {
+            return;
+        }
+        for (_, ty) in self.catalog.edge_types() {
+            Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor));
+            ty.columns().for_each(|(_, column)| column.undo.prune(floor));
+        }
+        self.memory_log.prune(self.history.log_floor());
+        self.states.undo.prune(floor);
+        self.catalog.vertex_columns().for_each(|(_, column)| column.undo.prune(floor));
     }
 
     /// A timestamp no smaller than any taken so far.
@@ -107,9 +144,14 @@ impl Shared {
         }
     }
 
-    /// The log record of a commit, where there is a log.
+    /// Whether commits are recorded: in a log, or in memory for the change stream.
+    pub(crate) fn records(&self) -> bool {
+        self.durable.is_some() || self.history.is_kept()
+    }
+
+    /// The log record of a commit, where commits are recorded.
     pub(crate) fn encode_commit(&self, writes: &WriteSet) -> Option<Vec<u8>> {
-        self.durable.as_ref().map(|_| commit::encode(writes, self))
+        self.records().then(|| commit::encode(writes, self))
     }
 
     /// Takes the next commit timestamp and queues the log record, in one critical section. The
@@ -118,7 +160,16 @@ impl Shared {
     pub(crate) fn take_timestamp(&self, payload: Option<&[u8]>) -> Result<u64, Error> {
         let ts = match (&self.durable, payload) {
             (Some(d), Some(payload)) => d.wal.append(payload)?,
-            _ => self.clock.next(),
+            (None, Some(payload)) => {
+                let ts = self.clock.next();
+                self.memory_log.push(ts, payload);
+                if ts.is_multiple_of(PRUNE_EVERY) {
+                    self.history.advance(self.clock.published());
+                    self.memory_log.prune(self.history.log_floor());
+                }
+                ts
+            }
+            (_, None) => self.clock.next(),
         };
         self.clock.wait_for_room(ts, || self.publish_limit());
         Ok(ts)
@@ -145,7 +196,7 @@ impl Shared {
 
     /// Logs a schema record of its own and waits until it is durable.
     pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<(), Error> {
-        if self.durable.is_none() {
+        if !self.records() {
             return Ok(());
         }
         let ts = self.take_timestamp(Some(payload))?;
@@ -203,13 +254,8 @@ impl Shared {
 
     /// A new vertex id.
     pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
-        if self.has_unused_vertices.load(Ordering::Relaxed) {
-            let mut unused = self.unused_vertices.lock();
-            let id = unused.pop();
-            self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
-            if let Some(id) = id {
-                return Ok(id);
-            }
+        if let Some(id) = self.free_vertices.take() {
+            return Ok(id);
         }
         let id = self.next_vertex.fetch_add(1, Ordering::Relaxed);
         if id >= VERTICES_MAX {
@@ -217,13 +263,6 @@ impl Shared {
             return Err(Error::TooMany { what: "vertices", max: VERTICES_MAX });
         }
         Ok(id as u32)
-    }
-
-    /// Takes back ids a transaction did not use.
-    pub(crate) fn give_back_vertices(&self, ids: impl Iterator<Item = u32>) {
-        let mut unused = self.unused_vertices.lock();
-        unused.extend(ids);
-        self.has_unused_vertices.store(!unused.is_empty(), Ordering::Relaxed);
     }
 
     /// One past the largest vertex id ever given out.
@@ -246,7 +285,8 @@ impl Shared {
                     let busy = idle_before
                         .is_some_and(|ts| segment.last_write.load(Ordering::Relaxed) > ts);
                     if !busy && segment.version(guard).is_some_and(|v| !v.is_clean()) {
-                        settle_segment(table, segment, self.watermark(), After::Idle, guard);
+                        let horizon = self.horizon();
+                        settle_segment(table, segment, number, horizon, After::Idle, guard);
                     }
                 }
             }
@@ -257,16 +297,18 @@ impl Shared {
             }
         }
         let guard = &epoch::pin();
-        let watermark = self.watermark();
-        self.states.settle_all(watermark, guard);
+        let horizon = self.horizon();
+        self.states.settle_all(horizon, guard);
         for (_, column) in self.catalog.vertex_columns() {
-            column.settle_all(watermark, guard);
+            column.settle_all(horizon, guard);
         }
         for (_, ty) in self.catalog.edge_types() {
             for (_, column) in ty.columns() {
-                column.settle_all(watermark, guard);
+                column.settle_all(horizon, guard);
             }
         }
         self.indexes.settle(self);
+        self.prune_history(horizon.floor);
+        self.free_vertices.harvest(self, horizon);
     }
 }

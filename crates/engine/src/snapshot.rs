@@ -11,9 +11,10 @@ use telar_graph::{
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};
-use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS};
+use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS};
 use crate::catalog::EdgeType;
 use crate::error::Error;
+use crate::history::past::Past;
 use crate::mapped::memory;
 use crate::shared::Shared;
 
@@ -74,22 +75,59 @@ impl Drop for Registration<'_> {
     }
 }
 
+/// A past timestamp held open; given back when dropped.
+#[derive(Debug)]
+struct PastRegistration<'e> {
+    shared: Handle<'e>,
+    at: u64,
+    past: Past,
+}
+
+impl<'e> PastRegistration<'e> {
+    fn new(shared: Handle<'e>, at: u64) -> Result<Self, Error> {
+        shared.history.open(at, shared.clock.published())?;
+        Ok(Self { shared, at, past: Past::new(at) })
+    }
+}
+
+impl Drop for PastRegistration<'_> {
+    fn drop(&mut self) {
+        self.shared.history.close(self.at);
+    }
+}
+
+/// Of the present when it was opened, or of the past.
+#[derive(Debug)]
+enum Opened<'e> {
+    Present(Registration<'e>),
+    Past(Box<PastRegistration<'e>>),
+}
+
 /// A read-only snapshot. Opening one costs the same for any size of graph; it never waits and makes
 /// nobody wait. While it is open, what it sees is kept.
 #[derive(Debug)]
 pub struct Snapshot<'e> {
-    registration: Registration<'e>,
+    opened: Opened<'e>,
 }
 
 impl<'e> Snapshot<'e> {
     pub(crate) fn new(shared: Handle<'e>) -> Result<Self, Error> {
-        Ok(Self { registration: Registration::new(shared)? })
+        Ok(Self { opened: Opened::Present(Registration::new(shared)?) })
+    }
+
+    /// A snapshot at a retained timestamp.
+    pub(crate) fn past(shared: Handle<'e>, at: u64) -> Result<Self, Error> {
+        let opened = Opened::Past(Box::new(PastRegistration::new(shared, at)?));
+        Ok(Self { opened })
     }
 
     /// The commit timestamp the snapshot reads at.
     #[must_use]
     pub fn read_ts(&self) -> CommitTs {
-        CommitTs::from_raw(self.registration.read_ts)
+        CommitTs::from_raw(match &self.opened {
+            Opened::Present(registration) => registration.read_ts,
+            Opened::Past(past) => past.at,
+        })
     }
 
     /// What could not be read since the database was opened, if anything.
@@ -112,14 +150,24 @@ impl<'e> Snapshot<'e> {
     /// ```
     #[must_use]
     pub fn error(&self) -> Option<Error> {
-        self.registration.shared.check_stored().err()
+        match &self.opened {
+            Opened::Present(registration) => registration.shared.check_stored().err(),
+            Opened::Past(past) => past.shared.check_stored().err(),
+        }
     }
 
     /// A reader of this snapshot. Memory the writers replace is kept while a reader lives, so long
     /// work should take a new one now and then; the snapshot stays the same.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.registration.shared, self.registration.read_ts)
+        match &self.opened {
+            Opened::Present(registration) => {
+                Reader::new(&registration.shared, registration.read_ts)
+            }
+            Opened::Past(past) => {
+                Reader { past: Some(&past.past), ..Reader::new(&past.shared, past.at) }
+            }
+        }
     }
 }
 
@@ -129,6 +177,8 @@ pub struct Reader<'s> {
     pub(crate) shared: &'s Shared,
     pub(crate) guard: Guard,
     pub(crate) read_ts: u64,
+    /// What a snapshot of the past has made so far.
+    pub(crate) past: Option<&'s Past>,
     /// The snapshot itself, where nobody else holds it open.
     _registration: Option<Registration<'s>>,
 }
@@ -142,7 +192,7 @@ pub(crate) fn number(v: VertexId) -> Option<u32> {
 impl<'s> Reader<'s> {
     pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
         memory::relieve(shared);
-        Self { shared, guard: epoch::pin(), read_ts, _registration: None }
+        Self { shared, guard: epoch::pin(), read_ts, past: None, _registration: None }
     }
 
     pub(crate) fn open(shared: &'s Shared) -> Result<Self, Error> {
@@ -151,8 +201,30 @@ impl<'s> Reader<'s> {
         Ok(Self { _registration: Some(registration), ..Self::new(shared, read_ts) })
     }
 
-    pub(crate) fn table<'r>(&'r self, ty: &'r EdgeType, direction: Direction) -> TableView<'r> {
-        TableView::new(ty.table(direction), self.read_ts, &self.guard)
+    /// A table of which the lists of `vertices` are read.
+    #[inline]
+    fn table_of<'r>(
+        &'r self,
+        ty: &'r EdgeType,
+        direction: Direction,
+        vertices: &[VertexId],
+    ) -> TableView<'r> {
+        let table = ty.table(direction);
+        match self.past {
+            None => TableView::new(table, self.read_ts, &self.guard),
+            Some(past) => {
+                let vertices = vertices.iter().filter_map(|v| number(*v));
+                past.view_of(table, vertices, self.read_ts, &self.guard)
+            }
+        }
+    }
+
+    /// A table of which any list may be read.
+    fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
+        match self.past {
+            None => TableView::new(table, self.read_ts, &self.guard),
+            Some(past) => past.view(table, self.read_ts, &self.guard),
+        }
     }
 
     /// Number of the vertex's label set; 0 if it does not exist.
@@ -167,10 +239,7 @@ impl<'s> Reader<'s> {
     /// [`Error::UnknownEdgeType`].
     pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
-        Ok(Adjacency {
-            lists: TableView::new(table, self.read_ts, &self.guard).unpinned(),
-            bound: self.shared.vertex_bound(),
-        })
+        Ok(Adjacency { lists: self.table(table).unpinned(), bound: self.shared.vertex_bound() })
     }
 
     /// Whether `vertex` exists.
@@ -215,7 +284,7 @@ impl<'s> Reader<'s> {
     #[must_use]
     pub fn search_edge(&self, ty: EdgeTypeId, src: VertexId, dst: VertexId) -> bool {
         match (self.shared.catalog.edge_type(ty), number(src), number(dst)) {
-            (Ok(t), Some(u), Some(v)) => self.table(t, Direction::Out).contains(u, v),
+            (Ok(t), Some(u), Some(v)) => self.table_of(t, Direction::Out, &[src]).contains(u, v),
             _ => false,
         }
     }
@@ -225,7 +294,7 @@ impl<'s> Reader<'s> {
     pub fn edge_exists(&self, edge: EdgeId) -> bool {
         match (self.shared.catalog.edge_type(edge.ty), number(edge.src), number(edge.dst)) {
             (Ok(t), Some(u), Some(v)) if t.kind() != ListKind::Simple => self
-                .table(t, Direction::Out)
+                .table_of(t, Direction::Out, &[edge.src])
                 .with_list_of(u, v, |list| list.find_ordinal(v, edge.ordinal).is_some()),
             (Ok(_), Some(_), Some(_)) => {
                 edge.ordinal == 0 && self.search_edge(edge.ty, edge.src, edge.dst)
@@ -238,7 +307,7 @@ impl<'s> Reader<'s> {
     #[must_use]
     pub fn degree(&self, vertex: VertexId, ty: EdgeTypeId, direction: Direction) -> usize {
         match (self.shared.catalog.edge_type(ty), number(vertex)) {
-            (Ok(t), Some(v)) => self.table(t, direction).degree(v),
+            (Ok(t), Some(v)) => self.table_of(t, direction, &[vertex]).degree(v),
             _ => 0,
         }
     }
@@ -252,7 +321,7 @@ impl<'s> Reader<'s> {
         f: impl FnMut(&[u32]),
     ) {
         if let (Ok(t), Some(v)) = (self.shared.catalog.edge_type(ty), number(vertex)) {
-            self.table(t, direction).for_each_run(v, f);
+            self.table_of(t, direction, &[vertex]).for_each_run(v, f);
         }
     }
 
@@ -281,7 +350,7 @@ impl<'s> Reader<'s> {
             return;
         };
         let timed = t.kind() == ListKind::Timed;
-        self.table(t, direction).for_each_list(v, |list| {
+        self.table_of(t, direction, &[vertex]).for_each_list(v, |list| {
             list.for_each_entry(|_, entry| {
                 let other = VertexId::from_raw(entry.nbr.into());
                 let (src, dst) = match direction {
@@ -313,7 +382,7 @@ impl<'s> Reader<'s> {
         };
         let mut found = Vec::new();
         if t.kind() == ListKind::Timed {
-            self.table(t, direction).for_each_list(v, |list| {
+            self.table_of(t, direction, &[vertex]).for_each_list(v, |list| {
                 list.newest(&window, limit, &mut found);
             });
         }
@@ -361,7 +430,7 @@ impl View for Reader<'_> {
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
             return out.offsets.resize(sources.len() + 1, 0);
         };
-        let table = self.table(t, dir);
+        let table = self.table_of(t, dir, sources);
         for source in sources {
             if let Some(v) = number(*source) {
                 if t.kind() == ListKind::Simple {
@@ -453,7 +522,7 @@ impl View for Reader<'_> {
             }
         }
         for (_, ty) in catalog.edge_types() {
-            let edges = self.table(ty, Direction::Out).entries();
+            let edges = self.table(ty.table(Direction::Out)).entries();
             statistics.edges_by_type.push(edges);
         }
         statistics

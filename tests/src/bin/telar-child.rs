@@ -26,7 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use telar_engine::ops::{self, BackupOptions, RestoreOptions};
-use telar_engine::{Durability, Engine, Error, Settings};
+use telar_engine::{Durability, Engine, Error, Retention, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
 
@@ -54,6 +54,7 @@ fn settings(durability: &str) -> Settings {
     settings.store_bytes_max = 1 << 30;
     settings.background_interval_ms = 20;
     settings.log_archive_bytes_max = 64 << 10;
+    settings.retain = Retention::commits(40);
     settings
 }
 
@@ -238,7 +239,11 @@ fn main() -> ExitCode {
                 return ExitCode::from(5);
             }
         },
-        "open" | "close" => match (unit::verify(&db, number(3) as usize), db.error()) {
+        "open" | "close" => match (
+            unit::verify(&db, number(3) as usize)
+                .and_then(|done| unit::verify_stream(&db).map(|()| done)),
+            db.error(),
+        ) {
             // Damage is found when a value is first touched; what was read until then is void.
             (_, Some(e)) => {
                 say_error(&e);

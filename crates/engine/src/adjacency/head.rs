@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crossbeam_epoch::Guard;
 
 use super::SEGMENT_BITS;
-use super::base::BaseRef;
+use super::base::{Base, BaseRef};
 use super::segment::SegVersion;
 
 /// Segments a table can have: every `u32` vertex number.
@@ -58,6 +58,12 @@ impl HeadPlace {
     /// Makes readers look the segment up in the store.
     pub(crate) fn unload(&self) {
         self.0.store(std::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Makes readers go to `base`, which the caller keeps alive as long as the heads.
+    pub(crate) fn lead_to_base(&self, base: &Base) {
+        let head = base.words().as_ptr().wrapping_byte_add(SETTLED);
+        self.0.store(head.cast_mut(), Ordering::Release);
     }
 }
 
@@ -184,6 +190,11 @@ unsafe impl Send for PinnedHeads<'_> {}
 unsafe impl Sync for PinnedHeads<'_> {}
 
 impl<'g> PinnedHeads<'g> {
+    /// Whether these are `heads`, and not those of a past table.
+    pub(crate) fn are(self, heads: &Heads) -> bool {
+        std::ptr::eq(self.first, heads.0.as_ptr())
+    }
+
     /// The head of the segment of vertex `v`.
     #[inline(always)]
     pub(crate) fn of(self, v: u32) -> Head<'g> {

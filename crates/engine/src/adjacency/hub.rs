@@ -30,6 +30,8 @@ use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, DELTA_MAX, block_words};
 use super::{Entry, ListKind};
+use crate::history::Horizon;
+use crate::history::undo::{self, UndoTable};
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::sync::{Mutex, lock};
 use crate::words::WordBuf;
@@ -49,6 +51,29 @@ pub(crate) struct Hub {
     /// Held while a directory is being replaced. Taken after a chunk's latch, never before.
     replacing: Mutex<()>,
     kind: ListKind,
+}
+
+/// Where a hub writes down what its chunks settle, and which list of which segment it is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HubPlace<'t> {
+    pub(crate) undo: &'t UndoTable,
+    pub(crate) segment: u32,
+    pub(crate) local: u32,
+}
+
+impl HubPlace<'_> {
+    /// Writes down what settling `chunk` up to `watermark` makes indistinguishable.
+    #[inline]
+    fn keep_undo(&self, chunk: &ChunkVersion, kind: ListKind, watermark: u64, floor: u64) {
+        if floor >= watermark {
+            return;
+        }
+        let list = chunk.list(DELTA_MAX, kind);
+        let seen = Visible::at(chunk.block(), chunk.delta(watermark)).len;
+        let mut entries = Vec::new();
+        undo::collect(&list, self.local, seen, chunk.base_ts, floor, &mut entries);
+        self.undo.push(self.segment, entries, floor, kind.columns());
+    }
 }
 
 #[derive(Debug)]
@@ -188,9 +213,17 @@ impl Chunk {
 
     /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held
     /// and nothing is reserved. Positions change, so the caller validates anew.
-    pub(crate) fn make_room(&self, kind: ListKind, wanted: usize, watermark: u64, guard: &Guard) {
+    pub(crate) fn make_room(
+        &self,
+        kind: ListKind,
+        wanted: usize,
+        place: HubPlace<'_>,
+        horizon: Horizon,
+        guard: &Guard,
+    ) {
         let old = self.version(guard);
-        let watermark = watermark.max(old.base_ts);
+        let watermark = horizon.watermark.max(old.base_ts);
+        place.keep_undo(old, kind, watermark, horizon.floor);
         if let Some(new) = old.merged(kind, watermark, wanted) {
             return self.install(new, guard);
         }
@@ -324,17 +357,17 @@ impl Hub {
     }
 
     /// Splits the chunk that holds `nbr` if it has grown too large.
-    pub(crate) fn split(&self, nbr: u32, watermark: u64, guard: &Guard) {
+    pub(crate) fn split(&self, nbr: u32, place: HubPlace<'_>, horizon: Horizon, guard: &Guard) {
         let chunk = self.chunk(nbr, guard);
         let _held = chunk.latch.hold(ALL_STRIPES);
         if !chunk.is_retired() && chunk.is_oversized(guard) {
-            self.split_latched(chunk, watermark, guard);
+            self.split_latched(chunk, place, horizon, guard);
         }
     }
 
-    fn split_latched(&self, chunk: &Chunk, watermark: u64, guard: &Guard) {
+    fn split_latched(&self, chunk: &Chunk, place: HubPlace<'_>, horizon: Horizon, guard: &Guard) {
         let old = chunk.version(guard);
-        let watermark = watermark.max(old.base_ts);
+        let watermark = horizon.watermark.max(old.base_ts);
         let mut merge = Merge::default();
         settle_list(&old.list(DELTA_MAX, self.kind), old.delta(watermark), &mut merge);
         let cuts = cut(&merge.rows);
@@ -354,6 +387,7 @@ impl Hub {
             });
             parts.push(Chunk::new(first, new));
         }
+        place.keep_undo(old, self.kind, watermark, horizon.floor);
         let _replacing = lock(&self.replacing);
         let now = self.directory(guard);
         let chunks: Box<[Arc<Chunk>]> = now

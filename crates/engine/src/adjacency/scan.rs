@@ -127,6 +127,16 @@ impl<'g> TableView<'g> {
         UnpinnedView { table, heads, kind: table.kind, read_ts }.pinned_by(guard)
     }
 
+    /// A table as it was at `at`, by heads that lead to nothing but settled segments.
+    pub(crate) fn past(
+        table: &'g AdjTable,
+        heads: PinnedHeads<'g>,
+        at: u64,
+        guard: &'g Guard,
+    ) -> Self {
+        UnpinnedView { table, heads, kind: table.kind, read_ts: at }.pinned_by(guard)
+    }
+
     /// The same without the pin. Whoever reads through it keeps the guard of `self` alive.
     pub(crate) fn unpinned(&self) -> UnpinnedView<'g> {
         self.unpinned
@@ -141,6 +151,12 @@ impl<'g> TableView<'g> {
         self.heads.of(v)
     }
 
+    /// Whether the heads are the table's own, and not those of the table as it was, where a null one
+    /// is an empty segment.
+    fn is_present(&self) -> bool {
+        self.table.has_heads(self.heads)
+    }
+
     /// Where the head of `v` is null: looks for the segment in the store. Returns whether it was
     /// loaded, so that reading has to begin anew.
     ///
@@ -149,7 +165,7 @@ impl<'g> TableView<'g> {
     #[cold]
     #[inline(never)]
     fn fetched(&self, v: u32) -> bool {
-        self.table.fetch(segment_of(v), self.guard)
+        self.is_present() && self.table.fetch(segment_of(v), self.guard)
     }
 
     // Functions of their own, so that their callers do not call themselves and can be inlined.
@@ -227,7 +243,7 @@ impl<'g> TableView<'g> {
         }
         let mut scratch = Scratch::default();
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
-        let in_place = self.table.reads_in_place();
+        let in_place = self.table.reads_in_place() && self.is_present();
         for segment in segment_of(range.start)..=last {
             if in_place {
                 self.table.bring_in(segment, self.guard);

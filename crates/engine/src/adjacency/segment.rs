@@ -27,8 +27,9 @@ use super::tail::{Block, SLOT_HUB, SLOT_MASKED, Tail};
 use super::{ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
+use crate::history::undo::UndoTable;
 use crate::latch::{ALL_STRIPES, Latch};
-use crate::mapped::memory::Droppable;
+use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
 use crate::table::GrowArray;
 use crate::words::prefetch;
@@ -349,6 +350,8 @@ pub(crate) struct AdjTable {
     pub(crate) extents: Mutex<Vec<Weak<Extent>>>,
     /// Where segments that are not loaded come from.
     pub(crate) source: Source,
+    /// What settling folded and a retained timestamp tells apart.
+    pub(crate) undo: UndoTable,
     /// One past the largest segment ever written to.
     bound: AtomicU32,
 }
@@ -364,6 +367,7 @@ impl AdjTable {
             heads: Heads::new(),
             empty: Arc::new(Base::empty(kind.columns())),
             extents: Mutex::new(Vec::new()),
+            undo: UndoTable::default(),
             bound: AtomicU32::new(0),
         }
     }
@@ -411,6 +415,24 @@ impl AdjTable {
             bytes
         };
         self.source.fetch(number, |value| self.decode(value), is_there, install)
+    }
+
+    /// The version of a segment, loaded if need be; `None` if nothing was ever written to it, or if
+    /// it is damaged.
+    pub(crate) fn fetched_version<'g>(
+        &self,
+        number: u32,
+        guard: &'g Guard,
+    ) -> Option<&'g SegVersion> {
+        loop {
+            if let Some(version) = self.segment(number).and_then(|s| s.version(guard)) {
+                return Some(version);
+            }
+            // Dropped again in between, it is fetched again.
+            if !self.fetch(number, guard) {
+                return None;
+            }
+        }
     }
 
     fn decode(&self, value: &Value<'_>) -> Result<Base, String> {
@@ -462,6 +484,11 @@ impl AdjTable {
     #[inline(always)]
     pub(crate) fn head_of<'g>(&'g self, v: u32, pinned: &'g Guard) -> Head<'g> {
         self.heads(pinned).of(v)
+    }
+
+    /// Whether `heads` are the table's own.
+    pub(crate) fn has_heads(&self, heads: PinnedHeads<'_>) -> bool {
+        heads.are(&self.heads)
     }
 
     /// Every segment's head, for loops that look up many.
@@ -529,7 +556,7 @@ impl Droppable for AdjTable {
 
     /// Touching leaves no mark on adjacency, which costs readers nothing: a base that is dropped is
     /// read in place from then on, and the system knows which of its pages are used.
-    fn drop_segment(&self, number: u32, oldest: u64, _all: bool) -> usize {
+    fn drop_segment(&self, number: u32, limits: Limits, _all: bool) -> usize {
         let guard = &epoch::pin();
         let Some(segment) = self.segment(number) else { return 0 };
         let gain = |v: &SegVersion| {
@@ -547,7 +574,8 @@ impl Droppable for AdjTable {
         let chunks = || hubs.iter().flat_map(|(_, hub)| hub.chunks(guard));
         let held: Vec<_> = chunks().map_while(|c| c.latch.try_hold()).collect();
         let all_held = held.len() == chunks().count() && !chunks().any(|c| c.is_retired());
-        if !all_held || segment.last_write.load(Ordering::Relaxed) > oldest {
+        let limit = limits.of(version.is_clean());
+        if !all_held || segment.last_write.load(Ordering::Relaxed) > limit {
             return 0;
         }
         let loading = self.source.loading();

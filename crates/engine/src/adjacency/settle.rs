@@ -21,6 +21,7 @@ use super::mask::Mask;
 use super::segment::{SegVersion, Slot, arena_words};
 use super::tail::{Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
+use crate::history::{Horizon, undo};
 
 /// An unsettled entry on its way into a new tail.
 #[derive(Debug, Clone, Copy)]
@@ -165,7 +166,8 @@ fn plan(table: &AdjTable, version: &SegVersion, local: u32, word: u32, watermark
 pub(crate) fn settle_segment(
     table: &AdjTable,
     segment: SegmentRef<'_>,
-    watermark: u64,
+    number: u32,
+    horizon: Horizon,
     after: After,
     guard: &Guard,
 ) {
@@ -177,17 +179,43 @@ pub(crate) fn settle_segment(
         // A tail's base timestamp was a watermark when it was made, which no reader is older than.
         // One computed now may be lower for a moment, while a reader that will start over is
         // opening.
-        let watermark = watermark.max(tail.base_ts);
+        let watermark = horizon.watermark.max(tail.base_ts);
         if tail.is_unused() && after == After::Idle {
             if tail.hubs.is_empty() {
                 segment.install(SegVersion::new(Arc::clone(&old.base), None), guard);
             }
             return;
         }
+        if horizon.floor < watermark {
+            keep_undo(table, old, tail, number, watermark, horizon.floor);
+        }
         let new = rebuild(table, old, tail, watermark, after);
         crate::failpoint!("settle::before_install");
         segment.install(new, guard);
     });
+}
+
+/// Writes down what settling up to `watermark` makes indistinguishable to retained timestamps.
+#[cold]
+fn keep_undo(
+    table: &AdjTable,
+    old: &SegVersion,
+    tail: &Tail,
+    number: u32,
+    watermark: u64,
+    floor: u64,
+) {
+    let mut entries = Vec::new();
+    for local in 0..SEGMENT_VERTICES as u32 {
+        if old.slot_word(local) == 0 {
+            continue;
+        }
+        let Some(list) = old.list(local, DELTA_MAX, table.kind) else { continue };
+        let Some(visible) = list.tail else { continue };
+        let seen = Visible::at(visible.block, tail.delta(watermark)).len;
+        undo::collect(&list, local, seen, tail.base_ts, floor, &mut entries);
+    }
+    table.undo.push(number, entries, floor, table.kind.columns());
 }
 
 fn rebuild(

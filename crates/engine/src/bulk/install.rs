@@ -143,6 +143,7 @@ pub(super) fn install(
         spilled,
     };
     replace(load, staged, ts)?;
+    shared.forget_history(ts);
     entered.keep(ts);
     load.installed = true;
     shared.clock.mark_applied(ts);
@@ -485,6 +486,7 @@ fn write<'s>(
         put(&mut changes, key(Kind::VertexProperty, property.get(), 0, *number), &mut value)?;
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
+    crate::history::stored::put_nothing(&mut changes, shared, before + 1)?;
     changes.put_indexes(shared, before, &|id| entered.items(id), &entered.made)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);
@@ -497,6 +499,7 @@ struct Paused<'s>(&'s Shared);
 impl Drop for Paused<'_> {
     fn drop(&mut self) {
         self.0.readers.resume();
+        self.0.history.pause(false);
     }
 }
 
@@ -505,17 +508,18 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
     let begun = Instant::now();
     loop {
         shared.readers.pause();
+        shared.history.pause(true);
         let paused = Paused(shared);
         // Short ones end soon: give them a moment before letting others in again.
         for _ in 0..16 {
-            if shared.readers.live().0 == 0 {
+            if shared.readers.live().0 + shared.history.readers() == 0 {
                 return Ok(paused);
             }
             std::thread::sleep(READER_POLL);
         }
         drop(paused);
         if begun.elapsed() >= Duration::from_millis(wait_ms) {
-            let count = shared.readers.live().0 as u64;
+            let count = (shared.readers.live().0 + shared.history.readers()) as u64;
             return Err(Error::SnapshotsOpen { count, waited_ms: wait_ms });
         }
         std::thread::sleep(16 * READER_POLL);
@@ -524,7 +528,7 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
 
 /// Takes the timestamp after `before`, on disk as an empty commit.
 fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
-    let payload = shared.durable.as_ref().map(|_| record::EMPTY_COMMIT);
+    let payload = shared.records().then_some(record::EMPTY_COMMIT);
     let ts = shared.take_timestamp(payload)?;
     let flushed = shared.durable.as_ref().map_or(Ok(()), |d| d.wal.flush());
     if let Err(e) = flushed {

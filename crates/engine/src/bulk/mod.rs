@@ -426,7 +426,7 @@ impl Drop for BulkLoad<'_> {
         let Some(Taken { start, first, end }) = self.taken.take() else { return };
         let give_back = |ids: std::ops::Range<u64>| {
             if !ids.is_empty() {
-                self.shared.give_back_vertices(ids.map(|id| id as u32));
+                self.shared.free_vertices.give_back(ids.map(|id| id as u32));
             }
         };
         let next = &self.shared.next_vertex;

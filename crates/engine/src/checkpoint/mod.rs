@@ -12,6 +12,7 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!   kind 5  index           a = index, segment = partition
+//!   kind 6, 7  history     see history/stored.rs
 //!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
 //!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs and
@@ -31,7 +32,7 @@ pub(crate) mod property;
 pub(crate) mod segment;
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -45,6 +46,7 @@ use crate::adjacency::scan::TableView;
 use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
+use crate::history;
 use crate::index::{self, Index};
 use crate::mapped::ranges::Inventory;
 use crate::ops::archive;
@@ -62,6 +64,8 @@ pub(crate) enum Kind {
     VertexProperty = 3,
     EdgeProperty = 4,
     Index = 5,
+    History = 6,
+    EdgeHistory = 7,
 }
 
 /// Length of a key.
@@ -78,6 +82,13 @@ pub(crate) fn key(kind: Kind, a: u16, b: u16, segment: u32) -> [u8; KEY_BYTES] {
         key[5 + i] = (segment >> (24 - 8 * i)) as u8;
     }
     key
+}
+
+/// A key's parts: kind, a, b, segment.
+pub(crate) fn parts(key: &[u8]) -> Option<(u8, u16, u16, u32)> {
+    let key: &[u8; KEY_BYTES] = key.try_into().ok()?;
+    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
+    Some((key[0], short(1), short(3), u32::from(short(5)) << 16 | u32::from(short(7))))
 }
 
 fn checksum(key: &[u8], body: &[u8]) -> u32 {
@@ -166,8 +177,13 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     drop(making);
     let at = registration.read_ts;
     shared.check_stored()?;
-    if at == progress.last && !progress.outdated {
+    if at == progress.last && !progress.outdated && shared.history.is_stored() {
         return Ok(at);
+    }
+    if shared.history.is_kept() {
+        // Under `async` a checkpoint must not get ahead of the log: the change stream would lack
+        // what lies between after a crash.
+        durable.wal.flush()?;
     }
     let begun = Instant::now();
     let done = write(shared, durable, &mut progress, at).and_then(|()| {
@@ -184,7 +200,8 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
 /// the archive keeps them if there is one.
 pub(crate) fn cut_log(shared: &Shared, durable: &Durable, at: u64) -> Result<(), Error> {
     durable.wal.rotate()?;
-    archive::keep(durable.store.root(), shared.settings.log_archive_bytes_max, at)?;
+    let bytes_max = shared.settings.log_archive_bytes_max;
+    archive::keep(durable.store.root(), bytes_max, at, shared.history.log_floor_at(at))?;
     durable.wal.truncate_before(at)?;
     Ok(())
 }
@@ -197,10 +214,12 @@ fn write(
 ) -> Result<(), Error> {
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
+    history::stored::put(&mut changes, shared, at)?;
     changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
     *progress = changes.commit(at)?;
+    shared.history.set_stored();
     durable.checkpoint_ts.store(at, Ordering::Release);
     failpoint!("checkpoint::after_commit");
     Ok(())
@@ -261,6 +280,36 @@ impl<'s> Changes<'s> {
         self.store.database().put(&mut self.txn, &key, value).map_err(|e| self.store.error(e))
     }
 
+    /// Puts a value, or removes it if nothing stands behind the room for its checksum.
+    pub(crate) fn put_or_remove(
+        &mut self,
+        key: [u8; KEY_BYTES],
+        value: &mut [u8],
+    ) -> Result<(), Error> {
+        if value.len() > 4 { self.put(key, value) } else { self.remove(key).map(drop) }
+    }
+
+    /// Removes every value of history that `unwanted` names.
+    pub(crate) fn remove_history(
+        &mut self,
+        unwanted: impl Fn(&[u8], &[u8]) -> bool,
+    ) -> Result<(), Error> {
+        let from = [Kind::History as u8];
+        let mut keys = Vec::new();
+        let range = (Bound::Included(&from[..]), Bound::Unbounded);
+        let items = self.store.database().range(&self.txn, &range);
+        for item in items.map_err(|e| self.store.error(e))? {
+            let (key, value) = item.map_err(|e| self.store.error(e))?;
+            if !history::stored::is_history(key) {
+                break;
+            }
+            if unwanted(key, value) {
+                keys.extend(<[u8; KEY_BYTES]>::try_from(key));
+            }
+        }
+        keys.into_iter().try_for_each(|key| self.remove(key).map(drop))
+    }
+
     /// The checksum of the value that stands under `key` now.
     fn crc(&self, key: &[u8; KEY_BYTES]) -> Result<Option<u32>, Error> {
         let value = self.store.database().get(&self.txn, key).map_err(|e| self.store.error(e))?;
@@ -279,7 +328,7 @@ impl<'s> Changes<'s> {
     }
 
     /// Whether a segment last written to at `last_write` has to be put.
-    fn is_new(&self, last_write: Option<&AtomicU64>, key: &[u8; KEY_BYTES]) -> bool {
+    pub(crate) fn is_new(&self, last_write: Option<&AtomicU64>, key: &[u8; KEY_BYTES]) -> bool {
         last_write.is_some_and(|ts| ts.load(Ordering::Relaxed) > self.previous)
             || (!self.is_current && self.stored.inventory.contains(key))
     }

@@ -19,6 +19,7 @@
 
 pub(crate) mod chunk;
 mod table;
+pub(crate) mod undo;
 
 pub(crate) use chunk::{PropertyChunk, StateChunk};
 pub(crate) use table::{ColTable, HasTail};

@@ -8,11 +8,13 @@ use std::sync::{Arc, OnceLock};
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::Chunk;
+use super::undo::{ColUndo, OldValue};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
+use crate::history::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
-use crate::mapped::memory::Droppable;
+use crate::mapped::memory::{Droppable, Limits};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -87,6 +89,34 @@ impl<C: Chunk> ColVersion<C> {
         let (chunk, chunk_bytes) = (Arc::clone(&self.chunk), self.chunk_bytes);
         Self { chunk, chunk_bytes, tail: Some(Box::new(tail)) }
     }
+
+    /// The value of `local` at `read_ts`, no older than the watermark.
+    #[inline]
+    fn get(&self, local: u32, read_ts: u64) -> C::Value {
+        self.unsettled(local, read_ts).unwrap_or_else(|| self.chunk.get(local as usize))
+    }
+
+    /// The newest value in the tail that a reader at `read_ts` sees.
+    #[inline]
+    fn unsettled(&self, local: u32, read_ts: u64) -> Option<C::Value> {
+        let tail = self.tail.as_ref()?;
+        tail.versions(local).find(|v| v.ts <= read_ts).map(|v| v.value.clone())
+    }
+
+    /// Appends the changes of a place after `after` and up to `until`, in order of time.
+    fn changes(&self, local: u32, after: u64, until: u64, out: &mut Vec<OldValue<C::Value>>) {
+        let Some(tail) = &self.tail else { return };
+        let first = out.len();
+        let mut versions = tail.versions(local).skip_while(|v| v.ts > until).peekable();
+        while let Some(v) = versions.next()
+            && v.ts > after
+        {
+            let before = versions.peek().map(|older| older.value.clone());
+            let value = before.unwrap_or_else(|| self.chunk.get(local as usize));
+            out.push(OldValue { local, ts: v.ts, value });
+        }
+        out[first..].reverse();
+    }
 }
 
 /// One segment of a column.
@@ -141,6 +171,22 @@ impl<C: Chunk + 'static> ColSegment<C> {
         f()
     }
 
+    /// Every change up to `until` and after `after` that is not settled, by place and time.
+    pub(crate) fn unsettled_changes(
+        &self,
+        after: u64,
+        until: u64,
+        guard: &Guard,
+    ) -> Vec<OldValue<C::Value>> {
+        let mut found = Vec::new();
+        if let Some(version) = self.version(guard) {
+            for local in 0..SEGMENT_VERTICES as u32 {
+                version.changes(local, after, until, &mut found);
+            }
+        }
+        found
+    }
+
     /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
     pub(crate) fn newest_ts(&self, local: u32, guard: &Guard) -> u64 {
         let tail = self.version(guard).and_then(|v| v.tail.as_ref());
@@ -167,12 +213,22 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
-    pub(crate) fn settle(&self, watermark: u64, guard: &Guard) {
+    pub(crate) fn settle(
+        &self,
+        number: u32,
+        horizon: Horizon,
+        undo: &ColUndo<C::Value>,
+        guard: &Guard,
+    ) {
         self.exclusive(|| {
             let Some(old) = self.version(guard) else {
                 return;
             };
             let Some(tail) = &old.tail else { return };
+            let Horizon { watermark, floor } = horizon;
+            if floor < watermark {
+                undo.push(number, self.unsettled_changes(floor, watermark, guard), floor);
+            }
             let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
                 Box::new(std::array::from_fn(|_| C::Value::default()));
             let mut new_tail = ColTail::new();
@@ -219,19 +275,6 @@ pub(crate) trait HasTail {
     fn has_tail(&self, guard: &Guard) -> bool;
 }
 
-impl<C: Chunk> ColVersion<C> {
-    /// The value of `local` at `read_ts`.
-    #[inline]
-    fn get(&self, local: u32, read_ts: u64) -> C::Value {
-        if let Some(tail) = &self.tail
-            && let Some(seen) = tail.versions(local).find(|v| v.ts <= read_ts)
-        {
-            return seen.value.clone();
-        }
-        self.chunk.get(local as usize)
-    }
-}
-
 impl<C: Chunk + 'static> HasTail for ColSegment<C> {
     #[inline]
     fn has_tail(&self, guard: &Guard) -> bool {
@@ -248,11 +291,14 @@ pub(crate) struct ColTable<C: Chunk> {
     bound: AtomicU32,
     /// Where segments that are not loaded come from.
     source: Source,
+    /// Superseded values that a retained timestamp tells apart.
+    pub(crate) undo: ColUndo<C::Value>,
 }
 
 impl<C: Chunk + 'static> ColTable<C> {
     pub(crate) fn new(id: u32, source: Source) -> Self {
-        Self { id, segments: GrowArray::default(), bound: AtomicU32::new(0), source }
+        let (segments, bound) = (GrowArray::default(), AtomicU32::new(0));
+        Self { id, segments, bound, source, undo: ColUndo::default() }
     }
 
     /// Says that there may be segments below `bound`.
@@ -270,7 +316,13 @@ impl<C: Chunk + 'static> ColTable<C> {
     /// damaged.
     #[cold]
     fn fetched<'g>(&self, number: u32, guard: &'g Guard) -> Option<&'g ColVersion<C>> {
-        if self.fetch(number, guard) { self.version(number, guard) } else { None }
+        // Dropped again in between, it is fetched again.
+        while self.fetch(number, guard) {
+            if let Some(version) = self.version(number, guard) {
+                return Some(version);
+            }
+        }
+        None
     }
 
     /// Makes sure that segment `number` is loaded, if the store may have it. Returns whether it is:
@@ -359,30 +411,48 @@ impl<C: Chunk + 'static> ColTable<C> {
     #[inline]
     pub(crate) fn get(&self, index: u32, read_ts: u64, guard: &Guard) -> C::Value {
         let number = index >> SEGMENT_BITS;
-        match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
+        let value = match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
             Some(version) => version.get(local_of(index), read_ts),
             None => C::Value::default(),
+        };
+        if self.undo.concerns(read_ts) {
+            return self.get_past(number, local_of(index), read_ts);
         }
+        value
+    }
+
+    /// The value of a place at any retained timestamp.
+    #[cold]
+    fn get_past(&self, number: u32, local: u32, ts: u64) -> C::Value {
+        let guard = &epoch::pin();
+        // First the version, then what it lacks: history/mod.rs, invariant 1.
+        let version = self.version(number, guard).or_else(|| self.fetched(number, guard));
+        if let Some(seen) = version.and_then(|v| v.unsettled(local, ts)) {
+            return seen;
+        }
+        let settled = version.map(|v| v.chunk.get(local as usize)).unwrap_or_default();
+        self.undo.before(number, local, ts).unwrap_or(settled)
     }
 
     /// Settles the segment of `index` if its tail has grown large.
-    pub(crate) fn settle_if_full(&self, index: u32, watermark: impl Fn() -> u64, guard: &Guard) {
-        let Some(segment) = self.segments.get(index >> SEGMENT_BITS) else {
+    pub(crate) fn settle_if_full(&self, index: u32, horizon: impl Fn() -> Horizon, guard: &Guard) {
+        let number = index >> SEGMENT_BITS;
+        let Some(segment) = self.segments.get(number) else {
             return;
         };
         let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
         if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
-            segment.settle(watermark(), guard);
+            segment.settle(number, horizon(), &self.undo, guard);
         }
     }
 
     /// Settles every segment that has a tail and drops the tails nothing is left in.
-    pub(crate) fn settle_all(&self, watermark: u64, guard: &Guard) {
+    pub(crate) fn settle_all(&self, horizon: Horizon, guard: &Guard) {
         for s in 0..self.segment_bound() {
             if let Some(segment) = self.segments.get(s)
                 && segment.has_tail(guard)
             {
-                segment.settle(watermark, guard);
+                segment.settle(s, horizon, &self.undo, guard);
             }
         }
     }
@@ -407,7 +477,7 @@ impl<C: Chunk + 'static> Droppable for ColTable<C> {
         self.segment_bound()
     }
 
-    fn drop_segment(&self, number: u32, oldest: u64, all: bool) -> usize {
+    fn drop_segment(&self, number: u32, limits: Limits, all: bool) -> usize {
         let guard = &epoch::pin();
         let Some(segment) = self.segments.get(number) else { return 0 };
         let is_small = |v: &ColVersion<C>| v.chunk_bytes == 0 && v.tail.is_none();
@@ -419,7 +489,8 @@ impl<C: Chunk + 'static> Droppable for ColTable<C> {
         }
         // Whoever commits holds a latch: try again another time.
         let Some(_held) = segment.latch.try_hold() else { return 0 };
-        if segment.last_write.load(Ordering::Relaxed) > oldest {
+        let is_settled = segment.version(guard).is_some_and(|v| v.tail.is_none());
+        if segment.last_write.load(Ordering::Relaxed) > limits.of(is_settled) {
             return 0;
         }
         let loading = self.source.loading();

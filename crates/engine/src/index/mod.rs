@@ -126,12 +126,14 @@ pub(crate) struct Index {
     table: u32,
     /// By stripe of the key for a unique constraint; else one word, a stripe for each commit.
     order: Box<[Latch]>,
-    holders: Holders,
+    pub(crate) holders: Holders,
     online: AtomicBool,
     /// Timestamp of its log record.
     pub(crate) made_at: AtomicU64,
     /// Oldest timestamp it can be read at.
     pub(crate) valid_from: AtomicU64,
+    /// Timestamp from which on no entry was dropped that a snapshot would want.
+    complete_from: AtomicU64,
     done: AtomicU64,
     total: AtomicU64,
 }
@@ -167,6 +169,7 @@ impl Index {
             online: AtomicBool::new(false),
             made_at: AtomicU64::new(0),
             valid_from: AtomicU64::new(0),
+            complete_from: AtomicU64::new(0),
             done: AtomicU64::new(0),
             total: AtomicU64::new(0),
         }
@@ -225,12 +228,21 @@ impl Index {
         self.online.store(true, Ordering::Release);
     }
 
+    /// Whether every entry is there that a snapshot at `ts` wants. Asked after they were read: what
+    /// is dropped meanwhile shows.
+    pub(crate) fn is_complete_at(&self, ts: u64) -> bool {
+        // ORDERING: acquire pairs with the release in `Objects::is_gone`.
+        self.complete_from.load(Ordering::Acquire) <= ts
+            && self.valid_from.load(Ordering::Relaxed) <= ts
+    }
+
     pub(crate) fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),
             definition: &self.definition,
             holders: &self.holders,
             front: self.front(),
+            complete_from: &self.complete_from,
             shared,
         }
     }
@@ -403,6 +415,17 @@ impl Indexes {
         } else {
             Err(IndexUnavailable::NotReady(id))
         }
+    }
+
+    /// The index with this number, if it is built, whatever a snapshot wants of it.
+    pub(crate) fn built<'g>(
+        &self,
+        id: IndexId,
+        guard: &'g Guard,
+    ) -> Result<&'g Index, IndexUnavailable> {
+        let index = self.list(guard).iter().find(|i| i.id == id);
+        let index = index.ok_or(IndexUnavailable::Unknown(id))?;
+        if index.is_online() { Ok(index) } else { Err(IndexUnavailable::NotReady(id)) }
     }
 
     /// Numbers given out so far, dropped indexes' included.

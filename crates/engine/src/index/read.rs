@@ -1,6 +1,7 @@
 //! Lookups and ranges at a snapshot.
 
 use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use telar_graph::order::OrderRank;
@@ -8,10 +9,12 @@ use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, Val
 use telar_graph::{LabelId, sortkey};
 
 use super::key::{Item, SortKey};
-use super::source::edge_id;
+use super::source::{Source, edge_id};
 use super::spec::IndexTarget;
 use super::tree::Tree;
 use super::{Entries, Index};
+use crate::history::past::Past;
+use crate::history::past_index::PastIndex;
 use crate::snapshot::Reader;
 use crate::txn::validate::vertex_id;
 
@@ -124,7 +127,11 @@ impl Reader<'_> {
     /// An index that can be read at this snapshot.
     #[inline]
     pub(crate) fn index(&self, id: IndexId) -> Result<&Index, IndexUnavailable> {
-        let index = self.shared.indexes.readable(id, self.read_ts, &self.guard)?;
+        let index = match self.past {
+            None => self.shared.indexes.readable(id, self.read_ts, &self.guard)?,
+            // What it lacks, the snapshot makes up for.
+            Some(_) => self.shared.indexes.built(id, &self.guard)?,
+        };
         if !index.is_loaded() {
             self.load(index)?;
         }
@@ -138,6 +145,17 @@ impl Reader<'_> {
             true => IndexUnavailable::Unknown(index.id),
             false => IndexUnavailable::Damaged(index.id),
         })
+    }
+
+    /// Where the values of indexed objects are, at this snapshot.
+    fn source(&self) -> Source<'_> {
+        Source { past: self.past, ..Source::new(self.shared, &self.guard) }
+    }
+
+    /// A copy of the index as it was.
+    fn past_index(&self, past: &Past, index: &Index) -> Arc<PastIndex> {
+        let bound = self.shared.vertex_bound();
+        past.index(index.id, || PastIndex::make(index, &self.source(), bound, self.read_ts))
     }
 
     /// The vertices whose indexed properties have exactly these values, ascending; of fewer values
@@ -249,7 +267,13 @@ impl Reader<'_> {
         let label = index.label()?;
         let mut found: SmallVec<[u32; 4]> = SmallVec::new();
         let Some(key) = SortKey::of(values) else { return Ok(found) };
-        let source = index.objects(self.shared, &self.guard).source;
+        if let Some(past) = self.past
+            && !index.is_complete_at(self.read_ts)
+        {
+            found.extend(self.past_index(past, index).vertices(&key));
+            return Ok(found);
+        }
+        let source = self.source();
         let properties = &index.definition.properties;
         let has_key = |v| match (&properties[..], values) {
             // PERF: telar bench index: two words compare, where a key would be made first.
@@ -274,7 +298,7 @@ impl Reader<'_> {
                 found.push(v);
                 ControlFlow::Break(())
             });
-            return Ok(found);
+            return Ok(self.made_up_for(index, &key, found));
         }
         tree.for_key(&key, &self.guard, |[v]| {
             if has_key(v) {
@@ -285,7 +309,24 @@ impl Reader<'_> {
             found.sort_unstable();
             found.dedup();
         }
-        Ok(found)
+        Ok(self.made_up_for(index, &key, found))
+    }
+
+    /// What was found, unless something was dropped meanwhile that a past snapshot wants.
+    #[inline]
+    fn made_up_for(
+        &self,
+        index: &Index,
+        key: &SortKey,
+        mut found: SmallVec<[u32; 4]>,
+    ) -> SmallVec<[u32; 4]> {
+        if let Some(past) = self.past
+            && !index.is_complete_at(self.read_ts)
+        {
+            found.clear();
+            found.extend(self.past_index(past, index).vertices(key));
+        }
+        found
     }
 
     /// Calls `f` with what is in a range at this snapshot, in order, or descending, up to a limit.
@@ -300,6 +341,22 @@ impl Reader<'_> {
         let objects = index.objects(self.shared, &self.guard);
         let mut left = limit;
         if left == 0 {
+            return;
+        }
+        if let Some(past) = self.past {
+            // One entry of a tree may be dropped while another is read: a copy has them all.
+            let copy = self.past_index(past, index);
+            let entries = copy.range(range);
+            let mut give = |(key, item): &(SortKey, Item<3>)| {
+                let mut of_kind = [0; N];
+                of_kind.copy_from_slice(&item[..N]);
+                f(key, of_kind);
+            };
+            if descending {
+                entries.iter().rev().take(limit).for_each(&mut give);
+            } else {
+                entries.iter().take(limit).for_each(&mut give);
+            }
             return;
         }
         let (from, to) = (&range.from, range.to.as_ref());

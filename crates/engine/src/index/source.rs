@@ -1,7 +1,7 @@
 //! What an index is made of: keys of vertices and edges at a timestamp.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use smallvec::SmallVec;
@@ -13,10 +13,11 @@ use super::key::{Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Upkeep;
 use crate::adjacency::scan::TableView;
-use crate::adjacency::{COL_ORDINAL, local_of, segment_of};
+use crate::adjacency::{AdjTable, COL_ORDINAL, local_of, segment_of};
 use crate::catalog::{Catalog, LabelSets};
 use crate::column::{Chunk, ColTable, PropertyChunk, StateChunk};
 use crate::error::Object;
+use crate::history::past::Past;
 use crate::shared::Shared;
 use crate::table::GrowArray;
 use crate::txn::validate::vertex_id;
@@ -67,12 +68,30 @@ fn newest<C: Chunk + 'static>(column: Option<&ColTable<C>>, index: u32, guard: &
 pub(crate) struct Source<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) states: &'a ColTable<StateChunk>,
+    /// Lists as they were, for a snapshot of the past.
+    pub(crate) past: Option<&'a Past>,
     pub(crate) guard: &'a Guard,
 }
 
 impl<'a> Source<'a> {
     pub(crate) fn new(shared: &'a Shared, guard: &'a Guard) -> Self {
-        Self { catalog: &shared.catalog, states: &shared.states, guard }
+        Self { catalog: &shared.catalog, states: &shared.states, past: None, guard }
+    }
+
+    /// The lists of `vertices` in a table at a timestamp.
+    fn lists(
+        &self,
+        table: &'a AdjTable,
+        mut vertices: std::ops::Range<u32>,
+        ts: u64,
+    ) -> TableView<'a> {
+        match self.past {
+            None => TableView::new(table, ts, self.guard),
+            Some(past) if vertices.len() == 1 => {
+                past.view_of(table, vertices.by_ref(), ts, self.guard)
+            }
+            Some(past) => past.view(table, ts, self.guard),
+        }
     }
 
     /// Whether vertices in `state` are what the index is about.
@@ -114,8 +133,7 @@ impl<'a> Source<'a> {
         ts: u64,
     ) -> bool {
         let Ok(ty) = self.catalog.edge_type(ty) else { return false };
-        let table = ty.table(Direction::Out);
-        let view = TableView::new(table, ts, self.guard);
+        let view = self.lists(ty.table(Direction::Out), src..src.saturating_add(1), ts);
         view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
     }
 
@@ -166,6 +184,8 @@ pub(crate) struct Objects<'a> {
     pub(crate) definition: &'a Definition,
     pub(crate) holders: &'a Holders,
     pub(crate) front: Option<&'a Front>,
+    /// Timestamp from which on nothing was dropped.
+    pub(crate) complete_from: &'a AtomicU64,
     pub(crate) shared: &'a Shared,
 }
 
@@ -241,7 +261,12 @@ impl<const N: usize> Upkeep<N> for Objects<'_> {
                 // An edge that is gone does not come back, and this one was there before.
                 IndexTarget::Edges(_) => true,
             };
-        settled.then(|| !self.has_key(key, item, watermark))
+        let gone = settled && !self.has_key(key, item, watermark);
+        if gone {
+            // ORDERING: release pairs with the acquire in `is_complete_at`, before the entry goes.
+            self.complete_from.fetch_max(watermark, Ordering::Release);
+        }
+        settled.then_some(gone)
     }
 
     fn dropped(&self, key: &SortKey, item: &Item<N>) {
@@ -261,8 +286,7 @@ impl Source<'_> {
         mut f: impl FnMut(Item<3>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let Ok(edge_type) = self.catalog.edge_type(ty) else { return ControlFlow::Continue(()) };
-        let table = edge_type.table(Direction::Out);
-        let view = TableView::new(table, ts, self.guard);
+        let view = self.lists(edge_type.table(Direction::Out), sources.clone(), ts);
         for src in sources {
             let mut flow = ControlFlow::Continue(());
             view.for_each_list(src, |list| {

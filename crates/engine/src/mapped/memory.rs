@@ -68,15 +68,31 @@ impl Memory {
     }
 }
 
+/// Up to which write the store's version of a segment is the one every reader sees.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Of a segment nothing of which is unsettled.
+    settled: u64,
+    /// Of another: what its tail tells a retained timestamp has no undo entry yet.
+    unsettled: u64,
+}
+
+impl Limits {
+    /// The limit of a segment.
+    pub(crate) fn of(self, is_settled: bool) -> u64 {
+        if is_settled { self.settled } else { self.unsettled }
+    }
+}
+
 /// A table whose segments can be dropped.
 pub(crate) trait Droppable {
     /// One past the largest segment that may hold something.
     fn bound(&self) -> u32;
 
     /// Drops segment `number` if the store has it as every reader sees it: if nothing was written
-    /// to it after `oldest`. Unless `all` are wanted, one that was loaded since the last time is
+    /// to it after `limits`. Unless `all` are wanted, one that was loaded since the last time is
     /// spared. Returns the heap bytes let go.
-    fn drop_segment(&self, number: u32, oldest: u64, all: bool) -> usize;
+    fn drop_segment(&self, number: u32, limits: Limits, all: bool) -> usize;
 }
 
 fn tables(shared: &Shared) -> Vec<&dyn Droppable> {
@@ -96,7 +112,9 @@ fn drop_clean(shared: &Shared, wanted: u64, all: bool, hand: &mut (usize, u32)) 
     // ORDERING: acquire pairs with the release of the checkpoint: the generation that holds what
     // was stored up to here is the current one.
     let stored = durable.checkpoint_ts.load(Ordering::Acquire);
-    let oldest = stored.min(shared.watermark());
+    let horizon = shared.horizon();
+    let settled = stored.min(horizon.watermark);
+    let limits = Limits { settled, unsettled: settled.min(horizon.floor) };
     let tables = tables(shared);
     let mut freed = 0;
     // The first table is gone through in two parts.
@@ -110,7 +128,7 @@ fn drop_clean(shared: &Shared, wanted: u64, all: bool, hand: &mut (usize, u32)) 
             if freed >= wanted {
                 return freed;
             }
-            freed += table.drop_segment(hand.1, oldest, all) as u64;
+            freed += table.drop_segment(hand.1, limits, all) as u64;
             hand.1 += 1;
         }
     }

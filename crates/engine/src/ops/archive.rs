@@ -24,15 +24,22 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join("archive")
 }
 
-/// Keeps the log files that hold nothing after `checkpoint_ts`, up to `bytes_max` in all.
-pub(crate) fn keep(root: &Path, bytes_max: u64, checkpoint_ts: u64) -> Result<(), Error> {
+/// Keeps the log files that hold nothing after `checkpoint_ts`, up to `bytes_max` in all, but all
+/// that hold something after `floor`, for the change stream.
+pub(crate) fn keep(
+    root: &Path,
+    bytes_max: u64,
+    checkpoint_ts: u64,
+    floor: u64,
+) -> Result<(), Error> {
     let directory = path(root);
-    if bytes_max == 0 && !directory.exists() {
+    let keeps = bytes_max > 0 || floor < checkpoint_ts;
+    if !keeps && !directory.exists() {
         return Ok(());
     }
     let keep = || {
         fs::create_dir_all(&directory)?;
-        if bytes_max > 0 {
+        if keeps {
             let files = inspect::list(&wal_path(root))?;
             let complete = files.windows(2).filter(|pair| pair[1].0 <= checkpoint_ts + 1);
             for (first_ts, file) in complete.map(|pair| &pair[0]) {
@@ -40,14 +47,17 @@ pub(crate) fn keep(root: &Path, bytes_max: u64, checkpoint_ts: u64) -> Result<()
                 failpoint!("archive::linked");
             }
         }
-        let mut files: Vec<(PathBuf, u64)> = Vec::new();
-        for (_, file) in inspect::list(&directory)? {
+        let mut files: Vec<(u64, PathBuf, u64)> = Vec::new();
+        for (first_ts, file) in inspect::list(&directory)? {
             let bytes = file.metadata()?.len();
-            files.push((file, bytes));
+            files.push((first_ts, file, bytes));
         }
-        let mut total: u64 = files.iter().map(|(_, bytes)| bytes).sum();
-        for (file, bytes) in files {
-            if total <= bytes_max {
+        let mut total: u64 = files.iter().map(|(.., bytes)| bytes).sum();
+        // What the next file begins with is where a file ends; the last one may reach further.
+        let ends: Vec<u64> = files.iter().skip(1).map(|(first_ts, ..)| first_ts - 1).collect();
+        for (at, (_, file, bytes)) in files.into_iter().enumerate() {
+            let last_ts = ends.get(at).copied().unwrap_or(checkpoint_ts);
+            if total <= bytes_max || last_ts > floor {
                 break;
             }
             fs::remove_file(file)?;

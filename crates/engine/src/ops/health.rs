@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use telar_graph::{CommitTs, EdgeTypeId};
+use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
 use crate::engine::{Engine, MemoryUse, SettleState};
 use crate::error::Error;
@@ -105,6 +105,26 @@ pub struct LogHealth {
     pub write_time: Duration,
 }
 
+/// What is retained of the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct HistoryHealth {
+    /// The oldest timestamp that can be read; `None` if no history is kept.
+    pub oldest: Option<CommitTs>,
+    /// Snapshots of the past that are open.
+    pub readers: usize,
+    /// Superseded entries of neighbour lists that are kept: two per edge that came or went.
+    pub entries: u64,
+    /// Superseded labels and property values that are kept.
+    pub values: u64,
+    /// Memory they hold, in bytes; text and lists that values point to not included.
+    pub bytes: usize,
+    /// Of these, what the neighbour lists take.
+    pub entry_bytes: usize,
+    /// Memory of the records kept for the change stream of a database in memory, in bytes.
+    pub record_bytes: usize,
+}
+
 /// How far checkpoints are behind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -159,6 +179,12 @@ pub struct Health {
     pub memory_limit: Option<u64>,
     /// What could not be read since the database was opened, if anything.
     pub error: Option<String>,
+    /// What is retained of the past.
+    pub history: HistoryHealth,
+    /// Ids of deleted vertices that new ones can take, and those that wait until nobody can read
+    /// the old vertex any more. Ids unused since before the database was opened are found by and
+    /// by.
+    pub free_vertices: (u64, u64),
 }
 
 impl Health {
@@ -243,7 +269,39 @@ impl Engine {
             memory: self.memory(),
             memory_limit: self.memory_limit(),
             error: self.error().map(|e| e.to_string()),
+            history: self.history(),
+            free_vertices: shared.free_vertices.counts(),
         }
+    }
+
+    /// What is retained of the past. Cost: a look at the undo entries of every segment.
+    #[must_use]
+    pub fn history(&self) -> HistoryHealth {
+        let shared = &self.shared;
+        let mut found = HistoryHealth {
+            oldest: self.retained().map(|(oldest, _)| oldest),
+            readers: shared.history.readers(),
+            record_bytes: shared.memory_log.bytes(),
+            ..HistoryHealth::default()
+        };
+        let mut add = |(values, bytes): (u64, usize)| {
+            found.values += values;
+            found.bytes += bytes;
+        };
+        add(shared.states.undo.used());
+        shared.catalog.vertex_columns().for_each(|(_, c)| add(c.undo.used()));
+        for (_, ty) in shared.catalog.edge_types() {
+            ty.columns().for_each(|(_, c)| add(c.undo.used()));
+        }
+        for (_, ty) in shared.catalog.edge_types() {
+            for direction in Direction::ALL {
+                let used = ty.table(direction).undo.used();
+                found.entries += used.entries;
+                found.entry_bytes += used.bytes;
+            }
+        }
+        found.bytes += found.entry_bytes;
+        found
     }
 }
 

@@ -29,7 +29,7 @@ mod upgrade;
 pub use backup::{BackupDone, BackupOptions};
 pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};
-pub use health::{CheckpointHealth, Health, LogHealth};
+pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
 pub use identity::Identity;
 pub use manifest::{BasedOn, FileEntry, Manifest};
 pub use repair::{RepairOptions, Repaired, repair};

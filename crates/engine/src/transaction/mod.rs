@@ -147,7 +147,7 @@ impl Drop for Transaction<'_> {
         let states = self.writes.states.items();
         if !self.committed && states.iter().any(|w| w.created) {
             let unused = states.iter().filter(|w| w.created).map(|w| w.vertex);
-            self.shared().give_back_vertices(unused);
+            self.shared().free_vertices.give_back(unused);
         }
     }
 }

@@ -9,6 +9,7 @@ use super::plan::{Plan, PlanInput, Target};
 use super::record;
 use super::validate::validate;
 use super::write_set::{Read, WriteSet};
+use crate::adjacency::hub::HubPlace;
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
@@ -61,6 +62,11 @@ pub(crate) fn commit(
     mode: Mode,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
+    let deletes = || writes.states.items().iter().filter(|w| w.state == 0).map(|w| w.vertex);
+    let frees = mode.is_live() && deletes().next().is_some();
+    if frees {
+        shared.free_vertices.will_delete(deletes());
+    }
     let done = match apply_latched(shared, writes, reads, mode) {
         // What could not be read looks as if it were not there.
         Ok(None) | Err(_) if shared.check_stored().is_err() => {
@@ -73,6 +79,9 @@ pub(crate) fn commit(
     let Some(done) = done else { return Ok(None) };
     publish(done.ts)?;
     settle_after(writes, shared);
+    if frees && shared.free_vertices.deleted(done.ts, deletes()) {
+        shared.free_vertices.harvest(shared, shared.horizon());
+    }
     memory::hold_back(shared);
     Ok(Some(done))
 }
@@ -218,7 +227,8 @@ fn make_room(
     if let Some((_, chunk)) = t.chunk {
         let same = |o: &Target<'_>| o.chunk.is_some_and(|(_, c)| std::ptr::eq(c, chunk));
         let wanted = plan.targets.iter().filter(|o| same(o)).count() << doubled;
-        chunk.make_room(t.table.kind, wanted, shared.watermark(), guard);
+        let place = HubPlace { undo: &t.table.undo, segment: t.number, local: t.local };
+        chunk.make_room(t.table.kind, wanted, place, shared.horizon(), guard);
         plan.latches.release();
         return;
     }
@@ -235,7 +245,8 @@ fn make_room(
         // come back, and be planned anew, for one segment after the other.
         if is_full || tail.is_some_and(|tail| tail.words_left() < words) {
             let room = if is_full { words << doubled } else { words };
-            settle_segment(table, segment, shared.watermark(), After::Busy { room }, guard);
+            let (number, horizon) = (same[0].number, shared.horizon());
+            settle_segment(table, segment, number, horizon, After::Busy { room }, guard);
         }
     }
 }
@@ -292,17 +303,17 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
             settle_list_of(ty.table(direction), v, nbr, shared, guard);
         }
     }
-    let watermark = || shared.watermark();
+    let horizon = || shared.horizon();
     for w in writes.states.items() {
-        shared.states.settle_if_full(w.vertex, watermark, guard);
+        shared.states.settle_if_full(w.vertex, horizon, guard);
     }
     for w in writes.vertex_properties.items() {
-        shared.catalog.vertex_column_for_write(w.key).settle_if_full(w.vertex, watermark, guard);
+        shared.catalog.vertex_column_for_write(w.key).settle_if_full(w.vertex, horizon, guard);
     }
     for w in writes.edge_properties.items() {
         if let Ok(ty) = shared.catalog.edge_type(w.ty) {
             let column = ty.column_for_write(w.key, &shared.catalog);
-            column.settle_if_full(w.ordinal, watermark, guard);
+            column.settle_if_full(w.ordinal, horizon, guard);
         }
     }
 }
@@ -311,12 +322,15 @@ fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &G
     let version = table.head_of(v, guard).written();
     let Some(tail) = version.and_then(|v| v.tail.as_ref()) else { return };
     if tail.fill() > FILL_MAX {
-        let segment = table.segment_for_write(segment_of(v));
-        settle_segment(table, segment, shared.watermark(), After::Busy { room: 0 }, guard);
+        let number = segment_of(v);
+        let segment = table.segment_for_write(number);
+        let after = After::Busy { room: 0 };
+        settle_segment(table, segment, number, shared.horizon(), after, guard);
     } else if let Some(hub) = tail.hub_of(local_of(v))
         && hub.chunk(nbr, guard).is_oversized(guard)
     {
-        hub.split(nbr, shared.watermark(), guard);
+        let place = HubPlace { undo: &table.undo, segment: segment_of(v), local: local_of(v) };
+        hub.split(nbr, place, shared.horizon(), guard);
     }
 }
 

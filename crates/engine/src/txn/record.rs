@@ -17,6 +17,7 @@
 //!  4 upsert edge      type, src, dst
 //!  5 delete edge      type, src, dst, ordinal
 //!  6 edge property    type, src, dst, ordinal, key, value
+//!  7 new vertex       as 1, of a vertex that this commit made
 //! ```
 //!
 //! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed
@@ -48,6 +49,7 @@ const OP_CREATE_EDGE: u8 = 3;
 const OP_UPSERT_EDGE: u8 = 4;
 const OP_DELETE_EDGE: u8 = 5;
 const OP_EDGE_PROPERTY: u8 = 6;
+const OP_NEW_VERTEX: u8 = 7;
 
 /// In place of a label count, one more than there can be labels: the vertex is deleted.
 const DELETED: u64 = 0x1_0000;
@@ -111,7 +113,7 @@ pub(crate) fn time_ms(payload: &[u8]) -> Option<u64> {
 
 fn put_operations(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
     for w in writes.states.items() {
-        out.push(OP_STATE);
+        out.push(if w.created { OP_NEW_VERTEX } else { OP_STATE });
         put_varint(w.vertex.into(), out);
         if w.state == 0 {
             put_varint(DELETED, out);
@@ -263,7 +265,7 @@ impl Reader<'_> {
 
     fn operation(&mut self, sets: &LabelSets, out: &mut WriteSet) -> Result<(), String> {
         match self.byte()? {
-            OP_STATE => {
+            op @ (OP_STATE | OP_NEW_VERTEX) => {
                 let vertex = self.number("vertex")?;
                 let count = self.varint()?;
                 let mut state = 0;
@@ -275,7 +277,7 @@ impl Reader<'_> {
                         (0..count).map(|_| Ok(LabelId::from_raw(self.number("label")?))).collect();
                     state = sets.number(&labels?);
                 }
-                out.states.put(StateWrite { vertex, state, created: false });
+                out.states.put(StateWrite { vertex, state, created: op == OP_NEW_VERTEX });
             }
             OP_VERTEX_PROPERTY => out.vertex_properties.put(VertexPropertyWrite {
                 vertex: self.number("vertex")?,
@@ -407,6 +409,23 @@ mod tests {
             let cut = decode(&COMMIT[..end], &sets);
             assert!(cut.is_err() || COMMIT[end] <= OP_EDGE_PROPERTY, "cut inside an operation");
         }
+    }
+
+    /// Since format version 3.
+    #[test]
+    fn a_new_vertex_is_told_from_one_that_changed() {
+        let sets = LabelSets::new();
+        let mut w = WriteSet::default();
+        let state = sets.number(&[LabelId::from_raw(4)]);
+        w.states.push(StateWrite { vertex: 5, state, created: true });
+        w.states.push(StateWrite { vertex: 6, state: 0, created: true });
+        let mut bytes = Vec::new();
+        encode_commit(&w, &sets, &mut bytes);
+        assert_eq!(bytes, [1, 7, 5, 1, 4, 7, 6, 0x80, 0x80, 4]);
+        let Record::Commit(found) = decode(&bytes, &sets).unwrap() else {
+            panic!("kind 1 is a commit");
+        };
+        assert_eq!(found.states.items(), w.states.items());
     }
 
     #[test]

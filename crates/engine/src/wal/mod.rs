@@ -42,6 +42,7 @@
 
 mod error;
 mod files;
+pub(crate) mod follow;
 mod group_commit;
 mod header;
 pub(crate) mod inspect;

@@ -103,7 +103,7 @@ fn padding(len: usize) -> usize {
 }
 
 #[inline]
-fn size_of_record(len: usize) -> usize {
+pub(super) fn size_of_record(len: usize) -> usize {
     RECORD_HEADER_BYTES + len + padding(len)
 }
 

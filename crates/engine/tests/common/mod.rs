@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod plain;
+
 use proptest::prelude::ProptestConfig;
 use telar_engine::{Engine, Settings};
 use telar_graph::VertexId;

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use telar_bench::import;
-use telar_bench::index;
 use telar_bench::kernel::{self, GraphSpec};
 use telar_bench::{backup, memory, soak};
+use telar_bench::{history, import, index};
 
 use crate::ui::{Screen, number};
 
@@ -33,6 +32,8 @@ enum Bench {
     Index(IndexOptions),
     /// Graphs larger than memory: opening, reads and scans from disk, memory held
     Memory(MemoryOptions),
+    /// History: scans of the past, and what keeping it costs the present
+    History(HistoryOptions),
     /// Imports: an edge list and CSV files with properties, text to a durable database
     Import(ImportOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
@@ -213,6 +214,31 @@ struct MemoryOptions {
     dir: Option<PathBuf>,
 }
 
+/// Scans of the past against the present, and what keeping history costs.
+///
+/// In memory; every snapshot is compared with the edges it should show before it is timed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  telar bench history
+  telar bench history --scale 18 --churn 50")]
+struct HistoryOptions {
+    /// Vertices (2^SCALE) of the graph
+    #[arg(long, value_name = "SCALE", default_value_t = 16, value_parser = clap::value_parser!(u32).range(8..=24))]
+    scale: u32,
+    /// Edges per vertex
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=256))]
+    factor: u32,
+    /// Percent of the edges that go, and as many that come, after what is read
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=50))]
+    churn: u64,
+    /// Rounds; medians count
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    rounds: u16,
+    /// Seed of graph and changes
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+}
+
 /// Runs `telar bench`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
@@ -220,6 +246,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         Bench::Kv(options) => kv::run(options),
         Bench::Index(options) => run_index(options),
         Bench::Memory(options) => run_memory(options),
+        Bench::History(options) => run_history(options),
         Bench::Import(options) => run_import(options),
         Bench::Backup(options) => run_backup(options),
         Bench::Soak(options) => run_soak(options),
@@ -324,6 +351,19 @@ fn run_memory(options: &MemoryOptions) -> anyhow::Result<ExitCode> {
         folder: options.dir.clone().unwrap_or_else(std::env::temp_dir),
     };
     let outcome = memory::run(&plan, &mut stages())?;
+    Screen::new().line(outcome.to_string().trim_end())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_history(options: &HistoryOptions) -> anyhow::Result<ExitCode> {
+    let plan = history::Options {
+        scale: options.scale,
+        factor: options.factor,
+        churn: options.churn,
+        rounds: options.rounds.into(),
+        seed: options.seed,
+    };
+    let outcome = history::run(&plan, &mut stages())?;
     Screen::new().line(outcome.to_string().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -7,10 +7,13 @@
 
 use telar_graph::{Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
+use super::history::HistoryCheck;
+
 use crate::adjacency::base::{Base, is_sorted};
 use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::EdgeType;
-use crate::checkpoint::{KEY_BYTES, Kind, property, segment};
+use crate::checkpoint::{Kind, parts, property, segment};
+use crate::history::stored::Subject;
 use crate::index::Definition;
 use crate::index::page::StoredIndexes;
 use crate::shared::Shared;
@@ -78,6 +81,7 @@ pub(crate) struct Graph {
     version: u64,
     types: Vec<TypeCheck>,
     indexes: StoredIndexes,
+    history: HistoryCheck,
     exists: Bits,
     vertices: u64,
 }
@@ -89,18 +93,11 @@ fn mix(mut z: u64) -> u64 {
 }
 
 /// Hash of an edge; the same from either end.
-fn hash(src: u32, dst: u32, columns: [u32; 3]) -> u64 {
+pub(super) fn hash(src: u32, dst: u32, columns: [u32; 3]) -> u64 {
     let [ordinal, low, high] = columns.map(u64::from);
     let ends = mix(u64::from(src) << 32 | u64::from(dst));
     let key = mix(ends ^ (high << 32 | low).wrapping_add(0x9E37_79B9_7F4A_7C15));
     mix(key.wrapping_add(ordinal))
-}
-
-/// A key's parts: kind, a, b, segment.
-pub(crate) fn parts(key: &[u8]) -> Option<(u8, u16, u16, u32)> {
-    let key: &[u8; KEY_BYTES] = key.try_into().ok()?;
-    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
-    Some((key[0], short(1), short(3), u32::from(short(5)) << 16 | u32::from(short(7))))
 }
 
 impl Graph {
@@ -108,7 +105,8 @@ impl Graph {
     pub(crate) fn new(shared: Shared, version: u64, indexes: Vec<(IndexId, Definition)>) -> Self {
         let types = (0..shared.catalog.type_count()).map(|_| TypeCheck::default()).collect();
         let indexes = StoredIndexes::new(indexes);
-        Self { shared, version, types, indexes, exists: Bits::default(), vertices: 0 }
+        let history = HistoryCheck::default();
+        Self { shared, version, types, indexes, history, exists: Bits::default(), vertices: 0 }
     }
 
     fn edge_type(&self, number: u16) -> Result<&EdgeType, String> {
@@ -142,7 +140,20 @@ impl Graph {
             k if k == Kind::Index as u8 => {
                 format!("part {segment} of index {}", self.indexes.name(a)?)
             }
-            _ => return None,
+            kind => match Subject::of(kind, a, b)? {
+                Subject::About => "how far history reaches back".into(),
+                Subject::Lists(..) => {
+                    format!("history of lists of type {}, vertices {first} to {last}", name(a)?)
+                }
+                Subject::States => format!("history of labels, vertices {first} to {last}"),
+                Subject::VertexProperty(_) => {
+                    format!("history of property {}, vertices {first} to {last}", property(a))
+                }
+                Subject::EdgeProperty(..) => {
+                    let (property, ty) = (property(b), name(a)?);
+                    format!("history of property {property} of type {ty}, {first} to {last}")
+                }
+            },
         })
     }
 
@@ -154,6 +165,9 @@ impl Graph {
         }
         if number >> (u32::BITS - SEGMENT_BITS) != 0 {
             return Err("a segment number is out of range".into());
+        }
+        if let Some(subject) = Subject::of(kind, a, b) {
+            return self.history.value(subject, number, body, &self.shared);
         }
         match kind {
             k if k == Kind::Adjacency as u8 => self.adjacency(a, b, number, body),
@@ -239,6 +253,10 @@ impl Graph {
             if let Err(what) = pieces.into_entries() {
                 found.push((format!("index {}", definition.name), what.to_owned()));
             }
+        }
+        for (ty, what) in self.history.contradictions() {
+            let name = self.edge_type(ty).map_or_else(|e| e, |t| t.name.clone());
+            found.push((format!("edges of type {name}"), what));
         }
         for (number, check) in self.types.iter().enumerate() {
             let name = self.edge_type(number as u16).map_or_else(|e| e, |t| t.name.clone());

@@ -18,6 +18,7 @@
 mod backup;
 mod files;
 pub(crate) mod graph;
+mod history;
 mod log;
 pub(crate) mod store;
 #[cfg(test)]

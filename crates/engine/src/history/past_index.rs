@@ -1,0 +1,62 @@
+//! Index lookups in a past snapshot.
+//!
+//! An index holds what live snapshots may want; entries that only the past wants are dropped, and
+//! none were made before the index was. So a past snapshot reads the index itself as long as
+//! nothing was dropped after its timestamp ([`Index::is_complete_at`]), and otherwise makes itself
+//! a sorted copy, once, from the objects as they were.
+//!
+//! Cost of the copy: a pass over the vertices (or edges of the type), and a sort.
+
+use std::ops::ControlFlow;
+
+use crate::index::Index;
+use crate::index::IndexTarget;
+use crate::index::key::{Item, SortKey};
+use crate::index::read::KeyRange;
+use crate::index::source::Source;
+
+/// The entries of an index at a past timestamp, sorted.
+#[derive(Debug)]
+pub(crate) struct PastIndex(Vec<(SortKey, Item<3>)>);
+
+impl PastIndex {
+    /// Makes the copy of `index` at `at`.
+    pub(crate) fn make(index: &Index, source: &Source<'_>, bound: u32, at: u64) -> Self {
+        let properties = &index.definition.properties;
+        let mut entries = Vec::new();
+        match index.definition.target {
+            IndexTarget::Vertices(label) => {
+                let key = |v| source.vertex_key(label, &index.holders, properties, v, at);
+                let vertices = (0..bound).filter_map(|v| Some((key(v)?, [v, 0, 0])));
+                entries.extend(vertices);
+            }
+            IndexTarget::Edges(ty) => {
+                let _ = source.for_each_edge(ty, 0..bound, at, |item| {
+                    if let Some(key) = source.edge_key(ty, properties, item[0], at) {
+                        entries.push((key, item));
+                    }
+                    ControlFlow::Continue(())
+                });
+            }
+        }
+        entries.sort_unstable();
+        Self(entries)
+    }
+
+    /// The entries in a range of keys, ascending.
+    pub(crate) fn range(&self, range: &KeyRange) -> &[(SortKey, Item<3>)] {
+        let from = self.0.partition_point(|(key, _)| key < &range.from);
+        let to = match &range.to {
+            Some(to) => self.0.partition_point(|(key, _)| key < to),
+            None => self.0.len(),
+        };
+        &self.0[from..to.max(from)]
+    }
+
+    /// The vertices with one key, ascending.
+    pub(crate) fn vertices(&self, key: &SortKey) -> impl Iterator<Item = u32> + '_ {
+        let from = self.0.partition_point(|(k, _)| k < key);
+        let to = self.0.partition_point(|(k, _)| k <= key);
+        self.0[from..to].iter().map(|(_, item)| item[0])
+    }
+}

@@ -249,7 +249,7 @@ fn backups_restore_to_what_they_say_and_check_finds_damage() {
     let said = run(&["compact", text(&at("both"))]);
     assert!(said.contains("store ") && said.contains(" -> "), "{said}");
     let said = run(&["upgrade", text(&at("both"))]);
-    assert!(said.contains("format version 2 already"), "{said}");
+    assert!(said.contains("format version 3 already"), "{said}");
     for command in ["backup", "check", "compact", "upgrade"] {
         let nothing = at("nothing");
         let arguments = [command, text(&nothing), "x"];

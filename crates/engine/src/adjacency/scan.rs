@@ -151,8 +151,8 @@ impl<'g> TableView<'g> {
         self.heads.of(v)
     }
 
-    /// Whether the heads are the table's own, and not those of the table as it was, where a null one
-    /// is an empty segment.
+    /// Whether the heads are the table's own, and not those of the table as it was, where a null
+    /// one is an empty segment.
     fn is_present(&self) -> bool {
         self.table.has_heads(self.heads)
     }

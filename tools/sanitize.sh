@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the engine's model, hub and race tests under AddressSanitizer (heap misuse in the unsafe
+# Runs the engine's model, hub, delete and race tests under AddressSanitizer (heap misuse in the unsafe
 # modules). Needs a nightly toolchain; rust-src is not needed. Arguments go to every test binary.
 #
 # ThreadSanitizer is left out: std is not instrumented without rust-src and crossbeam-epoch
@@ -12,4 +12,4 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize"
 # A target of its own keeps build scripts and macros free of the sanitizer.
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo +nightly test --locked --target "$host" -p telar-engine \
-    --test model --test hub --test races --test history_large -- "$@"
+    --test model --test hub --test deletes --test races --test history_large -- "$@"

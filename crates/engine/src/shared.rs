@@ -47,6 +47,9 @@ pub(crate) struct Shared {
     pub(crate) readers: Readers,
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
+    /// Commits that made room for their entries and are not done: while there are any, the
+    /// background thread settles no idle segments, which would take the room away again.
+    pub(crate) making_room: AtomicU64,
     pub(crate) next_vertex: AtomicU64,
     /// Ids below it that can be used again.
     pub(crate) free_vertices: FreeVertices,
@@ -93,6 +96,7 @@ impl Shared {
             clock: Clock::new(0),
             readers: Readers::new(),
             gate: Gate::default(),
+            making_room: AtomicU64::new(0),
             next_vertex: AtomicU64::new(0),
             free_vertices: FreeVertices::default(),
             stored,
@@ -273,6 +277,9 @@ impl Shared {
     /// Settles every segment that has a tail, up to the watermark. With `idle_before`, leaves alone
     /// those written to after that timestamp.
     pub(crate) fn settle_all(&self, idle_before: Option<u64>) {
+        if idle_before.is_some() && self.making_room.load(Ordering::Relaxed) > 0 {
+            return;
+        }
         for (_, ty) in self.catalog.edge_types() {
             for direction in Direction::ALL {
                 let table = ty.table(direction);

@@ -86,6 +86,22 @@ pub(crate) fn commit(
     Ok(Some(done))
 }
 
+/// A commit that made room and is not done.
+struct MakingRoom<'s>(&'s Shared);
+
+impl<'s> MakingRoom<'s> {
+    fn new(shared: &'s Shared) -> Self {
+        shared.making_room.fetch_add(1, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for MakingRoom<'_> {
+    fn drop(&mut self) {
+        self.0.making_room.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Everything up to and including the unlatching.
 fn apply_latched(
     shared: &Shared,
@@ -120,7 +136,7 @@ fn apply_latched(
         indexes.load()?;
     }
     let mut plan = Plan::default();
-    let (mut attempts, mut full_before) = (0, None);
+    let (mut attempts, mut full_before, mut making_room) = (0, None, None);
     let commit_ts = loop {
         plan.make(&input, guard)?;
         indexes.plan(&mut plan.latches, guard);
@@ -144,6 +160,7 @@ fn apply_latched(
             let place = (t.table.id, t.number, chunk);
             attempts = if full_before == Some(place) { attempts + 1 } else { 0 };
             full_before = Some(place);
+            making_room.get_or_insert_with(|| MakingRoom::new(shared));
             make_room(&mut plan, full, attempts, shared, guard);
             continue;
         }

@@ -285,6 +285,9 @@ impl BaseBuilder {
     /// Appends some rows to the current list, columns included.
     #[inline]
     pub(crate) fn copy_rows(&mut self, from: &Rows<'_>, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
         self.words.copy_from(OFFSET_WORDS + self.filled, &from.nbrs[rows.clone()]);
         for c in 0..self.columns {
             let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;

@@ -19,6 +19,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::changes::{Changes, Item};
 use crate::adjacency::base::{Base, BaseBuilder};
 use crate::adjacency::list::{List, Rows, compare};
+use crate::adjacency::search::lower_bound;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::{AdjTable, COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
 use crate::adjacency::{SEGMENT_VERTICES, SegVersion};
@@ -127,10 +128,10 @@ fn merge(
     builder: &mut BaseBuilder,
 ) {
     let mut from = 0;
+    let is_dense = changes.len() * DENSE_ROWS > rows.nbrs.len();
     for change in changes {
         let entry = all.entry(*change);
-        let is_before = |i: usize| order(rows, i, kind, &entry).is_lt();
-        let place = gallop(from, rows.nbrs.len(), is_before);
+        let place = first_from(rows, from, kind, &entry, is_dense);
         builder.copy_rows(rows, from..place);
         from = place;
         if from < rows.nbrs.len() && order(rows, from, kind, &entry).is_eq() {
@@ -141,6 +142,28 @@ fn merge(
         }
     }
     builder.copy_rows(rows, from..rows.nbrs.len());
+}
+
+/// The first row at or after `from` that does not stand before `entry`.
+#[inline(always)]
+fn first_from(
+    rows: &Rows<'_>,
+    from: usize,
+    kind: ListKind,
+    entry: &Entry,
+    is_dense: bool,
+) -> usize {
+    let end = rows.nbrs.len();
+    let is_before = |i: usize| order(rows, i, kind, entry).is_lt();
+    if kind == ListKind::Timed {
+        return gallop(from, end, is_before);
+    }
+    let skipped = if is_dense { 0 } else { lower_bound(&rows.nbrs[from..], entry.nbr) };
+    let mut place = from + skipped;
+    while place < end && is_before(place) {
+        place += 1;
+    }
+    place
 }
 
 #[inline(always)]
@@ -187,6 +210,9 @@ impl Unsettled {
         self.lists.clear();
         self.nbrs.clear();
         self.columns.iter_mut().for_each(Vec::clear);
+        if version.tail.is_none() {
+            return;
+        }
         for local in 0..SEGMENT_VERTICES as u32 {
             let word = version.slot_word(local);
             if word == 0 {

@@ -177,3 +177,66 @@ impl Changes {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::undo::Undo;
+    use super::*;
+
+    /// What `read` makes of blocks, as places, entries and deletes.
+    fn told(changes: &Changes) -> Vec<(u32, Entry, bool)> {
+        let of_list = |(local, list): (u32, &[Item])| {
+            let list: Vec<Item> = list.to_vec();
+            list.into_iter().map(move |i| (local, changes.entry(i), i.is_delete()))
+        };
+        changes.lists().flat_map(of_list).collect()
+    }
+
+    #[test]
+    fn the_earliest_change_of_each_edge_tells_in_the_order_of_lists() {
+        let mut state = 7u64;
+        let mut below = |n: u64| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 24) % n
+        };
+        for kind in [ListKind::Simple, ListKind::Multi, ListKind::Timed] {
+            let mut changes = Changes::new(kind);
+            for (count, ids) in [(1, 5), (40, 3), (300, 70_000), (3000, 30), (5000, 1 << 32)] {
+                let times = [i64::MIN, -1, 0, 1, 2, 1 << 40, i64::MAX - 1, i64::MAX];
+                let mut all: Vec<Undo> = Vec::new();
+                let mut blocks = Vec::new();
+                for ts in 1..=4u64 {
+                    let mut fresh: Vec<Undo> = (0..count)
+                        .map(|_| {
+                            let (nbr, ordinal) = (below(ids) as u32, below(2) as u32);
+                            let entry = match kind {
+                                ListKind::Simple => Entry::simple(nbr),
+                                ListKind::Multi => Entry::multi(nbr, ordinal),
+                                ListKind::Timed => {
+                                    Entry::timed(nbr, ordinal, times[below(8) as usize])
+                                }
+                            };
+                            Undo { ts, local: below(1024) as u32, delete: below(2) == 1, entry }
+                        })
+                        .collect();
+                    fresh.sort_by_key(|e| e.local);
+                    blocks.extend(UndoBlock::pack_all(&fresh, kind.columns()));
+                    all.extend(fresh);
+                }
+                for after in 0..=4 {
+                    let mut expected: Vec<Undo> =
+                        all.iter().filter(|e| e.ts > after).copied().collect();
+                    let order = |a: &Undo, b: &Undo| {
+                        a.local.cmp(&b.local).then(compare(kind, &a.entry, &b.entry))
+                    };
+                    expected.sort_by(order);
+                    expected.dedup_by(|later, first| order(later, first).is_eq());
+                    let expected: Vec<_> =
+                        expected.iter().map(|e| (e.local, e.entry, e.delete)).collect();
+                    changes.read(blocks.iter(), after);
+                    assert_eq!(told(&changes), expected, "{kind:?}, {count} of {ids}");
+                }
+            }
+        }
+    }
+}

@@ -10,7 +10,8 @@
 //! the one that tells (mod.rs, invariant 2). Ranks that do not tell two entries apart (parallel
 //! edges, equal times) are followed by a comparison of those entries alone.
 //!
-//! Cost: some 10 ns per undo entry of a simple type. The memory is kept for the next segment.
+//! Cost: a few passes over the entries, most of them by counting. The memory is kept for the next
+//! segment.
 
 use super::undo::UndoBlock;
 use crate::adjacency::list::compare;

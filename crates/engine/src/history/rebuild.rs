@@ -9,7 +9,8 @@
 //! One pass in the order of the lists. Lists without changes are copied in one piece with their
 //! neighbours; in the others, rows between two changes are. Lists with a tail, and hubs, are
 //! gathered first.
-//! Cost: a copy of the segment, and some 10 ns per change. The memory is kept for the next segment.
+//! Cost: a copy of the segment, and per change a sort and a merge (bench history). The memory is
+//! kept for the next segment.
 
 use std::ops::Range;
 use std::sync::Arc;

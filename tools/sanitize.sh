@@ -12,8 +12,4 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize"
 # A target of its own keeps build scripts and macros free of the sanitizer.
 host=$(rustc -vV | sed -n 's/^host: //p')
 cargo +nightly test --locked --target "$host" -p telar-engine \
-<<<<<<< HEAD
     --test model --test hub --test deletes --test memory --test races --test history_large -- "$@"
-=======
-    --test model --test hub --test deletes --test races --test history_large -- "$@"
->>>>>>> main

@@ -17,6 +17,8 @@ use crate::rng::Rng;
 
 /// Edges of one transaction.
 const BATCH: usize = 64;
+/// Percent of the edges that are replaced where few are.
+const FEW_PERCENT: u64 = 1;
 /// Largest ratio of a scan of the past to one of the present.
 const SCAN_MAX: f64 = 2.0;
 /// Most bytes per superseded entry of a list.
@@ -245,9 +247,12 @@ pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, Hist
     let mut outcome = Outcome { machine: Machine::here(), options: *options, figures: Vec::new() };
     say("generating the graph");
     let plan = Plan::new(options);
+    let few = Plan::new(&Options { churn: FEW_PERCENT, ..*options });
     for kind in [Kind::Simple, Kind::General, Kind::Timed] {
         let name = format!("{kind:?}").to_lowercase();
         run_kind(&plan, kind, &name, options, say, &mut outcome)?;
+        say(&format!("{name}: scanning where little changed"));
+        run_few(&few, kind, &name, options, &mut outcome)?;
     }
     Ok(outcome)
 }
@@ -321,6 +326,31 @@ fn run_kind(
     Ok(())
 }
 
+/// What the first scan of the past takes where few edges were replaced, as is usual.
+fn run_few(
+    plan: &Plan,
+    kind: Kind,
+    name: &str,
+    options: &Options,
+    outcome: &mut Outcome,
+) -> Result<(), HistoryError> {
+    let make = |keeps| -> Result<(World, CommitTs), Error> {
+        let world = World::new(plan, kind, keeps)?;
+        world.insert(&plan.before)?;
+        let at = world.db.published();
+        world.delete(&world.identities(&plan.gone)?)?;
+        world.insert(&plan.new)?;
+        world.db.settle();
+        Ok((world, at))
+    };
+    let ((plain, _), (kept, at)) = (make(false)?, make(true)?);
+    let scans = scans(plan, &plain, &kept, at, options)?;
+    let first = measure::median(&scans.first) / measure::median(&scans.present);
+    let what = format!("{name}: first scan of the past, {FEW_PERCENT} % of the edges replaced");
+    outcome.figures.push((what, first, Some(SCAN_MAX)));
+    Ok(())
+}
+
 #[derive(Default)]
 struct Scans {
     plain: Vec<f64>,
@@ -372,7 +402,7 @@ mod tests {
     fn a_small_run_checks_its_answers() {
         let options = Options { scale: 10, factor: 8, churn: 20, rounds: 1, seed: 1 };
         let outcome = run(&options, &mut |_| {}).unwrap();
-        assert_eq!(outcome.figures.len(), 3 * 8);
+        assert_eq!(outcome.figures.len(), 3 * 9);
         assert!(outcome.figures.iter().all(|(_, value, _)| value.is_finite()));
         assert!(outcome.to_string().contains("bytes per superseded entry"));
     }

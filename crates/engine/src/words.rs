@@ -182,6 +182,26 @@ impl WordBuf {
         }
     }
 
+    /// Copies `count` words of `from` as they are, initialised or not.
+    pub(crate) fn copy_words(&mut self, at: usize, from: &WordBuf, first: usize, count: usize) {
+        assert!(at + count <= self.len && first + count <= from.len, "copy outside a word buffer");
+        // SAFETY: in bounds of two buffers, of which one is exclusively borrowed.
+        unsafe {
+            let (from, to) = (from.ptr.as_ptr().add(first), self.ptr.as_ptr().add(at));
+            std::ptr::copy_nonoverlapping(from, to, count);
+        }
+    }
+
+    /// Moves `count` words, initialised or not, from `first` to `at`, which may overlap.
+    pub(crate) fn move_down(&mut self, at: usize, first: usize, count: usize) {
+        assert!(at <= first && first + count <= self.len, "move outside a word buffer");
+        // SAFETY: in bounds, exclusively borrowed.
+        unsafe {
+            let (from, to) = (self.ptr.as_ptr().add(first), self.ptr.as_ptr().add(at));
+            std::ptr::copy(from, to, count);
+        }
+    }
+
     /// The words as a slice.
     ///
     /// # Safety

@@ -63,11 +63,34 @@ fn import_then_info_reports_what_came_in() {
     assert!(info["bytes_per_entry"].as_f64().unwrap() > 0.0);
     assert!(info["checkpoint_bytes"].as_u64().unwrap() > 0);
 
+    assert!(info["history"].is_null(), "nothing was retained");
+
     let said = run(&["info", db]);
+    assert!(!said.contains("history"), "{said}");
     for part in [":TRUSTS", "out degree: min 0", "###", "last commit", "% unsettled"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains('\x1b'), "colours are for terminals");
+}
+
+#[test]
+fn info_tells_what_history_is_retained() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kept.telar");
+    let mut settings = telar_db::Settings::default();
+    settings.retain = telar_db::Retention::commits(1);
+    let db = telar_db::open_with(&path, settings).unwrap();
+    let item = db.label("Item").unwrap();
+    for _ in 0..3 {
+        db.write(Default::default(), |txn| txn.create_vertex(&[item])).unwrap();
+    }
+    let (oldest, _) = db.retained().unwrap();
+    db.close().unwrap();
+    let info: Value = serde_json::from_str(&run(&["info", text(&path), "--json"])).unwrap();
+    assert_eq!(info["history"]["oldest"], oldest.get());
+    assert!(info["history"]["bytes"].as_u64().is_some());
+    let said = run(&["info", text(&path)]);
+    assert!(said.contains(&format!("from commit {} on", oldest.get())), "{said}");
 }
 
 #[test]

@@ -18,9 +18,11 @@
 #![expect(unsafe_code, reason = "slices of an immutable word buffer")]
 
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::extent::Extent;
+use super::list::Rows;
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
 use crate::checkpoint::segment;
 use crate::mapped::map::{InPlace, Map};
@@ -28,6 +30,9 @@ use crate::words::WordBuf;
 
 /// Words taken by the offsets.
 pub(crate) const OFFSET_WORDS: usize = SEGMENT_VERTICES + 1;
+
+/// A base that took less than it was given room for keeps that room if it is at most this share.
+const SHORT_WASTE_SHARE: usize = 4;
 
 /// The settled lists of one segment.
 #[derive(Debug)]
@@ -246,7 +251,7 @@ impl Base {
 
     /// Range of list `local` within the entries.
     #[inline]
-    pub(crate) fn range(&self, local: usize) -> std::ops::Range<usize> {
+    pub(crate) fn range(&self, local: usize) -> Range<usize> {
         let offsets = &self.words()[..OFFSET_WORDS];
         offsets[local] as usize..offsets[local + 1] as usize
     }
@@ -394,6 +399,45 @@ impl BaseBuilder {
     pub(crate) fn end_list(&mut self) {
         self.lists += 1;
         self.words.set(self.lists, self.filled as u32);
+    }
+
+    /// Appends some rows to the current list, columns included.
+    #[inline]
+    pub(crate) fn copy_rows(&mut self, from: &Rows<'_>, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        self.words.copy_from(OFFSET_WORDS + self.filled, &from.nbrs[rows.clone()]);
+        for c in 0..self.columns {
+            let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
+            self.words.copy_from(at, &from.columns[c][rows.clone()]);
+        }
+        self.filled += rows.len();
+    }
+
+    /// The finished base, of fewer entries than there is room for.
+    ///
+    /// # Panics
+    /// If not every list was ended.
+    pub(crate) fn finish_short(mut self) -> Base {
+        assert_eq!(self.lists, SEGMENT_VERTICES, "INVARIANT: one list per vertex");
+        let (room, entries) = (self.entries, self.filled);
+        let from = |column: usize| OFFSET_WORDS + room * column;
+        let to = |column: usize| OFFSET_WORDS + entries * column;
+        if (room - entries) * SHORT_WASTE_SHARE > room {
+            let mut words = WordBuf::uninit(to(1 + self.columns));
+            words.copy_words(0, &self.words, 0, OFFSET_WORDS);
+            for column in 0..1 + self.columns {
+                words.copy_words(to(column), &self.words, from(column), entries);
+            }
+            return Base::of(words, entries, self.columns);
+        }
+        for column in 1..1 + self.columns {
+            self.words.move_down(to(column), from(column), entries);
+        }
+        let mut base = Base::of(self.words, entries, self.columns);
+        base.len = to(1 + self.columns);
+        base
     }
 
     /// The finished base.

@@ -14,6 +14,7 @@
 //!
 //! - `undo.rs`: undo entries of adjacency, packed, per table and segment.
 //! - `column/undo.rs`: superseded values of columns.
+//! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
 //! - `past_index.rs`: index lookups in it.
 //! - `stored.rs`: history in checkpoints.
@@ -30,9 +31,11 @@
 //!
 //! Why like this: docs/decisions/0013-history-beside-the-bases.md.
 
+pub(crate) mod changes;
 pub(crate) mod free;
 pub(crate) mod past;
 pub(crate) mod past_index;
+pub(crate) mod rebuild;
 pub(crate) mod stored;
 pub(crate) mod undo;
 

@@ -28,6 +28,16 @@ pub(super) struct Report {
     unsettled: u64,
     log_bytes: u64,
     checkpoint_bytes: u64,
+    history: Option<History>,
+}
+
+/// What of the past can be read.
+#[derive(Debug)]
+struct History {
+    /// From this commit on.
+    oldest: u64,
+    /// Of memory; on disk it is part of the checkpoint.
+    bytes: u64,
 }
 
 #[derive(Debug)]
@@ -105,6 +115,10 @@ impl Report {
             memory,
             log_bytes: folder_bytes(&path.join("wal")),
             checkpoint_bytes: folder_bytes(&path.join("store")),
+            history: health
+                .history
+                .oldest
+                .map(|oldest| History { oldest: oldest.get(), bytes: health.history.bytes as u64 }),
         })
     }
 
@@ -139,6 +153,7 @@ impl Report {
             },
             "log_bytes": self.log_bytes,
             "checkpoint_bytes": self.checkpoint_bytes,
+            "history": self.history.as_ref().map(|h| json!({ "oldest": h.oldest, "bytes": h.bytes })),
         })
     }
 
@@ -167,6 +182,10 @@ impl Report {
         row("per entry", format!("{per_entry:.2} bytes, {unsettled:.1} % unsettled"))?;
         let (log, store) = (self.log_bytes, self.checkpoint_bytes);
         row("on disk", format!("log {}, checkpoint {}", number::bytes(log), number::bytes(store)))?;
+        if let Some(History { oldest, bytes }) = &self.history {
+            let (oldest, bytes) = (number::count(*oldest), number::bytes(*bytes));
+            row("history", format!("from commit {oldest} on, {bytes} of memory"))?;
+        }
         row("identity", self.identity.clone())?;
         self.types.iter().try_for_each(|ty| ty.print(screen))
     }

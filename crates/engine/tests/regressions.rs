@@ -73,11 +73,11 @@ fn many_parallel_edges_of_one_pair() {
 fn poisoned_log_and_retries() {
     use telar_engine::{Error, Isolation};
     let dir = tempfile::tempdir().unwrap();
-    let mut settings = Settings::default();
+    let mut settings = telar_engine::Settings::default();
     settings.background_interval_ms = 0;
     settings.hub_entries_min = 4096;
     settings.store_bytes_max = 1 << 26;
-    let db = Engine::open(dir.path(), settings).unwrap();
+    let db = telar_engine::Engine::open(dir.path(), settings).unwrap();
     let key = db.property_key("k").unwrap();
     with_vertices(&db, 2);
     telar_engine::failpoint::set("wal::before_sync", telar_engine::failpoint::Action::Error);

@@ -9,10 +9,10 @@ use std::fmt;
 use telar_engine::{EdgeTypeOptions, Engine, Error, Retention, Settings, Snapshot};
 use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, VertexId};
 
+use crate::figures::{Bound, Figures};
 use crate::generate::{Rmat, rmat};
 use crate::machine::Machine;
 use crate::measure;
-use crate::report::{Table, digits};
 use crate::rng::Rng;
 
 /// Edges of one transaction.
@@ -20,9 +20,9 @@ const BATCH: usize = 64;
 /// Percent of the edges that are replaced where few are.
 const FEW_PERCENT: u64 = 1;
 /// Largest ratio of a scan of the past to one of the present.
-const SCAN_MAX: f64 = 2.0;
+const SCAN_MAX: Bound = Bound::AtMost(2.0);
 /// Most bytes per superseded entry of a list.
-const BYTES_MAX: f64 = 10.0;
+const BYTES_MAX: Bound = Bound::AtMost(10.0);
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,7 @@ pub enum HistoryError {
 pub struct Outcome {
     machine: Machine,
     options: Options,
-    /// What, figure, bound if any.
-    figures: Vec<(String, f64, Option<f64>)>,
+    figures: Figures,
 }
 
 impl fmt::Display for Outcome {
@@ -69,13 +68,7 @@ impl fmt::Display for Outcome {
             "rmat:{scale}:{factor}, {churn} % of the edges replaced, transactions of {BATCH}, \
              {rounds} rounds, seed {seed}\n"
         )?;
-        let mut table = Table::new(["measured", "figure", "target", ""]);
-        for (what, value, bound) in &self.figures {
-            let verdict = bound.map_or("", |b| if *value <= b { "met" } else { "missed" });
-            let bound = bound.map_or(String::new(), |b| format!("<= {b}"));
-            table.push([what.clone(), digits(*value), bound, verdict.to_owned()]);
-        }
-        write!(f, "{table}")
+        write!(f, "{}", self.figures)
     }
 }
 
@@ -244,7 +237,8 @@ fn scan(snapshot: &Snapshot<'_>, ty: EdgeTypeId) -> Result<u64, Error> {
 /// # Errors
 /// [`HistoryError`]; a wrong answer stops it.
 pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, HistoryError> {
-    let mut outcome = Outcome { machine: Machine::here(), options: *options, figures: Vec::new() };
+    let figures = Figures::default();
+    let mut outcome = Outcome { machine: Machine::here(), options: *options, figures };
     say("generating the graph");
     let plan = Plan::new(options);
     let few = Plan::new(&Options { churn: FEW_PERCENT, ..*options });
@@ -292,7 +286,7 @@ fn run_kind(
         }
     }
     let mut figure = |what: &str, value: f64, bound| {
-        outcome.figures.push((format!("{name}: {what}"), value, bound));
+        outcome.figures.push(format!("{name}: {what}"), value, bound);
     };
     let median = |samples: &[Vec<f64>; 2], keeps: usize| measure::median(&samples[keeps]);
     let mps = 1e-6 * plan.before.len() as f64 / median(&inserts, 0);
@@ -347,7 +341,7 @@ fn run_few(
     let scans = scans(plan, &plain, &kept, at, options)?;
     let first = measure::median(&scans.first) / measure::median(&scans.present);
     let what = format!("{name}: first scan of the past, {FEW_PERCENT} % of the edges replaced");
-    outcome.figures.push((what, first, Some(SCAN_MAX)));
+    outcome.figures.push(what, first, SCAN_MAX);
     Ok(())
 }
 

@@ -4,24 +4,24 @@
 //! cost is the ratio between the medians of their processor times.
 
 use std::fmt;
-use std::ops::Bound;
+use std::ops;
 
 use telar_engine::{
     ConstraintKind, ConstraintSpec, Engine, Error, IndexSpec, IndexTarget, Settings,
 };
 use telar_graph::{IndexId, IndexRange, LabelId, PropertyKeyId, Value, VertexId, View};
 
+use crate::figures::{Bound, Figures};
 use crate::machine::Machine;
 use crate::measure;
-use crate::report::{Table, digits};
 use crate::rng::Rng;
 
 /// Vertices of one transaction.
 const BATCH: usize = 64;
 /// Most nanoseconds a lookup of a unique key is to take.
-const LOOKUP_NS_MAX: f64 = 300.0;
+const LOOKUP_NS_MAX: Bound = Bound::AtMost(300.0);
 /// Largest share of the insert rate that an index is to cost.
-const COST_MAX: f64 = 0.30;
+const COST_MAX: Bound = Bound::AtMost(0.30);
 /// Vertices of one range scan.
 const RANGE: i64 = 1000;
 
@@ -53,8 +53,7 @@ pub enum IndexError {
 pub struct Outcome {
     machine: Machine,
     options: Options,
-    /// What, figure, bound if any.
-    figures: Vec<(String, f64, Option<f64>)>,
+    figures: Figures,
 }
 
 impl fmt::Display for Outcome {
@@ -62,13 +61,7 @@ impl fmt::Display for Outcome {
         writeln!(f, "{}", self.machine.line())?;
         let Options { keys, rounds, seed } = self.options;
         writeln!(f, "{keys} keys, transactions of {BATCH}, {rounds} rounds, seed {seed}\n")?;
-        let mut table = Table::new(["measured", "figure", "target", ""]);
-        for (what, value, bound) in &self.figures {
-            let verdict = bound.map_or("", |b| if *value <= b { "met" } else { "missed" });
-            let bound = bound.map_or(String::new(), |b| format!("<= {b}"));
-            table.push([what.clone(), digits(*value), bound, verdict.to_owned()]);
-        }
-        write!(f, "{table}")
+        write!(f, "{}", self.figures)
     }
 }
 
@@ -133,7 +126,8 @@ enum Kept {
 /// # Errors
 /// [`IndexError`]; a wrong answer stops it.
 pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, IndexError> {
-    let mut outcome = Outcome { machine: Machine::here(), options: *options, figures: Vec::new() };
+    let figures = Figures::default();
+    let mut outcome = Outcome { machine: Machine::here(), options: *options, figures };
     let mut rng = Rng::new(options.seed);
     let ordered: Vec<i64> = (0..options.keys as i64).map(|i| i * 7 + 3).collect();
     let mut shuffled = ordered.clone();
@@ -173,12 +167,12 @@ fn inserts(
     let median: Vec<f64> = times.iter().map(|t| measure::median(t)).collect();
     let mps = |seconds: f64| 1e-6 * keys.len() as f64 / seconds;
     for (kept, seconds) in kinds.iter().zip(&median) {
-        outcome.figures.push((format!("{order}, {kept:?}: M vertices/s"), mps(*seconds), None));
+        outcome.figures.push(format!("{order}, {kept:?}: M vertices/s"), mps(*seconds), None);
     }
     for (kept, seconds) in kinds.iter().zip(&median).skip(1) {
         // Share of the rate that is lost.
         let cost = 1.0 - median[0] / seconds;
-        outcome.figures.push((format!("{order}, {kept:?}: cost"), cost, Some(COST_MAX)));
+        outcome.figures.push(format!("{order}, {kept:?}: cost"), cost, COST_MAX);
     }
     Ok(())
 }
@@ -238,8 +232,8 @@ fn reads(
             let (found, elapsed) = measure::time(|| {
                 let mut found = 0;
                 for (key, _) in probes.iter().step_by(RANGE as usize) {
-                    let from = Bound::Included(Value::Int(*key));
-                    let to = Bound::Excluded(Value::Int(key + 7 * RANGE));
+                    let from = ops::Bound::Included(Value::Int(*key));
+                    let to = ops::Bound::Excluded(Value::Int(key + 7 * RANGE));
                     let range = IndexRange::between(from, to);
                     found += reader.index_range(index, &range).map_or(0, |v| v.len());
                 }
@@ -247,17 +241,15 @@ fn reads(
             });
             ranges.push(elapsed.cpu_s * 1e9 / found.max(1) as f64);
         }
-        let figure = |what: &str, samples: &[f64], bound| {
-            (format!("{name}: {what}"), measure::median(samples), bound)
+        let mut figure = |what: &str, samples: &[f64], bound| {
+            outcome.figures.push(format!("{name}: {what}"), measure::median(samples), bound);
         };
-        outcome.figures.extend([
-            figure("ns per lookup of a unique key", &one, Some(LOOKUP_NS_MAX)),
-            figure("ns per key of a batch", &many, Some(LOOKUP_NS_MAX)),
-            figure("ns per vertex of a range", &ranges, None),
-        ]);
+        figure("ns per lookup of a unique key", &one, Some(LOOKUP_NS_MAX));
+        figure("ns per key of a batch", &many, Some(LOOKUP_NS_MAX));
+        figure("ns per vertex of a range", &ranges, None);
     }
     let bytes = world.db.memory().indexes as f64 / keys.len() as f64;
-    outcome.figures.push(("bytes per entry".to_owned(), bytes, None));
+    outcome.figures.push("bytes per entry", bytes, None);
     Ok(())
 }
 

@@ -26,6 +26,7 @@
 pub mod backup;
 pub mod container;
 pub mod csr;
+pub mod figures;
 pub mod generate;
 pub mod histogram;
 pub mod history;

@@ -6,7 +6,8 @@
 
 use crate::machine::Machine;
 use serde_json::{Map, Value, json};
-use std::fmt;
+use std::path::Path;
+use std::{fmt, io};
 
 /// Rows of text in aligned columns: the first to the left, numbers to the right.
 #[derive(Clone, Debug, Default)]
@@ -133,6 +134,16 @@ impl Report {
             "ratios": self.ratios,
             "figures": self.figures,
         })
+    }
+
+    /// Writes the report to a file, as JSON.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_json(&self, path: &Path) -> io::Result<()> {
+        let mut json = serde_json::to_string_pretty(&self.to_json())?;
+        json.push('\n');
+        std::fs::write(path, json)
     }
 }
 

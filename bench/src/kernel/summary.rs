@@ -76,9 +76,7 @@ impl Outcome {
     /// # Errors
     /// The system's.
     pub fn write_json(&self, path: &Path) -> io::Result<()> {
-        let mut json = serde_json::to_string_pretty(&self.report.to_json())?;
-        json.push('\n');
-        std::fs::write(path, json)
+        self.report.write_json(path)
     }
 }
 
@@ -89,7 +87,7 @@ impl fmt::Display for Outcome {
         writeln!(f, "{}\n", self.title)?;
         let mut table = Table::new(["measured", "figure", "target", "", "unit", "key"]);
         for (target, value) in &self.figures {
-            let verdict = if target.bound.is_met(*value) { "met" } else { "missed" };
+            let verdict = target.bound.verdict(*value);
             table.push([
                 target.what.to_owned(),
                 digits(*value),

@@ -1,5 +1,7 @@
 //! What is to be reached: the numbers that the design promised before there was code.
 
+pub use crate::figures::Bound;
+
 /// A figure and its bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
@@ -11,34 +13,6 @@ pub struct Target {
     pub unit: &'static str,
     /// What is to be reached.
     pub bound: Bound,
-}
-
-/// A bound that a figure keeps or misses.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bound {
-    /// The figure is to be this large.
-    AtLeast(f64),
-    /// The figure is to be this small.
-    AtMost(f64),
-}
-
-impl Bound {
-    /// Whether `value` keeps the bound; what was not measured does not.
-    pub fn is_met(self, value: f64) -> bool {
-        match self {
-            Self::AtLeast(bound) => value >= bound,
-            Self::AtMost(bound) => value <= bound,
-        }
-    }
-}
-
-impl std::fmt::Display for Bound {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::AtLeast(bound) => write!(f, ">= {bound}"),
-            Self::AtMost(bound) => write!(f, "<= {bound}"),
-        }
-    }
 }
 
 const fn least(key: &'static str, bound: f64, unit: &'static str, what: &'static str) -> Target {

@@ -175,9 +175,7 @@ impl Outcome {
     /// # Errors
     /// The system's.
     pub fn write_json(&self, path: &Path) -> io::Result<()> {
-        let mut json = serde_json::to_string_pretty(&self.report.to_json())?;
-        json.push('\n');
-        std::fs::write(path, json)
+        self.report.write_json(path)
     }
 }
 

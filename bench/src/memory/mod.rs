@@ -17,18 +17,20 @@ use std::time::{Duration, Instant};
 use telar_engine::{BulkOptions, EdgeTypeOptions, Engine, Error, Settings};
 use telar_graph::{Direction, EdgeTypeId, Topology, VertexId};
 
+use crate::figures::{Bound, Figures};
 use crate::machine::Machine;
 use crate::measure::{self, median};
-use crate::report::{Table, digits};
 use crate::rng::Rng;
 use group::Group;
 
 /// Longest time to open a graph ten times as large, relative.
-const REOPEN_MAX: f64 = 1.3;
+const REOPEN_MAX: Bound = Bound::AtMost(1.3);
 /// Least share of the disk's sequential rate that a cold scan reaches.
-const SCAN_MIN: f64 = 0.7;
+const SCAN_MIN: Bound = Bound::AtLeast(0.7);
 /// Least share of the scan rate before a restart that a graph reaches after it, once warm.
-const WARM_MIN: f64 = 0.95;
+const WARM_MIN: Bound = Bound::AtLeast(0.95);
+/// Most heap, as a share of the engine's limit.
+const HEAP_MAX: Bound = Bound::AtMost(1.25);
 /// Reads between two readers, which let go of what was dropped.
 const READS_PER_READER: u64 = 1024;
 
@@ -69,8 +71,7 @@ pub enum MemoryError {
 pub struct Outcome {
     machine: Machine,
     options: Options,
-    /// What, figure, what it is to reach: at least (positive) or at most (negative).
-    figures: Vec<(String, f64, Option<f64>)>,
+    figures: Figures,
     notes: Vec<String>,
 }
 
@@ -79,17 +80,7 @@ impl fmt::Display for Outcome {
         writeln!(f, "{}", self.machine.line())?;
         let Options { vertices, degree, rounds, seed, .. } = self.options;
         writeln!(f, "{vertices} vertices, {degree} edges each, {rounds} rounds, seed {seed}\n")?;
-        let mut table = Table::new(["measured", "figure", "target", ""]);
-        for (what, value, bound) in &self.figures {
-            let (text, met) = match bound {
-                None => (String::new(), None),
-                Some(b) if *b < 0.0 => (format!("<= {}", -b), Some(*value <= -b)),
-                Some(b) => (format!(">= {b}"), Some(value >= b)),
-            };
-            let verdict = met.map_or("", |met| if met { "met" } else { "missed" });
-            table.push([what.clone(), digits(*value), text, verdict.to_owned()]);
-        }
-        writeln!(f, "{table}")?;
+        writeln!(f, "{}", self.figures)?;
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
 }
@@ -158,7 +149,7 @@ pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, Memo
     say("making both graphs");
     make(&small, (options.vertices / 10).max(1), options.degree)?;
     let bytes = make(&large, options.vertices, options.degree)?;
-    let (figures, notes) = (Vec::new(), Vec::new());
+    let (figures, notes) = (Figures::default(), Vec::new());
     let mut outcome =
         Outcome { machine: Machine::here(), options: options.clone(), figures, notes };
     outcome.notes.push(format!("the store of the larger graph has {} MiB", bytes >> 20));
@@ -226,9 +217,9 @@ fn reopen(
         }
     }
     let [small, large] = times.map(|t| median(&t));
-    outcome.figures.push(("ms to open and read one list, a tenth".into(), small, None));
-    outcome.figures.push(("ms to open and read one list, all".into(), large, None));
-    outcome.figures.push(("all / a tenth".into(), large / small, Some(-REOPEN_MAX)));
+    outcome.figures.push("ms to open and read one list, a tenth", small, None);
+    outcome.figures.push("ms to open and read one list, all", large, None);
+    outcome.figures.push("all / a tenth", large / small, REOPEN_MAX);
     Ok(())
 }
 
@@ -280,14 +271,10 @@ fn scan_cold(
         drop((reader, group));
     }
     let (ours, again, disks) = (median(&ours), median(&again), median(&disks));
-    outcome.figures.push(("MB/s, plain reads of the file".into(), 1e-6 / disks, None));
-    outcome.figures.push(("MB/s, cold scan of all lists".into(), 1e-6 / ours, None));
-    outcome.figures.push(("cold scan / plain reads".into(), disks / ours, Some(SCAN_MIN)));
-    outcome.figures.push((
-        "next scan, 4x memory / plain reads".into(),
-        disks / again,
-        Some(SCAN_MIN),
-    ));
+    outcome.figures.push("MB/s, plain reads of the file", 1e-6 / disks, None);
+    outcome.figures.push("MB/s, cold scan of all lists", 1e-6 / ours, None);
+    outcome.figures.push("cold scan / plain reads", disks / ours, SCAN_MIN);
+    outcome.figures.push("next scan, 4x memory / plain reads", disks / again, SCAN_MIN);
     Ok(())
 }
 
@@ -343,7 +330,7 @@ fn scan_warm(options: &Options, path: &Path, outcome: &mut Outcome) -> Result<()
         warmed.mapped >> 20,
         f64::from(waited) * 0.1
     ));
-    outcome.figures.push(("warm scan after / before a restart".into(), ratio, Some(WARM_MIN)));
+    outcome.figures.push("warm scan after / before a restart", ratio, WARM_MIN);
     Ok(())
 }
 
@@ -404,9 +391,9 @@ fn reads(
     let confined = group.is_some();
     drop(group);
     let rate = (done - since) as f64 / seconds;
-    outcome.figures.push((format!("k reads/s, 80 % from {name}"), rate * 1e-3, None));
+    outcome.figures.push(format!("k reads/s, 80 % from {name}"), rate * 1e-3, None);
     let used = most as f64 / (quarter / 2) as f64;
-    outcome.figures.push(("  most heap / memory limit".into(), used, Some(-1.25)));
+    outcome.figures.push("  most heap / memory limit", used, HEAP_MAX);
     outcome.notes.push(format!(
         "{name}: {done} reads, {} MiB of memory for {} MiB of store, {} MiB more of our own at the \
          end, {}",

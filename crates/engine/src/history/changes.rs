@@ -13,7 +13,7 @@
 //! Cost: a few passes over the entries, most of them by counting. The memory is kept for the next
 //! segment.
 
-use super::undo::UndoBlock;
+use super::undo::{UndoBlock, Unpacked};
 use crate::adjacency::list::compare;
 use crate::adjacency::{Entry, ListKind, SEGMENT_BITS};
 
@@ -56,11 +56,13 @@ pub(crate) struct Changes {
     spare: Vec<Item>,
     /// With their columns; of a simple type an item's key says it all.
     entries: Vec<Entry>,
+    runs: Unpacked,
 }
 
 impl Changes {
     pub(crate) fn new(kind: ListKind) -> Self {
-        Self { kind, items: Vec::new(), spare: Vec::new(), entries: Vec::new() }
+        let (items, spare) = (Vec::new(), Vec::new());
+        Self { kind, items, spare, entries: Vec::new(), runs: Unpacked::default() }
     }
 
     /// Takes what `blocks`, oldest first, say about the time after `ts`, in place of what is here.
@@ -70,7 +72,7 @@ impl Changes {
         let (kind, items, entries) = (self.kind, &mut self.items, &mut self.entries);
         for block in blocks {
             items.reserve(block.len());
-            block.for_each_after(ts, kind.columns(), |local, entry, delete| {
+            block.for_each_after(ts, kind.columns(), &mut self.runs, |local, entry, delete| {
                 let key = u64::from(local) << NEIGHBOUR_BITS | u64::from(entry.nbr);
                 let at = if kind == ListKind::Simple { 0 } else { entries.len() as u32 };
                 items.push(Item { key, at: at << 1 | u32::from(delete) });
@@ -90,9 +92,9 @@ impl Changes {
         self.items.is_empty()
     }
 
-    /// How many of them are deletes.
-    pub(crate) fn deletes(&self) -> usize {
-        self.items.iter().filter(|item| item.is_delete()).count()
+    /// All changes, in the order of the lists.
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
     }
 
     /// The changes of each list that has any, in their order: places in the segment and changes.

@@ -17,7 +17,7 @@
 //! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
 //! - `past_index.rs`: index lookups in it.
-//! - `stored.rs`: history in checkpoints.
+//! - `stored.rs`, `lazy.rs`: history in checkpoints, and what of it is in memory.
 //! - `free.rs`: which vertex ids can be used again.
 //!
 //! Invariants
@@ -33,6 +33,7 @@
 
 pub(crate) mod changes;
 pub(crate) mod free;
+pub(crate) mod lazy;
 pub(crate) mod past;
 pub(crate) mod past_index;
 pub(crate) mod rebuild;

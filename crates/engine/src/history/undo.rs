@@ -20,9 +20,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use smallvec::SmallVec;
 use telar_graph::codec::{get_varint, put_varint};
 
+use super::lazy::Lazy;
 use crate::adjacency::list::List;
 use crate::adjacency::tail::{Block, DELTA_MAX};
 use crate::adjacency::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
@@ -144,31 +144,33 @@ impl UndoBlock {
 
     /// Calls `f` with place, entry, and whether it is a delete, of each entry after `ts`.
     ///
-    /// PERF: bench history: nothing is kept per entry, nor checked again.
+    /// PERF: bench history: nothing is checked again, and each run is unpacked in one go.
     #[inline(always)]
     pub(crate) fn for_each_after(
         &self,
         ts: u64,
         columns: usize,
+        runs: &mut Unpacked,
         mut f: impl FnMut(u32, Entry, bool),
     ) {
         let mut bytes = &*self.bytes;
         let head = [(); 3].map(|()| get_varint(&mut bytes).expect(CHECKED));
         let (n, first_ts) = (self.entries, head[1]);
-        let mut run = || Run::take(&mut bytes, n).expect(CHECKED);
-        let (places, nbrs, words) = (run(), run(), run());
-        let columns: SmallVec<[Run<'_>; COLUMNS_MAX]> = (0..columns).map(|_| run()).collect();
+        for run in &mut runs.0[..3 + columns] {
+            Run::take(&mut bytes, n).expect(CHECKED).unpack(n, run);
+        }
         let first = ts.checked_sub(first_ts).map_or(0, |age| (age + 1) << 1);
+        let [places, nbrs, words, columns @ ..] = &runs.0;
         let mut local = 0;
         for i in 0..n {
-            local += places.get(i) as u32;
-            let word = words.get(i).cast_unsigned();
+            local += places[i] as u32;
+            let word = words[i];
             if word < first {
                 continue;
             }
-            let mut entry = Entry::simple(nbrs.get(i) as u32);
-            for (word, column) in entry.columns.iter_mut().zip(&columns) {
-                *word = column.get(i) as u32;
+            let mut entry = Entry::simple(nbrs[i] as u32);
+            for (word, column) in entry.columns.iter_mut().zip(columns) {
+                *word = column.get(i).map_or(0, |word| *word as u32);
             }
             f(local, entry, word & 1 == 1);
         }
@@ -179,6 +181,10 @@ impl UndoBlock {
         &self.bytes
     }
 }
+
+/// Room for the runs of a block, used again for the next.
+#[derive(Debug, Default)]
+pub(crate) struct Unpacked([Vec<u64>; 3 + COLUMNS_MAX]);
 
 fn unpack(bytes: &mut &[u8], columns: usize) -> Result<Vec<Undo>, &'static str> {
     let mut varint = || get_varint(bytes).map_err(|_| "a block of undo entries ends early");
@@ -235,6 +241,8 @@ fn unpack(bytes: &mut &[u8], columns: usize) -> Result<Vec<Undo>, &'static str> 
 #[derive(Debug, Default)]
 pub(crate) struct UndoList {
     blocks: Vec<Arc<UndoBlock>>,
+    /// Whether what the store has is among them.
+    is_read: bool,
 }
 
 impl UndoList {
@@ -271,6 +279,7 @@ impl UndoList {
 #[derive(Debug, Default)]
 pub(crate) struct UndoTable {
     segments: GrowArray<Mutex<UndoList>>,
+    pub(crate) stored: Lazy<Vec<UndoBlock>>,
 }
 
 /// Memory and number of undo entries.
@@ -288,17 +297,17 @@ impl UndoTable {
         }
     }
 
-    /// Adds blocks from a checkpoint, while nobody reads.
-    pub(crate) fn load(&self, segment: u32, blocks: Vec<UndoBlock>) {
-        let mut list = self.segments.get_or_grow(segment).lock();
-        list.blocks = blocks.into_iter().map(Arc::new).collect();
-    }
-
-    /// The blocks of a segment with something after `ts`.
+    /// The blocks of a segment with something after `ts`, those in the store included.
     pub(crate) fn blocks_after(&self, segment: u32, ts: u64) -> Vec<Arc<UndoBlock>> {
-        let Some(list) = self.segments.get(segment) else { return Vec::new() };
-        let list = list.lock();
-        list.blocks.iter().filter(|b| b.last_ts > ts).map(Arc::clone).collect()
+        if self.segments.get(segment).is_none() && !self.stored.is_attached() {
+            return Vec::new();
+        }
+        let mut list = self.segments.get_or_grow(segment).lock();
+        let UndoList { blocks, is_read } = &mut *list;
+        self.stored.read(segment, is_read, |older| {
+            blocks.splice(..0, older.into_iter().map(Arc::new));
+        });
+        blocks.iter().filter(|b| b.last_ts > ts).map(Arc::clone).collect()
     }
 
     /// Drops what lies at or below the floor, in whole blocks.
@@ -308,7 +317,7 @@ impl UndoTable {
         }
     }
 
-    /// What is held.
+    /// What is in memory.
     pub(crate) fn used(&self) -> UndoUse {
         let mut used = UndoUse::default();
         for (_, list) in self.segments.iter() {
@@ -339,7 +348,7 @@ mod tests {
         for block in table.blocks_after(segment, ts) {
             let old: Vec<Undo> = block.entries(columns).into_iter().filter(|e| e.ts > ts).collect();
             let mut seen = Vec::new();
-            block.for_each_after(ts, columns, |local, entry, delete| {
+            block.for_each_after(ts, columns, &mut Unpacked::default(), |local, entry, delete| {
                 seen.push((local, entry, delete));
             });
             let told: Vec<_> = old.iter().map(|e| (e.local, e.entry, e.delete)).collect();

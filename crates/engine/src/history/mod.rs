@@ -12,7 +12,7 @@
 //! *undo entry* for each insert, delete or change of value that is newer than the *floor*, the
 //! oldest timestamp that is retained.
 //!
-//! - `undo.rs`: undo entries of adjacency, packed, per table and segment.
+//! - `undo.rs`, `block.rs`: undo entries of adjacency, packed, per table and segment.
 //! - `column/undo.rs`: superseded values of columns.
 //! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
@@ -31,6 +31,7 @@
 //!
 //! Why like this: docs/decisions/0013-history-beside-the-bases.md.
 
+pub(crate) mod block;
 pub(crate) mod changes;
 pub(crate) mod free;
 pub(crate) mod lazy;

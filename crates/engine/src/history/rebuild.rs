@@ -7,7 +7,7 @@
 //!                   each ·· one row more, or less; what lies between is copied, across lists
 //! ```
 //!
-//! Two passes. The first finds the row of each change, in the order of the lists. The second copies
+//! The row of each change is found first, in the order of the lists. Then a second pass copies
 //! what lies between two such rows, for the neighbours and for each column that is wanted. Where
 //! lists have a tail, or are hubs, they are gathered first, into a base in between.
 //! Cost: a copy of the segment, and per change a sort, a search of its list, and a few words
@@ -70,7 +70,11 @@ impl<'a> Rebuild<'a> {
         if blocks.is_empty() && self.unsettled.lists.is_empty() && can_be_shared {
             return Arc::clone(&version.base);
         }
-        version.base.neighbours().chunks(LINE_WORDS).for_each(|line| prefetch(line.as_ptr()));
+        // PERF: bench history: what is searched comes in one piece, not line by line.
+        bring_near(version.base.neighbours());
+        if kind == ListKind::Timed {
+            bring_near(version.base.column(COL_KEY.0));
+        }
         self.changes.read(blocks.iter().map(|block| &**block), self.at);
         if self.unsettled.lists.is_empty() {
             if self.changes.is_empty() && can_be_shared {
@@ -81,6 +85,10 @@ impl<'a> Rebuild<'a> {
         let settled = self.unsettled.settled(&version.base, kind);
         Arc::new(self.cuts.make(&settled, &self.changes, kind, self.columns))
     }
+}
+
+fn bring_near(words: &[u32]) {
+    words.chunks(LINE_WORDS).for_each(|line| prefetch(line.as_ptr()));
 }
 
 /// Where the rows of a base change.
@@ -105,69 +113,110 @@ impl Cuts {
         for c in 0..kind.columns() {
             rows.columns[c] = base.column(c);
         }
+        let ids = rows.nbrs;
+        let of_ids = |list: &Range<usize>, nbr| {
+            list.start + ids[list.clone()].partition_point(|id| *id < nbr)
+        };
+        let hint = |column: usize, row| prefetch(rows.columns[column].as_ptr().wrapping_add(row));
+        match kind {
+            ListKind::Simple => self.find(
+                base,
+                changes,
+                |list, change| of_ids(list, change.nbr()),
+                |rest, change| (rest.start, !rest.is_empty() && ids[rest.start] == change.nbr()),
+            ),
+            ListKind::Multi => self.find(
+                base,
+                changes,
+                |list, change| {
+                    let at = of_ids(list, change.nbr());
+                    hint(COL_ORDINAL, at);
+                    at
+                },
+                |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
+            ),
+            ListKind::Timed => self.find(
+                base,
+                changes,
+                |list, change| {
+                    let key = changes.entry(change).key();
+                    let at = list.start + newer(&rows, list.clone(), key);
+                    hint(COL_ORDINAL, at);
+                    hint(COL_KEY.1, at);
+                    at
+                },
+                |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
+            ),
+        }
+        let cuts = |column: usize| {
+            changes.items().iter().zip(&self.places).map(move |(change, (at, skips))| {
+                let entry = changes.entry(*change);
+                let word = column.checked_sub(1).map_or(entry.nbr, |c| entry.columns[c]);
+                Cut { at: *at, skips: *skips, puts: change.is_delete(), word }
+            })
+        };
+        Base::spliced(base, columns, &self.growth, cuts)
+    }
+
+    /// Finds the row of each change. `first` tells the first row of a list that may not stand before
+    /// it, `row` the first from there on that does not, and whether it is the changed one.
+    ///
+    /// PERF: bench history: no search begins where another ended, and no row is compared before the
+    /// rows of all changes are on their way: several waits for memory pass at once.
+    #[inline(always)]
+    fn find(
+        &mut self,
+        base: &Base,
+        changes: &Changes,
+        first: impl Fn(&Range<usize>, Item) -> usize,
+        row: impl Fn(Range<usize>, Item) -> (usize, bool),
+    ) {
         self.places.clear();
-        self.growth.fill(0);
         for (local, list) in changes.lists() {
             let range = base.range(local as usize);
+            self.places.extend(list.iter().map(|change| (first(&range, *change) as u32, false)));
+        }
+        self.growth.fill(0);
+        let mut places = self.places.iter_mut();
+        for (local, list) in changes.lists() {
+            let end = base.range(local as usize).end;
             let mut growth = 0;
-            for change in list {
-                let entry = changes.entry(*change);
-                let at = first_from(&rows, range.clone(), kind, &entry);
-                let is_there = at < range.end && order(&rows, at, kind, &entry).is_eq();
-                self.places.push((at as u32, is_there));
+            for (change, place) in list.iter().zip(places.by_ref()) {
+                let (at, is_there) = row(place.0 as usize..end, *change);
+                *place = (at as u32, is_there);
                 // Deleted afterwards, so it was there; inserted afterwards, so it was not.
                 growth += i32::from(change.is_delete()) - i32::from(is_there);
             }
             self.growth[local as usize] = growth;
         }
-        let cut = |(change, (at, skips)): (&Item, &(u32, bool)), word| Cut {
-            at: *at,
-            skips: *skips,
-            puts: change.is_delete(),
-            word,
-        };
-        let cuts = |column: usize| {
-            changes.items().iter().zip(&self.places).map(move |(change, place)| {
-                let entry = changes.entry(*change);
-                let word = column.checked_sub(1).map_or(entry.nbr, |c| entry.columns[c]);
-                cut((change, place), word)
-            })
-        };
-        Base::spliced(base, columns, &self.growth, cuts)
     }
 }
 
-/// The first row of `rows` within `range` that does not stand before `entry`, or the range's end.
+/// The first of rows `range`, of which none but parallel edges and those of one time can stand
+/// before `entry`, that does not, and whether it is `entry`.
+#[inline(always)]
+fn row_of(rows: &Rows<'_>, range: Range<usize>, kind: ListKind, entry: &Entry) -> (usize, bool) {
+    let order = |i: usize| compare(kind, &rows.entry(i), entry);
+    let mut at = range.start;
+    while at < range.end && order(at).is_lt() {
+        at += 1;
+    }
+    (at, at < range.end && order(at).is_eq())
+}
+
+/// How many rows of `range`, newest first, are newer than `key`.
 ///
-/// PERF: bench history: no search begins where another ended, so that the CPU has several under way
-/// at once; a search that waits for the one before it takes three times as long.
+/// PERF: bench history: times of one list often have the same high words, and half as many words
+/// are half as many waits for memory.
 #[inline(always)]
-fn first_from(rows: &Rows<'_>, range: Range<usize>, kind: ListKind, entry: &Entry) -> usize {
-    let mut place = range.start;
-    if kind == ListKind::Timed {
-        let (low, high) = (&rows.columns[COL_KEY.0][range.clone()], rows.columns[COL_KEY.1]);
-        let (key, first) = (entry.key(), range.start);
-        place += partition_point(range.len(), |i| key_of(low[i], high[first + i]) > key);
-    } else {
-        let ids = &rows.nbrs[range.clone()];
-        place += ids.partition_point(|id| *id < entry.nbr);
-    }
-    // Parallel edges, and those of one time.
-    while kind != ListKind::Simple && place < range.end && order(rows, place, kind, entry).is_lt() {
-        place += 1;
-    }
-    place
-}
-
-#[inline(always)]
-fn order(rows: &Rows<'_>, i: usize, kind: ListKind, entry: &Entry) -> std::cmp::Ordering {
-    match kind {
-        ListKind::Simple => rows.nbrs[i].cmp(&entry.nbr),
-        ListKind::Multi => {
-            let row = (rows.nbrs[i], rows.columns[COL_ORDINAL][i]);
-            row.cmp(&(entry.nbr, entry.columns[COL_ORDINAL]))
+fn newer(rows: &Rows<'_>, range: Range<usize>, key: i64) -> usize {
+    let (low, high) = (&rows.columns[COL_KEY.0][range.clone()], &rows.columns[COL_KEY.1][range]);
+    let of_key = Entry::timed(0, 0, key).columns;
+    match (high.first(), high.last()) {
+        (Some(first), Some(last)) if first == last && *first == of_key[COL_KEY.1] => {
+            low.partition_point(|low| *low > of_key[COL_KEY.0])
         }
-        ListKind::Timed => compare(kind, &rows.entry(i), entry),
+        _ => partition_point(low.len(), |i| key_of(low[i], high[i]) > key),
     }
 }
 

@@ -9,7 +9,7 @@
 //!   7, type, property   an edge property
 //!
 //!  value = crc u32 · newest ts · rest; integers are varints, runs as in packed.rs
-//!   lists     blocks as in undo.rs, to the end
+//!   lists     blocks as in block.rs, to the end
 //!   columns   count n · run n: places, each less the one before · run n: timestamps
 //!             · states: run n of label-set numbers before; properties: n values before (codec)
 //! ```
@@ -33,7 +33,8 @@ use telar_graph::codec::{self, get_varint, put_varint};
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value};
 
 use super::History;
-use super::undo::{Undo, UndoBlock, collect};
+use super::block::UndoBlock;
+use super::undo::{Undo, collect};
 use crate::adjacency::list::Visible;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
@@ -212,10 +213,8 @@ fn put_lists(table: &AdjTable, number: u32, floor: u64, at: u64, out: &mut Vec<u
         let settled: HashSet<_> =
             newer.flat_map(|b| b.entries(columns)).map(|e| identity(&e)).collect();
         fresh.retain(|e| !settled.contains(&identity(e)));
-        // Chunks of a hub come one after the other, each in commit order.
-        fresh.sort_by_key(|e| (e.local, e.ts));
     }
-    let fresh = UndoBlock::pack_all(&fresh, columns);
+    let fresh = UndoBlock::pack_all(fresh, columns);
     let all = || blocks.iter().map(|b| &**b).chain(&fresh);
     if let Some(newest) = all().map(|b| b.last_ts).max() {
         put_varint(newest, out);
@@ -302,7 +301,7 @@ pub(crate) fn decode_lists(
     let newest = get_varint(&mut body).map_err(|_| "a varint is malformed")?;
     let mut blocks = Vec::new();
     while !body.is_empty() {
-        blocks.push(UndoBlock::take(&mut body, columns)?);
+        blocks.extend(UndoBlock::take(&mut body, columns)?);
     }
     let found = blocks.iter().map(|b| b.last_ts).max();
     if found == Some(newest) { Ok(blocks) } else { Err("the newest undo entry is missing") }

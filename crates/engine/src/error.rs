@@ -124,6 +124,9 @@ pub enum Error {
         /// Deepest nesting allowed.
         max: u32,
     },
+    /// A property value is or contains a vertex, an edge or a path.
+    #[error("a property cannot hold a node, a relationship or a path")]
+    NotStorable,
     /// A hard limit was reached.
     #[error("too many {what}: the limit is {max}")]
     TooMany {

@@ -152,6 +152,10 @@ impl Drop for Transaction<'_> {
     }
 }
 
-fn check_depth(value: &Value) -> Result<(), Error> {
-    if value.nests_within(NESTING_MAX) { Ok(()) } else { Err(Error::TooDeep { max: NESTING_MAX }) }
+/// Refuses values that no property can hold.
+fn check_value(value: &Value) -> Result<(), Error> {
+    if !value.nests_within(NESTING_MAX) {
+        return Err(Error::TooDeep { max: NESTING_MAX });
+    }
+    if value.is_storable() { Ok(()) } else { Err(Error::NotStorable) }
 }

@@ -10,6 +10,7 @@ pub mod large;
 pub mod ledger;
 pub mod load;
 pub mod oracle;
+pub mod snb;
 
 pub mod tck;
 pub mod unit;

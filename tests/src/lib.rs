@@ -1,7 +1,8 @@
 //! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
-//! of the crash tests, the checkers of isolation histories, and the harnesses of the openCypher TCK
-//! and of LDBC's social network.
+//! of the crash tests, the checkers of isolation histories, the harnesses of the openCypher TCK and
+//! of LDBC's social network, and random queries with a naive evaluator.
 
+pub mod differential;
 pub mod dump;
 pub mod graph;
 pub mod history;

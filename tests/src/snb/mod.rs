@@ -8,8 +8,8 @@
 //!  queries/*.cypher, unchanged
 //! ```
 //!
-//! Queries run through [`Subject`](crate::tck::subject::Subject), as those of the TCK do. Results on
-//! this data are not LDBC benchmark results.
+//! Queries run through [`Subject`](crate::tck::subject::Subject), as those of the TCK do. Results
+//! on this data are not LDBC benchmark results.
 
 mod answer;
 mod archive;

@@ -320,7 +320,7 @@ fn substitute(text: &str, header: &[String], row: &[String]) -> String {
     filled + rest
 }
 
-/// The cells of a row: `\|` is a bar, `\\` a backslash, `\n` a line end, any other backslash itself.
+/// The cells of a row: `\|` is a bar, `\\` a backslash, `\n` a line end, another backslash itself.
 fn cells(line: &str) -> Result<Vec<String>, String> {
     let mut cells = Vec::new();
     let mut cell = String::new();

@@ -50,8 +50,8 @@ pub fn check(seed: u64, queries: usize, subject: &mut dyn Subject) -> Result<usi
     Ok(with_rows)
 }
 
-/// A query and its answer. Queries whose answer would be very large are passed over, and so are most
-/// without rows, which tell less.
+/// A query and its answer. Queries whose answer would be very large are passed over, and so are
+/// most without rows, which tell less.
 fn case(rng: &mut Rng, graph: &RandomGraph) -> (Query, ExpectedRows) {
     loop {
         let query = generate::query(rng);

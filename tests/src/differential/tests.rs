@@ -107,6 +107,20 @@ fn queries_have_rows_and_use_the_whole_grammar() {
     }
 }
 
+#[test]
+fn texts_are_what_the_parser_reads() {
+    let mut rng = Rng::new(2);
+    for _ in 0..50 {
+        let graph = RandomGraph::new(&mut rng);
+        let queries = (0..20).map(|_| generate::query(&mut rng).to_string());
+        for text in queries.chain([graph.create()]) {
+            if let Err(errors) = telar_cypher::parse(&text) {
+                panic!("{text}\n{}", errors.render(&text));
+            }
+        }
+    }
+}
+
 /// `WHERE p`, `WHERE NOT p` and `WHERE p IS NULL` share out the rows of no `WHERE`.
 #[test]
 fn filters_share_out_the_rows() {

@@ -1,0 +1,3 @@
+//! Tests of the functions.
+
+pub(crate) mod arbitrary;

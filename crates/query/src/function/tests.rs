@@ -1,3 +1,5 @@
 //! Tests of the functions.
 
 pub(crate) mod arbitrary;
+pub(crate) mod calculator;
+mod features;

@@ -332,14 +332,18 @@ impl Accumulator {
         }
         if let Some(seen) = other.seen {
             let fraction = match &other.state {
-                State::Percentile(theirs) => theirs.fraction(),
+                State::Percentile(theirs) => theirs.fraction().map(Value::Float),
                 _ => None,
             };
-            // With the fraction where there is one, or else with the value alone.
-            return seen.into_values().try_for_each(|value| match fraction {
-                Some(fraction) => self.update(&[value, Value::Float(fraction)]),
+            let mut take = |value: Value| match &fraction {
+                Some(fraction) => self.update(&[value, fraction.clone()]),
                 None => self.update(&[value]),
-            });
+            };
+            // A set has no order, but a list has.
+            return match other.state {
+                State::Collect { values, .. } => values.into_iter().try_for_each(take),
+                _ => seen.into_values().try_for_each(&mut take),
+            };
         }
         let name = self.name;
         match (&mut self.state, other.state) {

@@ -3,3 +3,6 @@
 pub(crate) mod arbitrary;
 pub(crate) mod calculator;
 mod features;
+mod laws;
+mod list;
+mod tables;

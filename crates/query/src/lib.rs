@@ -16,12 +16,13 @@
 //! - [`ops`]: the operators on values.
 //! - [`function`]: the table of scalar functions.
 //! - [`aggregate`]: accumulators of the aggregating functions.
-
 //! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
 //! - [`procedure`]: what `CALL` runs.
 //! - [`result`]: what comes back.
 
 pub mod aggregate;
+mod batch;
+mod bind;
 pub mod error;
 mod exec;
 mod expr;

@@ -46,9 +46,8 @@ impl graph::Entities for Entities {
 
 fn entries(properties: &telar_graph::ValueMap) -> Option<Entries> {
     let nothing = Entities::default();
-    let entry = |(key, value): (&Arc<str>, &Value)| {
-        Some((key.to_string(), to_tck(value, &nothing).ok()?))
-    };
+    let entry =
+        |(key, value): (&Arc<str>, &Value)| Some((key.to_string(), to_tck(value, &nothing).ok()?));
     properties.iter().map(entry).collect()
 }
 
@@ -77,9 +76,8 @@ impl Subject for Telar {
         for (name, table) in &self.procedures {
             session.procedures_mut().add(name.as_str(), table.clone());
         }
-        let parameters = parameters.iter().map(|(key, value)| {
-            Ok((Arc::from(key.as_str()), from_tck(value)?))
-        });
+        let parameters =
+            parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;
         let result = session.run_with(text, &parameters).map_err(|e| failure(&e))?;
         let mut rows = Vec::new();
@@ -97,7 +95,8 @@ impl Subject for Telar {
     fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
         let fields = |fields: &[(String, String)]| {
             let field = |(name, ty): &(String, String)| {
-                let of = ty.trim_end_matches('?').parse();
+                let ty = ty.trim_end_matches('?').replace("NUMBER", "INTEGER | FLOAT");
+                let of = ty.parse();
                 let of = of.map_err(|e| format!("type {ty}: {e:?}"))?;
                 Ok(Field { name: name.as_str().into(), of })
             };

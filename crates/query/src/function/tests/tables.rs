@@ -522,7 +522,10 @@ fn truncation() {
         ("date.truncate('fortnight', date('2020'))", Detail::InvalidArgumentValue),
         ("date.truncate('year', time('10:00'))", Detail::InvalidArgumentType),
         ("date.truncate('year', date('2020'), {date: date('2021')})", Detail::InvalidArgumentValue),
-        ("datetime.truncate('decade', datetime('-999999999-01-01T00:00Z'))", Detail::InvalidArgumentValue),
+        (
+            "datetime.truncate('decade', datetime('-999999999-01-01T00:00Z'))",
+            Detail::InvalidArgumentValue,
+        ),
     ]);
 }
 

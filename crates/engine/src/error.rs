@@ -49,6 +49,14 @@ pub enum Error {
         /// Name of the edge type.
         name: String,
     },
+    /// An edge of a `simple` type was to be created a second time.
+    #[error("edge {edge} of type {name} exists: the type was made `simple`")]
+    EdgeExists {
+        /// Name of the edge type.
+        name: String,
+        /// The edge.
+        edge: EdgeId,
+    },
     /// The edge type holds parallel edges, so an edge is not named by its ends alone.
     #[error("edge type {name} may hold parallel edges; create or delete an edge by its identity")]
     NotSimpleEdgeType {

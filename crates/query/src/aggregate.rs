@@ -165,6 +165,22 @@ pub fn all() -> &'static [Aggregate] {
     &TABLE
 }
 
+/// The accumulator of an aggregation: of the function with this name, or with `rows` of `count(*)`.
+///
+/// # Errors
+///
+/// `UnknownFunction` when there is no such function.
+pub fn accumulator(name: &str, distinct: bool, rows: bool) -> Result<Accumulator, EvalError> {
+    if rows {
+        return Ok(Accumulator::of_rows());
+    }
+    let aggregate = lookup(name).ok_or_else(|| {
+        let message = format!("there is no aggregating function {name:?}");
+        EvalError::new(Detail::UnknownFunction, message)
+    })?;
+    Ok(aggregate.accumulator(distinct))
+}
+
 /// Whose standard deviation.
 #[derive(Debug, Clone, Copy)]
 enum Population {
@@ -350,10 +366,10 @@ impl Accumulator {
             (State::Count(ours), State::Count(theirs)) => *ours = ours.saturating_add(theirs),
             (State::Sum(ours), State::Sum(theirs)) => ours.merge(name, &theirs)?,
             (State::Mean(ours), State::Mean(theirs)) => ours.merge(name, &theirs)?,
-            (State::Extreme { best, wants }, State::Extreme { best: theirs, .. }) => {
-                if !theirs.is_null() {
-                    replace_if(best, *wants, &theirs);
-                }
+            (State::Extreme { best, wants }, State::Extreme { best: theirs, .. })
+                if !theirs.is_null() =>
+            {
+                replace_if(best, *wants, &theirs);
             }
             (
                 State::Collect { values, bytes },
@@ -364,7 +380,7 @@ impl Accumulator {
             }
             (State::Deviation(ours, _), State::Deviation(theirs, _)) => ours.merge(&theirs),
             (State::Percentile(ours), State::Percentile(theirs)) => ours.merge(*theirs),
-            // One name has one kind of state.
+            // One name has one kind of state; what is left is an extreme of nothing.
             _ => {}
         }
         Ok(())

@@ -6,3 +6,4 @@ mod features;
 mod laws;
 mod list;
 mod tables;
+mod temporal;

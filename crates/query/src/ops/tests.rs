@@ -7,27 +7,7 @@ use telar_graph::value::DateTime;
 use super::*;
 use crate::error::Detail;
 use crate::function::tests::arbitrary;
-use crate::function::tests::calculator::{Failure, evaluate};
-
-#[track_caller]
-fn holds(cases: &[(&str, &str)]) {
-    for (expression, expected) in cases {
-        let found = evaluate(expression).unwrap_or_else(|error| panic!("{expression}: {error:?}"));
-        let expected = evaluate(expected).unwrap();
-        assert_eq!(found, expected, "{expression}");
-        assert_eq!(found.type_name(), expected.type_name(), "{expression}");
-    }
-}
-
-#[track_caller]
-fn fails(cases: &[(&str, Detail)]) {
-    for (expression, detail) in cases {
-        match evaluate(expression) {
-            Err(Failure::Eval(error)) => assert_eq!(error.detail, *detail, "{expression}"),
-            other => panic!("{expression} is {other:?}, not {detail}"),
-        }
-    }
-}
+use crate::function::tests::calculator::{evaluate, fails, holds};
 
 #[test]
 fn arithmetic_keeps_integers_apart_from_floats() {

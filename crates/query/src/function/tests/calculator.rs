@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 
-use crate::error::EvalError;
+use crate::error::{Detail, EvalError};
 use crate::function::{Context, Moment, lookup};
 use crate::ops::{self, NormalForm};
 
@@ -323,5 +323,37 @@ impl<'a> Calculator<'a> {
         self.eat("(");
         let args = self.items(")")?;
         Ok(function.call(&args, self.context)?)
+    }
+}
+
+/// Each expression has the value, and the type, of the other.
+#[track_caller]
+pub(crate) fn holds(cases: &[(&str, &str)]) {
+    for (expression, expected) in cases {
+        let found = evaluate(expression).unwrap_or_else(|error| panic!("{expression}: {error:?}"));
+        let expected = evaluate(expected).unwrap();
+        assert_eq!(found, expected, "{expression}");
+        assert_eq!(found.type_name(), expected.type_name(), "{expression}");
+    }
+}
+
+/// Each expression fails so.
+#[track_caller]
+pub(crate) fn fails(cases: &[(&str, Detail)]) {
+    for (expression, detail) in cases {
+        match evaluate(expression) {
+            Err(Failure::Eval(error)) => assert_eq!(error.detail, *detail, "{expression}: {error}"),
+            other => panic!("{expression} is {other:?}, not {detail}"),
+        }
+    }
+}
+
+/// Each expression yields a value that is written so.
+#[track_caller]
+pub(crate) fn prints(cases: &[(&str, &str)]) {
+    for (expression, expected) in cases {
+        let found = evaluate(&format!("toString({expression})"));
+        let found = found.unwrap_or_else(|error| panic!("{expression}: {error:?}"));
+        assert_eq!(found, Value::from(*expected), "{expression}");
     }
 }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use telar_graph::Value;
-use telar_graph::value::{Date, DateTime, Duration, LocalDateTime};
+use telar_graph::value::{Date, DateTime, Duration};
 
 use super::super::temporal::Zone;
 use super::arbitrary;
@@ -164,7 +164,7 @@ proptest! {
         to in arbitrary::local_date_time(),
         offsets in [arbitrary::offset(), arbitrary::offset()],
     ) {
-        let zoned = |local: LocalDateTime, at: usize| Value::from(DateTime::new(local, offsets[at]));
+        let zoned = |local, at: usize| Value::from(DateTime::new(local, offsets[at]));
         let pairs = [
             (Value::from(from), Value::from(to)),
             (from.date().into(), to.date().into()),

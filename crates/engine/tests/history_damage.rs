@@ -1,6 +1,7 @@
 //! History is read when it is needed, and found damaged then; with `Retention::Off` it is given up.
 //! Damaged change lists end the chain of incremental backups and nothing else.
 #![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

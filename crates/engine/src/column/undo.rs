@@ -90,8 +90,10 @@ impl<V: Clone> ColUndo<V> {
         stored: &Arc<Stored>,
         subject: Subject,
         until: u64,
-        decode: impl Fn(&Value<'_>) -> Result<Vec<OldValue<V>>, &'static str> + Send + Sync + 'static,
-    ) {
+        decode: fn(&Value<'_>) -> Result<Vec<OldValue<V>>, &'static str>,
+    ) where
+        V: 'static,
+    {
         self.stored.attach(stored, subject, decode);
         self.until.fetch_max(until, Ordering::Release);
     }

@@ -4,9 +4,9 @@
 //! going to replace what the store has of it. Not by settling: what that adds is newer than all in
 //! the store, and stands behind it once it is read.
 //!
-//! Invariant: what the store has of a segment that was not read yet is what it had when the database
-//! was opened, or nothing. A checkpoint reads it before it replaces it; one that finds nothing of it
-//! retained removes it.
+//! Invariant: what the store has of a segment that was not read yet is what it had when the
+//! database was opened, or nothing. A checkpoint reads it before it replaces it; one that finds
+//! nothing of it retained removes it.
 //! What cannot be read is damage, like any other (`mapped/mod.rs`, invariant 4).
 
 use std::sync::{Arc, OnceLock};

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Readers go through the heads of the past table as others go through those of the present, by the
-//! same loops (`adjacency/scan.rs`): every segment is settled, hubs are lists like any other. Kernels
-//! read neighbours and nothing else, so what is made for them has no columns.
+//! same loops (`adjacency/scan.rs`): every segment is settled, hubs are lists like any other.
+//! Kernels read neighbours and nothing else, so what is made for them has no columns.
 //! Columns need no copy: their undo entries are looked up one by one (`column/undo.rs`).
 //!
 //! Invariant: a head leads to a base that the past table keeps alive.

@@ -158,8 +158,8 @@ impl Cuts {
         Base::spliced(base, columns, &self.growth, cuts)
     }
 
-    /// Finds the row of each change. `first` tells the first row of a list that may not stand before
-    /// it, `row` the first from there on that does not, and whether it is the changed one.
+    /// Finds the row of each change. `first` tells the first row of a list that may not stand
+    /// before it, `row` the first from there on that does not, and whether it is the changed one.
     ///
     /// PERF: bench history: no search begins where another ended, and no row is compared before the
     /// rows of all changes are on their way: several waits for memory pass at once.

@@ -105,8 +105,8 @@ pub struct LogHealth {
     pub write_time: Duration,
 }
 
-/// What is retained of the past. What is in the store and was not needed yet takes no memory and is not
-/// counted.
+/// What is retained of the past. What is in the store and was not needed yet takes no memory and is
+/// not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HistoryHealth {
@@ -275,8 +275,8 @@ impl Engine {
         }
     }
 
-    /// What is retained of the past, and what of it is in memory. Cost: a look at the undo entries of
-    /// every segment.
+    /// What is retained of the past, and what of it is in memory. Cost: a look at the undo entries
+    /// of every segment.
     #[must_use]
     pub fn history(&self) -> HistoryHealth {
         let shared = &self.shared;

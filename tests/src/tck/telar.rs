@@ -25,8 +25,13 @@ impl Telar {
     /// # Errors
     /// Why it cannot be made.
     pub fn new() -> Result<Self, String> {
-        let db = telar_db::open_in_memory().map_err(|e| e.to_string())?;
-        Ok(Self { db, procedures: Vec::new() })
+        telar_db::open_in_memory().map(Self::on).map_err(|e| e.to_string())
+    }
+
+    /// A database that is there already.
+    #[must_use]
+    pub fn on(db: Database) -> Self {
+        Self { db, procedures: Vec::new() }
     }
 }
 
@@ -46,9 +51,8 @@ impl graph::Entities for Entities {
 
 fn entries(properties: &telar_graph::ValueMap) -> Option<Entries> {
     let nothing = Entities::default();
-    let entry = |(key, value): (&Arc<str>, &Value)| {
-        Some((key.to_string(), to_tck(value, &nothing).ok()?))
-    };
+    let entry =
+        |(key, value): (&Arc<str>, &Value)| Some((key.to_string(), to_tck(value, &nothing).ok()?));
     properties.iter().map(entry).collect()
 }
 
@@ -77,9 +81,8 @@ impl Subject for Telar {
         for (name, table) in &self.procedures {
             session.procedures_mut().add(name.as_str(), table.clone());
         }
-        let parameters = parameters.iter().map(|(key, value)| {
-            Ok((Arc::from(key.as_str()), from_tck(value)?))
-        });
+        let parameters =
+            parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;
         let result = session.run_with(text, &parameters).map_err(|e| failure(&e))?;
         let mut rows = Vec::new();

@@ -100,7 +100,8 @@ impl Subject for Telar {
     fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
         let fields = |fields: &[(String, String)]| {
             let field = |(name, ty): &(String, String)| {
-                let of = ty.trim_end_matches('?').parse();
+                let ty = ty.trim_end_matches('?').replace("NUMBER", "INTEGER | FLOAT");
+                let of = ty.parse();
                 let of = of.map_err(|e| format!("type {ty}: {e:?}"))?;
                 Ok(Field { name: name.as_str().into(), of })
             };

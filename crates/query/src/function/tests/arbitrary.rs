@@ -121,11 +121,6 @@ fn nested(scalar: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value
     })
 }
 
-/// Values of every type that a property can hold, nested a few levels.
-pub(crate) fn storable() -> impl Strategy<Value = Value> {
-    nested(storable_scalar())
-}
-
 /// Values of every type, nested a few levels.
 pub(crate) fn value() -> impl Strategy<Value = Value> {
     nested(prop_oneof![

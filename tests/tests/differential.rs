@@ -2,8 +2,7 @@
 //!
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
-//! otherwise is shown, with the seed and all it needs. `TELAR_DIFFERENTIAL_SHOW` prints each query
-//! before it runs, for those that never return.
+//! otherwise is shown, with the seed and all it needs.
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
 use telar_tests::differential::check;

@@ -203,8 +203,8 @@ impl Maker<'_> {
         let (function, of, ty) = match self.rng.below(if last { 6 } else { 5 }) {
             0 => return (ItemValue::CountRows, Type::Int),
             1 => (Function::Count, of, Type::Int),
-            // The sum of no floats is an integer. Of equal numbers of two types either may stand for
-            // both, so no such column is grouped by later.
+            // The sum of no floats is an integer. Of equal numbers of two types either may stand
+            // for both, so no such column is grouped by later.
             2 if last && number == Type::Float => (Function::Sum, number, Type::Number),
             2 => (Function::Sum, Type::Int, Type::Int),
             3 => (Function::Min, of, of),

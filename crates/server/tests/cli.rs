@@ -310,7 +310,7 @@ fn shell_runs_statements_in_every_format() {
 
     let script = folder.path().join("script.cypher");
     let statements = ":param n => 40 + 2\n:begin\nCREATE (:X {n: $n});\n:rollback\n\
-                      MATCH (x:X) RETURN count(x) AS xs, $n AS n;";
+                      MATCH (x:X) WITH count(x) AS xs RETURN xs, $n AS n;";
     fs::write(&script, statements).unwrap();
     assert_eq!(shell(&["-f", text(&script)]), "xs,n\n0,42\n");
     let with = shell(&["-c", "RETURN $who + '!' AS hi", "-P", "who => 'Ada'"]);

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_db::Session;
+use telar_db::{Database, Retention, Session, Settings};
 
 use output::Format;
 use state::State;
@@ -56,6 +56,9 @@ pub(crate) struct Options {
     /// A parameter: NAME=>EXPRESSION, where the expression is Cypher
     #[arg(short = 'P', long = "param", value_name = "NAME=>EXPRESSION")]
     params: Vec<String>,
+    /// Keep what the last so many commits replaced, for AT TIMESTAMP; stays set for this database
+    #[arg(long, value_name = "COMMITS")]
+    retain: Option<u64>,
     /// Folder below which LOAD CSV may read files
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
@@ -63,9 +66,13 @@ pub(crate) struct Options {
 
 /// Runs `telar shell`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let mut settings = Settings::default();
+    if let Some(commits) = options.retain {
+        settings.retain = Retention::commits(commits);
+    }
     let db = match &options.db {
-        Some(path) => telar_db::open(path)?,
-        None => telar_db::open_in_memory()?,
+        Some(path) => telar_db::open_with(path, settings)?,
+        None => Database::in_memory(settings)?,
     };
     let limits = telar_db::query::Limits {
         import_folder: options.import_folder.clone(),

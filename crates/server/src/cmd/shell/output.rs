@@ -73,6 +73,8 @@ fn csv(result: &QueryResult) -> String {
         for (at, value) in row.iter().enumerate() {
             out.push_str(if at > 0 { "," } else { "" });
             match value {
+                // A line with nothing on it would be no row.
+                Value::Null if row.len() == 1 => out.push_str("\"\""),
                 Value::Null => {}
                 Value::String(text) => field(&mut out, text),
                 other => field(&mut out, &text::show(other, &result.entities)),

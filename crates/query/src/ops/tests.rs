@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use telar_graph::Value;
-use telar_graph::value::DateTime;
+use telar_graph::value::{Date, DateTime};
 
 use super::*;
 use crate::error::Detail;
@@ -346,11 +346,12 @@ proptest! {
         days in -1_000_i64..1_000,
         nanos in any::<i64>(),
     ) {
+        // At the ends of time one step may leave the range and the other come back.
+        prop_assume!(at.date().epoch_days().abs() < Date::MAX.epoch_days() - 1_000_000);
         let at = Value::from(DateTime::new(at.local(), at.offset()));
         let by = telar_graph::value::Duration::new(0, days, 0, nanos).unwrap();
-        if let Ok(later) = add(&at, &by.into()) {
-            prop_assert_eq!(subtract(&later, &by.into()), Ok(at));
-        }
+        let later = add(&at, &by.into()).unwrap();
+        prop_assert_eq!(subtract(&later, &by.into()), Ok(at));
     }
 
     /// Integers divide as mathematics says.

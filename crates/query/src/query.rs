@@ -40,10 +40,19 @@ pub fn prepare(
     graph: &dyn Graph,
     procedures: &Procedures,
 ) -> Result<Prepared, QueryError> {
-    let statement =
-        telar_cypher::parse(text).map_err(|errors| from_diagnostic(errors.first(), text))?;
-    let bound = bind::bind(&statement, text, graph, procedures)?;
-    Ok(Prepared { bound })
+    with_stack(|| {
+        let parsed = telar_cypher::parse(text);
+        let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
+        let bound = bind::bind(&statement, text, graph, procedures)?;
+        Ok(Prepared { bound })
+    })
+}
+
+/// Runs `f` with a stack that is deep enough for the deepest tree that the parser lets through, on
+/// any thread.
+fn with_stack<T>(f: impl FnOnce() -> T) -> T {
+    const STACK_BYTES: usize = 64 << 20;
+    stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, f)
 }
 
 fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
@@ -62,6 +71,18 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
 }
 
 impl Prepared {
+    /// Refuses parameters that are missing.
+    fn check_parameters(&self, parameters: &ValueMap) -> Result<(), QueryError> {
+        match self.bound.parameters.iter().find(|name| !parameters.contains_key(&***name)) {
+            None => Ok(()),
+            Some(name) => Err(QueryError::compile(
+                ErrorKind::ParameterMissing,
+                "MissingParameter",
+                format!("expected parameter ${name}, which was not given"),
+            )),
+        }
+    }
+
     /// Whether it changes the graph, and so needs a transaction.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -125,11 +146,21 @@ impl Prepared {
     ) -> Result<QueryResult, QueryError> {
         let columns = self.columns().cloned().collect();
         let plan = (self.bound.mode != Mode::Run).then(|| self.explain());
-        let mut result = QueryResult { columns, plan, ..QueryResult::default() };
+        let result = QueryResult { columns, plan, ..QueryResult::default() };
         if self.explains() {
             return Ok(result);
         }
-        let mut cx = Exec::new(graph, parameters, context, procedures, limits);
+        self.check_parameters(parameters)?;
+        let cx = Exec::new(graph, parameters, context, procedures, limits);
+        with_stack(|| self.collect(result, cx))
+    }
+
+    /// Runs the plan to its end.
+    fn collect(
+        &self,
+        mut result: QueryResult,
+        mut cx: Exec<'_>,
+    ) -> Result<QueryResult, QueryError> {
         let mut operator = build(&self.bound.plan, &Batch::empty(1));
         while let Some(batch) = operator.next(&mut cx)? {
             let slots = self.bound.columns.iter().map(|(_, slot)| batch.column(*slot));

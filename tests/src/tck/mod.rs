@@ -23,6 +23,7 @@
 //! - [`known`]: scenarios that are known to fail.
 //! - [`report`]: counts by folder.
 //! - [`scripted`]: a subject that knows the answers, to test the harness with.
+//! - [`telar`]: Telar as the subject.
 //! - [`graph`]: Telar's values and graphs in the words of the TCK.
 
 pub mod compare;
@@ -36,6 +37,7 @@ pub mod scripted;
 pub mod step;
 pub mod subject;
 pub mod suite;
+pub mod telar;
 pub mod value;
 
 #[cfg(test)]

@@ -19,20 +19,11 @@ use libtest_mimic::{Arguments, Failed, FormatSetting, Trial};
 use telar_tests::tck::known::Known;
 use telar_tests::tck::report::{HEADER, Report};
 use telar_tests::tck::run::{Outcome, run};
-use telar_tests::tck::scripted::Script;
-use telar_tests::tck::subject::Subject;
 use telar_tests::tck::suite::{Graphs, Scenario, Suite};
+use telar_tests::tck::telar::Telar;
 
 /// What is tested, for the report.
-const SUBJECT: &str = "the script of expected answers: Telar runs no queries yet (issue #4)";
-
-/// A new subject for a scenario.
-///
-/// There is no executor yet (issue #4): the script that knows the answers stands in for it, so that
-/// the run itself is tested, from the files to the report.
-fn subject(scenario: &Scenario, graphs: &Graphs) -> Result<impl Subject, String> {
-    Ok(Script::of(scenario, graphs))
-}
+const SUBJECT: &str = "Telar, in memory, through telar_db::Session";
 
 fn main() {
     let mut arguments = Arguments::from_args();
@@ -78,7 +69,7 @@ fn trials(report: &Arc<Mutex<Report>>) -> Result<Vec<Trial>, String> {
 /// Runs a scenario on a new subject. A panic is a failure of that scenario only.
 fn outcome(scenario: &Scenario, graphs: &Graphs) -> Outcome {
     let failed = |problem| Outcome { result: Err(problem), error: None };
-    let attempt = AssertUnwindSafe(|| match subject(scenario, graphs) {
+    let attempt = AssertUnwindSafe(|| match Telar::new() {
         Ok(mut subject) => run(scenario, graphs, &mut subject),
         Err(problem) => failed(problem),
     });

@@ -66,7 +66,7 @@ impl Binder<'_> {
         for (at, clause) in query.clauses.iter().enumerate() {
             let alone = query.clauses.len() == 1;
             if let Clause::Return(clause) = clause {
-                (plan, columns) = self.projection(&clause.projection, false, plan)?;
+                (plan, columns) = self.projection(&clause.projection, None, false, plan)?;
                 continue;
             }
             let (next, found) = self.clause(clause, plan, alone && at == 0)?;
@@ -123,8 +123,8 @@ impl Binder<'_> {
             Clause::Match(clause) => self.match_clause(clause, input)?,
             Clause::Unwind(clause) => self.unwind(clause, input)?,
             Clause::With(with) => {
-                let (plan, _) = self.projection(&with.projection, true, input)?;
-                self.filtered(with.filter.as_ref(), plan)?
+                let filter = with.filter.as_ref();
+                self.projection(&with.projection, filter, true, input)?.0
             }
             Clause::Create(clause) => self.create(clause, input)?,
             Clause::Merge(clause) => self.merge(clause, input)?,
@@ -228,7 +228,7 @@ impl Binder<'_> {
                 }
                 self.expressions(arguments)?
             }
-            None if alone => fields.iter().map(|field| Expr::Param(field.name.clone())).collect(),
+            None if alone => fields.iter().map(|field| self.parameter(&field.name)).collect(),
             None => {
                 let message = "inside a query the arguments of a procedure must be written down";
                 return Err(self.syntax("InvalidArgumentPassingMode", message, call.span));

@@ -40,7 +40,7 @@ impl Binder<'_> {
                 }
                 Expr::Map(bound)
             }
-            ExprKind::Parameter(name) => Expr::Param(name.text.as_ref().into()),
+            ExprKind::Parameter(name) => self.parameter(&name.text),
             ExprKind::Variable(name) => self.variable_value(name)?,
             ExprKind::Property { object, key } => {
                 self.expect(object, KEYED, "InvalidArgumentType")?;
@@ -133,7 +133,7 @@ impl Binder<'_> {
             ExprKind::ListComprehension(c) => {
                 self.expect(&c.list, LIST, "InvalidArgumentType")?;
                 let list = self.expression(&c.list)?;
-                self.inner_scope(|b| {
+                self.list_scope(|b| {
                     let variable = b.element(&c.variable, &c.list);
                     let filter = c.filter.as_ref().map(|e| b.condition(e)).transpose()?;
                     let projection = c.projection.as_ref().map(|e| b.expression(e)).transpose()?;
@@ -150,7 +150,7 @@ impl Binder<'_> {
                     QuantifierKind::None => Quantifier::None,
                     QuantifierKind::Single => Quantifier::Single,
                 };
-                self.inner_scope(|b| {
+                self.list_scope(|b| {
                     let variable = b.element(&q.variable, &q.list);
                     let filter = Some(b.condition(&q.filter)?);
                     let c = ListComprehension { variable, list, filter, projection: None };
@@ -160,7 +160,7 @@ impl Binder<'_> {
             ExprKind::Reduce(r) => {
                 self.expect(&r.list, LIST, "InvalidArgumentType")?;
                 let (initial, list) = (self.expression(&r.initial)?, self.expression(&r.list)?);
-                self.inner_scope(|b| {
+                self.list_scope(|b| {
                     let accumulator = b.declare(&r.accumulator.text, Kind::Any);
                     let variable = b.element(&r.variable, &r.list);
                     let step = b.expression(&r.step)?;
@@ -212,6 +212,21 @@ impl Binder<'_> {
         result
     }
 
+    /// As [`inner_scope`](Self::inner_scope), for expressions that go over a list.
+    fn list_scope<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        let set = |b: &mut Self, now: bool| match &mut b.aggregation {
+            Aggregation::Collect { in_list, .. } => std::mem::replace(in_list, now),
+            _ => false,
+        };
+        let before = set(self, true);
+        let result = self.inner_scope(f);
+        set(self, before);
+        result
+    }
+
     fn element(&mut self, variable: &Name, list: &ast::Expr) -> crate::batch::Slot {
         let kind = match self.kind_of(list) {
             Kind::Relationships => Kind::Relationship,
@@ -221,6 +236,13 @@ impl Binder<'_> {
                     "relationships" => Kind::Relationship,
                     _ => Kind::Any,
                 },
+                ExprKind::List(items) => {
+                    let kinds: Vec<Kind> = items.iter().map(|item| self.kind_of(item)).collect();
+                    match kinds.first() {
+                        Some(first) if kinds.iter().all(|kind| kind == first) => *first,
+                        _ => Kind::Any,
+                    }
+                }
                 _ => Kind::Any,
             },
         };

@@ -1,14 +1,14 @@
 //! From the syntax tree to a plan: names become slots, and what is wrong with a query, whatever
 //! the graph holds, is found here.
 //!
-//! - [`scope`]: which variables there are, and what is known of them.
-//! - [`expression`]: expressions.
-//! - [`projection`]: `WITH` and `RETURN`, grouping, sorting.
-//! - [`pattern`]: patterns of `MATCH` as nodes and relationships to be solved.
-//! - [`solve`]: the order in which they are.
-//! - [`update`]: clauses that change the graph.
-//! - [`clause`]: everything else, and how clauses follow each other.
-//! - [`syntax`]: walks over the syntax tree.
+//! - `scope`: which variables there are, and what is known of them.
+//! - `expression`: expressions.
+//! - `projection`: `WITH` and `RETURN`, grouping, sorting.
+//! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
+//! - `solve`: the order in which they are.
+//! - `update`: clauses that change the graph.
+//! - `clause`: everything else, and how clauses follow each other.
+//! - `syntax`: walks over the syntax tree.
 
 mod clause;
 mod expression;
@@ -20,6 +20,7 @@ mod subquery;
 mod syntax;
 mod update;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{Mode, Statement, StatementKind};
@@ -27,6 +28,7 @@ use telar_cypher::span::Span;
 use telar_graph::Graph;
 
 use crate::batch::Slot;
+use crate::expr::Expr;
 use crate::plan::Plan;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
@@ -40,8 +42,10 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
     pub(crate) writes: bool,
+    /// Names of the parameters it needs.
+    pub(crate) parameters: BTreeSet<Arc<str>>,
     /// `AT TIMESTAMP`
-    pub(crate) at: Option<crate::expr::Expr>,
+    pub(crate) at: Option<Expr>,
 }
 
 /// State of binding one statement.
@@ -52,6 +56,7 @@ pub(crate) struct Binder<'a> {
     /// How many slots there are.
     slots: usize,
     scope: Scope,
+    parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
 }
@@ -69,6 +74,7 @@ pub(crate) fn bind(
         procedures,
         slots: 0,
         scope: Scope::default(),
+        parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
     };
     match &statement.kind {
@@ -76,7 +82,8 @@ pub(crate) fn bind(
             let at = at.as_ref().map(|at| binder.expression(at)).transpose()?;
             let (plan, columns) = binder.query(query, Plan::Unit)?;
             let writes = plan.writes();
-            Ok(Bound { plan, columns, mode: statement.mode, writes, at })
+            let (mode, parameters) = (statement.mode, binder.parameters);
+            Ok(Bound { plan, columns, mode, writes, parameters, at })
         }
         _ => Err(binder.error(
             ErrorKind::NotSupported,
@@ -88,6 +95,13 @@ pub(crate) fn bind(
 }
 
 impl Binder<'_> {
+    /// The value of a parameter.
+    pub(crate) fn parameter(&mut self, name: &str) -> Expr {
+        let name: Arc<str> = name.into();
+        self.parameters.insert(name.clone());
+        Expr::Param(name)
+    }
+
     pub(crate) fn new_slot(&mut self) -> Slot {
         self.slots += 1;
         self.slots - 1

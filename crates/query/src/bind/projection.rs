@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
 
+use super::clause::Columns;
 use super::scope::{Kind, Scope, Variable};
 use super::{Binder, syntax};
 use crate::batch::Slot;
@@ -30,11 +31,31 @@ pub(crate) enum Aggregation {
         known: Vec<(ast::Expr, Slot)>,
         /// Those met so far.
         calls: Vec<(Slot, AggregateCall)>,
-        /// Variables that may be used as they are: those that expressions bring along.
+        /// Variables of the rows, which there are many of for each group.
         outer: Vec<Slot>,
+        /// Inside an expression that goes over a list, which cannot aggregate rows.
+        in_list: bool,
     },
     /// Expressions that stand for slots, after a projection.
     Known(Vec<(ast::Expr, Slot)>),
+}
+
+/// A projection as far as its rows go: what is left are its order and how many of them.
+struct Projected {
+    plan: Plan,
+    slots: Vec<Slot>,
+    sort: Vec<(Expr, bool)>,
+    filter: Option<Expr>,
+}
+
+/// Whether an expression beside an aggregating function may be a grouping key: a variable, or a
+/// property of one.
+fn is_simple(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ExprKind::Variable(_) => true,
+        ExprKind::Property { object, .. } => is_simple(object),
+        _ => syntax::aggregate_name(e).is_some(),
+    }
 }
 
 impl Binder<'_> {
@@ -45,8 +66,9 @@ impl Binder<'_> {
             Aggregation::Known(known) => {
                 Ok(known.iter().find(|(k, _)| k == e).map(|(_, slot)| Expr::Slot(*slot)))
             }
-            Aggregation::Collect { known, outer, .. } => {
-                if let Some((_, slot)) = known.iter().find(|(k, _)| k == e) {
+            Aggregation::Collect { known, outer, in_list, .. } => {
+                let in_list = *in_list;
+                if let Some((_, slot)) = known.iter().find(|(k, _)| is_simple(k) && k == e) {
                     return Ok(Some(Expr::Slot(*slot)));
                 }
                 if let ExprKind::Variable(name) = &e.kind
@@ -62,6 +84,10 @@ impl Binder<'_> {
                     return Err(self.syntax("AmbiguousAggregationExpression", message, e.span));
                 }
                 let Some(function) = syntax::aggregate_name(e) else { return Ok(None) };
+                if in_list {
+                    let message = "an aggregating function cannot stand inside a list expression";
+                    return Err(self.syntax("InvalidAggregation", message, e.span));
+                }
                 self.aggregate_call(function, e).map(Some)
             }
         }
@@ -140,19 +166,20 @@ impl Binder<'_> {
     pub(crate) fn projection(
         &mut self,
         p: &Projection,
+        filter: Option<&ast::Expr>,
         with: bool,
         input: Plan,
-    ) -> Result<(Plan, Vec<(Arc<str>, Slot)>), QueryError> {
+    ) -> Result<(Plan, Columns), QueryError> {
         let items = self.items(p, with)?;
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
         let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
         let writes = input.writes();
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
-            true => self.grouped(&items, p, &before, input)?,
-            false => self.plain(&items, p, &before, input)?,
+            true => self.grouped(&items, p, filter, &before, input)?,
+            false => self.plain(&items, p, filter, &before, input)?,
         };
-        let (mut plan, slots, sort) = bound;
+        let Projected { mut plan, slots, sort, filter } = bound;
         let names = items.iter().map(|(name, _)| name.clone());
         let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
         self.scope = Scope::default();
@@ -183,19 +210,22 @@ impl Binder<'_> {
         if let Some(limit) = limit {
             plan = Plan::Limit(Box::new(plan), limit);
         }
+        if let Some(filter) = filter {
+            plan = Plan::Filter(Box::new(plan), filter);
+        }
         Ok((Plan::Keep(Box::new(plan), slots), columns))
     }
 
     /// A projection without aggregation. Sort keys see the items and, unless rows are made
     /// distinct, what was in scope before.
-    #[expect(clippy::type_complexity, reason = "plan, slots of the items, sort keys")]
     fn plain(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
         p: &Projection,
+        filter: Option<&ast::Expr>,
         before: &Scope,
         input: Plan,
-    ) -> Result<(Plan, Vec<Slot>, Vec<(Expr, bool)>), QueryError> {
+    ) -> Result<Projected, QueryError> {
         self.scope = before.clone();
         let mut extend = Vec::new();
         let mut slots = Vec::new();
@@ -228,20 +258,23 @@ impl Binder<'_> {
         }
         self.scope = scope;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(known));
-        let sort = self.sort_keys(p);
+        let rest = self
+            .sort_keys(p)
+            .and_then(|sort| Ok((sort, filter.map(|filter| self.condition(filter)).transpose()?)));
         self.aggregation = around;
-        Ok((plan, slots, sort?))
+        let (sort, filter) = rest?;
+        Ok(Projected { plan, slots, sort, filter })
     }
 
     /// A projection that aggregates: items without aggregating functions are the grouping keys.
-    #[expect(clippy::type_complexity, reason = "plan, slots of the items, sort keys")]
     fn grouped(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
         p: &Projection,
+        filter: Option<&ast::Expr>,
         before: &Scope,
         input: Plan,
-    ) -> Result<(Plan, Vec<Slot>, Vec<(Expr, bool)>), QueryError> {
+    ) -> Result<Projected, QueryError> {
         self.scope = before.clone();
         let mut keys: Vec<(Slot, Expr)> = Vec::new();
         let mut known: Vec<(ast::Expr, Slot)> = Vec::new();
@@ -258,11 +291,12 @@ impl Binder<'_> {
             slots.push(Some(slot));
         }
         let outer = before.slots();
-        let collect = Aggregation::Collect { known, calls: Vec::new(), outer };
+        let (calls, in_list) = (Vec::new(), false);
+        let collect = Aggregation::Collect { known, calls, outer, in_list };
         let around = std::mem::replace(&mut self.aggregation, collect);
-        let rest = self.grouped_rest(items, p, &mut slots);
+        let rest = self.grouped_rest(items, p, filter, &mut slots);
         let collected = std::mem::replace(&mut self.aggregation, around);
-        let (extend, sort) = rest?;
+        let (extend, sort, filter) = rest?;
         let Aggregation::Collect { calls, .. } = collected else {
             unreachable!("INVARIANT: put there above")
         };
@@ -275,17 +309,18 @@ impl Binder<'_> {
         if p.distinct {
             plan = Plan::Distinct(Box::new(plan), slots.clone());
         }
-        Ok((plan, slots, sort))
+        Ok(Projected { plan, slots, sort, filter })
     }
 
-    /// The items that aggregate, and the sort keys.
-    #[expect(clippy::type_complexity, reason = "columns to be computed, sort keys")]
+    /// The items that aggregate, sort keys and filter, which see the items only.
+    #[expect(clippy::type_complexity, reason = "columns to be computed, sort keys, filter")]
     fn grouped_rest(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
         p: &Projection,
+        filter: Option<&ast::Expr>,
         slots: &mut [Option<Slot>],
-    ) -> Result<(Vec<(Slot, Expr)>, Vec<(Expr, bool)>), QueryError> {
+    ) -> Result<(Vec<(Slot, Expr)>, Vec<(Expr, bool)>, Option<Expr>), QueryError> {
         let mut extend = Vec::new();
         for ((_, e), slot) in items.iter().zip(&mut *slots) {
             if slot.is_none() {
@@ -295,18 +330,29 @@ impl Binder<'_> {
                 *slot = Some(made);
             }
         }
+        self.scope = Scope::default();
+        let mut whole = Vec::new();
         for ((name, e), slot) in items.iter().zip(slots) {
             let slot = slot.expect("INVARIANT: each was given one");
-            if let Aggregation::Collect { known, outer, .. } = &mut self.aggregation {
-                known.push((e.clone(), slot));
-                outer.retain(|o| *o != slot);
-            }
-            self.scope.variables.retain(|v| v.name != *name);
+            whole.push((e.clone(), slot));
             let variable = Variable { name: name.clone(), slot, kind: Kind::Any };
             self.scope.variables.push(variable);
         }
-        let sort = self.sort_keys(p)?;
-        Ok((extend, sort))
+        if let Aggregation::Collect { outer, .. } = &mut self.aggregation {
+            outer.clear();
+        }
+        let mut sort = Vec::new();
+        for item in &p.order_by {
+            let key = match whole.iter().find(|(e, _)| *e == item.expr) {
+                Some((_, slot)) => Expr::Slot(*slot),
+                None => self.expression(&item.expr)?,
+            };
+            sort.push((key, item.descending));
+        }
+        let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(whole));
+        let filter = filter.map(|filter| self.condition(filter)).transpose();
+        self.aggregation = around;
+        Ok((extend, sort, filter?))
     }
 
     fn sort_keys(&mut self, p: &Projection) -> Result<Vec<(Expr, bool)>, QueryError> {

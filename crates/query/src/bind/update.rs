@@ -31,11 +31,17 @@ impl Binder<'_> {
     }
 
     pub(crate) fn create(&mut self, clause: &Create, input: Plan) -> Result<Plan, QueryError> {
-        let input = Self::before_writes(input);
         let mut made = Made { steps: Vec::new(), properties: Vec::new() };
         for path in &clause.patterns {
             self.created_path(path, true, &mut made)?;
         }
+        // One clause after the other does the same as all of it in one: scripts of thousands of
+        // them become one operator.
+        if let Plan::Create(mut before) = input {
+            before.steps.append(&mut made.steps);
+            return Ok(Plan::Create(before));
+        }
+        let input = Self::before_writes(input);
         Ok(Plan::Create(Box::new(plan::Create { input, steps: made.steps })))
     }
 

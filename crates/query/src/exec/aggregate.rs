@@ -7,10 +7,11 @@ use std::sync::Arc;
 use telar_graph::Value;
 
 use super::{Exec, Operator, Source};
-use crate::aggregate::Accumulator;
+use crate::aggregate::{self, Accumulator};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
+use crate::error::{Detail, EvalError};
 use crate::expr::eval::eval;
-use crate::plan;
+use crate::plan::{self, AggregateCall};
 use crate::query_error::QueryError;
 
 type Accumulators = Vec<Accumulator>;
@@ -29,15 +30,15 @@ impl<'p> Aggregate<'p> {
 
     fn accumulators(&self) -> Result<Accumulators, QueryError> {
         let calls = self.plan.aggregates.iter();
-        calls
-            .map(|(_, call)| {
-                Ok(crate::aggregate::accumulator(
-                    &call.function,
-                    call.distinct,
-                    call.arguments.is_empty(),
-                )?)
-            })
-            .collect()
+        let accumulator = |call: &AggregateCall| match aggregate::lookup(&call.function) {
+            _ if call.arguments.is_empty() => Ok(Accumulator::of_rows()),
+            Some(function) => Ok(function.accumulator(call.distinct)),
+            None => Err(QueryError::database(&EvalError::new(
+                Detail::UnknownFunction,
+                format!("there is no aggregating function {}", call.function),
+            ))),
+        };
+        calls.map(|(_, call)| accumulator(call)).collect()
     }
 
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<Vec<(Vec<Value>, Accumulators)>, QueryError> {

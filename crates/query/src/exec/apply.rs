@@ -44,6 +44,11 @@ impl<'p> Apply<'p> {
             self.ready.extend(found);
             return Ok(());
         };
+        // Whether rows match or not, they have the same columns afterwards.
+        let live: Vec<usize> = rows.slots().chain(slots.iter().copied()).collect();
+        for batch in &mut found {
+            *batch = batch.keep(&live);
+        }
         // Rows without a match stay, each in its place.
         let mut matched = vec![false; rows.rows()];
         for batch in &found {
@@ -69,8 +74,7 @@ impl<'p> Apply<'p> {
             return Ok(());
         }
         let mut batches: Vec<Batch> = found;
-        let live: Vec<usize> = batches[0].slots().collect();
-        batches.push(nulls.keep(&live));
+        batches.push(nulls);
         let all = Batch::concat(batches);
         let numbers = all.column(self.plan.row);
         let mut order: Vec<u32> = (0..all.rows() as u32).collect();

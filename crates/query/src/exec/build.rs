@@ -36,7 +36,7 @@ pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch) -> Source<'p> {
         Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),
         Plan::Skip(from, count) => Box::new(sort::Skip::new(input(from), count)),
-        Plan::Limit(from, count) => Box::new(sort::Limit::new(input(from), count)),
+        Plan::Limit(from, count) => Box::new(sort::Limit::new(input(from), count, from.writes())),
         Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
         Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p)),
         Plan::Union(parts) => Box::new(union::Union::new(parts.iter().map(input).collect())),

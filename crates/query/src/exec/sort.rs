@@ -162,11 +162,13 @@ pub(crate) struct Limit<'p> {
     input: Source<'p>,
     count: &'p Expr,
     left: Option<usize>,
+    /// Rows that nobody wants are asked for once: what is below works when it is asked.
+    works: bool,
 }
 
 impl<'p> Limit<'p> {
-    pub(crate) fn new(input: Source<'p>, count: &'p Expr) -> Self {
-        Self { input, count, left: None }
+    pub(crate) fn new(input: Source<'p>, count: &'p Expr, works: bool) -> Self {
+        Self { input, count, left: None, works }
     }
 }
 
@@ -176,8 +178,11 @@ impl Operator for Limit<'_> {
             Some(left) => left,
             None => count(self.count, "LIMIT", cx)?,
         };
-        self.left = Some(left);
+        let first = self.left.replace(left).is_none();
         if left == 0 {
+            if first && self.works {
+                self.input.next(cx)?;
+            }
             return Ok(None);
         }
         let Some(batch) = self.input.next(cx)? else { return Ok(None) };

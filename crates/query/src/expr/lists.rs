@@ -26,6 +26,9 @@ fn list_of(value: Value, what: &str) -> Result<Option<Arc<[Value]>>, QueryError>
     }
 }
 
+/// What is done with a batch of elements and the number of each one's row.
+type ElementsFn<'f> = dyn FnMut(&Batch, &[u32], &mut Exec<'_>) -> Result<(), QueryError> + 'f;
+
 /// Calls `f` with batches of elements: the rows with their elements in `variable`, and the number
 /// of each one's row.
 fn for_elements(
@@ -33,7 +36,7 @@ fn for_elements(
     variable: Slot,
     batch: &Batch,
     cx: &mut Exec<'_>,
-    f: &mut dyn FnMut(&Batch, &[u32], &mut Exec<'_>) -> Result<(), QueryError>,
+    f: &mut ElementsFn<'_>,
 ) -> Result<(), QueryError> {
     let (mut numbers, mut values) = (Vec::new(), Vec::new());
     let mut flush = |numbers: &mut Vec<u32>, values: &mut Vec<Value>, cx: &mut Exec<'_>| {

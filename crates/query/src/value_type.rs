@@ -154,8 +154,8 @@ impl ValueType {
         depths.max().unwrap_or(0)
     }
 
-    /// Whether a value that nests no deeper than values may could be of this type.
-    fn is_reasonable(&self) -> bool {
+    /// Whether lists nest no deeper in the type than they may in a value.
+    fn nests_within_bounds(&self) -> bool {
         self.depth() <= NESTING_MAX
     }
 }

@@ -308,6 +308,7 @@ fn text_is_searched_and_matched() {
     fails(&[
         ("'a' =~ '('", Detail::InvalidArgumentValue),
         ("'a' =~ 'a)(b'", Detail::InvalidArgumentValue),
+        ("'a' =~ 'a\\\\'", Detail::InvalidArgumentValue),
         ("'a' =~ '(?=a)a'", Detail::InvalidArgumentValue),
         ("'a' =~ 'a{1000}{1000}{1000}'", Detail::InvalidArgumentValue),
     ]);

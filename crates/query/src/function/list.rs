@@ -3,7 +3,8 @@
 use telar_graph::Value;
 
 use super::{Eval, Function, args, limits};
-use crate::error::{Detail, EvalError, describe};
+use crate::error::{Detail, EvalError};
+use crate::query_error::ErrorKind;
 
 const LIST: &str = "List";
 const SCALAR: &str = "Scalar";
@@ -149,11 +150,13 @@ impl Range {
     /// `InvalidArgumentType` when an argument is not an integer, `NumberOutOfRange` when the step
     /// is 0.
     pub fn new(args: &[Value]) -> Result<Self, EvalError> {
-        let int = |at: usize| match args.get(at) {
-            Some(Value::Int(x)) => Ok(i128::from(*x)),
-            None => Ok(1),
-            Some(other) => Err(EvalError::wrong_type("an INTEGER in range()", &describe(other))),
-        };
+        let int =
+            |at: usize| match args.get(at) {
+                Some(Value::Int(x)) => Ok(i128::from(*x)),
+                None => Ok(1),
+                Some(other) => Err(EvalError::argument_type("range()", "INTEGERs", other)
+                    .of_kind(ErrorKind::Argument)),
+            };
         let (next, end, step) = (int(0)?, int(1)?, int(2)?);
         if step == 0 {
             return Err(EvalError::new(

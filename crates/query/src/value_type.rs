@@ -27,7 +27,7 @@ use telar_graph::value::NESTING_MAX;
 
 /// A union of types.
 ///
-/// Invariant: alternatives are in the order of [`Kind`], and none is contained in another.
+/// Invariant: alternatives are in the order of their kinds, and none is contained in another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueType {
     alternatives: Vec<Alternative>,

@@ -21,6 +21,8 @@
 pub mod ast;
 mod check;
 pub mod diagnostic;
+#[cfg(test)]
+mod generate;
 mod lexer;
 mod literal;
 pub mod parser;

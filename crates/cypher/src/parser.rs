@@ -126,6 +126,20 @@ impl Iterator for Statements<'_> {
     type Item = Result<Statement, Diagnostics>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        let statement = self.unchecked()?;
+        Some(statement.and_then(|statement| check::check(&statement).map(|()| statement)))
+    }
+}
+
+/// The only statement of `source`, without a look at the rules of `check`.
+#[cfg(test)]
+pub(crate) fn parse_unchecked(source: &str) -> Result<Statement, Diagnostics> {
+    Statements::new(source).unchecked().expect("a statement")
+}
+
+impl Statements<'_> {
+    /// The next statement, as far as the grammar says.
+    fn unchecked(&mut self) -> Option<Result<Statement, Diagnostics>> {
         let (start, end) = self.next_range()?;
         let tokens = &self.lexed.tokens;
         let whole = tokens[start].span.to(tokens[end - 1].span).range();
@@ -142,10 +156,7 @@ impl Iterator for Statements<'_> {
         {
             self.steps += parser.steps.get();
         }
-        Some(result.and_then(|statement| match check::check(&statement) {
-            Ok(()) => Ok(statement),
-            Err(errors) => Err(errors),
-        }))
+        Some(result)
     }
 }
 

@@ -216,3 +216,6 @@ fn alias(f: &mut Formatter<'_>, alias: Option<&Name>) -> fmt::Result {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -161,6 +161,7 @@ keywords! {
     Call "CALL",
     Case "CASE",
     Collect "COLLECT",
+    Concurrent "CONCURRENT",
     Constraint "CONSTRAINT",
     Contains "CONTAINS",
     Count "COUNT",

@@ -3,7 +3,7 @@
 use super::{NESTING_MAX, Parsed};
 use crate::ast::Name;
 use crate::diagnostic::{Detail, Diagnostic};
-use crate::lexer::{Bracket, Lexed};
+use crate::lexer::{Lexed, UNCLOSED};
 use crate::span::Span;
 use crate::suggest::closest;
 use crate::token::{CLAUSES, Keyword, Token, TokenKind};
@@ -15,7 +15,7 @@ const EXPECTED_MAX: usize = 6;
 pub(super) struct Parser<'a> {
     pub(super) source: &'a str,
     tokens: &'a [Token],
-    brackets: &'a [Bracket],
+    closes: &'a [u32],
     /// Index of the next token.
     pub(super) at: usize,
     /// Index of the token that ends the statement.
@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         Self {
             source,
             tokens: &lexed.tokens,
-            brackets: &lexed.brackets,
+            closes: &lexed.closes,
             at: start,
             end,
             expected: Vec::new(),
@@ -110,15 +110,10 @@ impl<'a> Parser<'a> {
         start.to(self.last_span())
     }
 
-    /// The bracket that opens at token `index`.
-    pub(super) fn bracket(&self, index: usize) -> Bracket {
-        self.brackets[index]
-    }
-
     /// Index of the token that closes the bracket at `index`.
     pub(super) fn close_of(&self, index: usize) -> Option<usize> {
-        let close = self.brackets[index].close;
-        (close != Bracket::OPEN).then_some(close as usize)
+        let close = self.closes[index];
+        (close != UNCLOSED).then_some(close as usize)
     }
 
     /// Takes the next token.
@@ -346,7 +341,7 @@ impl<'a> Parser<'a> {
             matches!(
                 self.tokens[*index].kind,
                 TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace
-            ) && self.brackets[*index].close == Bracket::OPEN
+            ) && self.closes[*index] == UNCLOSED
         };
         (0..self.at.min(self.end))
             .rev()

@@ -215,7 +215,7 @@ impl Parser<'_> {
     fn element_variable(&mut self) -> Parsed<Option<Name>> {
         let next = self.ahead(1);
         let word = match self.kind() {
-            T::Keyword(K::Where) => self.begins_expression_at(1) && next != T::LeftBrace,
+            T::Keyword(K::Where) => self.begins_expression_at(1),
             T::Keyword(K::Is) => next.is_name() && next != T::Keyword(K::Where),
             kind => !kind.is_name(),
         };

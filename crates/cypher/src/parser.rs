@@ -61,7 +61,7 @@ pub fn parse(source: &str) -> Result<Statement, Diagnostics> {
         None => Ok(first),
         Some((start, _)) => {
             let span = statements.lexed.tokens[start].span;
-            let message = "a second statement begins here, where one is expected";
+            let message = "only one statement is expected, and a second one begins here";
             Err(Diagnostic::syntax(Detail::UnexpectedSyntax, span, message).into())
         }
     }

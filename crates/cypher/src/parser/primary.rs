@@ -111,7 +111,10 @@ impl Parser<'_> {
 
     /// Whether the next tokens, behind `ahead` of them, are `name IN`: what binds an element.
     fn binds_element(&self, ahead: usize) -> bool {
-        self.ahead(ahead).is_name() && self.ahead(ahead + 1) == T::Keyword(K::In)
+        let name = self.ahead(ahead);
+        name.is_name()
+            && !matches!(name, T::Keyword(K::Null | K::True | K::False))
+            && self.ahead(ahead + 1) == T::Keyword(K::In)
     }
 
     /// A call, a map projection or a variable.

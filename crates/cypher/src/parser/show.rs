@@ -30,7 +30,7 @@ impl Parser<'_> {
         if self.eat_any(&["PROCEDURES", "PROCEDURE"]) {
             return self.executable().map(ShowTarget::Procedures);
         }
-        if self.eat(K::Transactions) || self.eat_word("TRANSACTION") {
+        if self.eat(K::Transactions) || self.eat_any(&["TRANSACTION"]) {
             return self.transaction_ids();
         }
         if self.eat_word("DATABASES") {
@@ -50,7 +50,7 @@ impl Parser<'_> {
         if let Some(functions) = self.show_functions()? {
             return Ok(functions);
         }
-        let all = self.eat(K::All);
+        let all = self.eat_unlisted(K::All);
         if let Some(kind) = self.index_kind() {
             self.expect_indexes()?;
             return Ok(ShowTarget::Indexes { kind: Some(kind) });
@@ -66,7 +66,7 @@ impl Parser<'_> {
     }
 
     fn eat_indexes(&mut self) -> bool {
-        self.eat_word("INDEXES") || self.eat(K::Index)
+        self.eat_word("INDEXES") || self.eat_unlisted(K::Index)
     }
 
     fn expect_indexes(&mut self) -> Parsed<()> {

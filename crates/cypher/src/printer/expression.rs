@@ -99,11 +99,12 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         }
         ExprKind::HasLabels { operand, labels } => {
             expression(f, operand, Level::Access)?;
-            f.write_str(if operand.kind == ExprKind::CaseOperand { " IS " } else { ":" })?;
-            // In a comprehension, a bare `|` would end the condition.
+            // In a comprehension, a bare `|` would end the condition; behind `IS`, a label could
+            // be `NULL`.
             match labels.kind {
-                LabelExprKind::Or(_) => write!(f, "({labels})"),
-                _ => write!(f, "{labels}"),
+                _ if operand.kind == ExprKind::CaseOperand => write!(f, " IS ({labels})"),
+                LabelExprKind::Or(_) => write!(f, ":({labels})"),
+                _ => write!(f, ":{labels}"),
             }
         }
         ExprKind::CountStar => f.write_str("count(*)"),

@@ -134,7 +134,8 @@ fn excerpt(text: &mut String, source: &str, span: Span) {
     let number = position.line.to_string();
     let margin = " ".repeat(number.len());
     text.push_str(&format!("{margin} --> {position}\n"));
-    text.push_str(&format!("{number} | {head}{shown}{tail}\n"));
+    text.push_str(format!("{number} | {head}{shown}{tail}").trim_end());
+    text.push('\n');
     text.push_str(&format!("{margin} | {indent}{carets}\n"));
 }
 

@@ -37,7 +37,7 @@ pub(crate) use expression::Level;
 ///
 /// A level of nesting takes up to 8 KiB of stack in an unoptimised build; the smallest stack in
 /// use, that of a thread, has 2 MiB.
-pub const NESTING_MAX: u32 = 160;
+pub const NESTING_MAX: u32 = 128;
 
 /// Errors that are reported for one statement; more would follow from the first ones.
 pub const ERRORS_MAX: usize = 5;

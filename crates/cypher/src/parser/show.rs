@@ -30,7 +30,7 @@ impl Parser<'_> {
         if self.eat_any(&["PROCEDURES", "PROCEDURE"]) {
             return self.executable().map(ShowTarget::Procedures);
         }
-        if self.eat(K::Transactions) || self.eat_any(&["TRANSACTION"]) {
+        if self.eat_any(&["TRANSACTIONS", "TRANSACTION"]) {
             return self.transaction_ids();
         }
         if self.eat_word("DATABASES") {

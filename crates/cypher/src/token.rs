@@ -112,7 +112,7 @@ tokens! {
     /// `!`
     Exclamation "'!'",
     /// The end of the text.
-    End "the end of the text",
+    End "end of text",
 }
 
 impl TokenKind {

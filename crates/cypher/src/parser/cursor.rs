@@ -174,6 +174,16 @@ impl<'a> Parser<'a> {
         false
     }
 
+    /// Takes the next token if it is one of these words, which messages do not list.
+    pub(super) fn eat_unlisted_word(&mut self, words: &[&'static str]) -> bool {
+        if words.iter().any(|word| self.is_word(word)) {
+            self.bump();
+            return true;
+        }
+        words.iter().for_each(|word| self.note(Expected::Hint(word)));
+        false
+    }
+
     /// Takes the next token if it is one of these words, of which messages list the first.
     pub(super) fn eat_any(&mut self, words: &[&'static str]) -> bool {
         if words.iter().any(|word| self.is_word(word)) {

@@ -110,8 +110,7 @@ impl Parser<'_> {
             let after_group = matches!(parts.last(), Some(PathPart::Group(_)));
             match self.kind() {
                 T::Minus | T::Less if after_group => {
-                    let message = "a relationship stands between two nodes, and this one comes \
-                                   after a path in parentheses";
+                    let message = "a relationship stands between nodes, not behind parentheses";
                     return self.refuse(self.span(), message);
                 }
                 T::Minus | T::Less => {

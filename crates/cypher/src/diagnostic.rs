@@ -7,8 +7,8 @@ use crate::span::Span;
 
 /// One thing that is wrong.
 ///
-/// Every stage that reads a query uses it, not only the parser: names that are not found, types
-/// that do not fit, values that are out of range.
+/// It is made for every stage that reads a query, not only the parser: names that are not found,
+/// types that do not fit, values that are out of range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
     /// The class, as drivers know it.

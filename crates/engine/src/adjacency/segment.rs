@@ -435,6 +435,7 @@ impl AdjTable {
                 _ => return Scanned::Settled(version.rows()),
             }
         }
+        stored.scanned(copy);
         match BaseRef::of(copy.value()) {
             Ok(base) => Scanned::Settled(base),
             Err(reason) => damaged(reason.into()),

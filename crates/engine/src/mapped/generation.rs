@@ -114,6 +114,10 @@ impl Generations {
         &self.files.pages
     }
 
+    pub(super) fn files(&self) -> &Files {
+        &self.files
+    }
+
     /// Makes what LMDB committed last the current generation. Nobody else writes to the store
     /// meanwhile.
     pub(crate) fn advance(&self, inventory: Arc<Inventory>, version: u64) -> Result<(), Refused> {

@@ -31,9 +31,17 @@ const MAP_BYTES_MIN: u64 = 1 << 30;
 /// Most memory that a thread keeps to read values into.
 const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
+/// What is read once and in order is dropped from the cache in parts of this size.
+///
+/// PERF: `telar bench memory`, next scan: 1.5 GB/s without, 2.4 with, of 2.8 of plain reads; left to
+/// itself, the system keeps what it should not and reads too little ahead.
+const DROP_BYTES: u64 = 4 << 20;
+
 thread_local! {
     /// What a thread reads values into, while nobody has it.
     static SCRATCH: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+    /// What it read in order and has not dropped yet: offsets in the file.
+    static PASSED: RefCell<Range<u64>> = const { RefCell::new(0..0) };
 }
 
 /// Memory to read a value into, aligned for words. Takes none before it is used, and then what the
@@ -43,6 +51,8 @@ pub(crate) struct Scratch {
     words: Vec<u32>,
     /// Which of them the value last read is.
     value: Range<usize>,
+    /// Where in the file it is.
+    place: Range<u64>,
 }
 
 impl Scratch {
@@ -88,6 +98,29 @@ pub(crate) struct Files {
     pub(crate) values: File,
     /// For everything else.
     pub(crate) pages: File,
+}
+
+impl Files {
+    /// Notes that what was read last into `scratch` will not be read again soon. Once enough was
+    /// read in order, the system is told so; it keeps pages that somebody has mapped.
+    pub(super) fn pass(&self, scratch: &Scratch) {
+        let place = scratch.place.clone();
+        let _ = PASSED.try_with(|passed| {
+            let mut passed = passed.borrow_mut();
+            let follows = place.start.checked_sub(passed.end).is_some_and(|gap| gap < DROP_BYTES);
+            let start = if follows { passed.start } else { place.start };
+            *passed = start..place.end;
+            if place.end - start >= DROP_BYTES {
+                // With what lies before it, for the sake of large pages across the border. That the
+                // advice cannot be followed is not an error.
+                let start = start.saturating_sub(DROP_BYTES);
+                let bytes = std::num::NonZero::new(place.end - start);
+                let advice = rustix::fs::Advice::DontNeed;
+                let _ = rustix::fs::fadvise(&self.values, start, bytes, advice);
+                *passed = place.end..place.end;
+            }
+        });
+    }
 }
 
 /// A mapped file, read-only.
@@ -190,6 +223,7 @@ impl Map {
         size: usize,
         scratch: &'s mut Scratch,
     ) -> std::io::Result<&'s [u8]> {
+        scratch.place = at..at + size as u64;
         let bytes = scratch.room(size);
         self.files.values.read_exact_at(bytes, at)?;
         Ok(bytes)

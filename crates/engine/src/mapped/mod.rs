@@ -185,6 +185,13 @@ impl Stored {
         self.memory.has_room_for(self.generations.bytes_in_place() as u64)
     }
 
+    /// Notes that a scan is done with the value in `scratch`.
+    pub(crate) fn scanned(&self, scratch: &Scratch) {
+        if !self.fits() {
+            self.generations.files().pass(scratch);
+        }
+    }
+
     /// Reads the value of `key`, if there is one, into `scratch`. What `decode` makes of it may
     /// keep slices of the map only as long as the caller is pinned, or as invariant 2 of
     /// `mapped/generation.rs` says.

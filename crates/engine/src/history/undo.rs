@@ -371,7 +371,8 @@ mod tests {
     #[test]
     fn entries_of_a_hub_whose_chunks_settled_one_after_the_other_come_back() {
         let table = UndoTable::default();
-        let chunk = |first: u64, nbr: u32| (0..50).map(|i| undo(7, first + 2 * i, nbr, i % 2 == 1));
+        let chunk =
+            |first: u64, nbr: u32| (0..50).map(move |i| undo(7, first + 2 * i, nbr, i % 2 == 1));
         table.push(3, chunk(100, 1).collect(), 0, 3);
         table.push(3, chunk(51, 9000).chain([undo(8, 40, 3, false)]).collect(), 0, 3);
         table.push(3, chunk(200, 1).chain(chunk(151, 9000)).collect(), 0, 3);

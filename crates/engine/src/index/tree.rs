@@ -31,7 +31,7 @@ use super::key::{Entry, Item, SortKey};
 use super::run::Run;
 use super::tail::Tail;
 use crate::reclaim::EpochCell;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::table::GrowArray;
 use crate::words::prefetch;
@@ -41,7 +41,7 @@ use smallvec::SmallVec;
 /// Entries of a run from which on it is cut.
 const RUN_MAX: usize = 256;
 /// Entries of the runs that a larger one is cut into, at most.
-const RUN_CUT: usize = 192;
+pub(crate) const RUN_CUT: usize = 192;
 /// Stale entries that are looked at again only once this many have come.
 const STALE_MIN: usize = 64;
 
@@ -68,17 +68,35 @@ struct Stale<const N: usize> {
     ts: u64,
 }
 
+/// Entries of a partition that some commit made obsolete.
+#[derive(Debug, Default)]
+struct StaleEntries<const N: usize> {
+    entries: Vec<Stale<N>>,
+    /// Number of entries at which they are looked at again.
+    look_at: usize,
+}
+
 /// What only the writer of a partition looks at.
 #[derive(Debug)]
 struct Writing<const N: usize> {
-    stale: Vec<Stale<N>>,
-    /// Number of stale entries at which they are looked at.
-    look_at: usize,
+    /// The tail of the version.
+    tail: Option<Arc<Tail<N>>>,
+    /// Keys whose first word is smaller belong here or to the left. May be less than it could be.
+    end_high: u64,
+    stale: Option<Box<StaleEntries<N>>>,
+    /// Entries of the tail.
+    len: u32,
 }
 
 impl<const N: usize> Default for Writing<N> {
     fn default() -> Self {
-        Self { stale: Vec::new(), look_at: STALE_MIN }
+        Self { tail: None, end_high: 0, stale: None, len: 0 }
+    }
+}
+
+impl<const N: usize> Writing<N> {
+    fn stale(&mut self) -> &mut StaleEntries<N> {
+        self.stale.get_or_insert_default()
     }
 }
 
@@ -89,7 +107,7 @@ pub(crate) struct Version<const N: usize> {
     /// Where the partition to the right begins, and its number.
     pub(crate) next: Option<(Entry<N>, u32)>,
     run: Arc<Run<N>>,
-    tail: Option<Tail<N>>,
+    tail: Option<Arc<Tail<N>>>,
 }
 
 impl<const N: usize> Version<N> {
@@ -102,18 +120,61 @@ impl<const N: usize> Version<N> {
 
     /// Every entry, sorted.
     pub(crate) fn entries(&self) -> Run<N> {
-        let added = self.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
-        self.run.merged(&added, &[])
+        match &self.tail {
+            None => Run::clone(&self.run),
+            Some(tail) => self.run.merged(&tail.sorted(), &[]),
+        }
     }
 }
 
 /// A part of the key range.
+///
+/// PERF: telar bench index: adding an entry touches this one line and the slot.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 struct Partition<const N: usize> {
     version: EpochCell<Version<N>>,
     writing: Mutex<Writing<N>>,
-    /// Largest commit timestamp that changed something here.
+    /// Largest commit timestamp that changed something here. Written under the lock.
     last_write: AtomicU64,
+    /// Address of the slot that is written next; a hint.
+    next_slot: AtomicUsize,
+}
+
+#[cfg(not(feature = "shuttle"))]
+const _: () = assert!(size_of::<Partition<1>>() == 64);
+
+impl<const N: usize> Partition<N> {
+    /// Says that the commit `ts` changed something. The caller holds the lock.
+    #[inline]
+    fn wrote(&self, ts: u64) {
+        if ts > self.last_write.load(Ordering::Relaxed) {
+            self.last_write.store(ts, Ordering::Relaxed);
+        }
+    }
+
+    /// Adds an entry to the tail, if there is room.
+    #[inline]
+    fn push(&self, writing: &mut Writing<N>, key: &SortKey, item: &Item<N>) -> bool {
+        let Some(tail) = &writing.tail else { return false };
+        let at = writing.len as usize;
+        let is_added = tail.push(at, key, item);
+        if is_added {
+            writing.len += 1;
+            self.next_slot.store(tail.place(at + 1).addr(), Ordering::Relaxed);
+        }
+        is_added
+    }
+
+    /// Replaces the version, whose tail is empty.
+    fn put(&self, writing: &mut Writing<N>, version: Version<N>, guard: &Guard) {
+        writing.tail.clone_from(&version.tail);
+        writing.len = 0;
+        writing.end_high = version.next.as_ref().map_or(u64::MAX, |((end, _), _)| end.high());
+        let place = version.tail.as_ref().map_or(0, |tail| tail.place(0).addr());
+        self.next_slot.store(place, Ordering::Relaxed);
+        self.version.put(version, guard);
+    }
 }
 
 /// Ordered entries.
@@ -147,7 +208,8 @@ impl<const N: usize> Tree<N> {
         };
         let guard = &epoch::pin();
         let whole = Version { low: Self::LOWEST, next: None, run: Arc::default(), tail: None };
-        tree.partitions.get_or_grow(0).version.put(whole, guard);
+        let first = tree.partitions.get_or_grow(0);
+        first.put(&mut lock(&first.writing), whole, guard);
         tree.directory.put(Directory::new(&[(Self::LOWEST, 0)]), guard);
         tree
     }
@@ -277,17 +339,41 @@ impl<const N: usize> Tree<N> {
 
     // ---- writing ----
 
-    /// Adds entries for the commit `ts`, some of which may be there already.
-    pub(crate) fn add_all<'k>(
+    /// Appends the partition of each entry, or one to the left of it, and brings the memory that
+    /// adding them will touch closer.
+    ///
+    /// PERF: the misses of a commit's entries overlap instead of queueing up.
+    pub(crate) fn find_all(
         &self,
-        entries: impl Iterator<Item = (&'k SortKey, Item<N>)> + Clone,
+        entries: &[(&SortKey, Item<N>)],
+        numbers: &mut SmallVec<[u32; 64]>,
+        guard: &Guard,
+    ) {
+        let before = numbers.len();
+        self.directory(guard).find_all(entries, numbers);
+        let numbers = &numbers[before..];
+        if numbers.first() != numbers.last() {
+            numbers.iter().for_each(|number| prefetch(self.partition(*number)));
+            for number in numbers {
+                let next_slot = self.partition(*number).next_slot.load(Ordering::Relaxed);
+                prefetch(std::ptr::without_provenance::<u8>(next_slot));
+            }
+        }
+    }
+
+    /// Adds entries for the commit `ts`, some of which may be there already; `numbers` as
+    /// [`find_all`](Self::find_all) told them.
+    pub(crate) fn add_all(
+        &self,
+        entries: &[(&SortKey, Item<N>)],
+        numbers: &[u32],
         ts: u64,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
-        let numbers = self.find_all(entries.clone(), guard);
         let mut held: Option<(u32, MutexGuard<'_, Writing<N>>)> = None;
-        for ((key, item), mut number) in entries.zip(numbers) {
+        for ((key, item), number) in entries.iter().zip(numbers) {
+            let mut number = *number;
             loop {
                 let mut writing = match held.take() {
                     Some((there, writing)) if there == number => writing,
@@ -297,9 +383,11 @@ impl<const N: usize> Tree<N> {
                         lock(&self.partition(number).writing)
                     }
                 };
-                let right = self.version(number, guard).beyond(key, &item);
+                let is_here = key.high() < writing.end_high;
+                let beyond = || self.version(number, guard).beyond(key, item);
+                let right = if is_here { None } else { beyond() };
                 if right.is_none() {
-                    self.add(number, &mut writing, (key, &item), ts, upkeep, guard);
+                    self.add(number, &mut writing, (key, item), ts, upkeep, guard);
                 }
                 held = Some((number, writing));
                 match right {
@@ -308,33 +396,6 @@ impl<const N: usize> Tree<N> {
                 }
             }
         }
-    }
-
-    /// Finds the partitions of these entries, or ones to the left of them, and brings the memory
-    /// that adding them will touch closer.
-    ///
-    /// PERF: the misses of a commit's entries overlap instead of queueing up.
-    fn find_all<'k>(
-        &self,
-        entries: impl Iterator<Item = (&'k SortKey, Item<N>)>,
-        guard: &Guard,
-    ) -> SmallVec<[u32; 64]> {
-        let directory = self.directory(guard);
-        let mut numbers: SmallVec<[u32; 64]> = SmallVec::new();
-        for (key, item) in entries {
-            let number = directory.find(key, &item);
-            prefetch(self.partition(number));
-            numbers.push(number);
-        }
-        if numbers.len() > 1 && numbers.first() != numbers.last() {
-            numbers.iter().for_each(|n| prefetch(self.version(*n, guard)));
-            for number in &numbers {
-                if let Some(tail) = &self.version(*number, guard).tail {
-                    tail.prefetch_end();
-                }
-            }
-        }
-        numbers
     }
 
     /// Adds an entry that belongs to this partition.
@@ -348,22 +409,19 @@ impl<const N: usize> Tree<N> {
         guard: &Guard,
     ) {
         let partition = self.partition(number);
-        let version = self.version(number, guard);
-        partition.last_write.fetch_max(ts, Ordering::Relaxed);
-        match &version.tail {
-            Some(tail) if tail.push(key, item) => {}
-            Some(_) => {
-                let more = [(key.clone(), *item)];
-                self.fold(number, writing, &more, true, upkeep, guard);
-            }
-            None => {
-                let tail = Tail::new();
-                tail.push(key, item);
-                let (low, next) = (version.low.clone(), version.next.clone());
-                let run = Arc::clone(&version.run);
-                partition.version.put(Version { low, next, run, tail: Some(tail) }, guard);
-            }
+        partition.wrote(ts);
+        if partition.push(writing, key, item) {
+            return;
         }
+        if writing.tail.is_some() {
+            let more = [(key.clone(), *item)];
+            return self.fold(number, writing, &more, true, upkeep, guard);
+        }
+        let old = self.version(number, guard);
+        let (low, next, run) = (old.low.clone(), old.next.clone(), Arc::clone(&old.run));
+        let tail = Some(Arc::new(Tail::new()));
+        partition.put(writing, Version { low, next, run, tail }, guard);
+        partition.push(writing, key, item);
     }
 
     /// Notes that the commit `ts` made an entry obsolete.
@@ -382,9 +440,10 @@ impl<const N: usize> Tree<N> {
             if self.version(number, guard).beyond(key, item).is_some() {
                 continue;
             }
-            partition.last_write.fetch_max(ts, Ordering::Relaxed);
-            writing.stale.push(Stale { entry: (key.clone(), *item), ts });
-            if writing.stale.len() >= writing.look_at {
+            partition.wrote(ts);
+            let stale = writing.stale();
+            stale.entries.push(Stale { entry: (key.clone(), *item), ts });
+            if stale.entries.len() >= stale.look_at.max(STALE_MIN) {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
             }
             return;
@@ -411,7 +470,7 @@ impl<const N: usize> Tree<N> {
                 .next
                 .as_ref()
                 .map_or(entries.len(), |(end, _)| entries.partition_point(|e| e < end));
-            partition.last_write.fetch_max(ts, Ordering::Relaxed);
+            partition.wrote(ts);
             self.fold(number, &mut writing, &entries[..here], false, upkeep, guard);
             entries = &entries[here..];
         }
@@ -423,7 +482,7 @@ impl<const N: usize> Tree<N> {
         for number in 0..self.count.load(Ordering::Acquire) {
             let Some(partition) = self.partitions.get(number) else { return };
             let mut writing = lock(&partition.writing);
-            if !writing.stale.is_empty() && partition.version.get(guard).is_some() {
+            if writing.stale.is_some() && partition.version.get(guard).is_some() {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
             }
         }
@@ -433,7 +492,7 @@ impl<const N: usize> Tree<N> {
     pub(crate) fn take_back(&self, items: &Range<u32>, upkeep: &dyn Upkeep<N>, guard: &Guard) {
         for number in 0..self.count.load(Ordering::Acquire) {
             let Some(partition) = self.partitions.get(number) else { return };
-            let _writing = lock(&partition.writing);
+            let mut writing = lock(&partition.writing);
             let Some(old) = partition.version.get(guard) else { return };
             let entries = old.entries();
             let all = (0..entries.len()).map(|i| entries.get(i));
@@ -442,21 +501,19 @@ impl<const N: usize> Tree<N> {
                 continue;
             }
             gone.iter().for_each(|(key, item)| upkeep.dropped(key, item));
-            partition.last_write.fetch_max(upkeep.last_ts() + 1, Ordering::Relaxed);
+            partition.wrote(upkeep.last_ts() + 1);
             let (low, next) = (old.low.clone(), old.next.clone());
-            let run = Arc::new(Run::default().merged(&kept, &[]));
-            partition.version.put(Version { low, next, run, tail: None }, guard);
+            let run = Arc::new(Run::from(&kept[..]));
+            partition.put(&mut writing, Version { low, next, run, tail: None }, guard);
         }
     }
 
     /// Takes out of `writing` what can be dropped, sorted.
     fn droppable(writing: &mut Writing<N>, upkeep: &dyn Upkeep<N>) -> Vec<Entry<N>> {
         let mut dropped = Vec::new();
-        if writing.stale.is_empty() {
-            return dropped;
-        }
+        let Some(stale) = &mut writing.stale else { return dropped };
         let watermark = upkeep.watermark();
-        writing.stale.retain(|stale| {
+        stale.entries.retain(|stale| {
             let (key, item) = &stale.entry;
             if stale.ts > watermark {
                 return true;
@@ -472,7 +529,10 @@ impl<const N: usize> Tree<N> {
             }
             false
         });
-        writing.look_at = STALE_MIN.max(2 * writing.stale.len());
+        stale.look_at = 2 * stale.entries.len();
+        if stale.entries.is_empty() {
+            writing.stale = None;
+        }
         dropped.sort_unstable();
         dropped.dedup();
         dropped
@@ -494,16 +554,16 @@ impl<const N: usize> Tree<N> {
         if dropped.is_empty() && more.is_empty() {
             return;
         }
-        let mut added = old.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
+        let mut added = old.tail.as_ref().map_or(Run::default(), |t| t.sorted());
         if !more.is_empty() {
-            added.extend_from_slice(more);
-            added.sort_unstable();
-            added.dedup();
+            added = added.merged(&more.into(), &[]);
         }
-        added.retain(|e| dropped.binary_search(e).is_err());
+        if !dropped.is_empty() {
+            added = added.merged(&Run::default(), &dropped);
+        }
         let last = old.run.len().checked_sub(1).map(|i| old.run.get(i));
-        let appends = last.is_some_and(|last| added.first().is_some_and(|first| last < *first));
-        let tail = || expects_more.then(Tail::new);
+        let appends = last.is_some_and(|last| added.len() > 0 && last < added.get(0));
+        let tail = || expects_more.then(|| Arc::new(Tail::new()));
         if appends
             && dropped.is_empty()
             && old.next.is_none()
@@ -511,8 +571,7 @@ impl<const N: usize> Tree<N> {
             && added.len() <= RUN_CUT
         {
             // Keys that only grow fill their runs and never copy them.
-            let right = Arc::new(Run::default().merged(&added, &[]));
-            let parts = vec![(Arc::clone(&old.run), None), (right, tail())];
+            let parts = vec![(Arc::clone(&old.run), None), (Arc::new(added), tail())];
             self.replace(number, old, writing, parts, upkeep, guard);
             return;
         }
@@ -534,7 +593,7 @@ impl<const N: usize> Tree<N> {
         number: u32,
         old: &Version<N>,
         writing: &mut Writing<N>,
-        parts: Vec<(Arc<Run<N>>, Option<Tail<N>>)>,
+        parts: Vec<(Arc<Run<N>>, Option<Arc<Tail<N>>>)>,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
@@ -544,13 +603,13 @@ impl<const N: usize> Tree<N> {
         let low = old.low.clone();
         if parts.len() == 0 {
             let next = old.next.clone();
-            return partition.version.put(Version { low, next, run, tail }, guard);
+            return partition.put(writing, Version { low, next, run, tail }, guard);
         }
         // Nobody can reach, and split, the new partitions before the directory has them all.
         let _growing = lock(&self.growing);
         // Later than every checkpoint that knows the partition whole: the next one stores both.
         let last_write = upkeep.last_ts() + 1;
-        partition.last_write.fetch_max(last_write, Ordering::Relaxed);
+        partition.wrote(last_write);
         let first = self.count.load(Ordering::Relaxed);
         let right: Vec<_> = parts.collect();
         let lows: Vec<(Entry<N>, u32)> =
@@ -558,17 +617,19 @@ impl<const N: usize> Tree<N> {
         let nexts: Vec<_> = lows[1..].iter().cloned().map(Some).chain([old.next.clone()]).collect();
         for (((run, tail), next), (low, n)) in right.into_iter().zip(nexts).zip(&lows).rev() {
             let new = self.partitions.get_or_grow(*n);
-            new.last_write.store(last_write, Ordering::Relaxed);
-            let (keep, moved) = std::mem::take(&mut writing.stale)
-                .into_iter()
-                .partition(|stale| stale.entry < *low);
-            writing.stale = keep;
-            lock(&new.writing).stale = moved;
-            new.version.put(Version { low: low.clone(), next, run, tail }, guard);
+            new.wrote(last_write);
+            let mut there = lock(&new.writing);
+            if let Some(stale) = &mut writing.stale {
+                let (keep, moved) =
+                    std::mem::take(&mut stale.entries).into_iter().partition(|s| s.entry < *low);
+                stale.entries = keep;
+                there.stale().entries = moved;
+            }
+            new.put(&mut there, Version { low: low.clone(), next, run, tail }, guard);
         }
         self.count.store(first + lows.len() as u32, Ordering::Release);
         let next = Some(lows[0].clone());
-        partition.version.put(Version { low, next, run, tail }, guard);
+        partition.put(writing, Version { low, next, run, tail }, guard);
         self.directory.put(self.directory(guard).with(&lows), guard);
     }
 
@@ -620,7 +681,8 @@ impl<const N: usize> Tree<N> {
             partitions.push((low.clone(), number));
             let link = next.clone();
             let version = Version { low: low.clone(), next, run: Arc::new(entries), tail: None };
-            tree.partitions.get_or_grow(number).version.put(version, guard);
+            let partition = tree.partitions.get_or_grow(number);
+            partition.put(&mut lock(&partition.writing), version, guard);
             match link {
                 Some((end, next)) => (low, number) = (end, next),
                 None => break,
@@ -643,7 +705,7 @@ impl<const N: usize> Tree<N> {
             size_of::<Partition<N>>()
                 + size_of::<Version<N>>()
                 + v.run.bytes()
-                + v.tail.as_ref().map_or(0, Tail::bytes)
+                + v.tail.as_ref().map_or(0, |tail| tail.bytes())
         });
         self.directory(guard).bytes() + each.sum::<usize>()
     }
@@ -652,7 +714,7 @@ impl<const N: usize> Tree<N> {
     pub(crate) fn len(&self, guard: &Guard) -> u64 {
         (0..self.count.load(Ordering::Acquire))
             .filter_map(|n| self.partitions.get(n)?.version.get(guard))
-            .map(|v| (v.run.len() + v.tail.as_ref().map_or(0, Tail::len)) as u64)
+            .map(|v| (v.run.len() + v.tail.as_ref().map_or(0, |tail| tail.len())) as u64)
             .sum()
     }
 }
@@ -668,9 +730,10 @@ fn for_each_within<const N: usize>(
     let run = &version.run;
     let first = run.lower(from, &[0; N]);
     let end = to.map_or(run.len(), |to| run.lower(to, &[0; N]));
-    let within = |e: &Entry<N>| e.0 >= *from && to.is_none_or(|to| e.0 < *to);
-    let added = version.tail.as_ref().map_or(Vec::new(), |t| t.sorted(within));
-    if added.is_empty() {
+    let added = version.tail.as_ref().map_or(Run::default(), |tail| tail.sorted());
+    let bound = |key: &SortKey| added.lower(key, &[0; N]);
+    let added = added.slice(bound(from)..to.map_or(added.len(), bound));
+    if added.len() == 0 {
         for i in 0..end.saturating_sub(first) {
             let i = if descending { end - 1 - i } else { first + i };
             f(&run.key(i), run.item(i))?;

@@ -14,7 +14,7 @@ use super::key::{Entry, Item, SortKey};
 use super::run::Run;
 
 /// Partitions of an inner node, at most.
-const INNER_MAX: usize = 256;
+const INNER_MAX: usize = if cfg!(feature = "shuttle") { 2 } else { 256 };
 /// Searches that are run at once.
 const LANES: usize = 8;
 

@@ -11,6 +11,7 @@
 //!  read      lookups and ranges at a snapshot                  read.rs
 //!  build     making and dropping beside writers                build.rs
 //!  page      partitions in checkpoints                         page.rs
+//!  stored    what a checkpoint's values say an index holds     stored.rs
 //! ```
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a
@@ -41,11 +42,14 @@ pub(crate) mod commit;
 mod directory;
 mod front;
 pub(crate) mod key;
+#[cfg(all(test, feature = "shuttle"))]
+mod model;
 pub(crate) mod page;
 pub(crate) mod read;
 mod run;
 pub(crate) mod source;
 mod spec;
+pub(crate) mod stored;
 mod tail;
 mod tree;
 
@@ -341,6 +345,11 @@ impl Index {
             bytes: self.bytes(),
         }
     }
+}
+
+/// Whether two of these entries, which are sorted, share a key that must be unique.
+pub(crate) fn is_unique_violated(definition: &Definition, entries: &[Entry<3>]) -> bool {
+    definition.kind.is_unique() && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
 /// Every index and constraint of a database, in the order they were made.

@@ -38,12 +38,12 @@ use crate::words::prefetch;
 
 use smallvec::SmallVec;
 
-/// Entries of a run from which on it is cut.
-const RUN_MAX: usize = 256;
+/// Entries of a run from which on it is cut. Few under test, so that models split partitions.
+const RUN_MAX: usize = if cfg!(feature = "shuttle") { 6 } else { 256 };
 /// Entries of the runs that a larger one is cut into, at most.
-pub(crate) const RUN_CUT: usize = 192;
+pub(crate) const RUN_CUT: usize = if cfg!(feature = "shuttle") { 4 } else { 192 };
 /// Stale entries that are looked at again only once this many have come.
-const STALE_MIN: usize = 64;
+const STALE_MIN: usize = if cfg!(feature = "shuttle") { 2 } else { 64 };
 
 /// What a tree asks about its entries when it makes room.
 pub(crate) trait Upkeep<const N: usize> {
@@ -214,7 +214,16 @@ impl<const N: usize> Tree<N> {
         tree
     }
 
+    /// A place where another thread may run in a model.
+    #[inline(always)]
+    fn step(&self) {
+        if cfg!(feature = "shuttle") {
+            self.count.load(Ordering::Relaxed);
+        }
+    }
+
     fn directory<'g>(&self, guard: &'g Guard) -> &'g Directory<N> {
+        self.step();
         self.directory.get(guard).expect("INVARIANT: a tree is made with a directory")
     }
 
@@ -223,6 +232,7 @@ impl<const N: usize> Tree<N> {
     }
 
     fn version<'g>(&self, number: u32, guard: &'g Guard) -> &'g Version<N> {
+        self.step();
         let version = self.partition(number).version.get(guard);
         version.expect("INVARIANT: a partition is whole before a link leads to it")
     }

@@ -1,6 +1,8 @@
 //! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
-//! of the crash tests, and the checkers of isolation histories.
+//! of the crash tests, the checkers of isolation histories, the harnesses of the openCypher TCK and
+//! of LDBC's social network, and random queries with a naive evaluator.
 
+pub mod differential;
 pub mod dump;
 pub mod graph;
 pub mod history;
@@ -9,14 +11,28 @@ pub mod large;
 pub mod ledger;
 pub mod load;
 pub mod oracle;
+pub mod snb;
+
+pub mod tck;
 pub mod unit;
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whether `TELAR_LONG=1` asks for the long modes.
 #[must_use]
 pub fn long() -> bool {
     std::env::var("TELAR_LONG").is_ok_and(|v| v == "1")
+}
+
+/// A file or folder of the shared folder, where it has it: `TELAR_SHARED` if set, otherwise
+/// `../shared` beside the repository.
+#[must_use]
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
+    let folder = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
+    let path = folder.join(path);
+    path.exists().then_some(path)
 }
 
 /// A seed: `TELAR_SEED` if set, otherwise of the clock. Tests print it when they fail.

@@ -48,6 +48,7 @@
 //! | open and close | [`open`], [`open_with`], [`open_in_memory`], [`Database::close`] |
 //! | name things | [`Database::label`], [`Database::edge_type`], [`Database::property_key`] |
 //! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
+//! | query in openCypher | [`Session`] |
 //! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | trust what was read | [`Snapshot::error`], once, after the last read |
@@ -58,9 +59,11 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
+mod session;
 
 use std::path::Path;
 
+pub use session::{QueryTransaction, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
@@ -73,6 +76,7 @@ pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
     PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, value,
 };
+pub use telar_query as query;
 
 /// Returns the database in the directory `path`, made if there is none, in the state of its last
 /// durable commit. Commits return once they are on disk; [`open_with`] can choose otherwise.

@@ -20,7 +20,6 @@ use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
-use crate::txn::record;
 
 /// An open database. Cheap to share between threads by reference; see [`Engine::begin_owned`] for
 /// handles without a lifetime.
@@ -102,27 +101,12 @@ impl Engine {
 
     // ---- schema names ----
 
-    fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
-        let catalog = &self.shared.catalog;
-        if let Some(id) = catalog.find(kind, name) {
-            return Ok(id);
-        }
-        let _making = catalog.making.lock();
-        if let Some(id) = catalog.find(kind, name) {
-            return Ok(id);
-        }
-        catalog.check_new(kind, name)?;
-        let number = catalog.all_names(kind).len() as u16;
-        self.shared.log_schema(&record::encode_name(kind, number, name))?;
-        Ok(catalog.add(kind, name))
-    }
-
     /// The number of label `name`, made if there is none.
     ///
     /// # Errors
     /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
     pub fn label(&self, name: &str) -> Result<LabelId, Error> {
-        self.add_name(NameKind::Label, name).map(LabelId::from_raw)
+        self.shared.add_name(NameKind::Label, name).map(LabelId::from_raw)
     }
 
     /// The number of property key `name`, made if there is none.
@@ -130,7 +114,7 @@ impl Engine {
     /// # Errors
     /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
     pub fn property_key(&self, name: &str) -> Result<PropertyKeyId, Error> {
-        self.add_name(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+        self.shared.add_name(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
     }
 
     /// The number of edge type `name`, made with these options if there is none.
@@ -139,25 +123,7 @@ impl Engine {
     /// [`Error::EdgeTypeExists`] if it was made with other options; [`Error::Name`],
     /// [`Error::TooMany`], [`Error::Log`], [`Error::UnknownPropertyKey`] (of the options).
     pub fn edge_type(&self, name: &str, options: EdgeTypeOptions) -> Result<EdgeTypeId, Error> {
-        let catalog = &self.shared.catalog;
-        let existing = |id: EdgeTypeId| match catalog.edge_type(id)?.options == options {
-            true => Ok(id),
-            false => Err(Error::EdgeTypeExists { name: name.to_owned() }),
-        };
-        if let Some(id) = catalog.find_edge_type(name) {
-            return existing(id);
-        }
-        let _making = catalog.making.lock();
-        if let Some(id) = catalog.find_edge_type(name) {
-            return existing(id);
-        }
-        catalog.check_new_edge_type(name)?;
-        if let crate::EdgeOrder::NewestFirst(key) = options.order {
-            catalog.check_property_key(key)?;
-        }
-        let number = catalog.type_count() as u16;
-        self.shared.log_schema(&record::encode_edge_type(number, name, options))?;
-        Ok(catalog.add_edge_type(name, options))
+        self.shared.add_edge_type(name, options)
     }
 
     /// The number of an existing label.

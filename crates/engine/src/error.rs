@@ -49,6 +49,14 @@ pub enum Error {
         /// Name of the edge type.
         name: String,
     },
+    /// An edge of a `simple` type was to be created a second time.
+    #[error("edge {edge} of type {name} exists: the type was made `simple`")]
+    EdgeExists {
+        /// Name of the edge type.
+        name: String,
+        /// The edge.
+        edge: EdgeId,
+    },
     /// The edge type holds parallel edges, so an edge is not named by its ends alone.
     #[error("edge type {name} may hold parallel edges; create or delete an edge by its identity")]
     NotSimpleEdgeType {
@@ -124,6 +132,9 @@ pub enum Error {
         /// Deepest nesting allowed.
         max: u32,
     },
+    /// A property value is or contains a vertex, an edge or a path.
+    #[error("a property cannot hold a node, a relationship or a path")]
+    NotStorable,
     /// A hard limit was reached.
     #[error("too many {what}: the limit is {max}")]
     TooMany {

@@ -12,7 +12,7 @@
 //! - `stream`: every committed change, in order.
 //! - `bulk`: whole graphs straight into bases.
 //! - `packed`: how columns of integers are stored.
-//! - `catalog`: names, label sets, edge types.
+//! - `catalog`, `schema`: names, label sets, edge types.
 //! - `mapped`: segments that are not in memory, and the memory limit.
 //! - `lmdb_check`: looks at the store before LMDB does.
 //! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
@@ -66,6 +66,7 @@ pub mod ops;
 mod packed;
 mod reclaim;
 mod recovery;
+mod schema;
 mod settings;
 mod shared;
 mod snapshot;

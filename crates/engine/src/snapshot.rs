@@ -13,6 +13,7 @@ use telar_graph::{
 use crate::adjacency::scan::{TableView, UnpinnedView};
 use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS};
 use crate::catalog::EdgeType;
+use crate::column::ColTable;
 use crate::error::Error;
 use crate::history::past::Past;
 use crate::mapped::memory;
@@ -419,6 +420,10 @@ impl View for Reader<'_> {
         );
     }
 
+    fn edge_exists(&self, edge: EdgeId) -> bool {
+        Reader::edge_exists(self, edge)
+    }
+
     fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
         let state = self.state(number(vertex)?);
         (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
@@ -465,6 +470,22 @@ impl View for Reader<'_> {
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
         out.extend(edges.iter().map(|e| self.property_of(*e, key)));
+    }
+
+    fn all_vertex_properties(&self, vertex: VertexId, out: &mut Vec<(PropertyKeyId, Value)>) {
+        let Some(v) = number(vertex).filter(|v| self.state(*v) != 0) else { return };
+        let columns = self.shared.catalog.vertex_columns();
+        let values = columns.map(|(key, column)| (key, column.get(v, self.read_ts, &self.guard)));
+        out.extend(values.filter(|(_, value)| !value.is_null()));
+    }
+
+    fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
+        let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else { return };
+        if edge.ordinal != 0 && self.edge_exists(edge) {
+            let value = |column: &ColTable<_>| column.get(edge.ordinal, self.read_ts, &self.guard);
+            let values = ty.columns().map(|(key, column)| (key, value(column)));
+            out.extend(values.filter(|(_, value)| !value.is_null()));
+        }
     }
 
     fn index_vertices(

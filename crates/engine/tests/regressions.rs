@@ -3,8 +3,9 @@
 
 mod common;
 
-use telar_engine::EdgeTypeOptions;
-use telar_graph::{Direction, EdgeId};
+use telar_engine::{EdgeTypeOptions, Error};
+use telar_graph::value::Path;
+use telar_graph::{Direction, EdgeId, Value};
 
 use common::{memory, v, with_vertices};
 
@@ -30,6 +31,25 @@ fn simple_edge_deleted_under_two_ordinals() {
     assert_eq!(done.edges_removed, 2);
     assert_eq!(found, [2, 4, 5]);
     assert_eq!(reader.degree(v(0), ty, Direction::Out), 3);
+}
+
+/// Ids mean something at one snapshot only, so no property may hold one, however deep inside.
+#[test]
+fn a_property_cannot_hold_a_vertex_an_edge_or_a_path() {
+    let db = memory();
+    let key = db.property_key("p").unwrap();
+    let ty = db.edge_type("E", EdgeTypeOptions::general()).unwrap();
+    with_vertices(&db, 2);
+    let mut txn = db.begin().unwrap();
+    let edge = txn.create_edge(ty, v(0), v(1), &[]).unwrap();
+    for value in [Value::Vertex(v(1)), Value::from(edge), Value::from(Path::start(v(0)))] {
+        let value = Value::list([Value::map([("inside", value)])]);
+        let refused = |result| assert!(matches!(result, Err(Error::NotStorable)));
+        refused(txn.set_vertex_property(v(0), key, value.clone()));
+        refused(txn.set_edge_property(edge, key, value.clone()));
+        refused(txn.create_edge(ty, v(0), v(1), &[(key, value)]).map(drop));
+    }
+    txn.commit().unwrap();
 }
 
 /// A transaction that fills the tails of many segments.

@@ -2,8 +2,9 @@
 
 use proptest::prelude::*;
 
+use crate::ids::{EdgeId, EdgeTypeId, VertexId};
 use crate::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset, Value,
+    Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Srid, Time, UtcOffset, Value,
 };
 
 /// Integers, often near the bounds of `f64` and `i64`.
@@ -69,9 +70,32 @@ pub(crate) fn point() -> impl Strategy<Value = Point> {
     })
 }
 
-/// Values of every type, nested a few levels.
-pub(crate) fn value() -> impl Strategy<Value = Value> {
-    let scalar = prop_oneof![
+fn vertex() -> impl Strategy<Value = VertexId> {
+    (0_u64..3).prop_map(VertexId::from_raw)
+}
+
+fn edge() -> impl Strategy<Value = EdgeId> {
+    (0_u16..2, vertex(), vertex(), 0_u32..2).prop_map(|(ty, src, dst, ordinal)| EdgeId {
+        ty: EdgeTypeId::from_raw(ty),
+        src,
+        dst,
+        ordinal,
+    })
+}
+
+/// Paths of up to three edges between three vertices.
+fn path() -> impl Strategy<Value = Path> {
+    (vertex(), prop::collection::vec(edge(), 0..4)).prop_map(|(start, edges)| {
+        let mut path = Path::start(start);
+        for edge in edges {
+            path.push(edge);
+        }
+        path
+    })
+}
+
+fn storable_scalar() -> impl Strategy<Value = Value> {
+    prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::Bool),
         int().prop_map(Value::Int),
@@ -85,11 +109,29 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
         date_time().prop_map(Value::from),
         duration().prop_map(Value::from),
         point().prop_map(Value::from),
-    ];
+    ]
+}
+
+fn nested(scalar: impl Strategy<Value = Value> + 'static) -> impl Strategy<Value = Value> {
     scalar.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
             prop::collection::btree_map("[a-c]{0,2}", inner, 0..4).prop_map(Value::map),
         ]
     })
+}
+
+/// Values of every type that a property can hold, nested a few levels.
+pub(crate) fn storable() -> impl Strategy<Value = Value> {
+    nested(storable_scalar())
+}
+
+/// Values of every type, nested a few levels.
+pub(crate) fn value() -> impl Strategy<Value = Value> {
+    nested(prop_oneof![
+        8 => storable_scalar(),
+        1 => vertex().prop_map(Value::from),
+        1 => edge().prop_map(Value::from),
+        1 => path().prop_map(Value::from),
+    ])
 }

@@ -88,10 +88,17 @@ mod tag {
 /// so that a false count costs at most 64 × 24 bytes per level of nesting.
 const RESERVED_ELEMENTS_MAX: usize = 64;
 
-/// The value nests deeper than [`NESTING_MAX`] and would not be readable again.
+/// Why a value cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("lists and maps nest deeper than {NESTING_MAX} levels")]
-pub struct NestingError;
+#[non_exhaustive]
+pub enum EncodeError {
+    /// It nests deeper than [`NESTING_MAX`] and would not be readable again.
+    #[error("lists and maps nest deeper than {NESTING_MAX} levels")]
+    Nesting,
+    /// It is or contains a vertex, an edge or a path, which mean something at one snapshot only.
+    #[error("a {0} cannot be stored")]
+    NotStorable(&'static str),
+}
 
 /// Why bytes are not an encoded value. `at` counts bytes from the start of the input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -149,8 +156,8 @@ pub enum DecodeError {
 ///
 /// # Errors
 ///
-/// [`NestingError`] when the value nests too deep; `out` is then as it was before.
-pub fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), NestingError> {
+/// [`EncodeError`]; `out` is then as it was before.
+pub fn encode(value: &Value, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     let start = out.len();
     let result = encode_nested(value, NESTING_MAX, out);
     if result.is_err() {
@@ -202,7 +209,7 @@ fn put_offset(offset: UtcOffset, out: &mut Vec<u8>) {
     put_varint_signed(i64::from(offset.seconds()), out);
 }
 
-fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), NestingError> {
+fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), EncodeError> {
     match value {
         Value::Null => out.push(tag::NULL),
         Value::Bool(false) => out.push(tag::FALSE),
@@ -224,7 +231,7 @@ fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), Ne
             put_bytes(x, out);
         }
         Value::List(x) => {
-            let below = levels.checked_sub(1).ok_or(NestingError)?;
+            let below = levels.checked_sub(1).ok_or(EncodeError::Nesting)?;
             out.push(tag::LIST);
             put_varint(x.len() as u64, out);
             for element in x.iter() {
@@ -232,7 +239,7 @@ fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), Ne
             }
         }
         Value::Map(x) => {
-            let below = levels.checked_sub(1).ok_or(NestingError)?;
+            let below = levels.checked_sub(1).ok_or(EncodeError::Nesting)?;
             out.push(tag::MAP);
             put_varint(x.len() as u64, out);
             for (key, element) in x.iter() {
@@ -260,6 +267,9 @@ fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), Ne
         Value::DateTime(x) => encode_date_time(x, out),
         Value::Duration(x) => encode_duration(x, out),
         Value::Point(x) => encode_point(x, out),
+        Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => {
+            return Err(EncodeError::NotStorable(value.type_name()));
+        }
     }
     Ok(())
 }

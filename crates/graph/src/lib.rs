@@ -7,6 +7,7 @@
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
 //! - [`name`]: which names a label, an edge type and a property key may have.
 //! - [`topology`]: adjacency as the graph kernels read it.
+//! - [`update`]: names, and changes in a transaction.
 //! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
 pub mod codec;
@@ -15,6 +16,7 @@ pub mod name;
 pub mod order;
 pub mod sortkey;
 pub mod topology;
+pub mod update;
 pub mod value;
 pub mod view;
 
@@ -23,5 +25,6 @@ mod arbitrary;
 
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
 pub use topology::Topology;
+pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
 pub use view::{Expansion, IndexRange, IndexUnavailable, Statistics, View};

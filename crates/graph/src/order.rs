@@ -6,6 +6,9 @@
 //!
 //! | Type | Order |
 //! |---|---|
+//! | Vertex | by number |
+//! | Edge | by type, source, destination, ordinal |
+//! | Path | vertex by edge by vertex; a path comes after its own beginnings |
 //! | Map | by number of entries, then the keys in order, then the values in key order |
 //! | List | element by element; a list comes after its own prefix |
 //! | Bytes | byte by byte; a byte string comes after its own prefix |
@@ -51,9 +54,6 @@ pub use ternary::{cypher_cmp, cypher_eq, cypher_ge, cypher_gt, cypher_le, cypher
 use crate::value::Value;
 
 /// Place of each type in the total order, ascending.
-///
-/// Vertices, edges and paths are not values; their ranks are here so that a result row that holds
-/// them can be sorted by the same rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each rank is the type of its name")]
 #[repr(u8)]
@@ -97,6 +97,9 @@ impl OrderRank {
             Value::DateTime(_) => Self::DateTime,
             Value::Duration(_) => Self::Duration,
             Value::Point(_) => Self::Point,
+            Value::Vertex(_) => Self::Vertex,
+            Value::Edge(_) => Self::Edge,
+            Value::Path(_) => Self::Path,
         }
     }
 }
@@ -119,6 +122,9 @@ impl Ord for Value {
             (Self::Duration(a), Self::Duration(b)) => a.cmp(b),
             (Self::Point(a), Self::Point(b)) => a.cmp(b),
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            (Self::Vertex(a), Self::Vertex(b)) => a.cmp(b),
+            (Self::Edge(a), Self::Edge(b)) => a.cmp(b),
+            (Self::Path(a), Self::Path(b)) => a.cmp(b),
             (Self::List(a), Self::List(b)) => a.cmp(b),
             (Self::Map(a), Self::Map(b)) => a
                 .len()
@@ -174,6 +180,9 @@ impl Hash for Value {
             Self::DateTime(x) => x.hash(state),
             Self::Duration(x) => x.hash(state),
             Self::Point(x) => x.hash(state),
+            Self::Vertex(x) => x.hash(state),
+            Self::Edge(x) => x.hash(state),
+            Self::Path(x) => x.hash(state),
         }
     }
 }

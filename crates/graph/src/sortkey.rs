@@ -6,7 +6,10 @@
 //!  tag                      payload, big-endian
 //!  ├─ OrderRank + 1 ┤
 //!  Map                      count u64 │ count × text key │ count × value
+//!  Vertex                   number u64
+//!  Edge                     type u16 │ source u64 │ destination u64 │ ordinal u32
 //!  List                     elements │ 0x00
+//!  Path                     vertex │ edges × (1 │ edge │ vertex) │ 0
 //!  Bytes, String            bytes, 0x00 as 0x00 0xff │ 0x00 0x00
 //!  Point                    SRID u16 │ 2 or 3 × float
 //!  DateTime                 instant i128 │ offset i32 │ 0, or 1 and zone as text
@@ -42,6 +45,7 @@
 //! assert_eq!(key(Value::Int(1)), key(Value::Float(1.0)));
 //! ```
 
+use crate::ids::EdgeId;
 use crate::order::OrderRank;
 use crate::value::Value;
 
@@ -111,6 +115,13 @@ fn put_text(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
+fn put_edge(edge: &EdgeId, out: &mut Vec<u8>) {
+    put_word::<2>(edge.ty.get().into(), out);
+    put_word::<8>(edge.src.get(), out);
+    put_word::<8>(edge.dst.get(), out);
+    put_word::<4>(edge.ordinal.into(), out);
+}
+
 /// Appends the encoding of `value` to `out`.
 ///
 /// Recurses once per level of nesting. Cost: linear in the encoded length.
@@ -166,6 +177,17 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
         Value::Point(x) => {
             put_word::<2>(x.srid().get().into(), out);
             x.coordinates().iter().for_each(|c| put_word::<8>(ordered_bits(*c), out));
+        }
+        Value::Vertex(x) => put_word::<8>(x.get(), out),
+        Value::Edge(x) => put_edge(x, out),
+        Value::Path(x) => {
+            put_word::<8>(x.vertices()[0].get(), out);
+            for (edge, vertex) in x.edges().iter().zip(&x.vertices()[1..]) {
+                out.push(1);
+                put_edge(edge, out);
+                put_word::<8>(vertex.get(), out);
+            }
+            out.push(0);
         }
     }
 }

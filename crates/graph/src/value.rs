@@ -1,8 +1,11 @@
 //! Property values.
 //!
-//! A [`Value`] is what a property holds and what an expression yields, other than vertices, edges
-//! and paths. It is 24 bytes, and cloning one never copies text, bytes or elements: everything that
-//! does not fit in two words is shared behind an `Arc`.
+//! A [`Value`] is what a property holds and what an expression yields. It is 24 bytes, and cloning
+//! one never copies text, bytes or elements: everything that does not fit in two words is shared
+//! behind an `Arc`.
+//!
+//! Vertices, edges and paths are values of expressions only: they name things by their ids at one
+//! snapshot, and no property can hold them ([`Value::is_storable`]).
 //!
 //! `Value` is `Eq`, `Ord` and `Hash` by the total order of `ORDER BY`, in which null equals null,
 //! NaN equals NaN and `1` equals `1.0`; see [`crate::order`], which also has the three-valued
@@ -12,13 +15,17 @@
 //! values from input keeps them within [`NESTING_MAX`].
 
 mod convert;
+mod path;
 mod point;
 mod temporal;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::ids::{EdgeId, VertexId};
+
 pub use convert::ConversionError;
+pub use path::Path;
 pub use point::{Point, PointError, Srid};
 pub use temporal::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, ParsedDateTime, TemporalError, Time,
@@ -68,6 +75,12 @@ pub enum Value {
     Duration(Arc<Duration>),
     /// A point in one of the four coordinate reference systems.
     Point(Arc<Point>),
+    /// A vertex: a node, as queries say.
+    Vertex(VertexId),
+    /// An edge: a relationship, as queries say.
+    Edge(Arc<EdgeId>),
+    /// A path.
+    Path(Arc<Path>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 24);
@@ -112,6 +125,22 @@ impl Value {
             Self::DateTime(_) => "ZONED DATETIME",
             Self::Duration(_) => "DURATION",
             Self::Point(_) => "POINT",
+            Self::Vertex(_) => "NODE",
+            Self::Edge(_) => "RELATIONSHIP",
+            Self::Path(_) => "PATH",
+        }
+    }
+
+    /// Whether a property can hold it: it is, and contains, no vertex, edge or path.
+    ///
+    /// Recurses once per level of nesting. Cost: time linear in the number of values nested.
+    #[must_use]
+    pub fn is_storable(&self) -> bool {
+        match self {
+            Self::Vertex(_) | Self::Edge(_) | Self::Path(_) => false,
+            Self::List(elements) => elements.iter().all(Self::is_storable),
+            Self::Map(entries) => entries.values().all(Self::is_storable),
+            _ => true,
         }
     }
 

@@ -146,6 +146,9 @@ pub trait View {
     /// ascending.
     fn scan(&self, label: Option<LabelId>, from: VertexId, to: VertexId, out: &mut Vec<VertexId>);
 
+    /// Whether `edge` exists.
+    fn edge_exists(&self, edge: EdgeId) -> bool;
+
     /// The labels of `vertex`, ascending; `None` if it does not exist.
     fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>>;
 
@@ -166,6 +169,12 @@ pub trait View {
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>);
+
+    /// Appends every property of a vertex that is not null, by number of its key.
+    fn all_vertex_properties(&self, vertex: VertexId, out: &mut Vec<(PropertyKeyId, Value)>);
+
+    /// Appends every property of an edge that is not null, by number of its key.
+    fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>);
 
     /// Appends the vertices in a range of an index, in its order.
     ///

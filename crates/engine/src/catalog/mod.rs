@@ -201,10 +201,13 @@ impl Catalog {
     pub(crate) fn vertex_columns(
         &self,
     ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
+        self.property_key_ids().filter_map(|k| Some((k, self.vertex_column(k)?)))
+    }
+
+    /// Every property key.
+    pub(crate) fn property_key_ids(&self) -> impl Iterator<Item = PropertyKeyId> + use<> {
         let keys = self.property_keys.read().list.len();
-        (0..keys as u16)
-            .map(PropertyKeyId::from_raw)
-            .filter_map(|k| Some((k, self.vertex_column(k)?)))
+        (0..keys as u16).map(PropertyKeyId::from_raw)
     }
 
     /// The name of a property key, for messages.

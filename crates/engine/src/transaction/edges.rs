@@ -2,7 +2,7 @@
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
-use super::{Transaction, check_depth, vid};
+use super::{Transaction, check_value, vid};
 use crate::adjacency::ListKind;
 use crate::catalog::{EdgeOrder, EdgeType};
 use crate::error::{Error, Object};
@@ -21,7 +21,8 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::NotFound`] if an end does not exist; [`Error::SimpleEdgeType`] for types made
     /// `simple`, which take [`upsert_edge`](Self::upsert_edge); [`Error::SortProperty`] if a
-    /// time-ordered type's property is missing; [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    /// time-ordered type's property is missing; [`Error::UnknownPropertyKey`], [`Error::TooDeep`],
+    /// [`Error::NotStorable`].
     pub fn create_edge(
         &mut self,
         ty: EdgeTypeId,
@@ -36,7 +37,7 @@ impl Transaction<'_> {
         }
         for (key, value) in properties {
             self.shared().catalog.check_property_key(*key)?;
-            check_depth(value)?;
+            check_value(value)?;
         }
         let sort_key = match edge_type.options.order {
             EdgeOrder::Neighbour => 0,
@@ -254,7 +255,8 @@ impl Transaction<'_> {
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::SimpleEdgeType`], [`Error::SortPropertyFixed`],
-    /// [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    /// [`Error::UnknownPropertyKey`], [`Error::TooDeep`],
+    /// [`Error::NotStorable`].
     pub fn set_edge_property(
         &mut self,
         edge: EdgeId,
@@ -263,7 +265,7 @@ impl Transaction<'_> {
     ) -> Result<(), Error> {
         let edge_type = self.edge_type(edge.ty)?;
         self.shared().catalog.check_property_key(key)?;
-        check_depth(&value)?;
+        check_value(&value)?;
         if edge_type.kind() == ListKind::Simple {
             return Err(Error::SimpleEdgeType { name: edge_type.name.clone() });
         }

@@ -1,9 +1,11 @@
 //! Read-write transactions: isolation, begin and commit. Their vertex operations are in
-//! `vertices.rs`, their edge operations in `edges.rs`.
+//! `vertices.rs`, their edge operations in `edges.rs`, batched reads for queries in `view.rs`.
 
 mod edges;
 mod indexes;
+mod update;
 mod vertices;
+mod view;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -70,7 +72,7 @@ impl<'e> Transaction<'e> {
     }
 
     #[inline]
-    fn shared(&self) -> &Shared {
+    pub(crate) fn shared(&self) -> &Shared {
         &self.registration.shared
     }
 
@@ -152,6 +154,10 @@ impl Drop for Transaction<'_> {
     }
 }
 
-fn check_depth(value: &Value) -> Result<(), Error> {
-    if value.nests_within(NESTING_MAX) { Ok(()) } else { Err(Error::TooDeep { max: NESTING_MAX }) }
+/// Refuses values that no property can hold.
+fn check_value(value: &Value) -> Result<(), Error> {
+    if !value.nests_within(NESTING_MAX) {
+        return Err(Error::TooDeep { max: NESTING_MAX });
+    }
+    if value.is_storable() { Ok(()) } else { Err(Error::NotStorable) }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId, View};
 
-use super::{Transaction, check_depth, vid};
+use super::{Transaction, check_value, vid};
 use crate::error::{Error, Object};
 use crate::snapshot::number;
 use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
@@ -110,7 +110,8 @@ impl Transaction<'_> {
     /// Sets a vertex property; null removes it.
     ///
     /// # Errors
-    /// [`Error::NotFound`], [`Error::UnknownPropertyKey`], [`Error::TooDeep`].
+    /// [`Error::NotFound`], [`Error::UnknownPropertyKey`], [`Error::TooDeep`],
+    /// [`Error::NotStorable`].
     pub fn set_vertex_property(
         &mut self,
         vertex: VertexId,
@@ -118,7 +119,7 @@ impl Transaction<'_> {
         value: Value,
     ) -> Result<(), Error> {
         self.shared().catalog.check_property_key(key)?;
-        check_depth(&value)?;
+        check_value(&value)?;
         let v = self.existing(vertex)?;
         self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
         Ok(())

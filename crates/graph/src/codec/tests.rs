@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use crate::ids::VertexId;
+
 use super::*;
 use crate::arbitrary;
 
@@ -83,7 +85,7 @@ fn nesting_is_bounded_both_ways() {
     assert_eq!(skip(&mut &bytes[..]), Ok(()));
 
     let mut out = vec![9];
-    assert_eq!(encode(&nest(NESTING_MAX + 1), &mut out), Err(NestingError));
+    assert_eq!(encode(&nest(NESTING_MAX + 1), &mut out), Err(EncodeError::Nesting));
     assert_eq!(out, [9]);
 
     bytes.splice(0..0, [0x07, 1]);
@@ -94,10 +96,21 @@ fn nesting_is_bounded_both_ways() {
     assert_eq!(decode(&mut &bytes[..]), Err(DecodeError::Nesting { at }));
 }
 
+#[test]
+fn what_names_things_of_a_snapshot_is_refused_wherever_it_nests() {
+    let mut out = vec![7];
+    let vertex = Value::Vertex(VertexId::from_raw(1));
+    for value in [vertex.clone(), Value::list([vertex.clone()]), Value::map([("a", vertex)])] {
+        assert_eq!(encode(&value, &mut out), Err(EncodeError::NotStorable("NODE")));
+        assert!(!value.is_storable());
+    }
+    assert_eq!(out, [7]);
+}
+
 proptest! {
     #[test]
     fn codec_round_trips(
-        value in arbitrary::value(),
+        value in arbitrary::storable(),
         tail in prop::collection::vec(any::<u8>(), 0..4),
     ) {
         let mut bytes = encoded(&value);
@@ -132,7 +145,7 @@ proptest! {
 
     #[test]
     fn decode_damaged_value_never_panics(
-        value in arbitrary::value(),
+        value in arbitrary::storable(),
         index in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use super::{Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Time, Value, ValueMap};
+use super::{
+    Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Time, Value, ValueMap,
+};
+use crate::ids::{EdgeId, VertexId};
 
 /// Why a conversion to or from a [`Value`] failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +72,9 @@ from! {
     DateTime => |x| Self::DateTime(Arc::new(x));
     Duration => |x| Self::Duration(Arc::new(x));
     Point => |x| Self::Point(Arc::new(x));
+    VertexId => |x| Self::Vertex(x);
+    EdgeId => |x| Self::Edge(Arc::new(x));
+    Path => |x| Self::Path(Arc::new(x));
 }
 
 /// `None` becomes null.
@@ -133,6 +139,9 @@ try_from_value! {
     &'a DateTime, "ZONED DATETIME", Value::DateTime(x) => x;
     &'a Duration, "DURATION", Value::Duration(x) => x;
     &'a Point, "POINT", Value::Point(x) => x;
+    VertexId, "NODE", Value::Vertex(x) => *x;
+    EdgeId, "RELATIONSHIP", Value::Edge(x) => **x;
+    &'a Path, "PATH", Value::Path(x) => x;
 }
 
 macro_rules! try_from_value_narrow {

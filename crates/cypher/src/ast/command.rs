@@ -1,0 +1,210 @@
+//! Commands: indexes, constraints, SHOW, TERMINATE.
+
+use super::{Expr, Name, NameOrParameter, Projection, Return, TypeExpr};
+
+/// `CREATE kind INDEX name IF NOT EXISTS FOR ... ON ... OPTIONS {...}`
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateIndex {
+    /// Which kind.
+    pub kind: IndexKind,
+    /// Its name; the database makes one up if missing.
+    pub name: Option<NameOrParameter>,
+    /// Do nothing if there is one of that name, or an equal one.
+    pub if_not_exists: bool,
+    /// What is indexed.
+    pub target: IndexTarget,
+    /// A map or parameter after `OPTIONS`.
+    pub options: Option<Expr>,
+}
+
+/// Kinds of indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexKind {
+    /// `RANGE`, the default: any values, by equality and order.
+    Range,
+    /// `TEXT`: strings, by parts of them.
+    Text,
+    /// `POINT`: points, by distance.
+    Point,
+    /// `LOOKUP`: labels or types.
+    Lookup,
+    /// `FULLTEXT`: words.
+    Fulltext,
+    /// `VECTOR`: lists of floats, by similarity.
+    Vector,
+}
+
+/// Nodes or relationships.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntityKind {
+    /// `(n:Label)`
+    Node,
+    /// `()-[r:TYPE]-()`
+    Relationship,
+}
+
+/// What an index holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum IndexTarget {
+    /// `FOR (n:Label) ON (n.key, ...)`, `FOR (n:A|B) ON EACH [n.key, ...]`
+    Properties {
+        /// Nodes or relationships.
+        entity: EntityKind,
+        /// Labels or types: one, or several in a fulltext index.
+        labels: Vec<Name>,
+        /// Property keys, at least one, in the order of the index.
+        keys: Vec<Name>,
+    },
+    /// `FOR (n) ON EACH labels(n)`, `FOR ()-[r]-() ON EACH type(r)`: a lookup index.
+    Lookup {
+        /// Nodes or relationships.
+        entity: EntityKind,
+    },
+}
+
+/// `CREATE CONSTRAINT name IF NOT EXISTS FOR ... REQUIRE ... IS ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct CreateConstraint {
+    /// Its name; the database makes one up if missing.
+    pub name: Option<NameOrParameter>,
+    /// Do nothing if there is one of that name, or an equal one.
+    pub if_not_exists: bool,
+    /// Nodes or relationships.
+    pub entity: EntityKind,
+    /// The label or type.
+    pub label: Name,
+    /// Property keys, at least one.
+    pub keys: Vec<Name>,
+    /// What is required of them.
+    pub requirement: Requirement,
+    /// A map or parameter after `OPTIONS`.
+    pub options: Option<Expr>,
+}
+
+/// What a constraint requires.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Requirement {
+    /// `IS UNIQUE`
+    Unique,
+    /// `IS NODE KEY`, `IS RELATIONSHIP KEY`: present and unique.
+    Key,
+    /// `IS NOT NULL`: present.
+    NotNull,
+    /// `IS :: type`, `IS TYPED type`
+    Typed(TypeExpr),
+}
+
+/// `DROP INDEX name IF EXISTS`, `DROP CONSTRAINT name IF EXISTS`
+#[derive(Debug, Clone, PartialEq)]
+pub struct DropCommand {
+    /// A constraint rather than an index.
+    pub constraint: bool,
+    /// Its name.
+    pub name: NameOrParameter,
+    /// Do nothing if there is none.
+    pub if_exists: bool,
+}
+
+/// `SHOW target YIELD ... WHERE ... RETURN ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Show {
+    /// What is shown.
+    pub target: ShowTarget,
+    /// What is made of the rows.
+    pub output: CommandOutput,
+}
+
+/// What is made of the rows of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandOutput {
+    /// `YIELD`: columns (each expression is a variable), order and limits. Missing: the default
+    /// columns.
+    pub yields: Option<Projection>,
+    /// `WHERE`, with or without `YIELD`.
+    pub filter: Option<Expr>,
+    /// `RETURN` after `YIELD`.
+    pub returns: Option<Return>,
+}
+
+/// What `SHOW` shows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShowTarget {
+    /// `SHOW [kind] INDEXES`
+    Indexes {
+        /// Only of this kind.
+        kind: Option<IndexKind>,
+    },
+    /// `SHOW [kind] CONSTRAINTS`
+    Constraints(ConstraintFilter),
+    /// `SHOW PROCEDURES [EXECUTABLE]`
+    Procedures(Executable),
+    /// `SHOW [ALL | BUILT IN | USER DEFINED] FUNCTIONS [EXECUTABLE]`
+    Functions {
+        /// Only built-in or only user-defined ones.
+        built_in: Option<bool>,
+        /// Only what somebody may execute.
+        executable: Executable,
+    },
+    /// `SHOW DATABASES`, `SHOW DATABASE name`, `SHOW DEFAULT DATABASE`, `SHOW HOME DATABASE`
+    Databases(DatabaseFilter),
+    /// `SHOW TRANSACTIONS [ids]`
+    Transactions {
+        /// Strings or a list of strings; all transactions if there are none.
+        ids: Vec<Expr>,
+    },
+}
+
+/// Which constraints are shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ConstraintFilter {
+    /// Only of nodes, or of relationships.
+    pub entity: Option<EntityKind>,
+    /// Only of this kind.
+    pub kind: Option<ConstraintKind>,
+}
+
+/// Kinds of constraints, as `SHOW` names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConstraintKind {
+    /// `UNIQUE[NESS]`
+    Unique,
+    /// `KEY`
+    Key,
+    /// `[PROPERTY] EXIST[ENCE]`
+    Existence,
+    /// `PROPERTY TYPE`
+    PropertyType,
+}
+
+/// Whose rights decide what is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Executable {
+    /// Nobody's: all is shown.
+    Any,
+    /// `EXECUTABLE [BY CURRENT USER]`
+    ByCurrentUser,
+    /// `EXECUTABLE BY name`
+    By(Name),
+}
+
+/// Which databases are shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DatabaseFilter {
+    /// `DATABASES`
+    All,
+    /// `DATABASE name`
+    Named(NameOrParameter),
+    /// `DEFAULT DATABASE`
+    Default,
+    /// `HOME DATABASE`
+    Home,
+}
+
+/// `TERMINATE TRANSACTIONS ids YIELD ... WHERE ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terminate {
+    /// Strings or a list of strings, at least one expression.
+    pub ids: Vec<Expr>,
+    /// What is made of the rows.
+    pub output: CommandOutput,
+}

@@ -1,0 +1,275 @@
+//! Rules that need neither names nor types, checked on the finished tree:
+//!
+//! - `USE` comes first, `RETURN` and `FINISH` come last; a query ends with something that returns
+//!   or changes something.
+//! - Subqueries in expressions, and queries of the past, only read.
+//! - `CALL` without an argument list, and `YIELD *`, stand alone.
+//! - What a pattern may hold depends on its clause: `patterns.rs`.
+//! - A pattern is a value only where a truth value is wanted: `expressions.rs`.
+//!
+//! Where a text breaks one of these rules and another that needs names, the TCK wants the latter:
+//! so `CREATE ()-[r]->()`, in which `r` may be bound, and `WITH a.b` without a name, which may
+//! be an ambiguous aggregation, are the binder's.
+
+mod expressions;
+mod patterns;
+
+use crate::ast::{
+    Call, CallSubquery, Clause, CommandOutput, LabelRef, Projection, Query, RemoveItemKind,
+    SetItem, SetItemKind, ShowTarget, SingleQuery, Statement, StatementKind, SubqueryKind,
+};
+use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
+use crate::parser::ERRORS_MAX;
+use crate::span::Span;
+
+use patterns::Use;
+
+/// Looks through a whole statement.
+pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
+    let mut checker = Checker::default();
+    match &statement.kind {
+        StatementKind::Query { at, query } => {
+            checker.reads_only = at.as_ref().map(|_| "a query of the past");
+            checker.optional(at.as_ref());
+            checker.query(query, Place::Outermost);
+        }
+        StatementKind::Show(show) => {
+            if let ShowTarget::Transactions { ids } = &show.target {
+                checker.expressions(ids);
+            }
+            checker.output(&show.output);
+        }
+        StatementKind::Terminate(terminate) => {
+            checker.expressions(&terminate.ids);
+            checker.output(&terminate.output);
+        }
+        StatementKind::CreateIndex(index) => checker.optional(index.options.as_ref()),
+        StatementKind::CreateConstraint(constraint) => {
+            checker.optional(constraint.options.as_ref());
+        }
+        StatementKind::Drop(_) => {}
+    }
+    let mut errors = checker.errors.into_iter();
+    match errors.next() {
+        Some(first) => Err(Diagnostics::new(first, errors)),
+        None => Ok(()),
+    }
+}
+
+/// Where a query stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Outermost,
+    /// In `CALL { }`.
+    Call,
+    /// In `EXISTS { }`, `COUNT { }`, `COLLECT { }`.
+    Expression(SubqueryKind),
+}
+
+#[derive(Default)]
+struct Checker {
+    errors: Vec<Diagnostic>,
+    /// What around this place forbids updates.
+    reads_only: Option<&'static str>,
+}
+
+impl Checker {
+    fn error(&mut self, detail: Detail, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::syntax(detail, span, message));
+    }
+
+    fn report(&mut self, error: Diagnostic) {
+        if self.errors.len() < ERRORS_MAX {
+            self.errors.push(error);
+        }
+    }
+
+    fn query(&mut self, query: &Query, place: Place) {
+        let single = std::iter::once(&query.first);
+        let unions = query.unions.iter().map(|union| &union.query);
+        for single in single.chain(unions) {
+            let alone =
+                place == Place::Outermost && query.unions.is_empty() && single.clauses.len() == 1;
+            self.order(single, place, alone);
+            for clause in &single.clauses {
+                self.clause(clause, alone);
+            }
+        }
+    }
+
+    /// Which clauses come first and last.
+    fn order(&mut self, query: &SingleQuery, place: Place, alone: bool) {
+        let Some((last, before)) = query.clauses.split_last() else { return };
+        for (index, clause) in query.clauses.iter().enumerate() {
+            if index > 0 && matches!(clause, Clause::Use(_)) {
+                let message = "USE can only stand at the beginning of a query";
+                self.error(Detail::InvalidClauseComposition, clause.span(), message);
+            }
+        }
+        for clause in before {
+            let word = match clause {
+                Clause::Return(_) => "RETURN",
+                Clause::Finish(_) => "FINISH",
+                _ => continue,
+            };
+            let message = format!("{word} can only stand at the end of a query");
+            let error =
+                Diagnostic::syntax(Detail::InvalidClauseComposition, clause.span(), message);
+            self.report(error.with_help("to go on with the rows, use WITH"));
+        }
+        let returns = matches!(last, Clause::Return(_));
+        let word = match place {
+            Place::Expression(SubqueryKind::Collect) if !returns => Some("no RETURN"),
+            Place::Expression(_) => None,
+            _ => ends_with_nothing(last, alone),
+        };
+        if let Some(word) = word {
+            let message = format!("a query cannot end with {word}");
+            let error = Diagnostic::syntax(Detail::InvalidClauseComposition, last.span(), message);
+            self.report(error.with_help("add RETURN, FINISH or an updating clause"));
+        }
+    }
+
+    fn clause(&mut self, clause: &Clause, alone: bool) {
+        match clause {
+            Clause::Use(clause) => self.value(&clause.graph),
+            Clause::Match(clause) => {
+                self.paths(&clause.patterns, Use::Match);
+                self.condition(clause.filter.as_ref());
+            }
+            Clause::Unwind(clause) => self.value(&clause.list),
+            Clause::With(clause) => {
+                self.projection(&clause.projection);
+                self.condition(clause.filter.as_ref());
+            }
+            Clause::Return(clause) => self.projection(&clause.projection),
+            Clause::Finish(_) => {}
+            Clause::Call(clause) => self.call(clause, alone),
+            Clause::CallSubquery(clause) => self.call_subquery(clause),
+            Clause::LoadCsv(clause) => self.value(&clause.source),
+            _ => self.update(clause),
+        }
+    }
+
+    /// An updating clause.
+    fn update(&mut self, clause: &Clause) {
+        if let Some(place) = self.reads_only {
+            let message = format!("{place} cannot hold updating clauses");
+            self.error(Detail::InvalidClauseComposition, clause.span(), message);
+        }
+        match clause {
+            Clause::Create(clause) => self.paths(&clause.patterns, Use::Create),
+            Clause::Merge(clause) => {
+                self.paths(std::slice::from_ref(&clause.pattern), Use::Merge);
+                clause.actions.iter().for_each(|action| self.set_items(&action.items));
+            }
+            Clause::Set(clause) => self.set_items(&clause.items),
+            Clause::Remove(clause) => {
+                for item in &clause.items {
+                    match &item.kind {
+                        RemoveItemKind::Property { object, .. } => self.value(object),
+                        RemoveItemKind::DynamicProperty { object, key } => {
+                            self.value(object);
+                            self.value(key);
+                        }
+                        RemoveItemKind::Labels { labels, .. } => self.label_refs(labels),
+                    }
+                }
+            }
+            Clause::Delete(clause) => self.expressions(&clause.targets),
+            Clause::Foreach(clause) => {
+                self.value(&clause.list);
+                clause.updates.iter().for_each(|update| self.clause(update, false));
+            }
+            _ => {}
+        }
+    }
+
+    fn set_items(&mut self, items: &[SetItem]) {
+        for item in items {
+            match &item.kind {
+                SetItemKind::Property { object, value, .. } => {
+                    self.value(object);
+                    self.value(value);
+                }
+                SetItemKind::DynamicProperty { object, key, value } => {
+                    self.value(object);
+                    self.value(key);
+                    self.value(value);
+                }
+                SetItemKind::Replace { value, .. } | SetItemKind::Merge { value, .. } => {
+                    self.value(value);
+                }
+                SetItemKind::Labels { labels, .. } => self.label_refs(labels),
+            }
+        }
+    }
+
+    fn label_refs(&mut self, labels: &[LabelRef]) {
+        for label in labels {
+            if let LabelRef::Dynamic(names) = label {
+                self.value(names);
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Call, alone: bool) {
+        if call.arguments.is_none() && !alone {
+            let message = "without an argument list a CALL must be the whole query";
+            let error = Diagnostic::syntax(Detail::InvalidArgumentPassingMode, call.span, message);
+            self.report(error.with_help("write the arguments in parentheses"));
+        }
+        self.expressions(call.arguments.as_deref().unwrap_or_default());
+        let Some(yields) = &call.yields else { return };
+        if yields.star && !alone {
+            let message = "YIELD * can only stand in a CALL that is the whole query";
+            let error = Diagnostic::syntax(Detail::UnexpectedSyntax, yields.span, message);
+            self.report(error.with_help("name the columns after YIELD"));
+        }
+        self.condition(yields.filter.as_ref());
+    }
+
+    fn call_subquery(&mut self, call: &CallSubquery) {
+        self.query(&call.query, Place::Call);
+        if let Some(transactions) = &call.transactions {
+            self.optional(transactions.rows.as_ref());
+        }
+    }
+
+    fn projection(&mut self, projection: &Projection) {
+        projection.items.iter().for_each(|item| self.value(&item.expr));
+        projection.order_by.iter().for_each(|item| self.value(&item.expr));
+        self.optional(projection.skip.as_ref());
+        self.optional(projection.limit.as_ref());
+    }
+
+    fn output(&mut self, output: &CommandOutput) {
+        if let Some(yields) = &output.yields {
+            self.projection(yields);
+        }
+        self.condition(output.filter.as_ref());
+        if let Some(returns) = &output.returns {
+            self.projection(&returns.projection);
+        }
+    }
+}
+
+/// What a query would end with that neither returns nor changes anything.
+fn ends_with_nothing(last: &Clause, alone: bool) -> Option<&'static str> {
+    match last {
+        Clause::Match(_) => Some("MATCH"),
+        Clause::With(_) => Some("WITH"),
+        Clause::Unwind(_) => Some("UNWIND"),
+        Clause::LoadCsv(_) => Some("LOAD CSV"),
+        Clause::Use(_) => Some("USE"),
+        Clause::Call(call) if call.yields.is_some() && !alone => Some("CALL and YIELD"),
+        Clause::CallSubquery(call) => {
+            let last = call.query.first.clauses.last();
+            matches!(last, Some(Clause::Return(_))).then_some("a CALL that returns rows")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

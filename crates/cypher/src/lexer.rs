@@ -1,0 +1,465 @@
+//! From text to tokens.
+//!
+//! One pass over the bytes, then one over the tokens to pair the brackets: with that the parser
+//! tells a pattern from an expression in parentheses by looking, never by trying.
+//!
+//! The lexer does not judge numbers and does not resolve escapes; `literal.rs` does, when the
+//! parser wants the value.
+
+use crate::diagnostic::{Detail, Diagnostic};
+use crate::span::Span;
+use crate::token::{Keyword, Token, TokenKind};
+
+/// A text cut into tokens.
+#[derive(Debug)]
+pub(crate) struct Lexed {
+    /// The tokens; the last one, and only it, is [`TokenKind::End`].
+    pub(crate) tokens: Vec<Token>,
+    /// One for each token; of use where the token opens a bracket.
+    pub(crate) brackets: Vec<Bracket>,
+    /// What is wrong, in the order of the text. Each error covers a token of kind `Error`.
+    pub(crate) errors: Vec<Diagnostic>,
+}
+
+/// What the parser wants to know of a bracket before it looks inside.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bracket {
+    /// Index of the token that closes it, [`Bracket::OPEN`] if there is none.
+    pub(crate) close: u32,
+    /// There is a comma directly inside.
+    pub(crate) comma: bool,
+    /// There is a `|` directly inside.
+    pub(crate) bar: bool,
+}
+
+impl Bracket {
+    /// The `close` of a bracket that is never closed.
+    pub(crate) const OPEN: u32 = u32::MAX;
+}
+
+/// Cuts `source` into tokens. A text of 4 GiB or more is one error.
+pub(crate) fn lex(source: &str) -> Lexed {
+    // One token per four bytes is what queries have.
+    let mut lexer = Lexer {
+        bytes: source.as_bytes(),
+        source,
+        at: 0,
+        tokens: Vec::with_capacity(source.len().min(1 << 20) / 4 + 1),
+        errors: Vec::new(),
+    };
+    if u32::try_from(source.len()).is_err() {
+        let message = "a text has at most 4294967295 bytes";
+        lexer.errors.push(Diagnostic::syntax(Detail::UnexpectedSyntax, Span::new(0, 0), message));
+        lexer.tokens.push(Token { kind: TokenKind::Error, span: Span::new(0, 0) });
+        lexer.at = 0;
+    } else {
+        while lexer.token() {}
+    }
+    let end = lexer.at;
+    lexer.push(TokenKind::End, end);
+    let brackets = pair(&lexer.tokens);
+    Lexed { tokens: lexer.tokens, brackets, errors: lexer.errors }
+}
+
+struct Lexer<'a> {
+    bytes: &'a [u8],
+    source: &'a str,
+    /// The next byte.
+    at: usize,
+    tokens: Vec<Token>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Lexer<'_> {
+    /// Reads a token, or blanks and comments. False at the end of the text.
+    fn token(&mut self) -> bool {
+        let start = self.at;
+        let Some(first) = self.peek(0) else { return false };
+        match first {
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1c..=0x1f => self.at += 1,
+            b'/' if self.peek(1) == Some(b'/') => self.line_comment(),
+            b'/' if self.peek(1) == Some(b'*') => self.block_comment(),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.word(),
+            b'0'..=b'9' => self.number(),
+            b'.' if self.digit(1) && !self.follows_dot() => self.number(),
+            b'\'' | b'"' => self.quoted(first, TokenKind::String),
+            b'`' => self.quoted(first, TokenKind::Quoted),
+            0x80.. => self.beyond_ascii(),
+            _ => match punctuation(first, self.peek(1)) {
+                Some((kind, bytes)) => {
+                    self.at += bytes;
+                    self.push(kind, start);
+                }
+                None => {
+                    self.at += 1;
+                    let message = format!("'{}' has no meaning here", first.escape_ascii());
+                    self.error(Detail::UnexpectedSyntax, start, message);
+                }
+            },
+        }
+        true
+    }
+
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    fn digit(&self, ahead: usize) -> bool {
+        self.peek(ahead).is_some_and(|byte| byte.is_ascii_digit())
+    }
+
+    /// Whether the byte before is a dot: in `1...5` the last dot is none of a fraction.
+    fn follows_dot(&self) -> bool {
+        self.at > 0 && self.bytes[self.at - 1] == b'.'
+    }
+
+    /// The span from `start` to here. Offsets fit: `lex` has looked at the length.
+    fn span(&self, start: usize) -> Span {
+        Span::new(start as u32, self.at as u32)
+    }
+
+    fn push(&mut self, kind: TokenKind, start: usize) {
+        let span = self.span(start);
+        self.tokens.push(Token { kind, span });
+    }
+
+    fn error(&mut self, detail: Detail, start: usize, message: impl Into<String>) {
+        let span = self.span(start);
+        self.errors.push(Diagnostic::syntax(detail, span, message));
+        self.push(TokenKind::Error, start);
+    }
+
+    fn line_comment(&mut self) {
+        while self.peek(0).is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+    }
+
+    fn block_comment(&mut self) {
+        let start = self.at;
+        self.at += 2;
+        while self.at < self.bytes.len() {
+            if self.bytes[self.at..].starts_with(b"*/") {
+                self.at += 2;
+                return;
+            }
+            self.at += 1;
+        }
+        let span = Span::new(start as u32, start as u32 + 2);
+        let message = "this comment has no end";
+        let diagnostic = Diagnostic::syntax(Detail::UnexpectedSyntax, span, message)
+            .with_help("close it with '*/'");
+        self.errors.push(diagnostic);
+        self.push(TokenKind::Error, start);
+    }
+
+    /// A name, in whatever alphabet.
+    fn word(&mut self) {
+        let start = self.at;
+        self.skip_word();
+        let kind = Keyword::of(&self.source[start..self.at]);
+        self.push(kind.map_or(TokenKind::Word, TokenKind::Keyword), start);
+    }
+
+    fn skip_word(&mut self) {
+        while let Some(byte) = self.peek(0) {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'0'..=b'9' => self.at += 1,
+                0x80.. => match self.char() {
+                    Some(char) if char.is_alphanumeric() => self.at += char.len_utf8(),
+                    _ => break,
+                },
+                _ => break,
+            }
+        }
+    }
+
+    fn char(&self) -> Option<char> {
+        self.source[self.at..].chars().next()
+    }
+
+    fn beyond_ascii(&mut self) {
+        let start = self.at;
+        let Some(char) = self.char() else { return };
+        self.at += char.len_utf8();
+        if char.is_alphabetic() {
+            return self.restart_word(start);
+        }
+        // The byte order mark stands at the beginning of files.
+        if char.is_whitespace() || char == '\u{feff}' {
+            return;
+        }
+        let message = format!("the character '{}' has no meaning here", char.escape_debug());
+        self.error(Detail::InvalidUnicodeCharacter, start, message);
+        let help = match char {
+            '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' => "write '-'",
+            '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => "write straight quotes: ' or \"",
+            _ => "names with such characters stand in backticks",
+        };
+        if let Some(error) = self.errors.last_mut() {
+            error.help = Some(help.to_owned());
+        }
+    }
+
+    fn restart_word(&mut self, start: usize) {
+        self.at = start;
+        self.word();
+    }
+
+    /// Digits with all that clings to them; a fraction if a digit follows the dot, or if the
+    /// number begins with it.
+    fn number(&mut self) {
+        let start = self.at;
+        let mut kind = TokenKind::Integer;
+        let prefixed =
+            self.peek(0) == Some(b'0') && matches!(self.peek(1), Some(b'x' | b'X' | b'o' | b'O'));
+        if prefixed {
+            self.skip_word();
+            let digits = &self.bytes[start + 2..self.at];
+            let radix = if self.bytes[start + 1].eq_ignore_ascii_case(&b'x') { 16 } else { 8 };
+            if !is_digits(digits, radix) {
+                kind = TokenKind::BadNumber;
+            }
+            return self.push(kind, start);
+        }
+        let mut good = true;
+        if self.peek(0) != Some(b'.') {
+            good &= self.digits();
+        }
+        if self.peek(0) == Some(b'.') && self.digit(1) {
+            kind = TokenKind::Float;
+            self.at += 1;
+            good &= self.digits();
+        }
+        if matches!(self.peek(0), Some(b'e' | b'E')) {
+            let sign = usize::from(matches!(self.peek(1), Some(b'+' | b'-')));
+            if self.digit(1 + sign) {
+                kind = TokenKind::Float;
+                self.at += 1 + sign;
+                good &= self.digits();
+            }
+        }
+        let end = self.at;
+        self.skip_word();
+        if self.at > end || !good {
+            kind = TokenKind::BadNumber;
+        }
+        self.push(kind, start);
+    }
+
+    /// Skips digits and the underscores between them. False if one is not between two digits.
+    fn digits(&mut self) -> bool {
+        let start = self.at;
+        while self.digit(0) || self.peek(0) == Some(b'_') {
+            self.at += 1;
+        }
+        is_digits(&self.bytes[start..self.at], 10)
+    }
+
+    /// A string, in which a backslash hides the quote after it, or a name in backticks, in which
+    /// a doubled backtick is one.
+    fn quoted(&mut self, quote: u8, kind: TokenKind) {
+        let start = self.at;
+        self.at += 1;
+        while let Some(byte) = self.peek(0) {
+            self.at += 1;
+            if byte == b'\\' && kind == TokenKind::String && self.at < self.bytes.len() {
+                self.at += 1;
+            } else if byte == quote {
+                if kind == TokenKind::Quoted && self.peek(0) == Some(quote) {
+                    self.at += 1;
+                    continue;
+                }
+                return self.push(kind, start);
+            }
+        }
+        let (what, quote) = match kind {
+            TokenKind::String => ("string", quote as char),
+            _ => ("name", '`'),
+        };
+        let span = Span::new(start as u32, start as u32 + 1);
+        let message = format!("this {what} has no end");
+        let diagnostic = Diagnostic::syntax(Detail::UnexpectedSyntax, span, message)
+            .with_help(format!("close it with {quote}"));
+        self.errors.push(diagnostic);
+        self.push(TokenKind::Error, start);
+    }
+}
+
+/// Whether `bytes` are digits, with single underscores between some of them.
+fn is_digits(bytes: &[u8], radix: u32) -> bool {
+    let digit = |byte: &u8| char::from(*byte).is_digit(radix);
+    bytes.first().is_some_and(digit)
+        && bytes.last().is_some_and(digit)
+        && bytes.iter().all(|byte| digit(byte) || *byte == b'_')
+        && !bytes.windows(2).any(|pair| pair == b"__")
+}
+
+/// The token that begins with `first`, and its length.
+fn punctuation(first: u8, second: Option<u8>) -> Option<(TokenKind, usize)> {
+    use TokenKind as T;
+    let two = match (first, second) {
+        (b'.', Some(b'.')) => Some(T::DotDot),
+        (b':', Some(b':')) => Some(T::ColonColon),
+        (b'=', Some(b'~')) => Some(T::Matches),
+        (b'<', Some(b'>')) | (b'!', Some(b'=')) => Some(T::NotEqual),
+        (b'<', Some(b'=')) => Some(T::LessOrEqual),
+        (b'>', Some(b'=')) => Some(T::GreaterOrEqual),
+        (b'+', Some(b'=')) => Some(T::PlusEqual),
+        (b'|', Some(b'|')) => Some(T::BarBar),
+        _ => None,
+    };
+    if let Some(kind) = two {
+        return Some((kind, 2));
+    }
+    let kind = match first {
+        b'(' => T::LeftParen,
+        b')' => T::RightParen,
+        b'[' => T::LeftBracket,
+        b']' => T::RightBracket,
+        b'{' => T::LeftBrace,
+        b'}' => T::RightBrace,
+        b',' => T::Comma,
+        b';' => T::Semicolon,
+        b'.' => T::Dot,
+        b':' => T::Colon,
+        b'$' => T::Dollar,
+        b'=' => T::Equal,
+        b'<' => T::Less,
+        b'>' => T::Greater,
+        b'+' => T::Plus,
+        b'-' => T::Minus,
+        b'*' => T::Star,
+        b'/' => T::Slash,
+        b'%' => T::Percent,
+        b'^' => T::Caret,
+        b'|' => T::Bar,
+        b'&' => T::Ampersand,
+        b'!' => T::Exclamation,
+        _ => return None,
+    };
+    Some((kind, 1))
+}
+
+/// Finds for each opening bracket what closes it. No pair spans a semicolon.
+fn pair(tokens: &[Token]) -> Vec<Bracket> {
+    let none = Bracket { close: Bracket::OPEN, comma: false, bar: false };
+    let mut brackets = vec![none; tokens.len()];
+    let mut open: Vec<usize> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let opens = match token.kind {
+            TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace => {
+                open.push(index);
+                continue;
+            }
+            TokenKind::Semicolon => {
+                open.clear();
+                continue;
+            }
+            TokenKind::Comma | TokenKind::Bar => {
+                if let Some(inside) = open.last() {
+                    brackets[*inside].comma |= token.kind == TokenKind::Comma;
+                    brackets[*inside].bar |= token.kind == TokenKind::Bar;
+                }
+                continue;
+            }
+            TokenKind::RightParen => TokenKind::LeftParen,
+            TokenKind::RightBracket => TokenKind::LeftBracket,
+            TokenKind::RightBrace => TokenKind::LeftBrace,
+            _ => continue,
+        };
+        if open.last().is_some_and(|inside| tokens[*inside].kind == opens)
+            && let Some(inside) = open.pop()
+        {
+            brackets[inside].close = index as u32;
+        }
+    }
+    brackets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kinds(source: &str) -> Vec<(TokenKind, &str)> {
+        let lexed = lex(source);
+        assert!(lexed.errors.is_empty(), "{:?}", lexed.errors);
+        lexed.tokens.iter().map(|token| (token.kind, token.span.text(source))).collect()
+    }
+
+    #[test]
+    fn numbers_end_where_they_must() {
+        use TokenKind::{BadNumber, Dot, DotDot, Float, Integer, Word};
+        for (source, expected) in [
+            ("1", vec![(Integer, "1")]),
+            ("1_000", vec![(Integer, "1_000")]),
+            ("0x1F 0o17", vec![(Integer, "0x1F"), (Integer, "0o17")]),
+            ("1..3", vec![(Integer, "1"), (DotDot, ".."), (Integer, "3")]),
+            ("..3", vec![(DotDot, ".."), (Integer, "3")]),
+            (".5", vec![(Float, ".5")]),
+            ("1.5e-3", vec![(Float, "1.5e-3")]),
+            ("1e9", vec![(Float, "1e9")]),
+            ("1.x", vec![(Integer, "1"), (Dot, "."), (Word, "x")]),
+            ("1.5.x", vec![(Float, "1.5"), (Dot, "."), (Word, "x")]),
+            ("0x", vec![(BadNumber, "0x")]),
+            ("0xG1", vec![(BadNumber, "0xG1")]),
+            ("0o8", vec![(BadNumber, "0o8")]),
+            ("12ab", vec![(BadNumber, "12ab")]),
+            ("1_", vec![(BadNumber, "1_")]),
+            ("1__0", vec![(BadNumber, "1__0")]),
+            ("1e", vec![(BadNumber, "1e")]),
+            ("1.5ä", vec![(BadNumber, "1.5ä")]),
+        ] {
+            let mut found = kinds(source);
+            found.pop();
+            assert_eq!(found, expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn words_quotes_and_comments_are_told_apart() {
+        use TokenKind::{End, Keyword as K, Less, Minus, Quoted, String, Word};
+        let source = "mAtch /* a ; */ größe // x\n`a``b` 'it\\'s' \"x'\" <-\u{a0}";
+        let expected = vec![
+            (K(Keyword::Match), "mAtch"),
+            (Word, "größe"),
+            (Quoted, "`a``b`"),
+            (String, "'it\\'s'"),
+            (String, "\"x'\""),
+            (Less, "<"),
+            (Minus, "-"),
+            (End, ""),
+        ];
+        assert_eq!(kinds(source), expected);
+    }
+
+    #[test]
+    fn brackets_are_paired_and_know_what_is_directly_inside() {
+        let lexed = lex("(a, [b | (c)]) [1 } ( ; )");
+        let closes: Vec<_> = lexed
+            .brackets
+            .iter()
+            .enumerate()
+            .filter(|(_, bracket)| bracket.close != Bracket::OPEN)
+            .map(|(at, bracket)| (at, bracket.close, bracket.comma, bracket.bar))
+            .collect();
+        assert_eq!(closes, [(0, 10, true, false), (3, 9, false, true), (6, 8, false, false)]);
+    }
+
+    #[test]
+    fn errors_have_a_place_and_a_detail() {
+        for (source, detail, place) in [
+            ("1 — 2", Detail::InvalidUnicodeCharacter, "—"),
+            ("a # b", Detail::UnexpectedSyntax, "#"),
+            ("'abc", Detail::UnexpectedSyntax, "'"),
+            ("'abc\\", Detail::UnexpectedSyntax, "'"),
+            ("`abc", Detail::UnexpectedSyntax, "`"),
+            ("1 /* 2", Detail::UnexpectedSyntax, "/*"),
+            ("/*/", Detail::UnexpectedSyntax, "/*"),
+        ] {
+            let errors = lex(source).errors;
+            assert_eq!(errors.len(), 1, "{source}");
+            assert_eq!((errors[0].detail, errors[0].span.text(source)), (detail, place));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! From tokens to the tree: recursive descent, one file per group of clauses, and a Pratt parser
+//! for expressions (`expression.rs`).
+//!
+//! - Keywords are not reserved: `MATCH (match) RETURN match.match` is a query. Where a word could
+//!   be both, a bounded look at the next tokens decides.
+//! - Nothing is tried and taken back, so parsing is linear in the text.
+//! - Recursion and the height of the tree end at [`NESTING_MAX`].
+//! - Whatever a function looks for and does not find is noted in `expected`, until a token is
+//!   taken; an error message lists what was noted at its place.
+//! - After an error the parser goes on at the next clause, so that one run reports several.
+
+mod call;
+mod clause;
+mod cursor;
+mod expression;
+mod label;
+mod pattern;
+mod primary;
+mod projection;
+mod schema;
+mod show;
+mod statement;
+mod types;
+mod write;
+
+use crate::ast::Statement;
+use crate::check;
+use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
+use crate::lexer::{Lexed, lex};
+use crate::span::Span;
+use crate::token::TokenKind;
+
+use cursor::Parser;
+pub(crate) use expression::Level;
+
+/// Deepest nesting of a text, and greatest height of its tree.
+///
+/// A level of nesting takes up to 8 KiB of stack in an unoptimised build; the smallest stack in
+/// use, that of a thread, has 2 MiB.
+pub const NESTING_MAX: u32 = 160;
+
+/// Errors that are reported for one statement; more would follow from the first ones.
+pub const ERRORS_MAX: usize = 5;
+
+/// What a parser returns inside.
+type Parsed<T> = Result<T, Box<Diagnostic>>;
+
+/// The only statement of `source`; a semicolon may end it.
+///
+/// # Errors
+/// All that is wrong with it, up to [`ERRORS_MAX`]; also if there is no statement or a second one.
+pub fn parse(source: &str) -> Result<Statement, Diagnostics> {
+    let mut statements = Statements::new(source);
+    let Some(first) = statements.next() else {
+        let span = Span::new(0, 0);
+        let error = Diagnostic::syntax(Detail::UnexpectedSyntax, span, "there is no statement");
+        return Err(error.into());
+    };
+    let first = first?;
+    match statements.next_range() {
+        None => Ok(first),
+        Some((start, _)) => {
+            let span = statements.lexed.tokens[start].span;
+            let message = "a second statement begins here, where one is expected";
+            Err(Diagnostic::syntax(Detail::UnexpectedSyntax, span, message).into())
+        }
+    }
+}
+
+/// The statements of `source`, which semicolons separate. Spans count from the start of `source`.
+///
+/// An error in one statement leaves the next one as it is.
+pub fn parse_all(source: &str) -> Statements<'_> {
+    Statements::new(source)
+}
+
+/// Where the statements of `source` stand, without semicolons, blanks and comments around them:
+/// for splitting a text, whether or not it can be parsed.
+pub fn split(source: &str) -> Vec<Span> {
+    let mut statements = Statements::new(source);
+    let mut spans = Vec::new();
+    while let Some((start, end)) = statements.next_range() {
+        let tokens = &statements.lexed.tokens;
+        spans.push(tokens[start].span.to(tokens[end - 1].span));
+    }
+    spans
+}
+
+/// Iterator over the statements of a text; see [`parse_all`].
+#[derive(Debug)]
+pub struct Statements<'a> {
+    source: &'a str,
+    lexed: Lexed,
+    /// The next token.
+    at: usize,
+    #[cfg(test)]
+    steps: usize,
+}
+
+impl<'a> Statements<'a> {
+    fn new(source: &'a str) -> Self {
+        Self {
+            source,
+            lexed: lex(source),
+            at: 0,
+            #[cfg(test)]
+            steps: 0,
+        }
+    }
+
+    /// Tokens of the next statement that has any, as `start..end`, and goes behind it.
+    fn next_range(&mut self) -> Option<(usize, usize)> {
+        let tokens = &self.lexed.tokens;
+        while tokens[self.at].kind == TokenKind::Semicolon {
+            self.at += 1;
+        }
+        let start = self.at;
+        while !matches!(tokens[self.at].kind, TokenKind::Semicolon | TokenKind::End) {
+            self.at += 1;
+        }
+        (self.at > start).then_some((start, self.at))
+    }
+}
+
+impl Iterator for Statements<'_> {
+    type Item = Result<Statement, Diagnostics>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (start, end) = self.next_range()?;
+        let tokens = &self.lexed.tokens;
+        let whole = tokens[start].span.to(tokens[end - 1].span).range();
+        // Where the lexer failed there is nothing to parse, and what it says comes first.
+        let inside = |error: &&Diagnostic| whole.contains(&(error.span.start() as usize));
+        let from = self.lexed.errors.partition_point(|e| (e.span.start() as usize) < whole.start);
+        let mut errors = self.lexed.errors[from..].iter().take_while(inside).take(ERRORS_MAX);
+        if let Some(first) = errors.next() {
+            return Some(Err(Diagnostics::new(first.clone(), errors.cloned())));
+        }
+        let mut parser = Parser::new(self.source, &self.lexed, start, end);
+        let result = parser.statement();
+        #[cfg(test)]
+        {
+            self.steps += parser.steps.get();
+        }
+        Some(result.and_then(|statement| match check::check(&statement) {
+            Ok(()) => Ok(statement),
+            Err(errors) => Err(errors),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

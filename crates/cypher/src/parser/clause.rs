@@ -1,0 +1,147 @@
+//! Reading clauses, and which clause begins where.
+
+use super::Parsed;
+use super::cursor::{Expected, Parser};
+use crate::ast::{Clause, Finish, Hint, HintKind, IndexKind, LoadCsv, Match, Unwind, Use};
+use crate::literal;
+use crate::span::Span;
+use crate::token::{Keyword as K, TokenKind as T};
+
+impl Parser<'_> {
+    /// The clause that begins here, if one does.
+    pub(super) fn clause(&mut self) -> Parsed<Option<Clause>> {
+        let start = self.span();
+        let T::Keyword(keyword) = self.kind() else {
+            self.note(Expected::Clause);
+            return Ok(None);
+        };
+        let clause = match keyword {
+            K::Match => self.match_clause(start, false).map(Clause::Match),
+            K::Optional => {
+                self.bump();
+                if self.kind() == T::Keyword(K::Call) {
+                    self.call(start, true)
+                } else {
+                    self.note(Expected::Token(K::Call.into()));
+                    self.match_clause(start, true).map(Clause::Match)
+                }
+            }
+            K::Unwind => self.unwind(start).map(Clause::Unwind),
+            K::With => self.with(start).map(Clause::With),
+            K::Return => self.return_clause().map(Clause::Return),
+            K::Finish => {
+                self.bump();
+                Ok(Clause::Finish(Finish { span: start }))
+            }
+            K::Create => self.create(start).map(Clause::Create),
+            K::Merge => self.merge(start).map(Clause::Merge),
+            K::Set => self.set(start).map(Clause::Set),
+            K::Remove => self.remove(start).map(Clause::Remove),
+            K::Delete | K::Detach | K::Nodetach => self.delete(start).map(Clause::Delete),
+            K::Foreach => self.foreach(start).map(Clause::Foreach),
+            K::Call => self.call(start, false),
+            K::Load => self.load_csv(start).map(Clause::LoadCsv),
+            K::Use => self.use_clause(start).map(Clause::Use),
+            _ => {
+                self.note(Expected::Clause);
+                return Ok(None);
+            }
+        };
+        clause.map(Some)
+    }
+
+    /// `WHERE expr`, if it is there.
+    pub(super) fn filter(&mut self) -> Parsed<Option<crate::ast::Expr>> {
+        if self.eat(K::Where) { self.expression().map(Some) } else { Ok(None) }
+    }
+
+    fn match_clause(&mut self, start: Span, optional: bool) -> Parsed<Match> {
+        self.expect(K::Match)?;
+        let patterns = self.list(Self::path_pattern)?;
+        let mut hints = Vec::new();
+        while let Some(hint) = self.hint()? {
+            hints.push(hint);
+        }
+        let filter = self.filter()?;
+        Ok(Match { optional, patterns, hints, filter, span: self.since(start) })
+    }
+
+    fn hint(&mut self) -> Parsed<Option<Hint>> {
+        let start = self.span();
+        if !self.eat(K::Using) {
+            return Ok(None);
+        }
+        let kind = if self.eat(K::Join) {
+            self.expect(K::On)?;
+            HintKind::Join { variables: self.list(|parser| parser.name("a variable"))? }
+        } else if self.eat(K::Scan) {
+            let (variable, label) = self.hint_target()?;
+            HintKind::Scan { variable, label }
+        } else {
+            let kind = if self.eat_word("RANGE") {
+                Some(IndexKind::Range)
+            } else if self.eat_word("TEXT") {
+                Some(IndexKind::Text)
+            } else if self.eat_word("POINT") {
+                Some(IndexKind::Point)
+            } else {
+                None
+            };
+            self.expect(K::Index)?;
+            let seek = self.is_word("SEEK") && self.ahead(1).is_name();
+            if seek {
+                self.bump();
+            }
+            let (variable, label) = self.hint_target()?;
+            self.expect(T::LeftParen)?;
+            let keys = self.list(|parser| parser.name("a property key"))?;
+            self.expect(T::RightParen)?;
+            HintKind::Index { kind, seek, variable, label, keys }
+        };
+        Ok(Some(Hint { kind, span: self.since(start) }))
+    }
+
+    /// `variable:Label`
+    fn hint_target(&mut self) -> Parsed<(crate::ast::Name, crate::ast::Name)> {
+        let variable = self.name("a variable")?;
+        self.expect(T::Colon)?;
+        Ok((variable, self.name("a label")?))
+    }
+
+    fn unwind(&mut self, start: Span) -> Parsed<Unwind> {
+        self.bump();
+        let list = self.expression()?;
+        self.expect(K::As)?;
+        let variable = self.name("a variable")?;
+        Ok(Unwind { list, variable, span: self.since(start) })
+    }
+
+    fn load_csv(&mut self, start: Span) -> Parsed<LoadCsv> {
+        self.bump();
+        self.expect(K::Csv)?;
+        let headers = self.eat(K::With);
+        if headers {
+            self.expect(K::Headers)?;
+        }
+        self.expect(K::From)?;
+        let source = self.expression()?;
+        self.expect(K::As)?;
+        let variable = self.name("a variable")?;
+        let mut terminator = None;
+        if self.eat(K::Fieldterminator) {
+            let span = self.expect(T::String)?;
+            terminator = Some(literal::string(span.text(self.source), span)?);
+        }
+        Ok(LoadCsv { headers, source, variable, terminator, span: self.since(start) })
+    }
+
+    fn use_clause(&mut self, start: Span) -> Parsed<Use> {
+        self.bump();
+        if !self.kind().is_name() {
+            self.note(Expected::Text("the name of a graph"));
+            return self.fail();
+        }
+        let graph = self.operand()?;
+        Ok(Use { graph, span: self.since(start) })
+    }
+}

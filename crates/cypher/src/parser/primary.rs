@@ -1,0 +1,319 @@
+//! What expressions are made of: literals, calls, comprehensions, subqueries.
+
+use super::Parsed;
+use super::cursor::{Expected, Parser};
+use super::expression::Level;
+use crate::ast::{
+    Case, CaseBranch, CaseTest, Expr, ExprKind, FunctionCall, ListComprehension, Literal, MapEntry,
+    MapProjection, MapProjectionItem, Name, PathPattern, PathSearch, PatternComprehension,
+    QuantifierExpr, QuantifierKind, Reduce, Subquery, SubqueryBody, SubqueryKind,
+};
+use crate::literal;
+use crate::span::Span;
+use crate::token::{Keyword as K, TokenKind as T};
+
+impl Parser<'_> {
+    pub(super) fn primary(&mut self) -> Parsed<Expr> {
+        let start = self.span();
+        let kind = match self.kind() {
+            T::LeftParen if self.pattern_at(self.at) => self.pattern_expression(start)?,
+            T::LeftParen => {
+                self.bump();
+                let kind = self.expression()?.kind;
+                self.expect(T::RightParen)?;
+                kind
+            }
+            T::LeftBracket => self.bracketed()?,
+            T::LeftBrace => ExprKind::Map(self.map_entries()?),
+            T::Dollar => ExprKind::Parameter(self.parameter()?),
+            T::Integer | T::Float | T::BadNumber | T::String => self.literal()?,
+            T::Keyword(keyword) => self.keyword(keyword)?,
+            T::Word | T::Quoted => self.named()?,
+            _ => {
+                self.note(Expected::Text("an expression"));
+                return self.fail();
+            }
+        };
+        Ok(Expr { kind, span: self.since(start) })
+    }
+
+    fn literal(&mut self) -> Parsed<ExprKind> {
+        let token = self.bump();
+        let text = token.span.text(self.source);
+        let literal = match token.kind {
+            T::Integer => literal::integer(text, token.span, false)?,
+            T::Float => literal::float(text, token.span)?,
+            T::String => Literal::String(literal::string(text, token.span)?),
+            _ => return Err(Box::new(literal::malformed(text, token.span))),
+        };
+        Ok(ExprKind::Literal(literal))
+    }
+
+    /// `$name`, `$1`
+    pub(super) fn parameter(&mut self) -> Parsed<Name> {
+        self.expect(T::Dollar)?;
+        if self.kind() == T::Integer {
+            let span = self.bump().span;
+            return Ok(Name { text: span.text(self.source).into(), span });
+        }
+        self.name("the name of a parameter")
+    }
+
+    /// What begins with a keyword, which may be a name.
+    fn keyword(&mut self, keyword: K) -> Parsed<ExprKind> {
+        let next = self.ahead(1);
+        match keyword {
+            K::Null => self.constant(Literal::Null),
+            K::True => self.constant(Literal::Bool(true)),
+            K::False => self.constant(Literal::Bool(false)),
+            K::Case if self.begins_expression_at(1) => self.case(),
+            K::Exists if next == T::LeftBrace => self.subquery(SubqueryKind::Exists),
+            K::Count if next == T::LeftBrace => self.subquery(SubqueryKind::Count),
+            K::Collect if next == T::LeftBrace => self.subquery(SubqueryKind::Collect),
+            K::Count if next == T::LeftParen && self.ahead(2) == T::Star => {
+                self.bump();
+                self.bump();
+                self.bump();
+                self.expect(T::RightParen)?;
+                Ok(ExprKind::CountStar)
+            }
+            K::All if self.binds_element(1) => self.quantifier(QuantifierKind::All),
+            K::Any if self.binds_element(1) => self.quantifier(QuantifierKind::Any),
+            K::None if self.binds_element(1) => self.quantifier(QuantifierKind::None),
+            K::Single if self.binds_element(1) => self.quantifier(QuantifierKind::Single),
+            K::Reduce
+                if next == T::LeftParen && self.ahead(2).is_name() && self.ahead(3) == T::Equal =>
+            {
+                self.reduce()
+            }
+            K::ShortestPath | K::AllShortestPaths if next == T::LeftParen => {
+                let start = self.span();
+                let pattern = self.shortest_function(None, start)?;
+                Ok(ExprKind::Pattern(Box::new(pattern)))
+            }
+            _ => self.named(),
+        }
+    }
+
+    fn constant(&mut self, literal: Literal) -> Parsed<ExprKind> {
+        self.bump();
+        Ok(ExprKind::Literal(literal))
+    }
+
+    /// Whether the bracket `ahead` holds `name IN ...` alone: what binds an element of a list.
+    fn binds_element(&self, ahead: usize) -> bool {
+        matches!(self.ahead(ahead), T::LeftParen | T::LeftBracket)
+            && self.ahead(ahead + 1).is_name()
+            && self.ahead(ahead + 2) == T::Keyword(K::In)
+            && !self.bracket(self.at + ahead).comma
+    }
+
+    /// A call, a map projection or a variable.
+    fn named(&mut self) -> Parsed<ExprKind> {
+        let mut ahead = 1;
+        while self.ahead(ahead) == T::Dot && self.ahead(ahead + 1).is_name() {
+            ahead += 2;
+        }
+        if self.ahead(ahead) == T::LeftParen {
+            return self.function();
+        }
+        let variable = self.name("an expression")?;
+        if self.kind() == T::LeftBrace {
+            return self.map_projection(variable);
+        }
+        Ok(ExprKind::Variable(variable))
+    }
+
+    fn function(&mut self) -> Parsed<ExprKind> {
+        let name = self.qualified_name("the name of a function")?;
+        self.expect(T::LeftParen)?;
+        let distinct = self.kind() == T::Keyword(K::Distinct) && self.begins_expression_at(1);
+        let all = self.kind() == T::Keyword(K::All)
+            && self.ahead(1) != T::LeftParen
+            && self.begins_expression_at(1);
+        if distinct || all {
+            self.bump();
+        }
+        let arguments = self.list_until(T::RightParen, Self::expression)?;
+        Ok(ExprKind::Function(Box::new(FunctionCall { name, distinct, arguments })))
+    }
+
+    fn map_projection(&mut self, variable: Name) -> Parsed<ExprKind> {
+        self.expect(T::LeftBrace)?;
+        let items = self.list_until(T::RightBrace, |parser| {
+            if parser.eat(T::Dot) {
+                if parser.eat(T::Star) {
+                    return Ok(MapProjectionItem::AllProperties);
+                }
+                return Ok(MapProjectionItem::Property(parser.name("a property key")?));
+            }
+            let name = parser.name("a key or a variable")?;
+            if !parser.eat(T::Colon) {
+                return Ok(MapProjectionItem::Variable(name));
+            }
+            let value = parser.expression()?;
+            Ok(MapProjectionItem::Entry(MapEntry { key: name, value }))
+        })?;
+        Ok(ExprKind::MapProjection(Box::new(MapProjection { variable, items })))
+    }
+
+    /// `{key: value, ...}`
+    pub(super) fn map_entries(&mut self) -> Parsed<Vec<MapEntry>> {
+        self.expect(T::LeftBrace)?;
+        self.list_until(T::RightBrace, |parser| {
+            let key = parser.name("a key")?;
+            parser.expect(T::Colon)?;
+            Ok(MapEntry { key, value: parser.expression()? })
+        })
+    }
+
+    /// A list or a comprehension.
+    fn bracketed(&mut self) -> Parsed<ExprKind> {
+        if self.binds_element(0) {
+            return self.list_comprehension();
+        }
+        let bracket = self.bracket(self.at);
+        let named = self.ahead(1).is_name() && self.ahead(2) == T::Equal;
+        let pattern = self.at + if named { 3 } else { 1 };
+        if bracket.bar && !bracket.comma && self.pattern_at(pattern) {
+            return self.pattern_comprehension();
+        }
+        self.bump();
+        self.list_until(T::RightBracket, Self::expression).map(ExprKind::List)
+    }
+
+    fn list_comprehension(&mut self) -> Parsed<ExprKind> {
+        self.bump();
+        let variable = self.name("a variable")?;
+        self.expect(K::In)?;
+        let list = self.expression_before_bar()?;
+        let filter = if self.eat(K::Where) { Some(self.expression_before_bar()?) } else { None };
+        let projection = if self.eat(T::Bar) { Some(self.expression()?) } else { None };
+        self.expect(T::RightBracket)?;
+        let comprehension = ListComprehension { variable, list, filter, projection };
+        Ok(ExprKind::ListComprehension(Box::new(comprehension)))
+    }
+
+    fn pattern_comprehension(&mut self) -> Parsed<ExprKind> {
+        self.bump();
+        let start = self.span();
+        let mut variable = None;
+        if self.kind().is_name() {
+            variable = Some(self.name("a variable")?);
+            self.expect(T::Equal)?;
+        }
+        let parts = self.path_parts()?;
+        let span = self.since(start);
+        let pattern = PathPattern { variable, search: PathSearch::All, parts, span };
+        let filter = if self.eat(K::Where) { Some(self.expression_before_bar()?) } else { None };
+        self.expect(T::Bar)?;
+        let projection = self.expression()?;
+        self.expect(T::RightBracket)?;
+        let comprehension = PatternComprehension { pattern, filter, projection };
+        Ok(ExprKind::PatternComprehension(Box::new(comprehension)))
+    }
+
+    fn quantifier(&mut self, kind: QuantifierKind) -> Parsed<ExprKind> {
+        self.bump();
+        self.expect(T::LeftParen)?;
+        let variable = self.name("a variable")?;
+        self.expect(K::In)?;
+        let list = self.expression()?;
+        self.expect(K::Where)?;
+        let filter = self.expression()?;
+        self.expect(T::RightParen)?;
+        Ok(ExprKind::Quantifier(Box::new(QuantifierExpr { kind, variable, list, filter })))
+    }
+
+    fn reduce(&mut self) -> Parsed<ExprKind> {
+        self.bump();
+        self.expect(T::LeftParen)?;
+        let accumulator = self.name("a variable")?;
+        self.expect(T::Equal)?;
+        let initial = self.expression()?;
+        self.expect(T::Comma)?;
+        let variable = self.name("a variable")?;
+        self.expect(K::In)?;
+        let list = self.expression_before_bar()?;
+        self.expect(T::Bar)?;
+        let step = self.expression()?;
+        self.expect(T::RightParen)?;
+        let reduce = Reduce { accumulator, initial, variable, list, step };
+        Ok(ExprKind::Reduce(Box::new(reduce)))
+    }
+
+    fn case(&mut self) -> Parsed<ExprKind> {
+        self.bump();
+        let operand =
+            if self.kind() == T::Keyword(K::When) { None } else { Some(self.expression()?) };
+        let mut branches = Vec::new();
+        while self.eat(K::When) {
+            let tests = match operand {
+                Some(_) => self.list(Self::case_test)?,
+                None => vec![CaseTest::Value(self.expression()?)],
+            };
+            self.expect(K::Then)?;
+            branches.push(CaseBranch { tests, value: self.expression()? });
+        }
+        if branches.is_empty() {
+            return self.fail();
+        }
+        let default = if self.eat(K::Else) { Some(self.expression()?) } else { None };
+        self.expect(K::EndKeyword)?;
+        Ok(ExprKind::Case(Box::new(Case { operand, branches, default })))
+    }
+
+    /// A value to compare the operand with, or a test that begins with an operator.
+    fn case_test(&mut self) -> Parsed<CaseTest> {
+        let word_operator = match self.kind() {
+            T::Keyword(K::Is | K::In | K::Contains) => {
+                !matches!(self.ahead(1), T::Keyword(K::Then) | T::Comma | T::Dot)
+            }
+            T::Keyword(K::Starts | K::Ends) => self.ahead(1) == T::Keyword(K::With),
+            _ => false,
+        };
+        let operator = matches!(
+            self.kind(),
+            T::Equal
+                | T::NotEqual
+                | T::Less
+                | T::LessOrEqual
+                | T::Greater
+                | T::GreaterOrEqual
+                | T::Matches
+                | T::ColonColon
+        );
+        if !word_operator && !operator {
+            return self.expression().map(CaseTest::Value);
+        }
+        let start = self.span().start();
+        let operand = Expr { kind: ExprKind::CaseOperand, span: Span::new(start, start) };
+        self.nested(|parser| parser.infixes(operand, Level::Compare)).map(CaseTest::Holds)
+    }
+
+    fn subquery(&mut self, kind: SubqueryKind) -> Parsed<ExprKind> {
+        self.bump();
+        self.expect(T::LeftBrace)?;
+        // A word begins a clause, unless it is the variable of a path.
+        let clause = match self.kind() {
+            T::Keyword(keyword) => keyword.begins_clause() && self.ahead(1) != T::Equal,
+            _ => false,
+        };
+        let body = if clause || kind == SubqueryKind::Collect {
+            SubqueryBody::Query(self.query(false)?)
+        } else {
+            self.note(Expected::Clause);
+            let patterns = self.list(Self::path_pattern)?;
+            SubqueryBody::Pattern { patterns, filter: self.filter()? }
+        };
+        self.expect(T::RightBrace)?;
+        Ok(ExprKind::Subquery(Box::new(Subquery { kind, body })))
+    }
+
+    fn pattern_expression(&mut self, start: Span) -> Parsed<ExprKind> {
+        let parts = self.path_parts()?;
+        let span = self.since(start);
+        let pattern = PathPattern { variable: None, search: PathSearch::All, parts, span };
+        Ok(ExprKind::Pattern(Box::new(pattern)))
+    }
+}

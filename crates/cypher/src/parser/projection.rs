@@ -1,0 +1,77 @@
+//! WITH and RETURN: projections, order and limits.
+
+use super::Parsed;
+use super::cursor::Parser;
+use crate::ast::{Projection, ProjectionItem, Return, SortItem, With};
+use crate::span::Span;
+use crate::token::{Keyword as K, TokenKind as T};
+
+impl Parser<'_> {
+    pub(super) fn with(&mut self, start: Span) -> Parsed<With> {
+        self.expect(K::With)?;
+        let projection = self.projection()?;
+        let filter = self.filter()?;
+        Ok(With { projection, filter, span: self.since(start) })
+    }
+
+    pub(super) fn return_clause(&mut self) -> Parsed<Return> {
+        let start = self.expect(K::Return)?;
+        let projection = self.projection()?;
+        Ok(Return { projection, span: self.since(start) })
+    }
+
+    /// `[DISTINCT] items ORDER BY ... SKIP ... LIMIT ...`
+    fn projection(&mut self) -> Parsed<Projection> {
+        let start = self.span();
+        // `DISTINCT` is a variable where nothing follows that it could apply to.
+        let distinct = self.kind() == T::Keyword(K::Distinct)
+            && (self.begins_expression_at(1) || self.ahead(1) == T::Star);
+        if distinct {
+            self.bump();
+        }
+        let star = self.eat(T::Star);
+        let items = if !star || self.eat(T::Comma) {
+            self.list(Self::projection_item)?
+        } else {
+            Vec::new()
+        };
+        self.limits(start, distinct, star, items)
+    }
+
+    /// The rest of a projection, after its items.
+    pub(super) fn limits(
+        &mut self,
+        start: Span,
+        distinct: bool,
+        star: bool,
+        items: Vec<ProjectionItem>,
+    ) -> Parsed<Projection> {
+        let mut order_by = Vec::new();
+        if self.eat(K::Order) {
+            self.expect(K::By)?;
+            order_by = self.list(Self::sort_item)?;
+        }
+        let skips = self.eat(K::Skip) || self.eat(K::Offset);
+        let skip = if skips { Some(self.expression()?) } else { None };
+        let limit = if self.eat(K::Limit) { Some(self.expression()?) } else { None };
+        let span = self.since(start);
+        Ok(Projection { distinct, star, items, order_by, skip, limit, span })
+    }
+
+    fn projection_item(&mut self) -> Parsed<ProjectionItem> {
+        let start = self.span();
+        let expr = self.expression()?;
+        let alias = if self.eat(K::As) { Some(self.name("a column name")?) } else { None };
+        Ok(ProjectionItem { expr, alias, span: self.since(start) })
+    }
+
+    fn sort_item(&mut self) -> Parsed<SortItem> {
+        let start = self.span();
+        let expr = self.expression()?;
+        let descending = self.eat(K::Desc) || self.eat(K::Descending);
+        if !descending && !self.eat(K::Asc) {
+            self.eat(K::Ascending);
+        }
+        Ok(SortItem { expr, descending, span: self.since(start) })
+    }
+}

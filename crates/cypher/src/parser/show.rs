@@ -1,0 +1,179 @@
+//! SHOW and TERMINATE.
+
+use super::Parsed;
+use super::cursor::Parser;
+use crate::ast::{
+    CommandOutput, ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, Executable, Expr,
+    ExprKind, Projection, ProjectionItem, Show, ShowTarget, StatementKind, Terminate,
+};
+use crate::token::{Keyword as K, TokenKind as T};
+
+impl Parser<'_> {
+    pub(super) fn show(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        let target = self.show_target()?;
+        let output = self.output()?;
+        Ok(StatementKind::Show(Box::new(Show { target, output })))
+    }
+
+    pub(super) fn terminate(&mut self) -> Parsed<StatementKind> {
+        self.bump();
+        if !self.eat(K::Transactions) {
+            self.expect_word("TRANSACTION")?;
+        }
+        let ids = self.list(Self::expression)?;
+        let output = self.output()?;
+        Ok(StatementKind::Terminate(Box::new(Terminate { ids, output })))
+    }
+
+    fn show_target(&mut self) -> Parsed<ShowTarget> {
+        if self.eat_any(&["PROCEDURES", "PROCEDURE"]) {
+            return self.executable().map(ShowTarget::Procedures);
+        }
+        if self.eat(K::Transactions) || self.eat_word("TRANSACTION") {
+            return self.transaction_ids();
+        }
+        if self.eat_word("DATABASES") {
+            return Ok(ShowTarget::Databases(DatabaseFilter::All));
+        }
+        if self.eat_word("DATABASE") {
+            let name = self.name_or_parameter("the name of a database")?;
+            return Ok(ShowTarget::Databases(DatabaseFilter::Named(name)));
+        }
+        for (word, filter) in [("DEFAULT", DatabaseFilter::Default), ("HOME", DatabaseFilter::Home)]
+        {
+            if self.eat_word(word) {
+                self.expect_word("DATABASE")?;
+                return Ok(ShowTarget::Databases(filter));
+            }
+        }
+        if let Some(functions) = self.show_functions()? {
+            return Ok(functions);
+        }
+        let all = self.eat(K::All);
+        if let Some(kind) = self.index_kind() {
+            self.expect_indexes()?;
+            return Ok(ShowTarget::Indexes { kind: Some(kind) });
+        }
+        if self.eat_indexes() {
+            return Ok(ShowTarget::Indexes { kind: None });
+        }
+        let filter = if all { ConstraintFilter::default() } else { self.constraint_filter()? };
+        if !self.eat_word("CONSTRAINTS") {
+            self.expect(K::Constraint)?;
+        }
+        Ok(ShowTarget::Constraints(filter))
+    }
+
+    fn eat_indexes(&mut self) -> bool {
+        self.eat_word("INDEXES") || self.eat(K::Index)
+    }
+
+    fn expect_indexes(&mut self) -> Parsed<()> {
+        if self.eat_indexes() { Ok(()) } else { self.fail() }
+    }
+
+    fn show_functions(&mut self) -> Parsed<Option<ShowTarget>> {
+        let mut built_in = None;
+        let mut only_functions = true;
+        if self.eat_word("BUILT") {
+            self.expect(K::In)?;
+            built_in = Some(true);
+        } else if self.eat_word("USER") {
+            self.expect_word("DEFINED")?;
+            built_in = Some(false);
+        } else {
+            only_functions = false;
+            let all = self.kind() == T::Keyword(K::All);
+            if all && (self.is_word_at(1, "FUNCTIONS") || self.is_word_at(1, "FUNCTION")) {
+                self.bump();
+            }
+        }
+        if self.eat_any(&["FUNCTIONS", "FUNCTION"]) {
+            let executable = self.executable()?;
+            return Ok(Some(ShowTarget::Functions { built_in, executable }));
+        }
+        if only_functions { self.fail() } else { Ok(None) }
+    }
+
+    fn executable(&mut self) -> Parsed<Executable> {
+        if !self.eat_word("EXECUTABLE") {
+            return Ok(Executable::Any);
+        }
+        if !self.eat(K::By) {
+            return Ok(Executable::ByCurrentUser);
+        }
+        if self.is_word("CURRENT") && self.is_word_at(1, "USER") {
+            self.bump();
+            self.bump();
+            return Ok(Executable::ByCurrentUser);
+        }
+        self.name("the name of a user").map(Executable::By)
+    }
+
+    fn transaction_ids(&mut self) -> Parsed<ShowTarget> {
+        let output = matches!(self.kind(), T::Keyword(K::Yield | K::Where));
+        let ids = if !output && self.begins_expression_at(0) {
+            self.list(Self::expression)?
+        } else {
+            Vec::new()
+        };
+        Ok(ShowTarget::Transactions { ids })
+    }
+
+    fn constraint_filter(&mut self) -> Parsed<ConstraintFilter> {
+        let entity = if self.eat_word("NODE") {
+            Some(EntityKind::Node)
+        } else if self.eat_any(&["RELATIONSHIP", "REL"]) {
+            Some(EntityKind::Relationship)
+        } else {
+            None
+        };
+        let property = self.eat_word("PROPERTY");
+        let kind = if property && self.eat_word("TYPE") {
+            Some(ConstraintKind::PropertyType)
+        } else if self.eat_any(&["EXISTENCE", "EXIST"]) {
+            Some(ConstraintKind::Existence)
+        } else if !property && self.eat_any(&["UNIQUE", "UNIQUENESS"]) {
+            Some(ConstraintKind::Unique)
+        } else if !property && self.eat_word("KEY") {
+            Some(ConstraintKind::Key)
+        } else {
+            None
+        };
+        if kind.is_none() && (property || entity.is_some()) {
+            return self.fail();
+        }
+        Ok(ConstraintFilter { entity, kind })
+    }
+
+    /// `YIELD ... WHERE ... RETURN ...`
+    fn output(&mut self) -> Parsed<CommandOutput> {
+        let yields = if self.eat(K::Yield) { Some(self.yield_columns()?) } else { None };
+        let filter = self.filter()?;
+        let returns = if yields.is_some() && self.kind() == T::Keyword(K::Return) {
+            Some(self.return_clause()?)
+        } else {
+            None
+        };
+        Ok(CommandOutput { yields, filter, returns })
+    }
+
+    fn yield_columns(&mut self) -> Parsed<Projection> {
+        let start = self.span();
+        let star = self.eat(T::Star);
+        let items = if star {
+            Vec::new()
+        } else {
+            self.list(|parser| {
+                let start = parser.span();
+                let column = parser.name("the name of a column")?;
+                let span = column.span;
+                let expr = Expr { kind: ExprKind::Variable(column), span };
+                let alias = if parser.eat(K::As) { Some(parser.name("a variable")?) } else { None };
+                Ok(ProjectionItem { expr, alias, span: parser.since(start) })
+            })?
+        };
+        self.limits(start, false, star, items)
+    }
+}

@@ -1,0 +1,164 @@
+//! Types, as `IS ::` and constraints name them.
+
+use super::Parsed;
+use super::cursor::{Expected, Parser};
+use crate::ast::{TypeExpr, TypeKind};
+use crate::token::{Keyword as K, TokenKind as T};
+
+/// Types of one word.
+const SIMPLE: [(&str, TypeKind); 19] = [
+    ("BOOLEAN", TypeKind::Boolean),
+    ("BOOL", TypeKind::Boolean),
+    ("STRING", TypeKind::String),
+    ("VARCHAR", TypeKind::String),
+    ("INTEGER", TypeKind::Integer),
+    ("INT", TypeKind::Integer),
+    ("FLOAT", TypeKind::Float),
+    ("DATE", TypeKind::Date),
+    ("DURATION", TypeKind::Duration),
+    ("POINT", TypeKind::Point),
+    ("NODE", TypeKind::Node),
+    ("VERTEX", TypeKind::Node),
+    ("RELATIONSHIP", TypeKind::Relationship),
+    ("EDGE", TypeKind::Relationship),
+    ("MAP", TypeKind::Map),
+    ("PATH", TypeKind::Path),
+    ("PATHS", TypeKind::Path),
+    ("NULL", TypeKind::Null),
+    ("NOTHING", TypeKind::Nothing),
+];
+
+impl Parser<'_> {
+    /// `INTEGER NOT NULL`, `LIST<STRING | FLOAT>`
+    pub(super) fn type_expr(&mut self) -> Parsed<TypeExpr> {
+        let bars = !self.bar_ends;
+        self.nested(|parser| parser.type_union(bars))
+    }
+
+    fn type_union(&mut self, bars: bool) -> Parsed<TypeExpr> {
+        let start = self.span();
+        let first = self.type_list()?;
+        if !bars || self.kind() != T::Bar {
+            return Ok(first);
+        }
+        let mut types = vec![first];
+        while self.eat(T::Bar) {
+            types.push(self.type_list()?);
+        }
+        self.grow()?;
+        let span = self.since(start);
+        Ok(TypeExpr { kind: TypeKind::Union(types), not_null: false, span })
+    }
+
+    /// A type, and `LIST` any number of times behind it.
+    fn type_list(&mut self) -> Parsed<TypeExpr> {
+        let start = self.span();
+        let kind = self.type_kind()?;
+        let not_null = self.not_null()?;
+        let mut of = TypeExpr { kind, not_null, span: self.since(start) };
+        while self.eat_any(&["LIST", "ARRAY"]) {
+            self.grow()?;
+            let kind = TypeKind::List(Box::new(of));
+            let not_null = self.not_null()?;
+            of = TypeExpr { kind, not_null, span: self.since(start) };
+        }
+        Ok(of)
+    }
+
+    fn not_null(&mut self) -> Parsed<bool> {
+        if self.eat(T::Exclamation) {
+            return Ok(true);
+        }
+        let not = self.eat(K::Not);
+        if not {
+            self.expect(K::Null)?;
+        }
+        Ok(not)
+    }
+
+    fn type_kind(&mut self) -> Parsed<TypeKind> {
+        if self.eat_any(&["LIST", "ARRAY"]) {
+            self.expect(T::Less)?;
+            let of = self.nested(|parser| parser.type_union(true))?;
+            self.expect(T::Greater)?;
+            return Ok(TypeKind::List(Box::new(of)));
+        }
+        if self.eat(K::Any) {
+            return self.any_type();
+        }
+        if self.eat_word("PROPERTY") {
+            self.expect_word("VALUE")?;
+            return Ok(TypeKind::PropertyValue);
+        }
+        for (word, time, datetime) in [
+            ("LOCAL", TypeKind::LocalTime, TypeKind::LocalDateTime),
+            ("ZONED", TypeKind::ZonedTime, TypeKind::ZonedDateTime),
+        ] {
+            if self.eat_word(word) {
+                if self.eat_word("TIME") {
+                    return Ok(time);
+                }
+                self.expect_word("DATETIME")?;
+                return Ok(datetime);
+            }
+        }
+        for (word, zoned, local) in [
+            ("TIME", TypeKind::ZonedTime, TypeKind::LocalTime),
+            ("TIMESTAMP", TypeKind::ZonedDateTime, TypeKind::LocalDateTime),
+        ] {
+            if self.eat_word(word) {
+                let without = self.eat_word("WITHOUT");
+                if !without {
+                    self.expect(K::With)?;
+                }
+                if !self.eat_word("TIMEZONE") {
+                    self.expect_word("TIME")?;
+                    self.expect_word("ZONE")?;
+                }
+                return Ok(if without { local } else { zoned });
+            }
+        }
+        if self.is_word("SIGNED") && self.is_word_at(1, "INTEGER") {
+            self.bump();
+        }
+        for (word, kind) in SIMPLE {
+            if self.is_word(word) {
+                self.bump();
+                return Ok(kind);
+            }
+        }
+        self.note(Expected::Text("a type"));
+        for (word, _) in SIMPLE {
+            self.note(Expected::Word(word));
+        }
+        self.fail()
+    }
+
+    /// `ANY`, `ANY VALUE`, `ANY<A | B>`, `ANY NODE`; the word has been taken.
+    fn any_type(&mut self) -> Parsed<TypeKind> {
+        if self.is_word("PROPERTY") {
+            self.bump();
+            self.expect_word("VALUE")?;
+            return Ok(TypeKind::PropertyValue);
+        }
+        for (word, kind) in SIMPLE {
+            let thing = matches!(kind, TypeKind::Node | TypeKind::Relationship | TypeKind::Map);
+            if thing && self.is_word(word) {
+                self.bump();
+                return Ok(kind);
+            }
+        }
+        if self.is_word("VALUE") {
+            self.bump();
+        }
+        if !self.eat(T::Less) {
+            return Ok(TypeKind::Any);
+        }
+        let of = self.nested(|parser| parser.type_union(true))?;
+        self.expect(T::Greater)?;
+        Ok(match of {
+            TypeExpr { kind, not_null: false, .. } => kind,
+            of => TypeKind::Union(vec![of]),
+        })
+    }
+}

@@ -1,0 +1,208 @@
+//! openCypher on a database.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use telar_engine::{Engine, Error, Isolation};
+use telar_graph::{Graph, Value, ValueMap};
+use telar_query::{
+    Access, At, Context, ErrorKind, Limits, Moment, Phase, Prepared, Procedures, QueryError,
+    QueryResult,
+};
+
+/// Plans kept; when there are more, all are forgotten.
+const PLANS_MAX: usize = 1024;
+/// Times a query that lost against another transaction is run again.
+const RETRIES_MAX: u32 = 100;
+
+/// Runs queries on a database. Threads may share one.
+///
+/// Each query is a transaction: it sees one state of the graph, and what it changes is there for
+/// others once it has returned, whole or, after an error, not at all.
+///
+/// # Examples
+/// ```
+/// use telar_db::{Session, Value};
+///
+/// let db = telar_db::open_in_memory()?;
+/// let session = Session::new(&db);
+/// session.run("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Bob'})", &[])?;
+///
+/// let who = [("who", Value::from("Ada"))];
+/// let result = session.run("MATCH ({name: $who})-[:KNOWS]->(p) RETURN p.name AS name", &who)?;
+/// assert_eq!(*result.columns[0], *"name");
+/// assert_eq!(result.rows, [[Value::from("Bob")]]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Session<'d> {
+    db: &'d Engine,
+    procedures: Procedures,
+    limits: Limits,
+    isolation: Isolation,
+    plans: Mutex<HashMap<Box<str>, Arc<Prepared>>>,
+}
+
+fn engine_error(error: &Error) -> QueryError {
+    let (kind, detail) = match error {
+        Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
+        _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
+        _ => (ErrorKind::Database, "DatabaseError"),
+    };
+    QueryError::runtime(kind, detail, error.to_string())
+}
+
+impl<'d> Session<'d> {
+    /// A session without limits, under snapshot isolation.
+    #[must_use]
+    pub fn new(db: &'d Engine) -> Self {
+        Self {
+            db,
+            procedures: Procedures::default(),
+            limits: Limits::default(),
+            isolation: Isolation::default(),
+            plans: Mutex::default(),
+        }
+    }
+
+    /// The same session, for which queries may use no more than this.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// The same session, whose updates are isolated like this.
+    #[must_use]
+    pub fn with_isolation(self, isolation: Isolation) -> Self {
+        Self { isolation, ..self }
+    }
+
+    /// What `CALL` can run in this session.
+    pub fn procedures_mut(&mut self) -> &mut Procedures {
+        // Plans name procedures by what they were when the plan was made.
+        self.plans.get_mut().clear();
+        &mut self.procedures
+    }
+
+    fn prepare(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+        if let Some(plan) = self.plans.lock().get(text) {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(telar_query::prepare(text, graph, &self.procedures)?);
+        let mut plans = self.plans.lock();
+        if plans.len() >= PLANS_MAX {
+            plans.clear();
+        }
+        plans.insert(text.into(), Arc::clone(&plan));
+        Ok(plan)
+    }
+
+    /// Runs one statement and returns everything it returns. A query that lost a conflict against
+    /// another transaction is run again.
+    ///
+    /// # Errors
+    /// [`QueryError`]: nothing was changed.
+    pub fn run(&self, text: &str, parameters: &[(&str, Value)]) -> Result<QueryResult, QueryError> {
+        let entry = |(key, value): &(&str, Value)| (Arc::from(*key), value.clone());
+        self.run_with(text, &parameters.iter().map(entry).collect())
+    }
+
+    /// As [`run`](Self::run), with parameters in a map.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+        let mut tries = 0;
+        loop {
+            match self.try_run(text, parameters) {
+                Err(e) if e.is_retryable() && tries < RETRIES_MAX => tries += 1,
+                done => return done,
+            }
+        }
+    }
+
+    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+        let context = Context::new(Moment::now());
+        let snapshot = self.db.snapshot().map_err(|e| engine_error(&e))?;
+        let reader = snapshot.reader();
+        let plan = self.prepare(text, &reader)?;
+        if !plan.writes() || plan.explains() {
+            let at = plan.at(&reader, parameters, &context)?;
+            let past = match at {
+                None => None,
+                Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
+                Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
+            };
+            let past = past.transpose().map_err(|e| engine_error(&e))?;
+            let past = past.as_ref().map(|past| past.reader());
+            let reader = past.as_ref().unwrap_or(&reader);
+            let access = Access::Read(reader);
+            return plan.run(access, parameters, &context, &self.procedures, &self.limits);
+        }
+        drop(reader);
+        drop(snapshot);
+        let begun = self.db.begin_with(self.isolation);
+        let mut transaction = begun.map_err(|e| engine_error(&e))?;
+        let access = Access::Write(&mut transaction);
+        let result = plan.run(access, parameters, &context, &self.procedures, &self.limits)?;
+        transaction.commit().map_err(|e| engine_error(&e))?;
+        Ok(result)
+    }
+
+    /// Begins a transaction of several statements.
+    ///
+    /// # Errors
+    /// If too many are open.
+    pub fn begin(&self) -> Result<QueryTransaction<'_, 'd>, QueryError> {
+        let begun = self.db.begin_with(self.isolation);
+        let transaction = begun.map_err(|e| engine_error(&e))?;
+        Ok(QueryTransaction { session: self, transaction, began: Moment::now(), failed: false })
+    }
+}
+
+/// Several statements in one transaction; each sees what those before it did. Dropping it undoes
+/// everything.
+#[derive(Debug)]
+pub struct QueryTransaction<'s, 'd> {
+    session: &'s Session<'d>,
+    transaction: telar_engine::Transaction<'d>,
+    began: Moment,
+    failed: bool,
+}
+
+impl QueryTransaction<'_, '_> {
+    /// Runs one statement.
+    ///
+    /// # Errors
+    /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
+    pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+        if self.failed {
+            let message = "a statement of this transaction has failed: roll it back";
+            return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
+        }
+        let session = self.session;
+        let plan = session.prepare(text, &self.transaction)?;
+        let context = Context::new(self.began);
+        let access = Access::Write(&mut self.transaction);
+        let result = plan.run(access, parameters, &context, &session.procedures, &session.limits);
+        self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
+        result
+    }
+
+    /// Makes everything that was changed visible to others.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`], and
+    /// those of the database itself. Nothing was changed.
+    pub fn commit(self) -> Result<(), QueryError> {
+        if self.failed {
+            let message = "a statement of this transaction has failed: nothing can be committed";
+            return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
+        }
+        self.transaction.commit().map(drop).map_err(|e| engine_error(&e))
+    }
+
+    /// Undoes everything.
+    pub fn rollback(self) {}
+}

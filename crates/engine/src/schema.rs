@@ -1,0 +1,121 @@
+//! Schema names as queries ask for them, and how a new name is made.
+
+use telar_graph::name::NameKind;
+use telar_graph::update::{IndexedObjects, ReadableIndex};
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
+
+use crate::catalog::{EdgeOrder, EdgeTypeOptions};
+use crate::error::Error;
+use crate::index::IndexTarget;
+use crate::shared::Shared;
+use crate::snapshot::Reader;
+use crate::transaction::Transaction;
+use crate::txn::record;
+
+impl Shared {
+    /// The number of a label or property key, made and logged if there is none.
+    pub(crate) fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
+        let catalog = &self.catalog;
+        if let Some(id) = catalog.find(kind, name) {
+            return Ok(id);
+        }
+        let _making = catalog.making.lock();
+        if let Some(id) = catalog.find(kind, name) {
+            return Ok(id);
+        }
+        catalog.check_new(kind, name)?;
+        let number = catalog.all_names(kind).len() as u16;
+        self.log_schema(&record::encode_name(kind, number, name))?;
+        Ok(catalog.add(kind, name))
+    }
+
+    /// The number of an edge type, made with these options and logged if there is none.
+    pub(crate) fn add_edge_type(
+        &self,
+        name: &str,
+        options: EdgeTypeOptions,
+    ) -> Result<EdgeTypeId, Error> {
+        let catalog = &self.catalog;
+        let existing = |id: EdgeTypeId| match catalog.edge_type(id)?.options == options {
+            true => Ok(id),
+            false => Err(Error::EdgeTypeExists { name: name.to_owned() }),
+        };
+        if let Some(id) = catalog.find_edge_type(name) {
+            return existing(id);
+        }
+        let _making = catalog.making.lock();
+        if let Some(id) = catalog.find_edge_type(name) {
+            return existing(id);
+        }
+        catalog.check_new_edge_type(name)?;
+        if let EdgeOrder::NewestFirst(key) = options.order {
+            catalog.check_property_key(key)?;
+        }
+        let number = catalog.type_count() as u16;
+        self.log_schema(&record::encode_edge_type(number, name, options))?;
+        Ok(catalog.add_edge_type(name, options))
+    }
+
+    /// Indexes with entries that a snapshot at `read_ts` can read.
+    fn readable_indexes(&self, read_ts: u64) -> Vec<ReadableIndex> {
+        let guard = crossbeam_epoch::pin();
+        let readable = |id| self.indexes.readable(id, read_ts, &guard).is_ok();
+        let infos = self.indexes.infos().into_iter();
+        let infos = infos.filter(|info| info.kind.has_entries() && readable(info.id));
+        infos
+            .map(|info| ReadableIndex {
+                id: info.id,
+                objects: match info.target {
+                    IndexTarget::Vertices(label) => IndexedObjects::Vertices(label),
+                    IndexTarget::Edges(ty) => IndexedObjects::Edges(ty),
+                },
+                properties: info.properties,
+                unique: info.kind.is_unique(),
+            })
+            .collect()
+    }
+}
+
+macro_rules! schema {
+    ($reads:ident, |$this:ident| $shared:expr, $read_ts:expr) => {
+        impl Schema for $reads<'_> {
+            fn find_label(&self, name: &str) -> Option<LabelId> {
+                let $this = self;
+                $shared.catalog.find(NameKind::Label, name).map(LabelId::from_raw)
+            }
+
+            fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+                let $this = self;
+                $shared.catalog.find_edge_type(name)
+            }
+
+            fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+                let $this = self;
+                $shared.catalog.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+            }
+
+            fn label_names(&self) -> Vec<String> {
+                let $this = self;
+                $shared.catalog.all_names(NameKind::Label)
+            }
+
+            fn edge_type_names(&self) -> Vec<String> {
+                let $this = self;
+                $shared.catalog.edge_types().map(|(_, ty)| ty.name.clone()).collect()
+            }
+
+            fn property_key_names(&self) -> Vec<String> {
+                let $this = self;
+                $shared.catalog.all_names(NameKind::PropertyKey)
+            }
+
+            fn readable_indexes(&self) -> Vec<ReadableIndex> {
+                let $this = self;
+                $shared.readable_indexes($read_ts)
+            }
+        }
+    };
+}
+
+schema!(Reader, |this| this.shared, this.read_ts);
+schema!(Transaction, |this| this.shared(), this.read_ts().get());

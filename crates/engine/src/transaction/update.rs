@@ -1,0 +1,124 @@
+//! Changes as queries ask for them.
+
+use telar_graph::name::NameKind;
+use telar_graph::update::{Update, UpdateError, UpdateErrorKind};
+use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+
+use super::Transaction;
+use crate::adjacency::ListKind;
+use crate::catalog::EdgeTypeOptions;
+use crate::error::{Error, ErrorKind, Object};
+
+impl From<Error> for UpdateError {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::NotFound(_) => UpdateErrorKind::NotFound,
+            Error::StillConnected { .. } => UpdateErrorKind::StillConnected,
+            Error::TooDeep { .. }
+            | Error::NotStorable
+            | Error::SimpleEdgeType { .. }
+            | Error::SortProperty { .. }
+            | Error::SortPropertyFixed { .. } => UpdateErrorKind::Value,
+            Error::Name(_) => UpdateErrorKind::Name,
+            Error::ConstraintViolated { .. } | Error::EdgeExists { .. } => {
+                UpdateErrorKind::Constraint
+            }
+            _ if error.kind() == ErrorKind::Retry => UpdateErrorKind::Conflict,
+            _ => UpdateErrorKind::Database,
+        };
+        Self { kind, source: Box::new(error) }
+    }
+}
+
+impl Update for Transaction<'_> {
+    fn label(&mut self, name: &str) -> Result<LabelId, UpdateError> {
+        Ok(self.shared().add_name(NameKind::Label, name).map(LabelId::from_raw)?)
+    }
+
+    fn edge_type(&mut self, name: &str) -> Result<EdgeTypeId, UpdateError> {
+        let shared = self.shared();
+        // A type that a bulk load or a program made has the options it was made with.
+        match shared.catalog.find_edge_type(name) {
+            Some(ty) => Ok(ty),
+            None => match shared.add_edge_type(name, EdgeTypeOptions::general()) {
+                Err(Error::EdgeTypeExists { .. }) => self.edge_type(name),
+                made => Ok(made?),
+            },
+        }
+    }
+
+    fn property_key(&mut self, name: &str) -> Result<PropertyKeyId, UpdateError> {
+        let key = self.shared().add_name(NameKind::PropertyKey, name);
+        Ok(key.map(PropertyKeyId::from_raw)?)
+    }
+
+    fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, UpdateError> {
+        Ok(Transaction::create_vertex(self, labels)?)
+    }
+
+    fn create_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        properties: &[(PropertyKeyId, Value)],
+    ) -> Result<EdgeId, UpdateError> {
+        let edge_type = self.shared().catalog.edge_type(ty)?;
+        if edge_type.kind() != ListKind::Simple {
+            return Ok(Transaction::create_edge(self, ty, src, dst, properties)?);
+        }
+        let name = edge_type.name.clone();
+        if properties.iter().any(|(_, value)| !value.is_null()) {
+            return Err(Error::SimpleEdgeType { name }.into());
+        }
+        for end in [src, dst] {
+            self.existing(end)?;
+        }
+        let edge = EdgeId { ty, src, dst, ordinal: 0 };
+        if self.search_edge(ty, src, dst)? {
+            return Err(Error::EdgeExists { name, edge }.into());
+        }
+        self.upsert_edge(ty, src, dst)?;
+        Ok(edge)
+    }
+
+    fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
+        Ok(Transaction::add_label(self, vertex, label)?)
+    }
+
+    fn remove_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
+        Ok(Transaction::remove_label(self, vertex, label)?)
+    }
+
+    fn set_vertex_property(
+        &mut self,
+        vertex: VertexId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError> {
+        Ok(Transaction::set_vertex_property(self, vertex, key, value)?)
+    }
+
+    fn set_edge_property(
+        &mut self,
+        edge: EdgeId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError> {
+        Ok(Transaction::set_edge_property(self, edge, key, value)?)
+    }
+
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<bool, UpdateError> {
+        let existed = self.edge_exists(edge);
+        Transaction::delete_edge(self, edge)?;
+        Ok(existed)
+    }
+
+    fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {
+        match Transaction::delete_vertex(self, vertex, detach) {
+            // Deleted by a row before: the query's intent is met.
+            Err(Error::NotFound(Object::Vertex(_))) => Ok(()),
+            done => Ok(done?),
+        }
+    }
+}

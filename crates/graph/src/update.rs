@@ -1,0 +1,173 @@
+//! What a query may ask of a graph besides reading it: names, and changes in a transaction.
+
+use crate::{EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, view::View};
+
+/// What an index is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum IndexedObjects {
+    /// Vertices with this label.
+    Vertices(LabelId),
+    /// Edges of this type.
+    Edges(EdgeTypeId),
+}
+
+/// An index that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadableIndex {
+    /// Its number, for the lookups of [`View`].
+    pub id: IndexId,
+    /// What it is on.
+    pub objects: IndexedObjects,
+    /// The properties whose values it is sorted by, the most significant first.
+    pub properties: Vec<PropertyKeyId>,
+    /// Whether no two objects have the same values.
+    pub unique: bool,
+}
+
+/// Names of labels, edge types and property keys, and which indexes there are.
+///
+/// Names are never removed: a number, once seen, stays valid.
+pub trait Schema {
+    /// The number of a label, if it was ever made.
+    fn find_label(&self, name: &str) -> Option<LabelId>;
+
+    /// The number of an edge type, if it was ever made.
+    fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId>;
+
+    /// The number of a property key, if it was ever made.
+    fn find_property_key(&self, name: &str) -> Option<PropertyKeyId>;
+
+    /// Every label's name, by number.
+    fn label_names(&self) -> Vec<String>;
+
+    /// Every edge type's name, by number.
+    fn edge_type_names(&self) -> Vec<String>;
+
+    /// Every property key's name, by number.
+    fn property_key_names(&self) -> Vec<String>;
+
+    /// Every index that can be read now, constraints with entries included.
+    fn readable_indexes(&self) -> Vec<ReadableIndex>;
+}
+
+/// A graph as a read-only query sees it.
+pub trait Graph: View + Schema {}
+
+impl<T: View + Schema + ?Sized> Graph for T {}
+
+/// What kind of thing went wrong in a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UpdateErrorKind {
+    /// The vertex or edge does not exist: it was deleted, in this transaction or before.
+    NotFound,
+    /// A vertex that still has edges was to be deleted.
+    StillConnected,
+    /// The value cannot be a property, or not of this edge type.
+    Value,
+    /// The name cannot be a label, edge type or property key.
+    Name,
+    /// A constraint forbids it.
+    Constraint,
+    /// Another transaction was first; the same transaction may succeed if it is run again.
+    Conflict,
+    /// The database cannot do it now: a limit was reached, the log failed, data is damaged.
+    Database,
+}
+
+/// Why a change was refused. The transaction is as it was before the call.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}")]
+pub struct UpdateError {
+    /// The kind.
+    pub kind: UpdateErrorKind,
+    /// What the storage says.
+    pub source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+/// A graph in a transaction: reads through [`View`] see the transaction's own changes.
+pub trait Update: Graph {
+    /// The number of a label, made if there is none.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Name`], [`UpdateErrorKind::Database`].
+    fn label(&mut self, name: &str) -> Result<LabelId, UpdateError>;
+
+    /// The number of an edge type; if there is none, one is made whose edges may be parallel and
+    /// have properties.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Name`], [`UpdateErrorKind::Database`].
+    fn edge_type(&mut self, name: &str) -> Result<EdgeTypeId, UpdateError>;
+
+    /// The number of a property key, made if there is none.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Name`], [`UpdateErrorKind::Database`].
+    fn property_key(&mut self, name: &str) -> Result<PropertyKeyId, UpdateError>;
+
+    /// Creates a vertex with these labels.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Database`].
+    fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, UpdateError>;
+
+    /// Creates an edge with these properties; nulls are left out.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`] if an end does not exist; [`UpdateErrorKind::Value`];
+    /// [`UpdateErrorKind::Constraint`] if the type holds at most one edge per pair and there is one.
+    fn create_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        properties: &[(PropertyKeyId, Value)],
+    ) -> Result<EdgeId, UpdateError>;
+
+    /// Adds a label. Whether the vertex did not have it.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`].
+    fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError>;
+
+    /// Removes a label. Whether the vertex had it.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`].
+    fn remove_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError>;
+
+    /// Sets a vertex property; null removes it.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`], [`UpdateErrorKind::Value`].
+    fn set_vertex_property(
+        &mut self,
+        vertex: VertexId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError>;
+
+    /// Sets an edge property; null removes it.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`], [`UpdateErrorKind::Value`].
+    fn set_edge_property(
+        &mut self,
+        edge: EdgeId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError>;
+
+    /// Deletes an edge. Whether there was one.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Database`].
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<bool, UpdateError>;
+
+    /// Deletes a vertex. With `detach` its edges go with it; without, it must have none.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`], [`UpdateErrorKind::StillConnected`].
+    fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError>;
+}

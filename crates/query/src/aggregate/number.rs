@@ -1,0 +1,211 @@
+//! Sums, means and deviations.
+
+use telar_graph::Value;
+use telar_graph::value::Duration;
+
+use crate::error::{Detail, EvalError, describe};
+
+/// The value as a float.
+pub(super) fn number(function: &str, value: &Value) -> Result<f64, EvalError> {
+    match value {
+        Value::Int(x) => Ok(*x as f64),
+        Value::Float(x) => Ok(*x),
+        other => Err(unusable(function, other)),
+    }
+}
+
+fn unusable(function: &str, value: &Value) -> EvalError {
+    EvalError::new(
+        Detail::InvalidArgumentType,
+        format!("{function}() cannot take {} here", describe(value)),
+    )
+}
+
+/// The error of a number among durations, or the other way round.
+fn mixed(function: &str) -> EvalError {
+    let message = format!("{function}() cannot take numbers and durations together");
+    EvalError::new(Detail::InvalidArgumentType, message)
+}
+
+/// A running sum. Integers are summed in 128 bits, so that only the whole sum can overflow, and
+/// apart from floats, so that their order does not matter.
+#[derive(Debug, Default)]
+pub(super) struct Sum {
+    ints: i128,
+    floats: f64,
+    duration: Duration,
+    has_ints: bool,
+    has_floats: bool,
+    has_durations: bool,
+}
+
+impl Sum {
+    pub(super) fn add(&mut self, function: &str, value: &Value) -> Result<(), EvalError> {
+        match value {
+            Value::Int(x) => self.add_ints(function, &[*x]),
+            Value::Float(x) => self.add_floats(function, &[*x]),
+            Value::Duration(_) if self.has_ints || self.has_floats => Err(mixed(function)),
+            Value::Duration(x) => {
+                self.duration = self.duration.checked_add(x)?;
+                self.has_durations = true;
+                Ok(())
+            }
+            other => Err(unusable(function, other)),
+        }
+    }
+
+    pub(super) fn add_ints(&mut self, function: &str, values: &[i64]) -> Result<(), EvalError> {
+        if self.has_durations && !values.is_empty() {
+            return Err(mixed(function));
+        }
+        self.has_ints |= !values.is_empty();
+        // Fewer than 2^64 values of less than 2^63 fit 128 bits.
+        self.ints += values.iter().copied().map(i128::from).sum::<i128>();
+        Ok(())
+    }
+
+    pub(super) fn add_floats(&mut self, function: &str, values: &[f64]) -> Result<(), EvalError> {
+        if self.has_durations && !values.is_empty() {
+            return Err(mixed(function));
+        }
+        self.has_floats |= !values.is_empty();
+        for value in values {
+            self.floats += value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn merge(&mut self, function: &str, other: &Self) -> Result<(), EvalError> {
+        let numbers = self.has_ints || self.has_floats || other.has_ints || other.has_floats;
+        if (self.has_durations || other.has_durations) && numbers {
+            return Err(mixed(function));
+        }
+        self.duration = self.duration.checked_add(&other.duration)?;
+        self.ints += other.ints;
+        self.floats += other.floats;
+        self.has_ints |= other.has_ints;
+        self.has_floats |= other.has_floats;
+        self.has_durations |= other.has_durations;
+        Ok(())
+    }
+
+    pub(super) fn finish(&self) -> Result<Value, EvalError> {
+        if self.has_durations {
+            return Ok(self.duration.into());
+        }
+        if self.has_floats {
+            return Ok(Value::Float(self.floats + self.ints as f64));
+        }
+        i64::try_from(self.ints).map(Value::Int).map_err(|_| EvalError::overflow("sum()"))
+    }
+}
+
+/// A running mean, which no sum of its numbers can overflow.
+#[derive(Debug, Default)]
+pub(super) struct Mean {
+    count: u64,
+    mean: f64,
+    durations: Option<Duration>,
+}
+
+impl Mean {
+    pub(super) fn add(&mut self, function: &str, value: &Value) -> Result<(), EvalError> {
+        let Value::Duration(value) = value else {
+            return self.add_number(function, number(function, value)?);
+        };
+        let sum = match self.durations {
+            Some(sum) => sum.checked_add(value)?,
+            None if self.count > 0 => return Err(mixed(function)),
+            None => **value,
+        };
+        self.durations = Some(sum);
+        self.count += 1;
+        Ok(())
+    }
+
+    pub(super) fn add_number(&mut self, function: &str, x: f64) -> Result<(), EvalError> {
+        if self.durations.is_some() {
+            return Err(mixed(function));
+        }
+        self.count += 1;
+        self.shift(x, 1);
+        Ok(())
+    }
+
+    /// Moves the mean for `weight` numbers of mean `x` that are in the count already.
+    fn shift(&mut self, x: f64, weight: u64) {
+        let share = weight as f64 / self.count as f64;
+        let moved = self.mean + (x - self.mean) * share;
+        // The difference of two floats may overflow, and from infinity there is none.
+        self.mean = if moved.is_finite() { moved } else { self.mean * (1.0 - share) + x * share };
+        if share == 1.0 {
+            self.mean = x;
+        }
+    }
+
+    pub(super) fn merge(&mut self, function: &str, other: &Self) -> Result<(), EvalError> {
+        if other.count == 0 {
+            return Ok(());
+        }
+        match (self.durations, other.durations) {
+            (Some(ours), Some(theirs)) => self.durations = Some(ours.checked_add(&theirs)?),
+            (None, Some(theirs)) if self.count == 0 => self.durations = Some(theirs),
+            (None, None) => {}
+            _ => return Err(mixed(function)),
+        }
+        self.count += other.count;
+        if other.durations.is_none() {
+            self.shift(other.mean, other.count);
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(&self) -> Result<Value, EvalError> {
+        Ok(match (self.count, self.durations) {
+            (0, _) => Value::Null,
+            (count, Some(sum)) => sum.checked_div_f64(count as f64)?.into(),
+            _ => Value::Float(self.mean),
+        })
+    }
+}
+
+/// A running deviation.
+///
+/// Source: B. P. Welford, "Note on a method for calculating corrected sums of squares and
+/// products", Technometrics 4 (1962); for merging, T. F. Chan and others, 1979.
+#[derive(Debug, Default)]
+pub(super) struct Deviation {
+    count: u64,
+    mean: f64,
+    /// Sum of the squares of the distances from the mean.
+    squares: f64,
+}
+
+impl Deviation {
+    pub(super) fn add(&mut self, x: f64) {
+        self.count += 1;
+        let before = x - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (x - self.mean);
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        let count = self.count + other.count;
+        if count == 0 {
+            return;
+        }
+        let apart = other.mean - self.mean;
+        let share = other.count as f64 / count as f64;
+        self.mean += apart * share;
+        self.squares += other.squares + apart * apart * share * self.count as f64;
+        self.count = count;
+    }
+
+    /// The root of the squares over the count less `lost`; 0 for fewer than two values.
+    pub(super) fn finish(&self, lost: u64) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        (self.squares / (self.count - lost) as f64).sqrt()
+    }
+}

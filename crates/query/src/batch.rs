@@ -1,0 +1,265 @@
+//! Batches of rows, column by column.
+//!
+//! A query's variables are numbered: each has a [`Slot`], and a [`Batch`] holds one column per slot
+//! that is live. Columns are typed where every value is of one type and none is null; anything else
+//! is a column of [`Value`]s. Columns are shared, so that an operator that only adds one costs
+//! nothing for the others.
+
+use std::sync::Arc;
+
+use telar_graph::{EdgeId, Value, VertexId};
+
+/// Rows that an operator hands on at once, at most; what one row expands to may be more.
+pub(crate) const BATCH_ROWS: usize = 1024;
+
+/// Number of a variable in a query.
+pub(crate) type Slot = usize;
+
+/// Values of one variable.
+#[derive(Debug, Clone)]
+pub(crate) enum Column {
+    /// Vertices, none null.
+    Vertices(Vec<VertexId>),
+    /// Edges, none null.
+    Edges(Vec<EdgeId>),
+    /// Integers, none null.
+    Ints(Vec<i64>),
+    /// Truth values, none null.
+    Bools(Vec<bool>),
+    /// The same value in every row, and how many rows there are.
+    Same(Value, usize),
+    /// Any values.
+    Values(Vec<Value>),
+}
+
+impl Column {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Vertices(v) => v.len(),
+            Self::Edges(v) => v.len(),
+            Self::Ints(v) => v.len(),
+            Self::Bools(v) => v.len(),
+            Self::Same(_, len) => *len,
+            Self::Values(v) => v.len(),
+        }
+    }
+
+    /// The value in a row.
+    pub(crate) fn get(&self, row: usize) -> Value {
+        match self {
+            Self::Vertices(v) => Value::Vertex(v[row]),
+            Self::Edges(v) => Value::from(v[row]),
+            Self::Ints(v) => Value::Int(v[row]),
+            Self::Bools(v) => Value::Bool(v[row]),
+            Self::Same(value, _) => value.clone(),
+            Self::Values(v) => v[row].clone(),
+        }
+    }
+
+    /// The value in a row as a condition: null is `None`, and so is what is no truth value.
+    pub(crate) fn truth(&self, row: usize) -> Option<bool> {
+        match self {
+            Self::Bools(v) => Some(v[row]),
+            Self::Same(Value::Bool(b), _) => Some(*b),
+            Self::Values(v) => match v[row] {
+                Value::Bool(b) => Some(b),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self, row: usize) -> bool {
+        match self {
+            Self::Values(v) => v[row].is_null(),
+            Self::Same(value, _) => value.is_null(),
+            _ => false,
+        }
+    }
+
+    /// The vertex in a row, if it is one.
+    pub(crate) fn vertex(&self, row: usize) -> Option<VertexId> {
+        match self {
+            Self::Vertices(v) => Some(v[row]),
+            Self::Values(v) => match v[row] {
+                Value::Vertex(v) => Some(v),
+                _ => None,
+            },
+            Self::Same(Value::Vertex(v), _) => Some(*v),
+            _ => None,
+        }
+    }
+
+    /// The rows with these numbers, in this order.
+    pub(crate) fn gather(&self, rows: &[u32]) -> Self {
+        fn pick<T: Clone>(from: &[T], rows: &[u32]) -> Vec<T> {
+            rows.iter().map(|r| from[*r as usize].clone()).collect()
+        }
+        match self {
+            Self::Vertices(v) => Self::Vertices(pick(v, rows)),
+            Self::Edges(v) => Self::Edges(pick(v, rows)),
+            Self::Ints(v) => Self::Ints(pick(v, rows)),
+            Self::Bools(v) => Self::Bools(pick(v, rows)),
+            Self::Same(value, _) => Self::Same(value.clone(), rows.len()),
+            Self::Values(v) => Self::Values(pick(v, rows)),
+        }
+    }
+
+    /// All values, in order.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        match self {
+            Self::Values(v) => v,
+            Self::Same(value, len) => vec![value; len],
+            other => (0..other.len()).map(|row| other.get(row)).collect(),
+        }
+    }
+
+    /// A column of these values, typed if they are all vertices or all edges, the types that
+    /// operators look for.
+    pub(crate) fn of(values: Vec<Value>) -> Self {
+        match values.first() {
+            Some(Value::Vertex(_)) if values.iter().all(|v| matches!(v, Value::Vertex(_))) => {
+                let vertex = |v: &Value| match v {
+                    Value::Vertex(v) => *v,
+                    _ => unreachable!("INVARIANT: all were tested"),
+                };
+                Self::Vertices(values.iter().map(vertex).collect())
+            }
+            Some(Value::Edge(_)) if values.iter().all(|v| matches!(v, Value::Edge(_))) => {
+                let edge = |v: &Value| match v {
+                    Value::Edge(e) => **e,
+                    _ => unreachable!("INVARIANT: all were tested"),
+                };
+                Self::Edges(values.iter().map(edge).collect())
+            }
+            _ => Self::Values(values),
+        }
+    }
+}
+
+/// Rows, column by column.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Batch {
+    rows: usize,
+    columns: Vec<Option<Arc<Column>>>,
+}
+
+impl Batch {
+    /// Rows without columns.
+    pub(crate) fn empty(rows: usize) -> Self {
+        Self { rows, columns: Vec::new() }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The column of a live variable.
+    pub(crate) fn column(&self, slot: Slot) -> &Arc<Column> {
+        self.columns
+            .get(slot)
+            .and_then(Option::as_ref)
+            .expect("INVARIANT: the plan reads variables that are live")
+    }
+
+    pub(crate) fn has(&self, slot: Slot) -> bool {
+        self.columns.get(slot).is_some_and(Option::is_some)
+    }
+
+    /// Adds or replaces a column.
+    pub(crate) fn set(&mut self, slot: Slot, column: impl Into<Arc<Column>>) {
+        let column = column.into();
+        debug_assert_eq!(column.len(), self.rows, "slot {slot}");
+        if self.columns.len() <= slot {
+            self.columns.resize(slot + 1, None);
+        }
+        self.columns[slot] = Some(column);
+    }
+
+    /// The rows with these numbers, in this order.
+    pub(crate) fn gather(&self, rows: &[u32]) -> Self {
+        let column = |c: &Arc<Column>| Arc::new(c.gather(rows));
+        let columns = self.columns.iter().map(|c| c.as_ref().map(column)).collect();
+        Self { rows: rows.len(), columns }
+    }
+
+    /// The rows for which the condition is true.
+    pub(crate) fn filter(self, condition: &Column) -> Self {
+        let rows: Vec<u32> =
+            (0..self.rows as u32).filter(|r| condition.truth(*r as usize) == Some(true)).collect();
+        if rows.len() == self.rows { self } else { self.gather(&rows) }
+    }
+
+    /// The rows `from..to`.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+        let rows: Vec<u32> = (from as u32..to as u32).collect();
+        self.gather(&rows)
+    }
+
+    /// The same rows with these columns only.
+    pub(crate) fn keep(&self, slots: &[Slot]) -> Self {
+        let mut kept = Self::empty(self.rows);
+        for slot in slots {
+            kept.set(*slot, Arc::clone(self.column(*slot)));
+        }
+        kept
+    }
+
+    /// Slots of the columns there are.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.columns.iter().enumerate().filter_map(|(slot, c)| c.is_some().then_some(slot))
+    }
+
+    /// The rows of several batches with the same columns, one after the other.
+    pub(crate) fn concat(batches: Vec<Self>) -> Self {
+        if batches.len() == 1 {
+            return batches.into_iter().next().unwrap_or_default();
+        }
+        let mut all = Self::empty(batches.iter().map(Self::rows).sum());
+        let Some(first) = batches.first() else { return all };
+        for slot in first.slots() {
+            let mut values = Vec::with_capacity(all.rows);
+            for batch in &batches {
+                let column = batch.column(slot);
+                values.extend((0..batch.rows).map(|row| column.get(row)));
+            }
+            all.set(slot, Column::of(values));
+        }
+        all
+    }
+
+    /// Estimated memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let columns = self.columns.iter().flatten();
+        columns.map(|c| size_of::<Value>() * c.len()).sum::<usize>() + size_of::<Self>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_typed_only_where_all_values_are_of_one_type() {
+        let v = |n| Value::Vertex(VertexId::from_raw(n));
+        assert!(matches!(Column::of(vec![v(1), v(2)]), Column::Vertices(_)));
+        let mixed = Column::of(vec![v(1), Value::Null]);
+        assert!(matches!(mixed, Column::Values(_)));
+        assert_eq!(mixed.vertex(0), Some(VertexId::from_raw(1)));
+        assert_eq!(mixed.vertex(1), None);
+        assert!(mixed.is_null(1));
+    }
+
+    #[test]
+    fn filter_keeps_rows_that_are_true_and_concat_puts_batches_together() {
+        let mut batch = Batch::empty(3);
+        batch.set(2, Column::Ints(vec![1, 2, 3]));
+        let condition = Column::Values(vec![true.into(), Value::Null, true.into()]);
+        let kept = batch.clone().filter(&condition);
+        assert_eq!(kept.column(2).clone().as_ref().clone().into_values(), [1.into(), 3.into()]);
+        let all = Batch::concat(vec![kept, batch.slice(1, 2)]);
+        assert_eq!(all.rows(), 3);
+        assert_eq!(all.column(2).get(2), Value::Int(2));
+        assert!(!all.has(0));
+    }
+}

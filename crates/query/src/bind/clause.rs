@@ -1,0 +1,365 @@
+//! Queries as sequences of clauses.
+
+use std::sync::Arc;
+
+use telar_cypher::ast::{
+    self, Call, CallSubquery, Clause, Match, Query, SingleQuery, SubqueryScope, Unwind,
+};
+
+use super::Binder;
+use super::scope::{Kind, Scope};
+use super::subquery::{conjuncts, is_update};
+use crate::batch::Slot;
+use crate::expr::Expr;
+use crate::plan::{self, Apply, Plan};
+use crate::query_error::{ErrorKind, QueryError};
+
+/// Columns of a result: their names and slots.
+pub(crate) type Columns = Vec<(Arc<str>, Slot)>;
+
+impl Binder<'_> {
+    /// Binds a whole query that begins with the rows of `input`, which is `Unit` or `Argument`.
+    pub(crate) fn query(
+        &mut self,
+        query: &Query,
+        input: Plan,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let outer = self.scope.clone();
+        let (first, columns) = self.single(&query.first, input.clone())?;
+        if query.unions.is_empty() {
+            return Ok((first, columns));
+        }
+        let common: Columns =
+            columns.iter().map(|(name, _)| (name.clone(), self.new_slot())).collect();
+        let mut plan = renamed(first, &columns, &common);
+        for union in &query.unions {
+            self.scope = outer.clone();
+            let (next, columns) = self.single(&union.query, input.clone())?;
+            let by_name = |name: &Arc<str>| columns.iter().find(|(n, _)| n == name).cloned();
+            let ordered: Option<Columns> = common.iter().map(|(name, _)| by_name(name)).collect();
+            let Some(ordered) = ordered.filter(|o| o.len() == columns.len()) else {
+                let message = "all parts of a UNION must return the same columns";
+                return Err(self.syntax("DifferentColumnsInUnion", message, union.span));
+            };
+            let next = renamed(next, &ordered, &common);
+            plan = Plan::Union(vec![plan, next]);
+            if !union.all {
+                let slots = common.iter().map(|(_, slot)| *slot).collect();
+                plan = Plan::Distinct(Box::new(plan), slots);
+            }
+        }
+        self.scope = Scope::default();
+        for (name, slot) in &common {
+            self.scope.variables.push(super::scope::Variable {
+                name: name.clone(),
+                slot: *slot,
+                kind: Kind::Any,
+            });
+        }
+        Ok((plan, common))
+    }
+
+    fn single(&mut self, query: &SingleQuery, input: Plan) -> Result<(Plan, Columns), QueryError> {
+        self.check_order(query)?;
+        let mut plan = input;
+        let mut columns = Columns::new();
+        for (at, clause) in query.clauses.iter().enumerate() {
+            let alone = query.clauses.len() == 1;
+            if let Clause::Return(clause) = clause {
+                (plan, columns) = self.projection(&clause.projection, None, false, plan)?;
+                continue;
+            }
+            let (next, found) = self.clause(clause, plan, alone && at == 0)?;
+            plan = next;
+            if let Some(found) = found {
+                columns = found;
+            }
+        }
+        Ok((plan, columns))
+    }
+
+    /// Clauses in an order that no query may have.
+    fn check_order(&self, query: &SingleQuery) -> Result<(), QueryError> {
+        let mut updated = false;
+        for (at, clause) in query.clauses.iter().enumerate() {
+            let last = at + 1 == query.clauses.len();
+            match clause {
+                Clause::Return(r) if !last => {
+                    let message = "RETURN must be the last clause of a query";
+                    return Err(self.syntax("InvalidClauseComposition", message, r.span));
+                }
+                Clause::With(_) => updated = false,
+                Clause::Match(_) | Clause::Unwind(_) | Clause::Call(_) if updated => {
+                    let message = "WITH is required between a clause that changes the graph and \
+                                   one that reads it";
+                    return Err(self.syntax("InvalidClauseComposition", message, clause.span()));
+                }
+                clause if is_update(clause) => updated = true,
+                _ => {}
+            }
+        }
+        let Some(last) = query.clauses.last() else { return Ok(()) };
+        let ends = is_update(last)
+            || matches!(
+                last,
+                Clause::Return(_) | Clause::Finish(_) | Clause::Call(_) | Clause::CallSubquery(_)
+            );
+        // A query in EXISTS { } and COUNT { } may end with anything that yields rows.
+        if !ends && self.scope.variables.is_empty() {
+            let message = "a query cannot end with this clause: add RETURN or an update";
+            return Err(self.syntax("InvalidClauseComposition", message, last.span()));
+        }
+        Ok(())
+    }
+
+    /// Binds one clause that is no `RETURN`; a procedure called alone has columns.
+    fn clause(
+        &mut self,
+        clause: &Clause,
+        input: Plan,
+        alone: bool,
+    ) -> Result<(Plan, Option<Columns>), QueryError> {
+        let plan = match clause {
+            Clause::Match(clause) => self.match_clause(clause, input)?,
+            Clause::Unwind(clause) => self.unwind(clause, input)?,
+            Clause::With(with) => {
+                let filter = with.filter.as_ref();
+                self.projection(&with.projection, filter, true, input)?.0
+            }
+            Clause::Create(clause) => self.create(clause, input)?,
+            Clause::Merge(clause) => self.merge(clause, input)?,
+            Clause::Set(clause) => self.set(clause, input)?,
+            Clause::Remove(clause) => self.remove(clause, input)?,
+            Clause::Delete(clause) => self.delete(clause, input)?,
+            Clause::Foreach(clause) => self.foreach(clause, input)?,
+            Clause::Call(call) => return self.call(call, input, alone),
+            Clause::CallSubquery(call) => self.call_subquery(call, input)?,
+            Clause::LoadCsv(load) => {
+                let source = self.expression(&load.source)?;
+                let separator = load.terminator.as_ref().and_then(|t| t.chars().next());
+                let slot = self.declare_new(&load.variable, Kind::Any)?;
+                Plan::LoadCsv(Box::new(plan::LoadCsv {
+                    input,
+                    source,
+                    headers: load.headers,
+                    separator: separator.unwrap_or(','),
+                    slot,
+                }))
+            }
+            // Whatever comes before is run for what it does.
+            Clause::Finish(_) => Plan::Limit(
+                Box::new(Plan::Eager(Box::new(input))),
+                Expr::Const(telar_graph::Value::Int(0)),
+            ),
+            Clause::Use(clause) => {
+                return Err(self.unsupported("USE is not supported yet", clause.span));
+            }
+            Clause::Return(_) => unreachable!("INVARIANT: bound by the caller"),
+        };
+        Ok((plan, None))
+    }
+
+    pub(crate) fn filtered(
+        &mut self,
+        filter: Option<&ast::Expr>,
+        plan: Plan,
+    ) -> Result<Plan, QueryError> {
+        Ok(match filter {
+            Some(filter) => Plan::Filter(Box::new(plan), self.condition(filter)?),
+            None => plan,
+        })
+    }
+
+    /// What must be between rows that changes the graph and what reads it.
+    pub(crate) fn after_writes(input: Plan) -> Plan {
+        let needed = input.writes() && !matches!(input, Plan::Eager(_));
+        if needed { Plan::Eager(Box::new(input)) } else { input }
+    }
+
+    fn match_clause(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
+        let input = Self::after_writes(input);
+        let before = self.scope.slots();
+        let mut pattern = self.pattern(&clause.patterns)?;
+        if let Some(filter) = &clause.filter {
+            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+        }
+        if !clause.optional {
+            return Ok(self.solve(input, before, pattern));
+        }
+        let inner = self.solve(Plan::Argument, before.iter().copied(), pattern);
+        let new: Vec<Slot> =
+            self.scope.slots().into_iter().filter(|slot| !before.contains(slot)).collect();
+        let row = self.new_slot();
+        let by_row = (!inner.keeps_rows_apart()).then(|| new.clone());
+        let optional = Some(new);
+        Ok(Plan::Apply(Box::new(Apply { input, inner, row, optional, returns: true, by_row })))
+    }
+
+    fn unwind(&mut self, clause: &Unwind, input: Plan) -> Result<Plan, QueryError> {
+        let list = self.expression(&clause.list)?;
+        let slot = self.declare_new(&clause.variable, Kind::Any)?;
+        Ok(Plan::Unwind(Box::new(input), slot, list))
+    }
+
+    fn call(
+        &mut self,
+        call: &Call,
+        input: Plan,
+        alone: bool,
+    ) -> Result<(Plan, Option<Columns>), QueryError> {
+        let input = Self::after_writes(input);
+        let name = call.procedure.dotted();
+        let procedures = self.procedures;
+        let Some(procedure) = procedures.find(&name) else {
+            let message = format!("there is no procedure `{name}`");
+            let span = call.procedure.span;
+            return Err(self.error(ErrorKind::Procedure, "ProcedureNotFound", message, span));
+        };
+        let fields = procedure.arguments();
+        let arguments = match &call.arguments {
+            Some(arguments) => {
+                if arguments.len() != fields.len() {
+                    let message =
+                        format!("{name} takes {} arguments, not {}", fields.len(), arguments.len());
+                    return Err(self.syntax("InvalidNumberOfArguments", message, call.span));
+                }
+                for (field, argument) in fields.iter().zip(arguments) {
+                    self.check_argument(field, argument)?;
+                }
+                self.expressions(arguments)?
+            }
+            None if alone => fields.iter().map(|field| self.parameter(&field.name)).collect(),
+            None => {
+                let message = "inside a query the arguments of a procedure must be written down";
+                return Err(self.syntax("InvalidArgumentPassingMode", message, call.span));
+            }
+        };
+        let mut yields = Vec::new();
+        let mut columns = Columns::new();
+        let filter = call.yields.as_ref().and_then(|y| y.filter.as_ref());
+        let star = call.yields.as_ref().is_some_and(|y| y.star);
+        match &call.yields {
+            Some(items) if !items.star => {
+                for item in &items.items {
+                    let column = &item.column;
+                    let at = procedure.columns().iter().position(|c| *c.name == *column.text);
+                    let Some(at) = at else {
+                        let message = format!("{name} has no column `{}`", column.text);
+                        return Err(self.syntax("UndefinedVariable", message, column.span));
+                    };
+                    let variable = item.alias.as_ref().unwrap_or(column);
+                    let slot = self.declare_new(variable, Kind::Any)?;
+                    yields.push((at, slot));
+                    columns.push((variable.text.as_ref().into(), slot));
+                }
+            }
+            _ if alone || star => {
+                for (at, column) in procedure.columns().iter().enumerate() {
+                    let slot = self.declare(&column.name, Kind::Any);
+                    yields.push((at, slot));
+                    columns.push((column.name.clone(), slot));
+                }
+            }
+            None if procedure.columns().is_empty() => {}
+            _ => {
+                let message = format!("name the columns of {name} that are wanted: YIELD ...");
+                return Err(self.syntax("InvalidClauseComposition", message, call.span));
+            }
+        }
+        let plan = Plan::Call(Box::new(plan::Call {
+            input,
+            procedure: name.into(),
+            arguments,
+            yields,
+            optional: call.optional,
+        }));
+        let plan = self.filtered(filter, plan)?;
+        Ok((plan, alone.then_some(columns)))
+    }
+
+    fn check_argument(
+        &self,
+        field: &crate::procedure::Field,
+        argument: &ast::Expr,
+    ) -> Result<(), QueryError> {
+        if let ast::ExprKind::Literal(literal) = &argument.kind {
+            let mut value = super::expression::literal_value(literal);
+            if field.coerce(&mut value).is_err() {
+                let message = format!(
+                    "argument `{}` expects {}, found {}",
+                    field.name,
+                    field.of,
+                    value.type_name()
+                );
+                return Err(self.syntax("InvalidArgumentType", message, argument.span));
+            }
+        }
+        if super::syntax::has_aggregate(argument) {
+            let message = "an aggregating function cannot stand in the arguments of a procedure";
+            return Err(self.syntax("InvalidAggregation", message, argument.span));
+        }
+        Ok(())
+    }
+
+    fn call_subquery(&mut self, call: &CallSubquery, input: Plan) -> Result<Plan, QueryError> {
+        if let Some(transactions) = &call.transactions {
+            let message = "CALL { } IN TRANSACTIONS is not supported yet";
+            return Err(self.unsupported(message, transactions.span));
+        }
+        let input = Self::after_writes(input);
+        let outer = self.scope.clone();
+        let mut imported = Scope::default();
+        match &call.scope {
+            SubqueryScope::All => imported = outer.clone(),
+            SubqueryScope::Variables(names) => {
+                for name in names {
+                    imported.variables.push(self.variable(name)?.clone());
+                }
+            }
+            // The WITH at the start of the query sees all of them and lets some through.
+            SubqueryScope::Importing => {}
+        }
+        let importing = matches!(call.scope, SubqueryScope::Importing);
+        let (inner, columns) = self.subquery_body(call, &outer, imported, importing)?;
+        self.scope = outer;
+        let mut new = Vec::new();
+        for (name, slot) in &columns {
+            if self.scope.find(name).is_some() {
+                let message =
+                    format!("the subquery returns `{name}`, which exists outside already");
+                return Err(self.syntax("VariableAlreadyBound", message, call.span));
+            }
+            let kind = Kind::Any;
+            let (name, slot) = (name.clone(), *slot);
+            self.scope.variables.push(super::scope::Variable { name, slot, kind });
+            new.push(slot);
+        }
+        let returns = !columns.is_empty();
+        let row = self.new_slot();
+        let optional = call.optional.then(|| new.clone());
+        let by_row = Some(if returns { new } else { Vec::new() });
+        Ok(Plan::Apply(Box::new(Apply { input, inner, row, optional, returns, by_row })))
+    }
+
+    fn subquery_body(
+        &mut self,
+        call: &CallSubquery,
+        outer: &Scope,
+        imported: Scope,
+        importing: bool,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let around = std::mem::take(&mut self.aggregation);
+        let starts_with_with = matches!(call.query.first.clauses.first(), Some(Clause::With(_)));
+        self.scope = if importing && starts_with_with { outer.clone() } else { imported };
+        let bound = self.query(&call.query, Plan::Argument);
+        self.aggregation = around;
+        bound
+    }
+}
+
+/// The rows of a plan, their columns moved to other slots.
+fn renamed(plan: Plan, from: &Columns, to: &Columns) -> Plan {
+    let moves = from.iter().zip(to).map(|((_, a), (_, b))| (*b, Expr::Slot(*a))).collect();
+    let kept = to.iter().map(|(_, slot)| *slot).collect();
+    Plan::Keep(Box::new(Plan::Extend(Box::new(plan), moves)), kept)
+}

@@ -1,0 +1,395 @@
+//! `WITH` and `RETURN`: what goes on, grouped where a function aggregates, sorted and cut.
+//!
+//! ```text
+//! input ─► Aggregate (if any item aggregates) ─► Extend: items ─► Distinct ─► Extend: sort keys
+//!       ─► Sort ─► Skip ─► Limit ─► Keep: items
+//! ```
+
+use std::sync::Arc;
+
+use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
+
+use super::clause::Columns;
+use super::scope::{Kind, Scope, Variable};
+use super::{Binder, syntax};
+use crate::batch::Slot;
+use crate::expr::Expr;
+use crate::plan::{Aggregate, AggregateCall, Plan, Sort};
+use crate::query_error::{ErrorKind, QueryError};
+
+/// What aggregating functions mean at a place, and what expressions stand for slots.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Aggregation {
+    /// They are an error.
+    #[default]
+    Forbidden,
+    /// The arguments of one: a second one inside is an error.
+    Inside,
+    /// They are collected.
+    Collect {
+        /// Expressions that are computed already: grouping keys, projected items.
+        known: Vec<(ast::Expr, Slot)>,
+        /// Those met so far.
+        calls: Vec<(Slot, AggregateCall)>,
+        /// Variables of the rows, which there are many of for each group.
+        outer: Vec<Slot>,
+        /// Inside an expression that goes over a list, which cannot aggregate rows.
+        in_list: bool,
+    },
+    /// Expressions that stand for slots, after a projection.
+    Known(Vec<(ast::Expr, Slot)>),
+}
+
+/// A projection as far as its rows go: what is left are its order and how many of them.
+struct Projected {
+    plan: Plan,
+    slots: Vec<Slot>,
+    sort: Vec<(Expr, bool)>,
+    filter: Option<Expr>,
+}
+
+/// Whether an expression beside an aggregating function may be a grouping key: a variable, or a
+/// property of one.
+fn is_simple(e: &ast::Expr) -> bool {
+    match &e.kind {
+        ExprKind::Variable(_) => true,
+        ExprKind::Property { object, .. } => is_simple(object),
+        _ => syntax::aggregate_name(e).is_some(),
+    }
+}
+
+impl Binder<'_> {
+    /// The slot that an expression stands for here, if it does.
+    pub(crate) fn aggregated(&mut self, e: &ast::Expr) -> Result<Option<Expr>, QueryError> {
+        match &self.aggregation {
+            Aggregation::Forbidden | Aggregation::Inside => Ok(None),
+            Aggregation::Known(known) => {
+                Ok(known.iter().find(|(k, _)| k == e).map(|(_, slot)| Expr::Slot(*slot)))
+            }
+            Aggregation::Collect { known, outer, in_list, .. } => {
+                let in_list = *in_list;
+                if let Some((_, slot)) = known.iter().find(|(k, _)| is_simple(k) && k == e) {
+                    return Ok(Some(Expr::Slot(*slot)));
+                }
+                if let ExprKind::Variable(name) = &e.kind
+                    && let Some(variable) = self.scope.find(&name.text)
+                    && outer.contains(&variable.slot)
+                    && !known.iter().any(|(_, slot)| *slot == variable.slot)
+                {
+                    let message = format!(
+                        "`{}` is neither aggregated nor a grouping key here; \
+                         project it on its own, or put it into WITH before",
+                        name.text
+                    );
+                    return Err(self.syntax("AmbiguousAggregationExpression", message, e.span));
+                }
+                let Some(function) = syntax::aggregate_name(e) else { return Ok(None) };
+                if in_list {
+                    let message = "an aggregating function cannot stand inside a list expression";
+                    return Err(self.syntax("InvalidAggregation", message, e.span));
+                }
+                self.aggregate_call(function, e).map(Some)
+            }
+        }
+    }
+
+    fn aggregate_call(&mut self, function: String, e: &ast::Expr) -> Result<Expr, QueryError> {
+        let (distinct, arguments): (bool, &[ast::Expr]) = match &e.kind {
+            ExprKind::Function(call) => (call.distinct, &call.arguments),
+            _ => (false, &[]),
+        };
+        let wanted = match (&e.kind, function.as_str()) {
+            (ExprKind::CountStar, _) => 0,
+            (_, "percentilecont" | "percentiledisc") => 2,
+            _ => 1,
+        };
+        if arguments.len() != wanted {
+            let message = format!("{function}() takes {wanted} arguments");
+            return Err(self.syntax("InvalidNumberOfArguments", message, e.span));
+        }
+        let around = std::mem::replace(&mut self.aggregation, Aggregation::Inside);
+        let bound = self.expressions(arguments);
+        self.aggregation = around;
+        let arguments = bound?;
+        if let [Expr::Function(f, _)] = &arguments[..]
+            && !f.deterministic
+            && f.name == "rand"
+        {
+            let message = "rand() cannot be aggregated; compute it in WITH before";
+            return Err(self.syntax("NonConstantExpression", message, e.span));
+        }
+        let slot = self.new_slot();
+        if let Aggregation::Collect { known, calls, .. } = &mut self.aggregation {
+            let function = function.into();
+            calls.push((slot, AggregateCall { function, distinct, arguments }));
+            known.push((e.clone(), slot));
+        }
+        Ok(Expr::Slot(slot))
+    }
+
+    /// The items of a projection, with those that `*` stands for.
+    fn items(&self, p: &Projection, with: bool) -> Result<Vec<(Arc<str>, ast::Expr)>, QueryError> {
+        let mut items: Vec<(Arc<str>, ast::Expr)> = Vec::new();
+        if p.star {
+            if self.scope.variables.is_empty() && p.items.is_empty() && !with {
+                let message = "RETURN * needs at least one variable in scope";
+                return Err(self.syntax("NoVariablesInScope", message, p.span));
+            }
+            for variable in &self.scope.variables {
+                let text = variable.name.as_ref().into();
+                let name = ast::Name { text, span: p.span };
+                let kind = ExprKind::Variable(name);
+                items.push((variable.name.clone(), ast::Expr { kind, span: p.span }));
+            }
+            items.sort_by(|a, b| a.0.cmp(&b.0));
+        }
+        for ProjectionItem { expr, alias, span } in &p.items {
+            let name: Arc<str> = match (alias, &expr.kind) {
+                (Some(alias), _) => alias.text.as_ref().into(),
+                (None, ExprKind::Variable(name)) => name.text.as_ref().into(),
+                (None, _) if with => {
+                    let message = "an expression in WITH needs a name: add AS ...";
+                    return Err(self.syntax("NoExpressionAlias", message, *span));
+                }
+                (None, _) => expr.span.text(self.source).into(),
+            };
+            if items.iter().any(|(other, _)| *other == name) {
+                let message = format!("two columns have the name `{name}`");
+                return Err(self.syntax("ColumnNameConflict", message, *span));
+            }
+            items.push((name, expr.clone()));
+        }
+        Ok(items)
+    }
+
+    /// Binds a projection; afterwards only its items are in scope.
+    pub(crate) fn projection(
+        &mut self,
+        p: &Projection,
+        filter: Option<&ast::Expr>,
+        with: bool,
+        input: Plan,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let items = self.items(p, with)?;
+        let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
+        let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
+        let writes = input.writes();
+        let before = std::mem::take(&mut self.scope);
+        let bound = match aggregates {
+            true => self.grouped(&items, p, filter, &before, input)?,
+            false => self.plain(&items, p, filter, &before, input)?,
+        };
+        let Projected { mut plan, slots, sort, filter } = bound;
+        let names = items.iter().map(|(name, _)| name.clone());
+        let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
+        self.scope = Scope::default();
+        for ((name, slot), kind) in columns.iter().zip(kinds) {
+            self.scope.variables.push(Variable { name: name.clone(), slot: *slot, kind });
+        }
+        let skip = self.row_count(p.skip.as_ref(), "SKIP")?;
+        let limit = self.row_count(p.limit.as_ref(), "LIMIT")?;
+        if writes && (skip.is_some() || limit.is_some()) {
+            // All rows do their work, whether they are wanted afterwards or not.
+            plan = Plan::Eager(Box::new(plan));
+        }
+        if !sort.is_empty() {
+            let top = match (&skip, &limit) {
+                (None, Some(limit)) => Some(limit.clone()),
+                (Some(skip), Some(limit)) => Some(Expr::Binary(
+                    crate::expr::Binary::Add,
+                    Box::new(skip.clone()),
+                    Box::new(limit.clone()),
+                )),
+                _ => None,
+            };
+            plan = Plan::Sort(Box::new(Sort { input: plan, keys: sort, top }));
+        }
+        if let Some(skip) = skip {
+            plan = Plan::Skip(Box::new(plan), skip);
+        }
+        if let Some(limit) = limit {
+            plan = Plan::Limit(Box::new(plan), limit);
+        }
+        if let Some(filter) = filter {
+            plan = Plan::Filter(Box::new(plan), filter);
+        }
+        Ok((Plan::Keep(Box::new(plan), slots), columns))
+    }
+
+    /// A projection without aggregation. Sort keys see the items and, unless rows are made
+    /// distinct, what was in scope before.
+    fn plain(
+        &mut self,
+        items: &[(Arc<str>, ast::Expr)],
+        p: &Projection,
+        filter: Option<&ast::Expr>,
+        before: &Scope,
+        input: Plan,
+    ) -> Result<Projected, QueryError> {
+        self.scope = before.clone();
+        let mut extend = Vec::new();
+        let mut slots = Vec::new();
+        let mut known = Vec::new();
+        for (_, e) in items {
+            let bound = self.expression(e)?;
+            let slot = match bound {
+                // A variable that only goes on keeps its slot, unless it goes on twice.
+                Expr::Slot(slot) if !slots.contains(&slot) => slot,
+                bound => {
+                    let slot = self.new_slot();
+                    extend.push((slot, bound));
+                    slot
+                }
+            };
+            slots.push(slot);
+            known.push((e.clone(), slot));
+        }
+        let mut plan = input;
+        if !extend.is_empty() {
+            plan = Plan::Extend(Box::new(plan), extend);
+        }
+        let mut scope = if p.distinct { Scope::default() } else { before.clone() };
+        if p.distinct {
+            plan = Plan::Distinct(Box::new(plan), slots.clone());
+        }
+        for ((name, _), slot) in items.iter().zip(&slots) {
+            scope.variables.retain(|v| v.name != *name);
+            scope.variables.push(Variable { name: name.clone(), slot: *slot, kind: Kind::Any });
+        }
+        self.scope = scope;
+        let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(known));
+        let rest = self
+            .sort_keys(p)
+            .and_then(|sort| Ok((sort, filter.map(|filter| self.condition(filter)).transpose()?)));
+        self.aggregation = around;
+        let (sort, filter) = rest?;
+        Ok(Projected { plan, slots, sort, filter })
+    }
+
+    /// A projection that aggregates: items without aggregating functions are the grouping keys.
+    fn grouped(
+        &mut self,
+        items: &[(Arc<str>, ast::Expr)],
+        p: &Projection,
+        filter: Option<&ast::Expr>,
+        before: &Scope,
+        input: Plan,
+    ) -> Result<Projected, QueryError> {
+        self.scope = before.clone();
+        let mut keys: Vec<(Slot, Expr)> = Vec::new();
+        let mut known: Vec<(ast::Expr, Slot)> = Vec::new();
+        let mut slots: Vec<Option<Slot>> = Vec::new();
+        for (_, e) in items {
+            if syntax::has_aggregate(e) {
+                slots.push(None);
+                continue;
+            }
+            let bound = self.expression(e)?;
+            let slot = self.new_slot();
+            keys.push((slot, bound));
+            known.push((e.clone(), slot));
+            slots.push(Some(slot));
+        }
+        let outer = before.slots();
+        let (calls, in_list) = (Vec::new(), false);
+        let collect = Aggregation::Collect { known, calls, outer, in_list };
+        let around = std::mem::replace(&mut self.aggregation, collect);
+        let rest = self.grouped_rest(items, p, filter, &mut slots);
+        let collected = std::mem::replace(&mut self.aggregation, around);
+        let (extend, sort, filter) = rest?;
+        let Aggregation::Collect { calls, .. } = collected else {
+            unreachable!("INVARIANT: put there above")
+        };
+        let aggregates = calls;
+        let mut plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates }));
+        if !extend.is_empty() {
+            plan = Plan::Extend(Box::new(plan), extend);
+        }
+        let slots: Vec<Slot> = slots.into_iter().flatten().collect();
+        if p.distinct {
+            plan = Plan::Distinct(Box::new(plan), slots.clone());
+        }
+        Ok(Projected { plan, slots, sort, filter })
+    }
+
+    /// The items that aggregate, sort keys and filter, which see the items only.
+    #[expect(clippy::type_complexity, reason = "columns to be computed, sort keys, filter")]
+    fn grouped_rest(
+        &mut self,
+        items: &[(Arc<str>, ast::Expr)],
+        p: &Projection,
+        filter: Option<&ast::Expr>,
+        slots: &mut [Option<Slot>],
+    ) -> Result<(Vec<(Slot, Expr)>, Vec<(Expr, bool)>, Option<Expr>), QueryError> {
+        let mut extend = Vec::new();
+        for ((_, e), slot) in items.iter().zip(&mut *slots) {
+            if slot.is_none() {
+                let bound = self.expression(e)?;
+                let made = self.new_slot();
+                extend.push((made, bound));
+                *slot = Some(made);
+            }
+        }
+        self.scope = Scope::default();
+        let mut whole = Vec::new();
+        for ((name, e), slot) in items.iter().zip(slots) {
+            let slot = slot.expect("INVARIANT: each was given one");
+            whole.push((e.clone(), slot));
+            let variable = Variable { name: name.clone(), slot, kind: Kind::Any };
+            self.scope.variables.push(variable);
+        }
+        if let Aggregation::Collect { outer, .. } = &mut self.aggregation {
+            outer.clear();
+        }
+        let mut sort = Vec::new();
+        for item in &p.order_by {
+            let key = match whole.iter().find(|(e, _)| *e == item.expr) {
+                Some((_, slot)) => Expr::Slot(*slot),
+                None => self.expression(&item.expr)?,
+            };
+            sort.push((key, item.descending));
+        }
+        let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(whole));
+        let filter = filter.map(|filter| self.condition(filter)).transpose();
+        self.aggregation = around;
+        Ok((extend, sort, filter?))
+    }
+
+    fn sort_keys(&mut self, p: &Projection) -> Result<Vec<(Expr, bool)>, QueryError> {
+        let mut keys = Vec::new();
+        for item in &p.order_by {
+            keys.push((self.expression(&item.expr)?, item.descending));
+        }
+        Ok(keys)
+    }
+
+    /// The number of rows that `SKIP` or `LIMIT` names: it depends on no row.
+    fn row_count(&mut self, e: Option<&ast::Expr>, what: &str) -> Result<Option<Expr>, QueryError> {
+        let Some(e) = e else { return Ok(None) };
+        let scope = std::mem::take(&mut self.scope);
+        let bound = self.expression(e);
+        self.scope = scope;
+        let bound = match bound {
+            Err(error) if error.detail == "UndefinedVariable" => {
+                let message = format!("{what} cannot depend on a variable");
+                return Err(self.syntax("NonConstantExpression", message, e.span));
+            }
+            bound => bound?,
+        };
+        let refuse = |detail: &str, message: String| {
+            Err(self.error(ErrorKind::Syntax, detail, message, e.span))
+        };
+        match &bound {
+            Expr::Const(telar_graph::Value::Int(n)) if *n < 0 => refuse(
+                "NegativeIntegerArgument",
+                format!("{what} {n} is negative; it must be an integer of 0 or more"),
+            ),
+            Expr::Const(telar_graph::Value::Int(_)) => Ok(Some(bound)),
+            Expr::Const(value) => refuse(
+                "InvalidArgumentType",
+                format!("{what} needs an integer of 0 or more, found {}", value.type_name()),
+            ),
+            _ => Ok(Some(bound)),
+        }
+    }
+}

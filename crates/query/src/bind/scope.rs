@@ -1,0 +1,134 @@
+//! Which variables can be seen, and what is known of them before the query runs.
+
+use std::sync::Arc;
+
+use telar_cypher::ast::Name;
+
+use super::Binder;
+use crate::batch::Slot;
+use crate::query_error::QueryError;
+
+/// What is known of a value before the query runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Any,
+    Node,
+    Relationship,
+    /// The relationships of a variable length.
+    Relationships,
+    Path,
+    Bool,
+    Int,
+    Float,
+    String,
+    List,
+    Map,
+    /// A date, time, duration or point.
+    Other,
+    Null,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Any => "a value",
+            Self::Node => "a node",
+            Self::Relationship => "a relationship",
+            Self::Relationships => "a list of relationships",
+            Self::Path => "a path",
+            Self::Bool => "BOOLEAN",
+            Self::Int => "INTEGER",
+            Self::Float => "FLOAT",
+            Self::String => "STRING",
+            Self::List => "LIST",
+            Self::Map => "MAP",
+            Self::Other => "a temporal or spatial value",
+            Self::Null => "NULL",
+        }
+    }
+
+    /// Whether a value of this kind may be one of these.
+    pub(crate) fn may_be(self, kinds: &[Self]) -> bool {
+        matches!(self, Self::Any | Self::Null)
+            || kinds.contains(&self)
+            || (self == Self::Relationships && kinds.contains(&Self::List))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Variable {
+    pub(crate) name: Arc<str>,
+    pub(crate) slot: Slot,
+    pub(crate) kind: Kind,
+}
+
+/// The variables that can be seen, in the order they came.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scope {
+    pub(crate) variables: Vec<Variable>,
+}
+
+impl Scope {
+    pub(crate) fn find(&self, name: &str) -> Option<&Variable> {
+        self.variables.iter().rev().find(|v| *v.name == *name)
+    }
+
+    pub(crate) fn slots(&self) -> Vec<Slot> {
+        self.variables.iter().map(|v| v.slot).collect()
+    }
+}
+
+impl Binder<'_> {
+    /// Makes a variable; one of the same name is hidden.
+    pub(crate) fn declare(&mut self, name: &str, kind: Kind) -> Slot {
+        let slot = self.new_slot();
+        self.scope.variables.retain(|v| *v.name != *name);
+        self.scope.variables.push(Variable { name: name.into(), slot, kind });
+        slot
+    }
+
+    /// Makes a variable that must not exist yet.
+    pub(crate) fn declare_new(&mut self, name: &Name, kind: Kind) -> Result<Slot, QueryError> {
+        if self.scope.find(&name.text).is_some() {
+            let message = format!("the variable `{}` exists already", name.text);
+            return Err(self.syntax("VariableAlreadyBound", message, name.span));
+        }
+        Ok(self.declare(&name.text, kind))
+    }
+
+    pub(crate) fn variable(&self, name: &Name) -> Result<&Variable, QueryError> {
+        self.scope.find(&name.text).ok_or_else(|| {
+            let mut message = format!("the variable `{}` is not defined", name.text);
+            let near = self.scope.variables.iter().map(|v| &v.name);
+            if let Some(near) = near.min_by_key(|n| distance(n, &name.text))
+                && distance(near, &name.text) <= 1 + name.text.len() / 4
+            {
+                message.push_str(&format!("; did you mean `{near}`?"));
+            }
+            self.syntax("UndefinedVariable", message, name.span)
+        })
+    }
+}
+
+/// Levenshtein's distance.
+pub(crate) fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().flat_map(char::to_lowercase).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[test]
+fn distance_counts_edits() {
+    assert_eq!(distance("person", "persom"), 1);
+    assert_eq!(distance("abc", "ABC"), 0);
+    assert_eq!(distance("", "abc"), 3);
+}

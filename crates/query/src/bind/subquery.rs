@@ -1,0 +1,148 @@
+//! Queries and patterns inside expressions.
+
+use telar_cypher::ast::{
+    self, Clause, PathPattern, PatternComprehension, SubqueryBody, SubqueryKind as AstKind,
+};
+use telar_cypher::span::Span;
+
+use super::Binder;
+use crate::batch::Slot;
+use crate::expr::{Expr, Subquery, SubqueryKind};
+use crate::plan::Plan;
+use crate::query_error::QueryError;
+
+impl Binder<'_> {
+    fn sub(&mut self, kind: SubqueryKind, plan: Plan) -> Expr {
+        let row = self.new_slot();
+        Expr::Subquery(Box::new(Subquery { kind, plan, row }))
+    }
+
+    /// The plan that finds patterns from the variables in scope, which it adds to.
+    fn pattern_plan(
+        &mut self,
+        patterns: &[PathPattern],
+        filter: Option<&ast::Expr>,
+    ) -> Result<Plan, QueryError> {
+        let bound = self.scope.slots();
+        let mut pattern = self.pattern(patterns)?;
+        if let Some(filter) = filter {
+            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+        }
+        Ok(self.solve(Plan::Argument, bound, pattern))
+    }
+
+    /// Runs `f` where no aggregating function outside reaches.
+    fn without_aggregation<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        let around = std::mem::take(&mut self.aggregation);
+        let result = self.inner_scope(f);
+        self.aggregation = around;
+        result
+    }
+
+    /// Whether a pattern matches; its variables must exist already.
+    pub(crate) fn pattern_exists(&mut self, pattern: &PathPattern) -> Result<Expr, QueryError> {
+        self.check_no_new_variables(pattern)?;
+        let plan =
+            self.without_aggregation(|b| b.pattern_plan(std::slice::from_ref(pattern), None))?;
+        Ok(self.sub(SubqueryKind::Exists, plan))
+    }
+
+    fn check_no_new_variables(&self, pattern: &PathPattern) -> Result<(), QueryError> {
+        for part in &pattern.parts {
+            let name = match part {
+                ast::PathPart::Node(node) => &node.variable,
+                ast::PathPart::Relationship(r) => &r.variable,
+                ast::PathPart::Group(_) => &None,
+            };
+            if let Some(name) = name {
+                self.variable(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `shortestPath(...)` as an expression: the path, or the list of paths.
+    pub(crate) fn pattern_value(&mut self, pattern: &PathPattern) -> Result<Expr, QueryError> {
+        let all = pattern.search == ast::PathSearch::AllShortestPaths;
+        let (plan, slot) = self.without_aggregation(|b| {
+            let mut named = pattern.clone();
+            let text = "\0path".into();
+            named.variable = Some(ast::Name { text, span: pattern.span });
+            let plan = b.pattern_plan(std::slice::from_ref(&named), None)?;
+            let slot = b.scope.find("\0path").map(|v| v.slot);
+            Ok((plan, slot.expect("INVARIANT: the pattern declared it")))
+        })?;
+        let kind = if all { SubqueryKind::Collect(slot) } else { SubqueryKind::First(slot) };
+        Ok(self.sub(kind, plan))
+    }
+
+    pub(crate) fn pattern_comprehension(
+        &mut self,
+        c: &PatternComprehension,
+    ) -> Result<Expr, QueryError> {
+        let (plan, slot) = self.without_aggregation(|b| {
+            let plan = b.pattern_plan(std::slice::from_ref(&c.pattern), c.filter.as_ref())?;
+            let projection = b.expression(&c.projection)?;
+            let slot: Slot = b.new_slot();
+            Ok((Plan::Extend(Box::new(plan), vec![(slot, projection)]), slot))
+        })?;
+        Ok(self.sub(SubqueryKind::Collect(slot), plan))
+    }
+
+    /// `EXISTS { }`, `COUNT { }`, `COLLECT { }`
+    pub(crate) fn subquery(
+        &mut self,
+        subquery: &ast::Subquery,
+        span: Span,
+    ) -> Result<Expr, QueryError> {
+        let (plan, columns) = self.without_aggregation(|b| match &subquery.body {
+            SubqueryBody::Pattern { patterns, filter } => {
+                Ok((b.pattern_plan(patterns, filter.as_ref())?, Vec::new()))
+            }
+            SubqueryBody::Query(query) => {
+                for single in
+                    std::iter::once(&query.first).chain(query.unions.iter().map(|u| &u.query))
+                {
+                    if let Some(clause) = single.clauses.iter().find(|c| is_update(c)) {
+                        let message = "a subquery expression cannot change the graph";
+                        return Err(b.syntax("InvalidClauseComposition", message, clause.span()));
+                    }
+                }
+                b.query(query, Plan::Argument)
+            }
+        })?;
+        let kind = match (subquery.kind, &columns[..]) {
+            (AstKind::Exists, _) => SubqueryKind::Exists,
+            (AstKind::Count, _) => SubqueryKind::Count,
+            (AstKind::Collect, [(_, slot)]) => SubqueryKind::Collect(*slot),
+            (AstKind::Collect, _) => {
+                let message = "COLLECT { } needs a query that returns exactly one column";
+                return Err(self.syntax("InvalidSubquery", message, span));
+            }
+        };
+        Ok(self.sub(kind, plan))
+    }
+}
+
+pub(crate) fn is_update(clause: &Clause) -> bool {
+    matches!(
+        clause,
+        Clause::Create(_)
+            | Clause::Merge(_)
+            | Clause::Set(_)
+            | Clause::Remove(_)
+            | Clause::Delete(_)
+            | Clause::Foreach(_)
+    )
+}
+
+/// The parts of a conjunction, each a condition of its own.
+pub(crate) fn conjuncts(condition: Expr) -> Vec<Expr> {
+    match condition {
+        Expr::And(parts) => parts.into_iter().flat_map(conjuncts).collect(),
+        other => vec![other],
+    }
+}

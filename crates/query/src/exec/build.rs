@@ -1,0 +1,66 @@
+//! From a plan to running operators.
+
+use super::{
+    Exec, Operator, Source, aggregate, apply, call, create, delete, expand, load_csv, merge,
+    project, scan, set, shortest, sort, union, unwind, var_expand,
+};
+use crate::batch::Batch;
+use crate::plan::Plan;
+use crate::query_error::QueryError;
+
+/// Rows that are there from the start.
+struct Rows(Option<Batch>);
+
+impl Operator for Rows {
+    fn next(&mut self, _: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        Ok(self.0.take().filter(|rows| rows.rows() > 0))
+    }
+}
+
+/// The operators of `plan`; `argument` are the rows that its [`Plan::Argument`] begins with.
+pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch) -> Source<'p> {
+    let input = |plan: &'p Plan| build(plan, argument);
+    match plan {
+        Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
+        Plan::Argument => Box::new(Rows(Some(argument.clone()))),
+        Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p)),
+        Plan::IndexSeek(p) => Box::new(scan::IndexSeek::new(input(&p.input), p)),
+        Plan::NodeById(p) => Box::new(scan::NodeById::new(input(&p.input), p)),
+        Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p)),
+        Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p)),
+        Plan::ShortestPath(p) => Box::new(shortest::ShortestPath::new(input(&p.input), p)),
+        Plan::Filter(from, condition) => Box::new(project::Filter::new(input(from), condition)),
+        Plan::Extend(from, items) => Box::new(project::Extend::new(input(from), items)),
+        Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
+        Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(input(&p.input), p)),
+        Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
+        Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),
+        Plan::Skip(from, count) => Box::new(sort::Skip::new(input(from), count)),
+        Plan::Limit(from, count) => Box::new(sort::Limit::new(input(from), count, from.writes())),
+        Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
+        Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p)),
+        Plan::Union(parts) => Box::new(union::Union::new(parts.iter().map(input).collect())),
+        Plan::Eager(from) => Box::new(project::Eager::new(input(from))),
+        Plan::Create(p) => Box::new(create::Create::new(input(&p.input), p)),
+        Plan::Merge(p) => Box::new(merge::Merge::new(input(&p.input), p)),
+        Plan::Set(from, items) => Box::new(set::Set::new(input(from), items)),
+        Plan::Delete(p) => Box::new(delete::Delete::new(input(&p.input), p)),
+        Plan::Foreach(p) => Box::new(apply::Foreach::new(input(&p.input), p)),
+        Plan::Call(p) => Box::new(call::Call::new(input(&p.input), p)),
+        Plan::LoadCsv(p) => Box::new(load_csv::LoadCsv::new(input(&p.input), p)),
+    }
+}
+
+/// Every row of `plan`, begun with these rows.
+pub(crate) fn drain(
+    plan: &Plan,
+    argument: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<Batch>, QueryError> {
+    let mut operator = build(plan, argument);
+    let mut batches = Vec::new();
+    while let Some(batch) = operator.next(cx)? {
+        batches.push(batch);
+    }
+    Ok(batches)
+}

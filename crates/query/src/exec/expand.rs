@@ -1,0 +1,192 @@
+//! From nodes to their neighbours over one relationship: the batched reads of
+//! [`View::expand`](telar_graph::View::expand).
+
+use std::sync::Arc;
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, Value, VertexId};
+
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
+use crate::expr::Labels;
+use crate::plan::{self, Types, Way};
+use crate::query_error::QueryError;
+
+/// Numbers of the edge types a pattern asks for, as far as they exist.
+pub(crate) fn edge_types(types: &Types, graph: &dyn Graph) -> Vec<EdgeTypeId> {
+    let mut found: Vec<EdgeTypeId> = match types {
+        Types::Of(names) => names.iter().filter_map(|name| graph.find_edge_type(name)).collect(),
+        Types::Any | Types::Where(_) => graph
+            .edge_type_names()
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| match types {
+                Types::Where(labels) => type_satisfies(labels, name),
+                _ => true,
+            })
+            .map(|(id, _)| EdgeTypeId::from_raw(id as u16))
+            .collect(),
+    };
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// Whether a relationship of this type satisfies the expression. Dynamic names are tested later.
+fn type_satisfies(labels: &Labels, name: &str) -> bool {
+    match labels {
+        Labels::Name(wanted) => **wanted == *name,
+        Labels::Wildcard | Labels::Dynamic(..) => true,
+        Labels::Not(inner) => !type_satisfies(inner, name),
+        Labels::And(parts) => parts.iter().all(|part| type_satisfies(part, name)),
+        Labels::Or(parts) => parts.iter().any(|part| type_satisfies(part, name)),
+    }
+}
+
+/// Directions of storage that a way through the graph goes along.
+pub(crate) fn directions(way: Way) -> &'static [Direction] {
+    match way {
+        Way::Out => &[Direction::Out],
+        Way::In => &[Direction::In],
+        Way::Both => &Direction::ALL,
+    }
+}
+
+/// The edge that an expansion found.
+pub(crate) fn edge_of(
+    ty: EdgeTypeId,
+    source: VertexId,
+    neighbour: VertexId,
+    ordinal: u32,
+    direction: Direction,
+) -> EdgeId {
+    match direction {
+        Direction::Out => EdgeId { ty, src: source, dst: neighbour, ordinal },
+        Direction::In => EdgeId { ty, src: neighbour, dst: source, ordinal },
+    }
+}
+
+/// Whether `edge` is one of the relationships that a row has used already.
+pub(crate) fn is_used(edge: EdgeId, used: &[Arc<Column>], row: usize) -> bool {
+    used.iter().any(|column| match &**column {
+        Column::Edges(edges) => edges[row] == edge,
+        column => match column.get(row) {
+            Value::Edge(other) => *other == edge,
+            Value::List(list) => {
+                list.iter().any(|e| matches!(e, Value::Edge(other) if **other == edge))
+            }
+            _ => false,
+        },
+    })
+}
+
+pub(crate) fn columns(batch: &Batch, slots: &[Slot]) -> Vec<Arc<Column>> {
+    slots.iter().map(|slot| Arc::clone(batch.column(*slot))).collect()
+}
+
+pub(crate) struct Expand<'p> {
+    input: Source<'p>,
+    plan: &'p plan::Expand,
+    rows: Option<(Batch, usize)>,
+    expansion: Expansion,
+}
+
+/// What an expansion adds to its rows.
+#[derive(Default)]
+struct Found {
+    rows: Vec<u32>,
+    edges: Vec<EdgeId>,
+    neighbours: Vec<VertexId>,
+}
+
+impl<'p> Expand<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Expand) -> Self {
+        Self { input, plan, rows: None, expansion: Expansion::default() }
+    }
+
+    /// Expands the rows `from..to`.
+    fn expand(
+        &mut self,
+        rows: &Batch,
+        from: usize,
+        to: usize,
+        cx: &Exec<'_>,
+    ) -> Result<Found, QueryError> {
+        let p = self.plan;
+        let sources = rows.column(p.from);
+        let targets = p.into.then(|| rows.column(p.to));
+        let used = columns(rows, &p.distinct_from);
+        let graph = cx.graph();
+        let types = edge_types(&p.types, graph);
+        let mut places: Vec<u32> = Vec::new();
+        let mut vertices: Vec<VertexId> = Vec::new();
+        for row in from..to {
+            if let Some(vertex) = sources.vertex(row) {
+                cx.check_vertex(vertex)?;
+                places.push(row as u32);
+                vertices.push(vertex);
+            }
+        }
+        let mut found = Found::default();
+        let expansion = &mut self.expansion;
+        for ty in types {
+            for direction in directions(p.way) {
+                graph.expand(&vertices, ty, *direction, expansion);
+                for (at, source) in vertices.iter().enumerate() {
+                    let row = places[at] as usize;
+                    let range = expansion.offsets[at] as usize..expansion.offsets[at + 1] as usize;
+                    let wanted = targets.map(|column| column.vertex(row));
+                    for i in range {
+                        let neighbour = expansion.neighbours[i];
+                        // A loop is in both lists of its node; either way it is one relationship.
+                        let twice = p.way == Way::Both
+                            && *direction == Direction::In
+                            && neighbour == *source;
+                        if twice || wanted.is_some_and(|wanted| wanted != Some(neighbour)) {
+                            continue;
+                        }
+                        let ordinal = expansion.ordinals[i];
+                        let edge = edge_of(ty, *source, neighbour, ordinal, *direction);
+                        if used.is_empty() || !is_used(edge, &used, row) {
+                            found.rows.push(row as u32);
+                            found.edges.push(edge);
+                            found.neighbours.push(neighbour);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Operator for Expand<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            let (rows, from) = match self.rows.take() {
+                Some(state) => state,
+                None => match self.input.next(cx)? {
+                    Some(rows) => (rows, 0),
+                    None => return Ok(None),
+                },
+            };
+            cx.check()?;
+            // Few sources at a time: one of them may have very many neighbours.
+            let to = rows.rows().min(from + BATCH_ROWS / 4);
+            let found = self.expand(&rows, from, to, cx)?;
+            let out = (!found.rows.is_empty()).then(|| {
+                let mut out = rows.gather(&found.rows);
+                out.set(self.plan.edge, Column::Edges(found.edges));
+                if !self.plan.into {
+                    out.set(self.plan.to, Column::Vertices(found.neighbours));
+                }
+                out
+            });
+            if to < rows.rows() {
+                self.rows = Some((rows, to));
+            }
+            if out.is_some() {
+                return Ok(out);
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `MERGE`: finds a pattern, or makes it.
+//!
+//! Row by row, so that a row finds what an earlier one made.
+
+use telar_graph::Value;
+
+use super::create::run_steps;
+use super::{Exec, Operator, Source, drain, set};
+use crate::batch::Batch;
+use crate::expr::eval::eval;
+use crate::plan;
+use crate::query_error::{ErrorKind, QueryError};
+
+pub(crate) struct Merge<'p> {
+    input: Source<'p>,
+    plan: &'p plan::Merge,
+}
+
+impl<'p> Merge<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Merge) -> Self {
+        Self { input, plan }
+    }
+
+    /// Null equals nothing: a pattern with it would never be found and made anew each time.
+    fn check_properties(&self, row: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        for map in &self.plan.properties {
+            if let Value::Map(entries) = eval(map, row, cx)?.get(0)
+                && let Some((key, _)) = entries.iter().find(|(_, value)| value.is_null())
+            {
+                return Err(QueryError::runtime(
+                    ErrorKind::Semantic,
+                    "MergeReadOwnWrites",
+                    format!("MERGE cannot use the property {key}, whose value is null"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Merge<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        let Some(rows) = self.input.next(cx)? else { return Ok(None) };
+        let mut out = Vec::new();
+        for row in 0..rows.rows() {
+            cx.check()?;
+            let mut row = rows.slice(row, row + 1);
+            self.check_properties(&row, cx)?;
+            let found = drain(&self.plan.matching, &row, cx)?;
+            if found.is_empty() {
+                run_steps(&self.plan.steps, &mut row, cx)?;
+                set::apply(&self.plan.on_create, &row, 0, cx)?;
+                let live: Vec<usize> =
+                    rows.slots().chain(self.plan.slots.iter().copied()).collect();
+                out.push(row.keep(&live));
+                continue;
+            }
+            for batch in found {
+                for at in 0..batch.rows() {
+                    set::apply(&self.plan.on_match, &batch, at, cx)?;
+                }
+                let live: Vec<usize> =
+                    rows.slots().chain(self.plan.slots.iter().copied()).collect();
+                out.push(batch.keep(&live));
+            }
+        }
+        Ok(Some(Batch::concat(out)))
+    }
+}

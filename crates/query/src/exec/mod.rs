@@ -1,0 +1,41 @@
+//! Runs plans: operators pull batches of rows from each other.
+//!
+//! Contract of an [`Operator`]: [`next`](Operator::next) returns the next rows, never an empty
+//! batch, and `None` from the end on. Rows carry every variable that was live below. Every loop
+//! that can be long calls [`Exec::check`], so that a deadline or a cancellation is seen soon.
+
+mod aggregate;
+mod apply;
+mod build;
+mod call;
+mod create;
+mod delete;
+mod expand;
+mod load_csv;
+mod merge;
+mod project;
+mod scan;
+mod set;
+mod shortest;
+mod sort;
+mod state;
+mod union;
+mod unwind;
+mod var_expand;
+
+pub(crate) use build::{build, drain};
+pub(crate) use sort::row_numbers;
+pub(crate) use state::Exec;
+pub use state::{Access, Limits};
+
+use crate::batch::Batch;
+use crate::query_error::QueryError;
+
+/// A running operator of a plan.
+pub(crate) trait Operator {
+    /// The next rows; `None` at the end.
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError>;
+}
+
+/// An operator with what it reads from.
+pub(crate) type Source<'p> = Box<dyn Operator + 'p>;

@@ -1,0 +1,105 @@
+//! Operators that change rows one by one: filter, new columns, fewer columns; and the barrier.
+
+use super::{Exec, Operator, Source};
+use crate::batch::{Batch, Slot};
+use crate::expr::Expr;
+use crate::expr::eval::eval;
+use crate::query_error::QueryError;
+
+/// The rows for which a condition is true.
+pub(crate) struct Filter<'p> {
+    input: Source<'p>,
+    condition: &'p Expr,
+}
+
+impl<'p> Filter<'p> {
+    pub(crate) fn new(input: Source<'p>, condition: &'p Expr) -> Self {
+        Self { input, condition }
+    }
+}
+
+impl Operator for Filter<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        while let Some(batch) = self.input.next(cx)? {
+            cx.check()?;
+            let condition = eval(self.condition, &batch, cx)?;
+            let kept = batch.filter(&condition);
+            if kept.rows() > 0 {
+                return Ok(Some(kept));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Adds columns, each seeing those before it.
+pub(crate) struct Extend<'p> {
+    input: Source<'p>,
+    items: &'p [(Slot, Expr)],
+}
+
+impl<'p> Extend<'p> {
+    pub(crate) fn new(input: Source<'p>, items: &'p [(Slot, Expr)]) -> Self {
+        Self { input, items }
+    }
+}
+
+impl Operator for Extend<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        let Some(mut batch) = self.input.next(cx)? else { return Ok(None) };
+        for (slot, expr) in self.items {
+            let column = eval(expr, &batch, cx)?;
+            batch.set(*slot, column);
+        }
+        Ok(Some(batch))
+    }
+}
+
+/// Leaves only some columns.
+pub(crate) struct Keep<'p> {
+    input: Source<'p>,
+    slots: &'p [Slot],
+}
+
+impl<'p> Keep<'p> {
+    pub(crate) fn new(input: Source<'p>, slots: &'p [Slot]) -> Self {
+        Self { input, slots }
+    }
+}
+
+impl Operator for Keep<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        Ok(self.input.next(cx)?.map(|batch| batch.keep(self.slots)))
+    }
+}
+
+/// Reads everything before it hands on the first row, so that what comes after cannot change what
+/// came before.
+pub(crate) struct Eager<'p> {
+    input: Source<'p>,
+    rows: Option<std::vec::IntoIter<Batch>>,
+}
+
+impl<'p> Eager<'p> {
+    pub(crate) fn new(input: Source<'p>) -> Self {
+        Self { input, rows: None }
+    }
+}
+
+impl Operator for Eager<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        if self.rows.is_none() {
+            let mut all = Vec::new();
+            while let Some(batch) = self.input.next(cx)? {
+                cx.hold(batch.bytes())?;
+                all.push(batch);
+            }
+            self.rows = Some(all.into_iter());
+        }
+        let next = self.rows.as_mut().and_then(Iterator::next);
+        if let Some(batch) = &next {
+            cx.release(batch.bytes());
+        }
+        Ok(next)
+    }
+}

@@ -1,0 +1,183 @@
+//! What a running query carries along: its graph, parameters, limits, counters.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use telar_graph::{EdgeId, Graph, Update, Value, ValueMap, VertexId};
+
+use crate::function::Context;
+use crate::procedure::Procedures;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::result::Counters;
+
+/// The graph a query runs on.
+pub enum Access<'g> {
+    /// A snapshot.
+    Read(&'g dyn Graph),
+    /// A transaction.
+    Write(&'g mut dyn Update),
+}
+
+/// What a query may use.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// When it is given up.
+    pub deadline: Option<Instant>,
+    /// Bytes its rows may hold at once where they have to be kept: sorting, grouping, lists.
+    pub memory: Option<usize>,
+    /// The folder below which `LOAD CSV` may read files; without it, none.
+    pub import_folder: Option<PathBuf>,
+    /// Set from outside to give it up.
+    pub cancelled: Option<Arc<AtomicBool>>,
+}
+
+/// State of one running query.
+pub(crate) struct Exec<'g> {
+    graph: Access<'g>,
+    pub(crate) parameters: &'g ValueMap,
+    pub(crate) context: &'g Context,
+    pub(crate) procedures: &'g Procedures,
+    pub(crate) counters: Counters,
+    limits: &'g Limits,
+    held: usize,
+    checks: u32,
+    pub(crate) deleted_vertices: HashSet<VertexId>,
+    pub(crate) deleted_edges: HashSet<EdgeId>,
+}
+
+impl<'g> Exec<'g> {
+    pub(crate) fn new(
+        graph: Access<'g>,
+        parameters: &'g ValueMap,
+        context: &'g Context,
+        procedures: &'g Procedures,
+        limits: &'g Limits,
+    ) -> Self {
+        Self {
+            graph,
+            parameters,
+            context,
+            procedures,
+            counters: Counters::default(),
+            limits,
+            held: 0,
+            checks: 0,
+            deleted_vertices: HashSet::new(),
+            deleted_edges: HashSet::new(),
+        }
+    }
+
+    /// The graph, for reading.
+    pub(crate) fn graph(&self) -> &dyn Graph {
+        match &self.graph {
+            Access::Read(graph) => *graph,
+            Access::Write(graph) => &**graph,
+        }
+    }
+
+    /// The graph, for writing.
+    pub(crate) fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
+        match &mut self.graph {
+            Access::Write(graph) => Ok(&mut **graph),
+            Access::Read(_) => Err(QueryError::runtime(
+                ErrorKind::AccessMode,
+                "ReadOnly",
+                "the query changes the graph, but it runs on a read-only snapshot",
+            )),
+        }
+    }
+
+    pub(crate) fn parameter(&self, name: &str) -> Result<Value, QueryError> {
+        self.parameters.get(name).cloned().ok_or_else(|| {
+            QueryError::runtime(
+                ErrorKind::ParameterMissing,
+                "MissingParameter",
+                format!("expected parameter ${name}, which was not given"),
+            )
+        })
+    }
+
+    /// Whether the query is to be given up.
+    #[inline]
+    pub(crate) fn check(&mut self) -> Result<(), QueryError> {
+        // Reading the clock costs some tens of nanoseconds: now and then is enough.
+        self.checks = self.checks.wrapping_add(1);
+        if self.checks.is_multiple_of(64) { self.check_now() } else { Ok(()) }
+    }
+
+    pub(crate) fn check_now(&self) -> Result<(), QueryError> {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        if self.limits.cancelled.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
+            return Err(QueryError::runtime(
+                ErrorKind::Terminated,
+                "Terminated",
+                "the query was terminated",
+            ));
+        }
+        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(QueryError::runtime(
+                ErrorKind::TimedOut,
+                "TimedOut",
+                "the query took longer than its time limit",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The file that an address in `LOAD CSV` means: `file:///name` or a plain path, below the
+    /// import folder.
+    pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
+        let Some(folder) = &self.limits.import_folder else {
+            return Err("no import folder is set for this database".into());
+        };
+        let path = match address.split_once("://") {
+            Some(("file", path)) => path,
+            Some((scheme, _)) => return Err(format!("{scheme} addresses are not allowed")),
+            None => address,
+        };
+        let path = Path::new(path.trim_start_matches('/'));
+        if path.components().all(|part| matches!(part, Component::Normal(_))) {
+            Ok(folder.join(path))
+        } else {
+            Err("the path leaves the import folder".into())
+        }
+    }
+
+    /// Accounts for memory that is kept; [`release`](Self::release) gives it back.
+    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), QueryError> {
+        self.held += bytes;
+        match self.limits.memory {
+            Some(limit) if self.held > limit => Err(QueryError::runtime(
+                ErrorKind::OutOfMemory,
+                "OutOfMemory",
+                format!("the query needs more than its memory limit of {limit} bytes"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn release(&mut self, bytes: usize) {
+        self.held = self.held.saturating_sub(bytes);
+    }
+
+    /// Refuses what this query has deleted.
+    pub(crate) fn check_vertex(&self, vertex: VertexId) -> Result<(), QueryError> {
+        if self.deleted_vertices.contains(&vertex) { Err(deleted("node")) } else { Ok(()) }
+    }
+
+    /// Refuses what this query has deleted.
+    pub(crate) fn check_edge(&self, edge: EdgeId) -> Result<(), QueryError> {
+        if self.deleted_edges.contains(&edge) { Err(deleted("relationship")) } else { Ok(()) }
+    }
+}
+
+fn deleted(what: &str) -> QueryError {
+    QueryError::runtime(
+        ErrorKind::EntityNotFound,
+        "DeletedEntityAccess",
+        format!("the {what} has been deleted in this transaction"),
+    )
+}

@@ -1,0 +1,249 @@
+//! Paths of several relationships: `-[:TYPE*1..3]->`.
+//!
+//! Depth first from each row's node, no relationship twice on a path. Cost: proportional to the
+//! number of paths, which grows with the power of the length.
+
+use std::sync::Arc;
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Value, VertexId};
+
+use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::expr::Expr;
+use crate::expr::eval::eval;
+use crate::plan::{self, Way};
+use crate::query_error::QueryError;
+
+/// The relationships of `vertex` that a pattern may follow, with the node each leads to.
+pub(crate) fn steps(
+    vertex: VertexId,
+    types: &[EdgeTypeId],
+    way: Way,
+    expansion: &mut Expansion,
+    cx: &Exec<'_>,
+) -> Vec<(EdgeId, VertexId)> {
+    let mut found = Vec::new();
+    for ty in types {
+        for direction in directions(way) {
+            cx.graph().expand(&[vertex], *ty, *direction, expansion);
+            for (neighbour, ordinal) in expansion.neighbours.iter().zip(&expansion.ordinals) {
+                let again = *neighbour == vertex && *direction == Direction::In;
+                if way == Way::Both && again {
+                    continue;
+                }
+                found.push((edge_of(*ty, vertex, *neighbour, *ordinal, *direction), *neighbour));
+            }
+        }
+    }
+    found
+}
+
+/// Of `found`, what satisfies a condition on the relationship in the given slot, beside the other
+/// variables of a row.
+pub(crate) fn satisfying(
+    found: Vec<(EdgeId, VertexId)>,
+    filter: Option<&(usize, Expr)>,
+    rows: &Batch,
+    row: usize,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<(EdgeId, VertexId)>, QueryError> {
+    let Some((slot, condition)) = filter else { return Ok(found) };
+    if found.is_empty() {
+        return Ok(found);
+    }
+    let mut candidates = rows.gather(&vec![row as u32; found.len()]);
+    candidates.set(*slot, Column::Edges(found.iter().map(|(edge, _)| *edge).collect()));
+    let holds = eval(condition, &candidates, cx)?;
+    let holds = |at: &usize| holds.truth(*at) == Some(true);
+    Ok((0..found.len()).filter(holds).map(|at| found[at]).collect())
+}
+
+pub(crate) struct VarExpand<'p> {
+    input: Source<'p>,
+    plan: &'p plan::VarExpand,
+    state: Option<State>,
+    expansion: Expansion,
+}
+
+/// A search under way: the rows, the row searched from, and the path walked with, for each of its
+/// nodes, the steps still to be taken.
+struct State {
+    rows: Batch,
+    used: Vec<Arc<Column>>,
+    types: Vec<EdgeTypeId>,
+    row: usize,
+    path: Vec<EdgeId>,
+    open: Vec<Vec<(EdgeId, VertexId)>>,
+}
+
+/// Paths found, one for each row of the output.
+#[derive(Default)]
+struct Found {
+    rows: Vec<u32>,
+    paths: Vec<Value>,
+    ends: Vec<VertexId>,
+}
+
+impl<'p> VarExpand<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand) -> Self {
+        Self { input, plan, state: None, expansion: Expansion::default() }
+    }
+
+    fn accept(&self, state: &State, end: VertexId, found: &mut Found) {
+        let p = self.plan;
+        let length = state.path.len() as u64;
+        let target = p.into.then(|| state.rows.column(p.to).vertex(state.row));
+        if length < p.min || target.is_some_and(|target| target != Some(end)) {
+            return;
+        }
+        let edges = state.path.iter().map(|edge| Value::from(*edge));
+        let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
+        found.rows.push(state.row as u32);
+        found.paths.push(Value::List(path));
+        found.ends.push(end);
+    }
+
+    /// The steps from `vertex` that continue the path; none if it is long enough.
+    fn open(
+        &mut self,
+        state: &State,
+        vertex: VertexId,
+        cx: &mut Exec<'_>,
+    ) -> Result<Vec<(EdgeId, VertexId)>, QueryError> {
+        let p = self.plan;
+        cx.check()?;
+        if p.max.is_some_and(|max| state.path.len() as u64 >= max) {
+            return Ok(Vec::new());
+        }
+        let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx);
+        found.retain(|(e, _)| !state.path.contains(e) && !is_used(*e, &state.used, state.row));
+        satisfying(found, p.filter.as_ref(), &state.rows, state.row, cx)
+    }
+
+    /// Goes on with the search until enough paths are found or the rows are done.
+    fn search(&mut self, state: &mut State, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+        let mut found = Found::default();
+        while found.rows.len() < BATCH_ROWS {
+            match state.open.last_mut() {
+                Some(steps) => match steps.pop() {
+                    Some((edge, vertex)) => {
+                        state.path.push(edge);
+                        self.accept(state, vertex, &mut found);
+                        let steps = self.open(state, vertex, cx)?;
+                        state.open.push(steps);
+                    }
+                    None => {
+                        state.open.pop();
+                        state.path.pop();
+                        if state.open.is_empty() {
+                            state.row += 1;
+                        }
+                    }
+                },
+                None => {
+                    if state.row == state.rows.rows() {
+                        break;
+                    }
+                    let start = state.rows.column(self.plan.from).vertex(state.row);
+                    let Some(start) = start else {
+                        state.row += 1;
+                        continue;
+                    };
+                    self.accept(state, start, &mut found);
+                    let mut steps = self.open(state, start, cx)?;
+                    // Popped from the back: the first step is taken first.
+                    steps.reverse();
+                    state.open.push(steps);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Follows lists of relationships that are bound already.
+    fn follow(&self, rows: &Batch, cx: &Exec<'_>) -> Found {
+        let p = self.plan;
+        let mut found = Found::default();
+        for row in 0..rows.rows() {
+            let (Some(start), Value::List(list)) =
+                (rows.column(p.from).vertex(row), rows.column(p.edges).get(row))
+            else {
+                continue;
+            };
+            let length = list.len() as u64;
+            if length < p.min || p.max.is_some_and(|max| length > max) {
+                continue;
+            }
+            let mut at = Some(start);
+            let forward: Vec<&Value> =
+                if p.reversed { list.iter().rev().collect() } else { list.iter().collect() };
+            for value in forward {
+                let Value::Edge(edge) = value else {
+                    at = None;
+                    break;
+                };
+                at = match (at, p.way) {
+                    (Some(v), Way::Out | Way::Both) if edge.src == v => Some(edge.dst),
+                    (Some(v), Way::In | Way::Both) if edge.dst == v => Some(edge.src),
+                    _ => None,
+                };
+            }
+            let target = p.into.then(|| rows.column(p.to).vertex(row));
+            let Some(end) = at.filter(|end| target.is_none_or(|t| t == Some(*end))) else {
+                continue;
+            };
+            let types = edge_types(&p.types, cx.graph());
+            let typed = |v: &Value| matches!(v, Value::Edge(e) if types.contains(&e.ty));
+            if list.iter().all(typed) {
+                found.rows.push(row as u32);
+                found.paths.push(Value::List(list.clone()));
+                found.ends.push(end);
+            }
+        }
+        found
+    }
+
+    fn output(&self, rows: &Batch, found: Found) -> Option<Batch> {
+        if found.rows.is_empty() {
+            return None;
+        }
+        let mut out = rows.gather(&found.rows);
+        out.set(self.plan.edges, Column::Values(found.paths));
+        if !self.plan.into {
+            out.set(self.plan.to, Column::Vertices(found.ends));
+        }
+        Some(out)
+    }
+}
+
+impl Operator for VarExpand<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            let mut state = match self.state.take() {
+                Some(state) => state,
+                None => {
+                    let Some(rows) = self.input.next(cx)? else { return Ok(None) };
+                    if self.plan.bound {
+                        let found = self.follow(&rows, cx);
+                        match self.output(&rows, found) {
+                            None => continue,
+                            some => return Ok(some),
+                        }
+                    }
+                    let used = columns(&rows, &self.plan.distinct_from);
+                    let types = edge_types(&self.plan.types, cx.graph());
+                    State { rows, used, types, row: 0, path: Vec::new(), open: Vec::new() }
+                }
+            };
+            let found = self.search(&mut state, cx)?;
+            let out = self.output(&state.rows, found);
+            if state.row < state.rows.rows() {
+                self.state = Some(state);
+            }
+            if out.is_some() {
+                return Ok(out);
+            }
+        }
+    }
+}

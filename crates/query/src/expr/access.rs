@@ -1,0 +1,221 @@
+//! Properties and other things that are read from the graph, many at once.
+
+use std::sync::Arc;
+
+use telar_graph::{EdgeId, Value, ValueMap};
+
+use super::{GraphFunction, Labels};
+use crate::batch::{Batch, Column};
+use crate::error::{Detail, EvalError};
+use crate::exec::Exec;
+use crate::expr::eval::eval;
+use crate::ops;
+use crate::query_error::QueryError;
+use crate::result::{element_id_of_edge, element_id_of_vertex};
+
+/// The property `key` of every object of a column.
+pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Column, QueryError> {
+    match objects {
+        Column::Vertices(vertices) => {
+            for vertex in vertices {
+                cx.check_vertex(*vertex)?;
+            }
+            let graph = cx.graph();
+            let Some(key) = graph.find_property_key(key) else {
+                return Ok(Column::Same(Value::Null, vertices.len()));
+            };
+            let mut values = Vec::with_capacity(vertices.len());
+            graph.vertex_properties(vertices, key, &mut values);
+            Ok(Column::Values(values))
+        }
+        Column::Edges(edges) => {
+            for edge in edges {
+                cx.check_edge(*edge)?;
+            }
+            let graph = cx.graph();
+            let Some(key) = graph.find_property_key(key) else {
+                return Ok(Column::Same(Value::Null, edges.len()));
+            };
+            let mut values = Vec::with_capacity(edges.len());
+            graph.edge_properties(edges, key, &mut values);
+            Ok(Column::Values(values))
+        }
+        Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
+        _ => {
+            let values = (0..objects.len()).map(|row| property_of(&objects.get(row), key, cx));
+            Ok(Column::Values(values.collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// The property `key` of one object.
+pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Value, QueryError> {
+    match object {
+        Value::Vertex(vertex) => Ok(property(&Column::Vertices(vec![*vertex]), key, cx)?.get(0)),
+        Value::Edge(edge) => Ok(property(&Column::Edges(vec![**edge]), key, cx)?.get(0)),
+        other => Ok(ops::property(other, key)?),
+    }
+}
+
+/// Every property of a node or relationship.
+pub(crate) fn properties_of(object: &Value, cx: &Exec<'_>) -> Result<ValueMap, QueryError> {
+    let graph = cx.graph();
+    let mut found = Vec::new();
+    match object {
+        Value::Vertex(vertex) => {
+            cx.check_vertex(*vertex)?;
+            graph.all_vertex_properties(*vertex, &mut found);
+        }
+        Value::Edge(edge) => {
+            cx.check_edge(**edge)?;
+            graph.all_edge_properties(**edge, &mut found);
+        }
+        Value::Map(entries) => return Ok((**entries).clone()),
+        other => {
+            return Err(EvalError::argument_type(
+                "properties()",
+                "a node, relationship or map",
+                other,
+            )
+            .into());
+        }
+    }
+    let names = graph.property_key_names();
+    let named = |(key, value): (telar_graph::PropertyKeyId, Value)| {
+        (Arc::from(&*names[usize::from(key.get())]), value)
+    };
+    Ok(found.into_iter().map(named).collect())
+}
+
+/// `object[key]`: an element of a list, an entry of a map, or a property.
+pub(crate) fn index(object: &Value, key: &Value, cx: &Exec<'_>) -> Result<Value, QueryError> {
+    match (object, key) {
+        (Value::Vertex(_) | Value::Edge(_), Value::String(key)) => property_of(object, key, cx),
+        (Value::Vertex(_) | Value::Edge(_), Value::Null) => Ok(Value::Null),
+        (Value::Vertex(_) | Value::Edge(_), other) => {
+            let message = format!("a property key must be a STRING, found {}", other.type_name());
+            Err(EvalError::new(Detail::MapElementAccessByNonString, message).into())
+        }
+        _ => Ok(ops::index(object, key)?),
+    }
+}
+
+fn type_name(edge: EdgeId, cx: &Exec<'_>) -> Value {
+    let names = cx.graph().edge_type_names();
+    names.get(usize::from(edge.ty.get())).map_or(Value::Null, |name| Value::from(name.as_str()))
+}
+
+/// A function that asks the graph, for one row's arguments.
+pub(crate) fn graph_function(
+    function: GraphFunction,
+    arguments: &[Value],
+    cx: &Exec<'_>,
+) -> Result<Value, QueryError> {
+    let Some(object) = arguments.first() else { return Ok(Value::Null) };
+    let refuse = |name: &str, expected: &str| {
+        Err(QueryError::from(EvalError::argument_type(name, expected, object)))
+    };
+    if object.is_null() {
+        return Ok(Value::Null);
+    }
+    match (function, object) {
+        (GraphFunction::Id, Value::Vertex(vertex)) => Ok(Value::Int(vertex.get() as i64)),
+        // Relationships have no number: this one tells those of one type and database apart.
+        (GraphFunction::Id, Value::Edge(edge)) => {
+            Ok(Value::Int(i64::from(edge.ty.get()) << 32 | i64::from(edge.ordinal)))
+        }
+        (GraphFunction::Id, _) => refuse("id()", "a node or relationship"),
+        (GraphFunction::ElementId, Value::Vertex(vertex)) => {
+            Ok(element_id_of_vertex(*vertex).into())
+        }
+        (GraphFunction::ElementId, Value::Edge(edge)) => Ok(element_id_of_edge(edge).into()),
+        (GraphFunction::ElementId, _) => refuse("elementId()", "a node or relationship"),
+        (GraphFunction::Labels, Value::Vertex(vertex)) => {
+            cx.check_vertex(*vertex)?;
+            let names = cx.graph().label_names();
+            let labels = cx.graph().labels(*vertex).unwrap_or_default();
+            Ok(Value::list(labels.iter().map(|l| Value::from(&*names[usize::from(l.get())]))))
+        }
+        (GraphFunction::Labels, _) => refuse("labels()", "a node"),
+        (GraphFunction::Type, Value::Edge(edge)) => Ok(type_name(**edge, cx)),
+        (GraphFunction::Type, _) => refuse("type()", "a relationship"),
+        (GraphFunction::Properties, _) => Ok(Value::Map(Arc::new(properties_of(object, cx)?))),
+        (GraphFunction::Keys, Value::Vertex(_) | Value::Edge(_) | Value::Map(_)) => {
+            Ok(Value::list(properties_of(object, cx)?.into_keys().map(Value::from)))
+        }
+        (GraphFunction::Keys, _) => refuse("keys()", "a node, relationship or map"),
+        (GraphFunction::StartNode, Value::Edge(edge)) => Ok(Value::Vertex(edge.src)),
+        (GraphFunction::StartNode, _) => refuse("startNode()", "a relationship"),
+        (GraphFunction::EndNode, Value::Edge(edge)) => Ok(Value::Vertex(edge.dst)),
+        (GraphFunction::EndNode, _) => refuse("endNode()", "a relationship"),
+    }
+}
+
+/// Whether a node has the labels, or a relationship the type, that an expression asks for.
+pub(crate) fn has_labels(
+    objects: &Column,
+    labels: &Labels,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let mut values = Vec::with_capacity(objects.len());
+    let label_names = cx.graph().label_names();
+    for row in 0..objects.len() {
+        let names: Vec<Value> = match objects.get(row) {
+            Value::Vertex(vertex) => {
+                cx.check_vertex(vertex)?;
+                let found = cx.graph().labels(vertex).unwrap_or_default();
+                found.iter().map(|l| Value::from(&*label_names[usize::from(l.get())])).collect()
+            }
+            Value::Edge(edge) => vec![type_name(*edge, cx)],
+            Value::Null => {
+                values.push(Value::Null);
+                continue;
+            }
+            other => {
+                return Err(QueryError::wrong_type("a node or relationship", &other, "labels"));
+            }
+        };
+        values.push(Value::Bool(satisfies(labels, &names, batch, row, cx)?));
+    }
+    Ok(Column::Values(values))
+}
+
+fn satisfies(
+    labels: &Labels,
+    names: &[Value],
+    batch: &Batch,
+    row: usize,
+    cx: &mut Exec<'_>,
+) -> Result<bool, QueryError> {
+    let has = |wanted: &str| names.iter().any(|n| matches!(n, Value::String(n) if **n == *wanted));
+    Ok(match labels {
+        Labels::Name(name) => has(name),
+        Labels::Wildcard => !names.is_empty(),
+        Labels::Not(inner) => !satisfies(inner, names, batch, row, cx)?,
+        Labels::And(parts) => {
+            for part in parts {
+                if !satisfies(part, names, batch, row, cx)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        Labels::Or(parts) => {
+            for part in parts {
+                if satisfies(part, names, batch, row, cx)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
+        Labels::Dynamic(expr, any) => match eval(expr, batch, cx)?.get(row) {
+            Value::String(name) => has(&name),
+            Value::List(list) => {
+                let holds = |v: &Value| matches!(v, Value::String(name) if has(name));
+                if *any { list.iter().any(holds) } else { list.iter().all(holds) }
+            }
+            other => return Err(QueryError::wrong_type("a string", &other, "a label")),
+        },
+    })
+}

@@ -1,0 +1,317 @@
+//! Evaluates bound expressions over whole batches.
+//!
+//! What is computed only for some rows (`CASE`, the right side of `AND`) is computed for those rows
+//! only, so that a condition protects what comes after it.
+
+use std::sync::Arc;
+
+use telar_graph::{Value, ValueMap};
+
+use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, subquery};
+use crate::batch::{Batch, Column};
+use crate::exec::Exec;
+use crate::ops;
+use crate::query_error::QueryError;
+
+/// The value of `expr` in every row.
+pub(crate) fn eval(
+    expr: &Expr,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Arc<Column>, QueryError> {
+    let rows = batch.rows();
+    Ok(Arc::new(match expr {
+        Expr::Slot(slot) => return Ok(Arc::clone(batch.column(*slot))),
+        Expr::Const(value) => Column::Same(value.clone(), rows),
+        Expr::Param(name) => Column::Same(cx.parameter(name)?, rows),
+        Expr::Property(object, key) => access::property(&*eval(object, batch, cx)?, key, cx)?,
+        Expr::List(parts) => {
+            let columns = eval_all(parts, batch, cx)?;
+            let list = |row| Value::List(columns.iter().map(|c| c.get(row)).collect());
+            Column::Values((0..rows).map(list).collect())
+        }
+        Expr::Map(entries) => {
+            let mut columns = Vec::with_capacity(entries.len());
+            for (key, value) in entries {
+                columns.push((key, eval(value, batch, cx)?));
+            }
+            let entry = |row| {
+                let entries = columns.iter().map(|(key, c)| (Arc::clone(key), c.get(row)));
+                Value::Map(Arc::new(entries.collect::<ValueMap>()))
+            };
+            Column::Values((0..rows).map(entry).collect())
+        }
+        Expr::Index(object, key) => {
+            let (object, key) = (eval(object, batch, cx)?, eval(key, batch, cx)?);
+            let mut values = Vec::with_capacity(rows);
+            for row in 0..rows {
+                values.push(access::index(&object.get(row), &key.get(row), cx)?);
+            }
+            Column::of(values)
+        }
+        Expr::Slice(list, from, to) => {
+            let list = eval(list, batch, cx)?;
+            let from = from.as_ref().map(|e| eval(e, batch, cx)).transpose()?;
+            let to = to.as_ref().map(|e| eval(e, batch, cx)).transpose()?;
+            each(rows, |row| {
+                let bound = |side: &Option<Arc<Column>>| side.as_ref().map(|c| c.get(row));
+                Ok(ops::slice(&list.get(row), bound(&from).as_ref(), bound(&to).as_ref())?)
+            })?
+        }
+        Expr::Unary(op, operand) => {
+            let operand = eval(operand, batch, cx)?;
+            map_rows(&operand, |value| match op {
+                Unary::Not => Ok(ops::not(value)?),
+                Unary::Minus => Ok(ops::negate(value)?),
+                Unary::Plus => Ok(ops::positive(value)?),
+            })?
+        }
+        Expr::Binary(op, left, right) => {
+            binary(*op, &*eval(left, batch, cx)?, &*eval(right, batch, cx)?)?
+        }
+        Expr::And(parts) => connect(parts, false, batch, cx)?,
+        Expr::Or(parts) => connect(parts, true, batch, cx)?,
+        Expr::Xor(parts) => {
+            let columns = eval_all(parts, batch, cx)?;
+            each(rows, |row| {
+                let mut result = columns[0].get(row);
+                for column in &columns[1..] {
+                    result = ops::xor(&result, &column.get(row))?;
+                }
+                Ok(result)
+            })?
+        }
+        Expr::IsNull(operand, negated) => {
+            let operand = eval(operand, batch, cx)?;
+            Column::Bools((0..rows).map(|row| operand.is_null(row) != *negated).collect())
+        }
+        Expr::IsTyped(operand, ty, negated) => {
+            let operand = eval(operand, batch, cx)?;
+            Column::Bools((0..rows).map(|row| ty.contains(&operand.get(row)) != *negated).collect())
+        }
+        Expr::IsNormalized(operand, form, negated) => {
+            let operand = eval(operand, batch, cx)?;
+            map_rows(&operand, |value| {
+                let is = ops::is_normalized(value, *form);
+                Ok(if *negated { ops::not(&is)? } else { is })
+            })?
+        }
+        Expr::HasLabels(operand, labels) => {
+            access::has_labels(&*eval(operand, batch, cx)?, labels, batch, cx)?
+        }
+        Expr::Function(function, arguments) => {
+            let columns = eval_all(arguments, batch, cx)?;
+            let context = cx.context;
+            let mut values = Vec::with_capacity(columns.len());
+            let constant = function.deterministic
+                && rows > 0
+                && columns.iter().all(|column| matches!(**column, Column::Same(..)));
+            let mut call = |row: usize| -> Result<Value, QueryError> {
+                values.clear();
+                values.extend(columns.iter().map(|column| column.get(row)));
+                Ok(function.call(&values, context)?)
+            };
+            match constant {
+                true => Column::Same(call(0)?, rows),
+                false => Column::of((0..rows).map(call).collect::<Result<_, _>>()?),
+            }
+        }
+        Expr::GraphFunction(function, arguments) => {
+            let columns = eval_all(arguments, batch, cx)?;
+            let mut values = Vec::with_capacity(rows);
+            for row in 0..rows {
+                let arguments: Vec<Value> = columns.iter().map(|c| c.get(row)).collect();
+                values.push(access::graph_function(*function, &arguments, cx)?);
+            }
+            Column::of(values)
+        }
+        Expr::Case(case) => eval_case(case, batch, cx)?,
+        Expr::ListComprehension(c) => lists::comprehension(c, batch, cx)?,
+        Expr::Quantifier(kind, c) => lists::quantifier(*kind, c, batch, cx)?,
+        Expr::Reduce(reduce) => lists::reduce(reduce, batch, cx)?,
+        Expr::MapProjection(projection) => map_projection(projection, batch, cx)?,
+        Expr::Path(slots) => lists::path(slots, batch)?,
+        Expr::Subquery(subquery) => subquery::run(subquery, batch, cx)?,
+    }))
+}
+
+fn eval_all(
+    parts: &[Expr],
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<Arc<Column>>, QueryError> {
+    parts.iter().map(|part| eval(part, batch, cx)).collect()
+}
+
+/// A column of what `f` yields for each row.
+fn each(
+    rows: usize,
+    f: impl FnMut(usize) -> Result<Value, QueryError>,
+) -> Result<Column, QueryError> {
+    Ok(Column::of((0..rows).map(f).collect::<Result<_, _>>()?))
+}
+
+/// A column of what `f` makes of each value; once, if all are the same.
+fn map_rows(
+    column: &Column,
+    mut f: impl FnMut(&Value) -> Result<Value, QueryError>,
+) -> Result<Column, QueryError> {
+    match column {
+        Column::Same(_, 0) => Ok(Column::Values(Vec::new())),
+        Column::Same(value, rows) => Ok(Column::Same(f(value)?, *rows)),
+        Column::Values(values) => Ok(Column::of(values.iter().map(f).collect::<Result<_, _>>()?)),
+        other => each(other.len(), |row| f(&other.get(row))),
+    }
+}
+
+/// One operator on two values.
+pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryError> {
+    Ok(match op {
+        Binary::Add => ops::add(a, b)?,
+        Binary::Subtract => ops::subtract(a, b)?,
+        Binary::Multiply => ops::multiply(a, b)?,
+        Binary::Divide => ops::divide(a, b)?,
+        Binary::Modulo => ops::modulo(a, b)?,
+        Binary::Power => ops::power(a, b)?,
+        Binary::Concatenate => ops::concatenate(a, b)?,
+        Binary::StartsWith => ops::starts_with(a, b),
+        Binary::EndsWith => ops::ends_with(a, b),
+        Binary::Contains => ops::contains(a, b),
+        Binary::Matches => ops::regex_match(a, b)?,
+        Binary::In => ops::in_list(a, b)?,
+        Binary::Equal => ops::eq(a, b),
+        Binary::NotEqual => ops::ne(a, b),
+        Binary::Less => ops::lt(a, b),
+        Binary::LessOrEqual => ops::le(a, b),
+        Binary::Greater => ops::gt(a, b),
+        Binary::GreaterOrEqual => ops::ge(a, b),
+    })
+}
+
+fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryError> {
+    match (left, right) {
+        (Column::Same(a, rows), Column::Same(b, _)) if *rows > 0 => {
+            Ok(Column::Same(apply(op, a, b)?, *rows))
+        }
+        (Column::Vertices(a), Column::Vertices(b)) if op == Binary::Equal => {
+            Ok(Column::Bools(a.iter().zip(b).map(|(a, b)| a == b).collect()))
+        }
+        // A pattern that is the same in every row is compiled once.
+        (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
+            let regex = ops::CompiledRegex::new(text)?;
+            map_rows(left, |value| Ok(regex.is_match(value)))
+        }
+        (Column::Values(a), Column::Same(b, _)) => {
+            Ok(Column::of(a.iter().map(|a| apply(op, a, b)).collect::<Result<_, _>>()?))
+        }
+        _ => each(left.len(), |row| apply(op, &left.get(row), &right.get(row))),
+    }
+}
+
+/// `AND` and `OR`: a part is computed only for the rows that those before it leave undecided.
+/// `decides` is the value that ends it.
+fn connect(
+    parts: &[Expr],
+    decides: bool,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let rows = batch.rows();
+    let neutral = Value::Bool(!decides);
+    let mut results = vec![neutral; rows];
+    let mut open: Vec<u32> = (0..rows as u32).collect();
+    for part in parts {
+        let narrowed;
+        let part_rows = if open.len() == rows {
+            batch
+        } else {
+            narrowed = batch.gather(&open);
+            &narrowed
+        };
+        let column = eval(part, part_rows, cx)?;
+        let mut still = Vec::with_capacity(open.len());
+        for (at, row) in open.iter().enumerate() {
+            let result = &mut results[*row as usize];
+            let value = column.get(at);
+            *result = if decides { ops::or(result, &value)? } else { ops::and(result, &value)? };
+            if *result != Value::Bool(decides) {
+                still.push(*row);
+            }
+        }
+        open = still;
+        if open.is_empty() {
+            break;
+        }
+    }
+    Ok(Column::Values(results))
+}
+
+fn eval_case(case: &Case, batch: &Batch, cx: &mut Exec<'_>) -> Result<Column, QueryError> {
+    let mut rows = batch.clone();
+    if let Some((slot, operand)) = &case.operand {
+        let column = eval(operand, &rows, cx)?;
+        rows.set(*slot, column);
+    }
+    let mut results = vec![Value::Null; rows.rows()];
+    // Rows, by their number in the batch, that no branch has taken yet.
+    let mut open: Vec<u32> = (0..rows.rows() as u32).collect();
+    for (condition, value) in &case.branches {
+        if open.is_empty() {
+            break;
+        }
+        let undecided = rows.gather(&open);
+        let holds = eval(condition, &undecided, cx)?;
+        let (mut taken, mut left) = (Vec::new(), Vec::new());
+        for (at, row) in open.iter().enumerate() {
+            if holds.truth(at) == Some(true) { taken.push(*row) } else { left.push(*row) }
+        }
+        fill(&mut results, value, &rows, &taken, cx)?;
+        open = left;
+    }
+    fill(&mut results, &case.default, &rows, &open, cx)?;
+    Ok(Column::of(results))
+}
+
+/// Computes `value` for some rows and puts it in their places.
+fn fill(
+    results: &mut [Value],
+    value: &Expr,
+    rows: &Batch,
+    places: &[u32],
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    if !places.is_empty() {
+        let values = eval(value, &rows.gather(places), cx)?;
+        for (at, row) in places.iter().enumerate() {
+            results[*row as usize] = values.get(at);
+        }
+    }
+    Ok(())
+}
+
+fn map_projection(
+    projection: &MapProjection,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let objects = eval(&projection.object, batch, cx)?;
+    let mut columns = Vec::with_capacity(projection.entries.len());
+    for (key, value) in &projection.entries {
+        columns.push((key, eval(value, batch, cx)?));
+    }
+    let mut values = Vec::with_capacity(batch.rows());
+    for row in 0..batch.rows() {
+        let object = objects.get(row);
+        if object.is_null() {
+            values.push(Value::Null);
+            continue;
+        }
+        let mut entries = match projection.all {
+            true => access::properties_of(&object, cx)?,
+            false => ValueMap::new(),
+        };
+        entries.extend(columns.iter().map(|(key, column)| (Arc::clone(key), column.get(row))));
+        values.push(Value::Map(Arc::new(entries)));
+    }
+    Ok(Column::Values(values))
+}

@@ -1,0 +1,213 @@
+//! Expressions that go over lists: comprehensions, quantifiers, `reduce`; and paths.
+//!
+//! The elements of many lists are put into one batch, beside the row each came from, and the inner
+//! expression is computed for all of them at once.
+
+use std::sync::Arc;
+
+use telar_graph::value::Path;
+use telar_graph::{EdgeId, Value};
+
+use super::eval::eval;
+use super::{ListComprehension, Quantifier, Reduce};
+use crate::batch::{Batch, Column, Slot};
+use crate::exec::Exec;
+use crate::query_error::QueryError;
+
+/// Elements put into one batch at once.
+const ELEMENTS: usize = 4096;
+
+/// The list in a row: `None` if it is null; what is no list is an error.
+fn list_of(value: Value, what: &str) -> Result<Option<Arc<[Value]>>, QueryError> {
+    match value {
+        Value::Null => Ok(None),
+        Value::List(list) => Ok(Some(list)),
+        other => Err(QueryError::wrong_type("a list", &other, what)),
+    }
+}
+
+/// What is done with a batch of elements and the number of each one's row.
+type ElementsFn<'f> = dyn FnMut(&Batch, &[u32], &mut Exec<'_>) -> Result<(), QueryError> + 'f;
+
+/// Calls `f` with batches of elements: the rows with their elements in `variable`, and the number
+/// of each one's row.
+fn for_elements(
+    lists: &[Option<Arc<[Value]>>],
+    variable: Slot,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+    f: &mut ElementsFn<'_>,
+) -> Result<(), QueryError> {
+    let (mut numbers, mut values) = (Vec::new(), Vec::new());
+    let mut flush = |numbers: &mut Vec<u32>, values: &mut Vec<Value>, cx: &mut Exec<'_>| {
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        cx.check()?;
+        let mut elements = batch.gather(numbers);
+        elements.set(variable, Column::of(std::mem::take(values)));
+        f(&elements, numbers, cx)?;
+        numbers.clear();
+        Ok::<(), QueryError>(())
+    };
+    for (row, list) in lists.iter().enumerate() {
+        for value in list.iter().flat_map(|list| list.iter()) {
+            numbers.push(row as u32);
+            values.push(value.clone());
+            if values.len() == ELEMENTS {
+                flush(&mut numbers, &mut values, cx)?;
+            }
+        }
+    }
+    flush(&mut numbers, &mut values, cx)
+}
+
+fn lists(
+    list: &super::Expr,
+    what: &str,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<Option<Arc<[Value]>>>, QueryError> {
+    let column = eval(list, batch, cx)?;
+    (0..batch.rows()).map(|row| list_of(column.get(row), what)).collect()
+}
+
+pub(crate) fn comprehension(
+    c: &ListComprehension,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let lists = lists(&c.list, "a list comprehension", batch, cx)?;
+    let mut results: Vec<Vec<Value>> = vec![Vec::new(); batch.rows()];
+    for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
+        let kept: Vec<u32> = match &c.filter {
+            None => (0..numbers.len() as u32).collect(),
+            Some(filter) => {
+                let holds = eval(filter, elements, cx)?;
+                let holds = |at: &u32| holds.truth(*at as usize) == Some(true);
+                (0..numbers.len() as u32).filter(holds).collect()
+            }
+        };
+        let kept_rows =
+            if kept.len() == numbers.len() { elements.clone() } else { elements.gather(&kept) };
+        let values = match &c.projection {
+            Some(projection) => eval(projection, &kept_rows, cx)?,
+            None => kept_rows.column(c.variable).clone(),
+        };
+        for (at, element) in kept.iter().enumerate() {
+            results[numbers[*element as usize] as usize].push(values.get(at));
+        }
+        Ok(())
+    })?;
+    let value = |(list, result): (&Option<_>, Vec<Value>)| match list {
+        Some(_) => Value::from(result),
+        None => Value::Null,
+    };
+    Ok(Column::Values(lists.iter().zip(results).map(value).collect()))
+}
+
+pub(crate) fn quantifier(
+    kind: Quantifier,
+    c: &ListComprehension,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let lists = lists(&c.list, "a quantifier", batch, cx)?;
+    // Of each row: for how many elements the condition is true, and for how many it is unknown.
+    let mut holds = vec![(0_usize, 0_usize); batch.rows()];
+    let filter = c.filter.as_ref().expect("INVARIANT: a quantifier has a condition");
+    for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
+        let values = eval(filter, elements, cx)?;
+        for (at, row) in numbers.iter().enumerate() {
+            let counts = &mut holds[*row as usize];
+            match values.truth(at) {
+                Some(true) => counts.0 += 1,
+                Some(false) => {}
+                None => counts.1 += 1,
+            }
+        }
+        Ok(())
+    })?;
+    let verdict = |(list, (yes, unknown)): (&Option<Arc<[Value]>>, (usize, usize))| {
+        let Some(list) = list else { return Value::Null };
+        let sure = |verdict: bool| Value::Bool(verdict);
+        let no = list.len() - yes - unknown;
+        match kind {
+            Quantifier::All if no > 0 => sure(false),
+            Quantifier::All if unknown == 0 => sure(true),
+            Quantifier::Any if yes > 0 => sure(true),
+            Quantifier::Any if unknown == 0 => sure(false),
+            Quantifier::None if yes > 0 => sure(false),
+            Quantifier::None if unknown == 0 => sure(true),
+            Quantifier::Single if yes > 1 => sure(false),
+            Quantifier::Single if unknown == 0 => sure(yes == 1),
+            _ => Value::Null,
+        }
+    };
+    Ok(Column::Values(lists.iter().zip(holds).map(verdict).collect()))
+}
+
+/// `reduce`: each step needs the one before, so the rows go on together, element by element.
+pub(crate) fn reduce(
+    reduce: &Reduce,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Column, QueryError> {
+    let lists = lists(&reduce.list, "reduce()", batch, cx)?;
+    let mut results = eval(&reduce.initial, batch, cx)?.as_ref().clone().into_values();
+    let longest = lists.iter().flatten().map(|list| list.len()).max().unwrap_or(0);
+    for at in 0..longest {
+        cx.check()?;
+        let long = |row: &u32| lists[*row as usize].as_ref().is_some_and(|list| list.len() > at);
+        let rows: Vec<u32> = (0..batch.rows() as u32).filter(long).collect();
+        let mut step = batch.gather(&rows);
+        let element = |row: &u32| lists[*row as usize].as_ref().map(|list| list[at].clone());
+        let elements: Vec<Value> = rows.iter().filter_map(element).collect();
+        let so_far: Vec<Value> = rows.iter().map(|row| results[*row as usize].clone()).collect();
+        step.set(reduce.variable, Column::of(elements));
+        step.set(reduce.accumulator, Column::of(so_far));
+        let next = eval(&reduce.step, &step, cx)?;
+        for (place, row) in rows.iter().enumerate() {
+            results[*row as usize] = next.get(place);
+        }
+    }
+    for (list, result) in lists.iter().zip(&mut results) {
+        if list.is_none() {
+            *result = Value::Null;
+        }
+    }
+    Ok(Column::of(results))
+}
+
+/// The path through the nodes, relationships and lists of relationships in these slots; null if
+/// one of them is.
+pub(crate) fn path(slots: &[Slot], batch: &Batch) -> Result<Column, QueryError> {
+    let columns: Vec<_> = slots.iter().map(|slot| batch.column(*slot)).collect();
+    let of_row = |row: usize| {
+        let mut path: Option<Path> = None;
+        for column in &columns {
+            let mut push = |edge: EdgeId| path.as_mut().is_some_and(|path| path.push(edge));
+            match column.get(row) {
+                Value::Vertex(vertex) => {
+                    path.get_or_insert_with(|| Path::start(vertex));
+                }
+                Value::Edge(edge) => {
+                    if !push(*edge) {
+                        return Value::Null;
+                    }
+                }
+                Value::List(list) => {
+                    for value in list.iter() {
+                        match value {
+                            Value::Edge(edge) if push(**edge) => {}
+                            _ => return Value::Null,
+                        }
+                    }
+                }
+                _ => return Value::Null,
+            }
+        }
+        path.map_or(Value::Null, Value::from)
+    };
+    Ok(Column::Values((0..batch.rows()).map(of_row).collect()))
+}

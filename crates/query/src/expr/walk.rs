@@ -1,0 +1,119 @@
+//! Walks over bound expressions.
+
+use super::{Expr, Labels};
+use crate::batch::Slot;
+
+impl Labels {
+    fn visit<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
+        match self {
+            Self::Name(_) | Self::Wildcard => {}
+            Self::Dynamic(names, _) => f(names),
+            Self::Not(inner) => inner.visit(f),
+            Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.visit(f)),
+        }
+    }
+}
+
+impl Expr {
+    /// Calls `f` with every direct part.
+    pub(crate) fn parts<'e>(&'e self, f: &mut dyn FnMut(&'e Self)) {
+        match self {
+            Self::Const(_) | Self::Param(_) | Self::Slot(_) | Self::Path(_) => {}
+            Self::List(parts) | Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => {
+                parts.iter().for_each(f);
+            }
+            Self::Function(_, parts) | Self::GraphFunction(_, parts) => parts.iter().for_each(f),
+            Self::Map(entries) => entries.iter().for_each(|(_, e)| f(e)),
+            Self::Property(e, _)
+            | Self::Unary(_, e)
+            | Self::IsNull(e, _)
+            | Self::IsTyped(e, ..)
+            | Self::IsNormalized(e, ..) => f(e),
+            Self::HasLabels(e, labels) => {
+                f(e);
+                labels.visit(f);
+            }
+            Self::Index(a, b) | Self::Binary(_, a, b) => {
+                f(a);
+                f(b);
+            }
+            Self::Slice(list, from, to) => {
+                f(list);
+                from.iter().chain(to).for_each(|e| f(e));
+            }
+            Self::Case(case) => {
+                case.operand.iter().for_each(|(_, e)| f(e));
+                for (condition, value) in &case.branches {
+                    f(condition);
+                    f(value);
+                }
+                f(&case.default);
+            }
+            Self::ListComprehension(c) | Self::Quantifier(_, c) => {
+                f(&c.list);
+                c.filter.iter().chain(&c.projection).for_each(f);
+            }
+            Self::Reduce(r) => [&r.initial, &r.list, &r.step].into_iter().for_each(f),
+            Self::MapProjection(m) => {
+                f(&m.object);
+                m.entries.iter().for_each(|(_, e)| f(e));
+            }
+            Self::Subquery(_) => {}
+        }
+    }
+
+    /// Calls `f` with every variable it reads; those it brings along itself included.
+    pub(crate) fn slots(&self, f: &mut dyn FnMut(Slot)) {
+        match self {
+            Self::Slot(slot) => f(*slot),
+            Self::Path(slots) => slots.iter().copied().for_each(f),
+            Self::Subquery(subquery) => subquery.plan.slots(f),
+            _ => self.parts(&mut |part| part.slots(f)),
+        }
+    }
+
+    /// Whether all variables it needs from outside are in `bound`. Variables it brings along itself
+    /// are in `own`.
+    pub(crate) fn is_bound(&self, bound: &dyn Fn(Slot) -> bool) -> bool {
+        let mut all = true;
+        let own = self.own_slots();
+        self.slots(&mut |slot| all &= own.contains(&slot) || bound(slot));
+        all
+    }
+
+    /// Variables that exist only inside the expression.
+    pub(crate) fn own_slots(&self) -> Vec<Slot> {
+        let mut own = Vec::new();
+        self.collect_own(&mut own);
+        own
+    }
+
+    fn collect_own(&self, own: &mut Vec<Slot>) {
+        match self {
+            Self::ListComprehension(c) | Self::Quantifier(_, c) => own.push(c.variable),
+            Self::Reduce(r) => own.extend([r.accumulator, r.variable]),
+            Self::Case(case) => own.extend(case.operand.iter().map(|(slot, _)| *slot)),
+            Self::Subquery(subquery) => {
+                own.push(subquery.row);
+                subquery.plan.own_slots(own);
+            }
+            _ => {}
+        }
+        self.parts(&mut |part| part.collect_own(own));
+    }
+
+    /// Whether it, or a part of it, reads the graph.
+    pub(crate) fn reads_graph(&self) -> bool {
+        let mut reads = matches!(
+            self,
+            Self::Property(..)
+                | Self::Index(..)
+                | Self::HasLabels(..)
+                | Self::GraphFunction(..)
+                | Self::MapProjection(_)
+                | Self::Subquery(_)
+        );
+        self.parts(&mut |part| reads |= part.reads_graph());
+        reads
+    }
+}

@@ -1,0 +1,231 @@
+//! Functions on lists and maps.
+
+use telar_graph::Value;
+
+use super::{Eval, Function, args, limits};
+use crate::error::{Detail, EvalError, describe};
+
+const LIST: &str = "List";
+const SCALAR: &str = "Scalar";
+
+const fn f(
+    name: &'static str,
+    category: &'static str,
+    arity: (usize, usize),
+    signature: &'static str,
+    description: &'static str,
+    eval: Eval,
+) -> Function {
+    Function::new(name, category, arity, signature, description, eval)
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    f(
+        "coalesce",
+        SCALAR,
+        (1, usize::MAX),
+        "coalesce(input :: ANY...) :: ANY",
+        "The first argument that is not null.",
+        |args, _| Ok(args.iter().find(|arg| !arg.is_null()).cloned().unwrap_or_default()),
+    )
+    .takes_null(),
+    f(
+        "head",
+        SCALAR,
+        (1, 1),
+        "head(list :: LIST<ANY>) :: ANY",
+        "The first element; null if there is none.",
+        |args, _| Ok(args::list("head()", &args[0])?.first().cloned().unwrap_or_default()),
+    ),
+    f(
+        "isEmpty",
+        "Predicate",
+        (1, 1),
+        "isEmpty(input :: LIST<ANY> | MAP | STRING) :: BOOLEAN",
+        "Whether there are no elements, entries or characters.",
+        |args, _| match &args[0] {
+            Value::List(list) => Ok(Value::Bool(list.is_empty())),
+            Value::Map(map) => Ok(Value::Bool(map.is_empty())),
+            Value::String(text) => Ok(Value::Bool(text.is_empty())),
+            other => Err(EvalError::argument_type("isEmpty()", "a LIST, MAP or STRING", other)),
+        },
+    ),
+    f(
+        "keys",
+        LIST,
+        (1, 1),
+        "keys(input :: MAP | NODE | RELATIONSHIP) :: LIST<STRING>",
+        "The keys of a map, a node or a relationship.",
+        |args, _| {
+            let keys = args::map("keys()", &args[0])?.keys();
+            Ok(Value::List(keys.cloned().map(Value::String).collect()))
+        },
+    ),
+    f(
+        "last",
+        SCALAR,
+        (1, 1),
+        "last(list :: LIST<ANY>) :: ANY",
+        "The last element; null if there is none.",
+        |args, _| Ok(args::list("last()", &args[0])?.last().cloned().unwrap_or_default()),
+    ),
+    f(
+        "range",
+        LIST,
+        (2, 3),
+        "range(start :: INTEGER, end :: INTEGER, step = 1 :: INTEGER) :: LIST<INTEGER>",
+        "The integers from start to end, both included, step apart.",
+        |args, _| Range::new(args)?.into_list(),
+    )
+    .takes_null(),
+    f(
+        "size",
+        SCALAR,
+        (1, 1),
+        "size(input :: LIST<ANY> | STRING) :: INTEGER",
+        "The number of elements of a list or characters of a string.",
+        |args, _| match &args[0] {
+            Value::List(list) => Ok(Value::Int(list.len() as i64)),
+            Value::String(text) => Ok(Value::Int(text.chars().count() as i64)),
+            Value::Bytes(bytes) => Ok(Value::Int(bytes.len() as i64)),
+            other => Err(EvalError::argument_type("size()", "a LIST or STRING", other)),
+        },
+    ),
+    f(
+        "tail",
+        LIST,
+        (1, 1),
+        "tail(list :: LIST<ANY>) :: LIST<ANY>",
+        "All elements but the first.",
+        |args, _| {
+            let list = args::list("tail()", &args[0])?;
+            Ok(Value::List(list.get(1..).unwrap_or_default().into()))
+        },
+    ),
+    f(
+        "vector.similarity.cosine",
+        "Vector",
+        (2, 2),
+        "vector.similarity.cosine(a :: LIST<INTEGER | FLOAT>, b :: LIST<INTEGER | FLOAT>) :: FLOAT",
+        "How alike the directions of two vectors are, from 0 to 1.",
+        |args, _| {
+            let sums = Sums::of("vector.similarity.cosine()", args)?;
+            let norms = (sums.a_squared * sums.b_squared).sqrt();
+            if norms == 0.0 || !norms.is_finite() {
+                return Err(EvalError::argument_value(
+                    "vector.similarity.cosine() expects vectors of finite, positive length",
+                ));
+            }
+            Ok(Value::Float(f64::midpoint(1.0, sums.product / norms)))
+        },
+    ),
+    f(
+        "vector.similarity.euclidean",
+        "Vector",
+        (2, 2),
+        "vector.similarity.euclidean(a :: LIST<INTEGER | FLOAT>, b :: LIST<INTEGER | FLOAT>) \
+         :: FLOAT",
+        "How near the ends of two vectors are: 1 / (1 + the square of their distance).",
+        |args, _| {
+            let sums = Sums::of("vector.similarity.euclidean()", args)?;
+            Ok(Value::Float((1.0 + sums.distance_squared).recip()))
+        },
+    ),
+];
+
+/// The integers of `range(start, end, step)`, one by one, so that a loop over them needs no list.
+#[derive(Debug, Clone)]
+pub struct Range {
+    next: i128,
+    end: i128,
+    step: i128,
+}
+
+impl Range {
+    /// The integers that these arguments of `range` stand for.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidArgumentType` when an argument is not an integer, `NumberOutOfRange` when the step
+    /// is 0.
+    pub fn new(args: &[Value]) -> Result<Self, EvalError> {
+        let int = |at: usize| match args.get(at) {
+            Some(Value::Int(x)) => Ok(i128::from(*x)),
+            None => Ok(1),
+            Some(other) => Err(EvalError::wrong_type("an INTEGER in range()", &describe(other))),
+        };
+        let (next, end, step) = (int(0)?, int(1)?, int(2)?);
+        if step == 0 {
+            return Err(EvalError::new(
+                Detail::NumberOutOfRange,
+                "the step of range() cannot be zero",
+            ));
+        }
+        Ok(Self { next, end, step })
+    }
+
+    /// How many integers are left.
+    #[must_use]
+    pub fn remaining(&self) -> u128 {
+        let distance = (self.end - self.next) / self.step;
+        // Division toward zero would count an end that lies less than a step behind.
+        let behind = (self.end - self.next).signum() * self.step.signum() < 0;
+        if behind { 0 } else { distance.unsigned_abs() + 1 }
+    }
+
+    fn into_list(self) -> Result<Value, EvalError> {
+        let length = usize::try_from(self.remaining()).unwrap_or(usize::MAX);
+        limits::check_list("the result of range()", length)?;
+        Ok(Value::List(self.map(Value::Int).collect()))
+    }
+}
+
+impl Iterator for Range {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        if self.remaining() == 0 {
+            return None;
+        }
+        let found = self.next;
+        self.next += self.step;
+        // Between two integers, both of 64 bits.
+        i64::try_from(found).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let remaining = usize::try_from(self.remaining()).ok();
+        (remaining.unwrap_or(usize::MAX), remaining)
+    }
+}
+
+/// What similarities of two vectors are computed from.
+#[derive(Default)]
+struct Sums {
+    product: f64,
+    a_squared: f64,
+    b_squared: f64,
+    distance_squared: f64,
+}
+
+impl Sums {
+    fn of(function: &str, args: &[Value]) -> Result<Self, EvalError> {
+        let (a, b) = (args::list(function, &args[0])?, args::list(function, &args[1])?);
+        if a.len() != b.len() || a.is_empty() {
+            return Err(EvalError::argument_value(format!(
+                "{function} expects two vectors of one dimension, found {} and {} numbers",
+                a.len(),
+                b.len()
+            )));
+        }
+        let mut sums = Self::default();
+        for (a, b) in a.iter().zip(b) {
+            let (a, b) = (args::number(function, a)?, args::number(function, b)?);
+            sums.product += a * b;
+            sums.a_squared += a * a;
+            sums.b_squared += b * b;
+            sums.distance_squared += (a - b) * (a - b);
+        }
+        Ok(sums)
+    }
+}

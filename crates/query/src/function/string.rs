@@ -1,0 +1,342 @@
+//! Functions on strings.
+//!
+//! Positions and lengths count characters (Unicode scalar values), not bytes.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use telar_graph::Value;
+
+use super::{Context, Eval, Function, args, limits};
+use crate::error::{EvalError, describe};
+use crate::ops::{self, NormalForm};
+
+const fn f(
+    name: &'static str,
+    arity: (usize, usize),
+    signature: &'static str,
+    description: &'static str,
+    eval: Eval,
+) -> Function {
+    Function::new(name, "String", arity, signature, description, eval)
+}
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    f(
+        "btrim",
+        (1, 2),
+        "btrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "The string without white space, or any of the characters, at either end.",
+        |args, _| trimmed("btrim()", args, true, true),
+    ),
+    f(
+        "char_length",
+        (1, 1),
+        "char_length(input :: STRING) :: INTEGER",
+        "The number of characters.",
+        |args, _| length("char_length()", &args[0]),
+    ),
+    f(
+        "character_length",
+        (1, 1),
+        "character_length(input :: STRING) :: INTEGER",
+        "The number of characters.",
+        |args, _| length("character_length()", &args[0]),
+    ),
+    f(
+        "left",
+        (2, 2),
+        "left(original :: STRING, length :: INTEGER) :: STRING",
+        "The first so many characters.",
+        |args, _| {
+            let Some((text, count)) = text_and_count("left()", args)? else {
+                return Ok(Value::Null);
+            };
+            Ok(text[..byte_of(text, count)].into())
+        },
+    )
+    .takes_null(),
+    f(
+        "lower",
+        (1, 1),
+        "lower(input :: STRING) :: STRING",
+        "The string in lower case.",
+        |args, _| Ok(args::text("lower()", &args[0])?.to_lowercase().into()),
+    ),
+    f(
+        "lpad",
+        (2, 3),
+        "lpad(input :: STRING, length :: INTEGER, pad = ' ' :: STRING) :: STRING",
+        "The string filled up on the left, or cut on the right, to a length.",
+        |args, _| pad("lpad()", args, true),
+    ),
+    f(
+        "ltrim",
+        (1, 2),
+        "ltrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "The string without white space, or any of the characters, at the start.",
+        |args, _| trimmed("ltrim()", args, true, false),
+    ),
+    f(
+        "normalize",
+        (1, 2),
+        "normalize(input :: STRING, form = NFC :: STRING) :: STRING",
+        "The string in a Unicode normal form: NFC, NFD, NFKC or NFKD.",
+        |args, _| {
+            let text = args::text("normalize()", &args[0])?;
+            let form = args.get(1).map_or(Ok(NormalForm::default()), |form| {
+                args::text("normalize()", form).and_then(NormalForm::from_str)
+            })?;
+            ops::normalize(text, form)
+        },
+    ),
+    f(
+        "repeat",
+        (2, 2),
+        "repeat(input :: STRING, times :: INTEGER) :: STRING",
+        "The string so many times over.",
+        |args, _| {
+            let text = args::text("repeat()", &args[0])?;
+            let times = args::count("repeat()", &args[1])?;
+            limits::check_string("the result of repeat()", text.len().saturating_mul(times))?;
+            // An empty string may be asked for more often than memory has bytes.
+            Ok(if text.is_empty() { "".into() } else { text.repeat(times).into() })
+        },
+    ),
+    f(
+        "replace",
+        (3, 3),
+        "replace(original :: STRING, search :: STRING, replacement :: STRING) :: STRING",
+        "The string with each occurrence of another replaced.",
+        replace,
+    ),
+    f(
+        "reverse",
+        (1, 1),
+        "reverse(input :: STRING | LIST<ANY>) :: STRING | LIST<ANY>",
+        "The characters or elements in the opposite order.",
+        |args, _| match &args[0] {
+            Value::String(text) => Ok(text.chars().rev().collect::<String>().into()),
+            Value::List(list) => Ok(Value::List(list.iter().rev().cloned().collect())),
+            other => Err(EvalError::argument_type("reverse()", "a STRING or LIST", other)),
+        },
+    ),
+    f(
+        "right",
+        (2, 2),
+        "right(original :: STRING, length :: INTEGER) :: STRING",
+        "The last so many characters.",
+        |args, _| {
+            let Some((text, count)) = text_and_count("right()", args)? else {
+                return Ok(Value::Null);
+            };
+            let start = count.checked_sub(1).map(|last| text.char_indices().rev().nth(last));
+            Ok(match start {
+                None => "".into(),
+                Some(start) => text[start.map_or(0, |(at, _)| at)..].into(),
+            })
+        },
+    )
+    .takes_null(),
+    f(
+        "rpad",
+        (2, 3),
+        "rpad(input :: STRING, length :: INTEGER, pad = ' ' :: STRING) :: STRING",
+        "The string filled up, or cut, on the right to a length.",
+        |args, _| pad("rpad()", args, false),
+    ),
+    f(
+        "rtrim",
+        (1, 2),
+        "rtrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "The string without white space, or any of the characters, at the end.",
+        |args, _| trimmed("rtrim()", args, false, true),
+    ),
+    f(
+        "split",
+        (2, 2),
+        "split(original :: STRING, delimiters :: STRING | LIST<STRING>) :: LIST<STRING>",
+        "The parts between the delimiters; with an empty delimiter, the characters.",
+        split,
+    ),
+    f(
+        "substring",
+        (2, 3),
+        "substring(original :: STRING, start :: INTEGER, length :: INTEGER) :: STRING",
+        "The characters from a position on, the first being 0, and at most so many.",
+        substring,
+    )
+    .takes_null(),
+    f(
+        "toLower",
+        (1, 1),
+        "toLower(input :: STRING) :: STRING",
+        "The string in lower case.",
+        |args, _| Ok(args::text("toLower()", &args[0])?.to_lowercase().into()),
+    ),
+    f(
+        "toUpper",
+        (1, 1),
+        "toUpper(input :: STRING) :: STRING",
+        "The string in upper case.",
+        |args, _| Ok(args::text("toUpper()", &args[0])?.to_uppercase().into()),
+    ),
+    f(
+        "trim",
+        (1, 3),
+        "trim(specification = BOTH, character = ' ' :: STRING FROM input :: STRING) :: STRING",
+        "The string without white space, or the character, at both ends, or LEADING, or TRAILING.",
+        trim,
+    ),
+    f(
+        "upper",
+        (1, 1),
+        "upper(input :: STRING) :: STRING",
+        "The string in upper case.",
+        |args, _| Ok(args::text("upper()", &args[0])?.to_uppercase().into()),
+    ),
+];
+
+/// Where the character with this number starts; the end when there are fewer.
+fn byte_of(text: &str, character: usize) -> usize {
+    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
+}
+
+fn length(function: &str, value: &Value) -> Result<Value, EvalError> {
+    // A string has fewer than 2^63 characters.
+    Ok(Value::Int(args::text(function, value)?.chars().count() as i64))
+}
+
+/// The arguments of `left` and `right`; none when the text is null. A null count is an error.
+fn text_and_count<'a>(
+    function: &str,
+    args: &'a [Value],
+) -> Result<Option<(&'a str, usize)>, EvalError> {
+    if args[0].is_null() {
+        return Ok(None);
+    }
+    Ok(Some((args::text(function, &args[0])?, args::count(function, &args[1])?)))
+}
+
+fn substring(args: &[Value], _: &Context) -> Result<Value, EvalError> {
+    let Some((text, start)) = text_and_count("substring()", args)? else {
+        return Ok(Value::Null);
+    };
+    let rest = &text[byte_of(text, start)..];
+    Ok(match args.get(2) {
+        None => rest.into(),
+        Some(length) => rest[..byte_of(rest, args::count("substring()", length)?)].into(),
+    })
+}
+
+fn trimmed(function: &str, args: &[Value], start: bool, end: bool) -> Result<Value, EvalError> {
+    let text = args::text(function, &args[0])?;
+    let set = args.get(1).map(|set| args::text(function, set)).transpose()?;
+    Ok(cut(text, set, start, end).into())
+}
+
+/// The text without characters of the set, or white space, at the start, the end, or both.
+fn cut<'a>(text: &'a str, set: Option<&str>, start: bool, end: bool) -> &'a str {
+    let goes = |c: char| set.map_or(c.is_whitespace(), |set| set.contains(c));
+    let text = if start { text.trim_start_matches(goes) } else { text };
+    if end { text.trim_end_matches(goes) } else { text }
+}
+
+/// `trim(text)`; or what `trim(LEADING 'x' FROM text)` is bound to: the specification, the
+/// character if there is one, and the text.
+fn trim(args: &[Value], _: &Context) -> Result<Value, EvalError> {
+    let (specification, set, text) = match args {
+        [text] => ("BOTH", None, text),
+        [specification, text] => (args::text("trim()", specification)?, None, text),
+        [specification, set, text, ..] => {
+            (args::text("trim()", specification)?, Some(args::text("trim()", set)?), text)
+        }
+        [] => return Ok(Value::Null),
+    };
+    if let Some(set) = set.filter(|set| set.chars().count() != 1) {
+        return Err(EvalError::argument_value(format!(
+            "trim() expects one character to trim, found {}",
+            describe(&set.into())
+        )));
+    }
+    let (start, end) = match specification.to_ascii_uppercase().as_str() {
+        "BOTH" => (true, true),
+        "LEADING" => (true, false),
+        "TRAILING" => (false, true),
+        _ => {
+            return Err(EvalError::argument_value("trim() expects BOTH, LEADING or TRAILING"));
+        }
+    };
+    Ok(cut(args::text("trim()", text)?, set, start, end).into())
+}
+
+fn pad(function: &str, args: &[Value], left: bool) -> Result<Value, EvalError> {
+    let text = args::text(function, &args[0])?;
+    let wanted = args::count(function, &args[1])?;
+    let pad = args.get(2).map_or(Ok(" "), |pad| args::text(function, pad))?;
+    let Some(missing) = wanted.checked_sub(text.chars().count()) else {
+        return Ok(text[..byte_of(text, wanted)].into());
+    };
+    if pad.is_empty() {
+        return Ok(text.into());
+    }
+    // Every character has at least one byte.
+    limits::check_string("the padded string", text.len().saturating_add(missing))?;
+    let mut padded = String::with_capacity(text.len() + missing);
+    if !left {
+        padded.push_str(text);
+    }
+    limits::extend(&mut padded, pad.chars().cycle().take(missing))?;
+    if left {
+        padded.push_str(text);
+    }
+    limits::check_string("the padded string", padded.len())?;
+    Ok(padded.into())
+}
+
+fn replace(args: &[Value], _: &Context) -> Result<Value, EvalError> {
+    let text = args::text("replace()", &args[0])?;
+    let search = args::text("replace()", &args[1])?;
+    let by = args::text("replace()", &args[2])?;
+    let occurrences = text.matches(search).count();
+    if occurrences == 0 {
+        return Ok(args[0].clone());
+    }
+    let added = by.len().saturating_mul(occurrences);
+    limits::check_string("the result of replace()", text.len().saturating_add(added))?;
+    Ok(text.replace(search, by).into())
+}
+
+/// Of several delimiters that start at one place, the first in the list counts.
+fn split(args: &[Value], _: &Context) -> Result<Value, EvalError> {
+    let text = args::text("split()", &args[0])?;
+    let delimiters = match &args[1] {
+        Value::List(list) if list.iter().any(Value::is_null) => return Ok(Value::Null),
+        Value::List(list) => {
+            list.iter().map(|one| args::text("split()", one)).collect::<Result<Vec<_>, _>>()?
+        }
+        one => vec![args::text("split()", one)?],
+    };
+    let mut parts: Vec<Value> = Vec::new();
+    let mut push = |part: &str| {
+        limits::check_list("the result of split()", parts.len() + 1)?;
+        parts.push(Value::String(Arc::from(part)));
+        Ok::<_, EvalError>(())
+    };
+    let (mut start, mut at) = (0, 0);
+    while let Some(c) = text[at..].chars().next() {
+        let found = delimiters.iter().find(|delimiter| text[at..].starts_with(**delimiter));
+        match found {
+            // Between any two characters, but not before the first.
+            Some(&"") if at == start => at += c.len_utf8(),
+            Some(delimiter) => {
+                push(&text[start..at])?;
+                at += delimiter.len();
+                start = at;
+            }
+            None => at += c.len_utf8(),
+        }
+    }
+    push(&text[start..])?;
+    Ok(Value::List(parts.into()))
+}

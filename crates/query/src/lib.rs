@@ -1,0 +1,44 @@
+//! openCypher over any view of a graph: bind, plan, execute.
+//!
+//! ```text
+//! text ─► telar_cypher: tree ─► bind: names, scopes, checks ─► plan ─► exec: batches of rows
+//!                                                                        │
+//!                                          expr: whole columns at once ◄─┤
+//!                                          ops, function, aggregate ◄────┘
+//! ```
+//!
+//! - [`query`]: from a text to its result.
+//! - `bind`: from the syntax tree to a plan.
+//! - `plan`: logical plans.
+//! - `exec`: the operators, one per file.
+//! - `expr`: bound expressions and how they are evaluated, `batch`: the columns they work on.
+//! - [`error`], [`query_error`]: what can go wrong in an expression, and in a query.
+//! - [`ops`]: the operators on values.
+//! - [`function`]: the table of scalar functions.
+//! - [`aggregate`]: accumulators of the aggregating functions.
+//! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
+//! - [`procedure`]: what `CALL` runs.
+//! - [`result`]: what comes back.
+
+pub mod aggregate;
+mod batch;
+mod bind;
+pub mod error;
+mod exec;
+mod expr;
+pub mod function;
+pub mod ops;
+mod plan;
+pub mod procedure;
+pub mod query;
+pub mod query_error;
+pub mod result;
+pub mod value_type;
+
+pub use error::EvalError;
+pub use exec::{Access, Limits};
+pub use function::{Context, Moment};
+pub use procedure::{Procedure, Procedures};
+pub use query::{At, Prepared, prepare};
+pub use query_error::{ErrorKind, Phase, Position, QueryError};
+pub use result::{Counters, Entities, Node, QueryResult, Relationship};

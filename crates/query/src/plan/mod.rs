@@ -1,0 +1,305 @@
+//! Logical plans: what is done to rows, as a tree of operators that pull from their input.
+
+mod explain;
+mod walk;
+
+use std::sync::Arc;
+
+use crate::batch::Slot;
+use crate::expr::{Expr, Labels};
+
+/// An operator and what it reads from. `exec` has a file for each.
+#[derive(Debug, Clone)]
+pub(crate) enum Plan {
+    /// One row without columns.
+    Unit,
+    /// The rows of the plan around a subquery.
+    Argument,
+    /// Every node for every row.
+    NodeScan(Box<NodeScan>),
+    /// The nodes that an index has for a key or range, for every row.
+    IndexSeek(Box<IndexSeek>),
+    /// The node with a number, for every row.
+    NodeById(Box<NodeById>),
+    Expand(Box<Expand>),
+    VarExpand(Box<VarExpand>),
+    ShortestPath(Box<ShortestPath>),
+    Filter(Box<Plan>, Expr),
+    /// Adds columns.
+    Extend(Box<Plan>, Vec<(Slot, Expr)>),
+    /// Leaves only these columns.
+    Keep(Box<Plan>, Vec<Slot>),
+    Aggregate(Box<Aggregate>),
+    /// Each row once, by these columns.
+    Distinct(Box<Plan>, Vec<Slot>),
+    Sort(Box<Sort>),
+    Skip(Box<Plan>, Expr),
+    Limit(Box<Plan>, Expr),
+    Unwind(Box<Plan>, Slot, Expr),
+    Apply(Box<Apply>),
+    /// The rows of both.
+    Union(Vec<Plan>),
+    /// All rows before the first goes on.
+    Eager(Box<Plan>),
+    Create(Box<Create>),
+    Merge(Box<Merge>),
+    Set(Box<Plan>, Vec<SetItem>),
+    Delete(Box<Delete>),
+    /// Runs a plan for each row and forgets its rows.
+    Foreach(Box<Foreach>),
+    Call(Box<Call>),
+    LoadCsv(Box<LoadCsv>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct NodeScan {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    /// A label that all have.
+    pub(crate) label: Option<Arc<str>>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct IndexSeek {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    pub(crate) label: Arc<str>,
+    pub(crate) keys: Vec<Arc<str>>,
+    /// Values of the leading keys.
+    pub(crate) prefix: Vec<Expr>,
+    /// Bounds of the next key: the value, and whether it belongs to the range.
+    pub(crate) from: Option<(Expr, bool)>,
+    pub(crate) to: Option<(Expr, bool)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct NodeById {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    /// A number or an element id, or a list of them.
+    pub(crate) id: Expr,
+    /// The id is an element id, a string.
+    pub(crate) element: bool,
+}
+
+/// Where a relationship leads, seen from the node that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Out,
+    In,
+    Both,
+}
+
+impl Way {
+    pub(crate) fn reverse(self) -> Self {
+        match self {
+            Self::Out => Self::In,
+            Self::In => Self::Out,
+            Self::Both => Self::Both,
+        }
+    }
+}
+
+/// Which types a relationship may have.
+#[derive(Debug, Clone)]
+pub(crate) enum Types {
+    Any,
+    /// One of these.
+    Of(Vec<Arc<str>>),
+    /// Those for which this holds.
+    Where(Labels),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Expand {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    /// `to` is bound already.
+    pub(crate) into: bool,
+    pub(crate) edge: Slot,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    /// Relationships, and lists of them, that this one may not be.
+    pub(crate) distinct_from: Vec<Slot>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct VarExpand {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    pub(crate) into: bool,
+    /// The list of relationships, from `from` to `to`.
+    pub(crate) edges: Slot,
+    /// The pattern was written the other way round: the list is reversed.
+    pub(crate) reversed: bool,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// What every relationship must satisfy; it is in the slot.
+    pub(crate) filter: Option<(Slot, Expr)>,
+    pub(crate) distinct_from: Vec<Slot>,
+    /// The list was bound before: only it is followed.
+    pub(crate) bound: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ShortestPath {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    pub(crate) edges: Slot,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    pub(crate) filter: Option<(Slot, Expr)>,
+    /// All shortest paths, not one.
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Aggregate {
+    pub(crate) input: Plan,
+    pub(crate) keys: Vec<(Slot, Expr)>,
+    pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct AggregateCall {
+    /// Lower case; `count(*)` is `count` without arguments.
+    pub(crate) function: Arc<str>,
+    pub(crate) distinct: bool,
+    pub(crate) arguments: Vec<Expr>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sort {
+    pub(crate) input: Plan,
+    /// Keys, and whether they are descending.
+    pub(crate) keys: Vec<(Expr, bool)>,
+    /// Only the first so many rows are wanted.
+    pub(crate) top: Option<Expr>,
+}
+
+/// Runs a plan that begins with `Argument` for the rows of the input.
+#[derive(Debug, Clone)]
+pub(crate) struct Apply {
+    pub(crate) input: Plan,
+    pub(crate) inner: Plan,
+    /// Numbers the outer rows.
+    pub(crate) row: Slot,
+    /// Rows for which the inner plan has none stay, with nulls in these.
+    pub(crate) optional: Option<Vec<Slot>>,
+    /// The inner plan returns rows; otherwise it is run for what it does, and the outer rows go on.
+    pub(crate) returns: bool,
+    /// Runs the inner plan for one row at a time, as its operators demand; then only these columns
+    /// of it are added to the row.
+    pub(crate) by_row: Option<Vec<Slot>>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Create {
+    pub(crate) input: Plan,
+    pub(crate) steps: Vec<CreateStep>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum CreateStep {
+    Node {
+        slot: Slot,
+        labels: Vec<LabelName>,
+        properties: Option<Expr>,
+    },
+    Relationship {
+        slot: Slot,
+        ty: LabelName,
+        from: Slot,
+        to: Slot,
+        properties: Option<Expr>,
+    },
+    /// A variable for what was made.
+    Extend(Slot, Expr),
+}
+
+/// A label or type by name, or by a value that names it.
+#[derive(Debug, Clone)]
+pub(crate) enum LabelName {
+    Static(Arc<str>),
+    Dynamic(Expr),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Merge {
+    pub(crate) input: Plan,
+    /// Finds it; begins with `Argument`.
+    pub(crate) matching: Plan,
+    /// Makes it.
+    pub(crate) steps: Vec<CreateStep>,
+    /// Variables it binds.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) on_create: Vec<SetItem>,
+    pub(crate) on_match: Vec<SetItem>,
+    /// Property maps of the pattern, in which null is an error.
+    pub(crate) properties: Vec<Expr>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum SetItem {
+    Property {
+        object: Expr,
+        key: Expr,
+        value: Expr,
+    },
+    /// All properties are replaced by those of a map, or added to.
+    Properties {
+        object: Expr,
+        value: Expr,
+        replace: bool,
+    },
+    AddLabels {
+        node: Expr,
+        labels: Vec<LabelName>,
+    },
+    RemoveLabels {
+        node: Expr,
+        labels: Vec<LabelName>,
+    },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Delete {
+    pub(crate) input: Plan,
+    pub(crate) targets: Vec<Expr>,
+    pub(crate) detach: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Foreach {
+    pub(crate) input: Plan,
+    pub(crate) variable: Slot,
+    pub(crate) list: Expr,
+    /// Begins with `Argument`.
+    pub(crate) inner: Plan,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) input: Plan,
+    pub(crate) procedure: Arc<str>,
+    pub(crate) arguments: Vec<Expr>,
+    /// Number of the procedure's column, and where it goes.
+    pub(crate) yields: Vec<(usize, Slot)>,
+    pub(crate) optional: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct LoadCsv {
+    pub(crate) input: Plan,
+    pub(crate) source: Expr,
+    pub(crate) headers: bool,
+    pub(crate) separator: char,
+    pub(crate) slot: Slot,
+}

@@ -1,0 +1,259 @@
+//! Walks over plans: what an operator reads, binds and does.
+
+use super::{CreateStep, LabelName, Plan, SetItem};
+use crate::batch::Slot;
+use crate::expr::Expr;
+
+impl Plan {
+    /// The plans it reads from; inner plans, which begin with `Argument`, come last.
+    pub(crate) fn inputs(&self) -> Vec<&Self> {
+        match self {
+            Self::Unit | Self::Argument => Vec::new(),
+            Self::NodeScan(p) => vec![&p.input],
+            Self::IndexSeek(p) => vec![&p.input],
+            Self::NodeById(p) => vec![&p.input],
+            Self::Expand(p) => vec![&p.input],
+            Self::VarExpand(p) => vec![&p.input],
+            Self::ShortestPath(p) => vec![&p.input],
+            Self::Filter(input, _)
+            | Self::Extend(input, _)
+            | Self::Keep(input, _)
+            | Self::Distinct(input, _)
+            | Self::Skip(input, _)
+            | Self::Limit(input, _)
+            | Self::Unwind(input, ..)
+            | Self::Eager(input)
+            | Self::Set(input, _) => vec![input],
+            Self::Aggregate(p) => vec![&p.input],
+            Self::Sort(p) => vec![&p.input],
+            Self::Apply(p) => vec![&p.input, &p.inner],
+            Self::Union(parts) => parts.iter().collect(),
+            Self::Create(p) => vec![&p.input],
+            Self::Merge(p) => vec![&p.input, &p.matching],
+            Self::Delete(p) => vec![&p.input],
+            Self::Foreach(p) => vec![&p.input, &p.inner],
+            Self::Call(p) => vec![&p.input],
+            Self::LoadCsv(p) => vec![&p.input],
+        }
+    }
+
+    /// Calls `f` with each of the operator's own expressions.
+    fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+        match self {
+            Self::IndexSeek(p) => {
+                p.prefix.iter().for_each(&mut *f);
+                p.from.iter().chain(&p.to).for_each(|(e, _)| f(e));
+            }
+            Self::NodeById(p) => f(&p.id),
+            Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
+            Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
+            Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
+                f(e);
+            }
+            Self::Extend(_, items) => items.iter().for_each(|(_, e)| f(e)),
+            Self::Aggregate(p) => {
+                p.keys.iter().for_each(|(_, e)| f(e));
+                p.aggregates.iter().flat_map(|(_, call)| &call.arguments).for_each(f);
+            }
+            Self::Sort(p) => {
+                p.keys.iter().for_each(|(e, _)| f(e));
+                p.top.iter().for_each(f);
+            }
+            Self::Create(p) => create_exprs(&p.steps, f),
+            Self::Merge(p) => {
+                create_exprs(&p.steps, f);
+                set_exprs(&p.on_create, f);
+                set_exprs(&p.on_match, f);
+            }
+            Self::Set(_, items) => set_exprs(items, f),
+            Self::Delete(p) => p.targets.iter().for_each(f),
+            Self::Foreach(p) => f(&p.list),
+            Self::Call(p) => p.arguments.iter().for_each(f),
+            Self::LoadCsv(p) => f(&p.source),
+            _ => {}
+        }
+    }
+
+    /// Slots that the operator reads beside those of its expressions.
+    fn read_slots(&self) -> Vec<Slot> {
+        match self {
+            Self::Expand(p) => {
+                let mut slots = vec![p.from];
+                slots.extend(p.into.then_some(p.to));
+                slots.extend(&p.distinct_from);
+                slots
+            }
+            Self::VarExpand(p) => {
+                let mut slots = vec![p.from];
+                slots.extend(p.into.then_some(p.to));
+                slots.extend(p.bound.then_some(p.edges));
+                slots.extend(&p.distinct_from);
+                slots
+            }
+            Self::ShortestPath(p) => vec![p.from, p.to],
+            Self::Keep(_, slots) | Self::Distinct(_, slots) => slots.clone(),
+            Self::Create(p) => create_ends(&p.steps),
+            Self::Merge(p) => create_ends(&p.steps),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Slots that the operator itself binds.
+    pub(crate) fn bound_slots(&self) -> Vec<Slot> {
+        match self {
+            Self::NodeScan(p) => vec![p.slot],
+            Self::IndexSeek(p) => vec![p.slot],
+            Self::NodeById(p) => vec![p.slot],
+            Self::Expand(p) => {
+                if p.into {
+                    vec![p.edge]
+                } else {
+                    vec![p.edge, p.to]
+                }
+            }
+            Self::VarExpand(p) => {
+                let mut slots = vec![p.edges];
+                slots.extend((!p.into).then_some(p.to));
+                slots.extend(p.filter.iter().map(|(slot, _)| *slot));
+                slots
+            }
+            Self::ShortestPath(p) => {
+                let filter = p.filter.iter().map(|(slot, _)| *slot);
+                std::iter::once(p.edges).chain(filter).collect()
+            }
+            Self::Extend(_, items) => items.iter().map(|(slot, _)| *slot).collect(),
+            Self::Aggregate(p) => {
+                let keys = p.keys.iter().map(|(slot, _)| *slot);
+                keys.chain(p.aggregates.iter().map(|(slot, _)| *slot)).collect()
+            }
+            Self::Unwind(_, slot, _) => vec![*slot],
+            Self::Apply(p) => {
+                std::iter::once(p.row).chain(p.optional.iter().flatten().copied()).collect()
+            }
+            Self::Create(p) => create_slots(&p.steps),
+            Self::Merge(p) => create_slots(&p.steps),
+            Self::Foreach(p) => vec![p.variable],
+            Self::Call(p) => p.yields.iter().map(|(_, slot)| *slot).collect(),
+            Self::LoadCsv(p) => vec![p.slot],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Calls `f` with every slot read anywhere in the plan.
+    pub(crate) fn slots(&self, f: &mut dyn FnMut(Slot)) {
+        self.read_slots().into_iter().for_each(&mut *f);
+        self.exprs(&mut |e| e.slots(f));
+        self.inputs().into_iter().for_each(|input| input.slots(f));
+    }
+
+    /// Collects every slot that is bound inside the plan.
+    pub(crate) fn own_slots(&self, own: &mut Vec<Slot>) {
+        own.extend(self.bound_slots());
+        self.exprs(&mut |e| own.extend(e.own_slots()));
+        self.inputs().into_iter().for_each(|input| input.own_slots(own));
+    }
+
+    /// Whether each row that comes out was made of one row that went in and carries its columns, so
+    /// that the plan can run for many outer rows at once.
+    pub(crate) fn keeps_rows_apart(&self) -> bool {
+        let itself = match self {
+            Self::Argument
+            | Self::NodeScan(_)
+            | Self::IndexSeek(_)
+            | Self::NodeById(_)
+            | Self::Expand(_)
+            | Self::VarExpand(_)
+            | Self::ShortestPath(_)
+            | Self::Filter(..)
+            | Self::Extend(..)
+            | Self::Unwind(..) => true,
+            Self::Apply(p) => p.returns && !p.inner.writes(),
+            _ => false,
+        };
+        itself && self.inputs().into_iter().all(Self::keeps_rows_apart)
+    }
+
+    /// Whether the plan changes the graph.
+    pub(crate) fn writes(&self) -> bool {
+        let itself = matches!(
+            self,
+            Self::Create(_) | Self::Merge(_) | Self::Set(..) | Self::Delete(_) | Self::Foreach(_)
+        );
+        itself || self.inputs().into_iter().any(Self::writes)
+    }
+
+    /// Whether the plan reads the graph.
+    pub(crate) fn reads_graph(&self) -> bool {
+        let mut reads = matches!(
+            self,
+            Self::NodeScan(_)
+                | Self::IndexSeek(_)
+                | Self::NodeById(_)
+                | Self::Expand(_)
+                | Self::VarExpand(_)
+                | Self::ShortestPath(_)
+                | Self::Merge(_)
+                | Self::Call(_)
+        );
+        self.exprs(&mut |e| reads |= e.reads_graph());
+        reads || self.inputs().into_iter().any(Self::reads_graph)
+    }
+}
+
+fn create_exprs<'p>(steps: &'p [CreateStep], f: &mut dyn FnMut(&'p Expr)) {
+    for step in steps {
+        match step {
+            CreateStep::Node { labels, properties, .. } => {
+                label_exprs(labels, f);
+                properties.iter().for_each(&mut *f);
+            }
+            CreateStep::Relationship { ty, properties, .. } => {
+                label_exprs(std::slice::from_ref(ty), f);
+                properties.iter().for_each(&mut *f);
+            }
+            CreateStep::Extend(_, e) => f(e),
+        }
+    }
+}
+
+fn create_ends(steps: &[CreateStep]) -> Vec<Slot> {
+    let ends = |step: &CreateStep| match step {
+        CreateStep::Relationship { from, to, .. } => vec![*from, *to],
+        _ => Vec::new(),
+    };
+    steps.iter().flat_map(ends).collect()
+}
+
+fn create_slots(steps: &[CreateStep]) -> Vec<Slot> {
+    let slot = |step: &CreateStep| match step {
+        CreateStep::Node { slot, .. }
+        | CreateStep::Relationship { slot, .. }
+        | CreateStep::Extend(slot, _) => *slot,
+    };
+    steps.iter().map(slot).collect()
+}
+
+fn label_exprs<'p>(labels: &'p [LabelName], f: &mut dyn FnMut(&'p Expr)) {
+    for label in labels {
+        if let LabelName::Dynamic(e) = label {
+            f(e);
+        }
+    }
+}
+
+fn set_exprs<'p>(items: &'p [SetItem], f: &mut dyn FnMut(&'p Expr)) {
+    for item in items {
+        match item {
+            SetItem::Property { object, key, value } => {
+                [object, key, value].into_iter().for_each(&mut *f)
+            }
+            SetItem::Properties { object, value, .. } => {
+                [object, value].into_iter().for_each(&mut *f)
+            }
+            SetItem::AddLabels { node, labels } | SetItem::RemoveLabels { node, labels } => {
+                f(node);
+                label_exprs(labels, f);
+            }
+        }
+    }
+}

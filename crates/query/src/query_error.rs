@@ -1,0 +1,203 @@
+//! Why a query failed.
+
+use std::fmt;
+
+use telar_graph::Value;
+use telar_graph::update::{UpdateError, UpdateErrorKind};
+
+use crate::error::{Detail, EvalError, describe};
+
+/// When a query failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Before it ran, whatever the graph and the parameters are.
+    Compile,
+    /// While it ran.
+    Runtime,
+}
+
+/// What kind of error it is; each has a code of Neo4j.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are those of the codes and say what they mean")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    Syntax,
+    Semantic,
+    Type,
+    Argument,
+    Arithmetic,
+    EntityNotFound,
+    ParameterMissing,
+    Procedure,
+    ConstraintViolation,
+    Conflict,
+    AccessMode,
+    Terminated,
+    TimedOut,
+    OutOfMemory,
+    ExternalResource,
+    NotSupported,
+    Database,
+}
+
+impl ErrorKind {
+    /// The status code that drivers of Neo4j know.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Syntax => "Neo.ClientError.Statement.SyntaxError",
+            Self::Semantic => "Neo.ClientError.Statement.SemanticError",
+            Self::Type => "Neo.ClientError.Statement.TypeError",
+            Self::Argument => "Neo.ClientError.Statement.ArgumentError",
+            Self::Arithmetic => "Neo.ClientError.Statement.ArithmeticError",
+            Self::EntityNotFound => "Neo.ClientError.Statement.EntityNotFound",
+            Self::ParameterMissing => "Neo.ClientError.Statement.ParameterMissing",
+            Self::Procedure => "Neo.ClientError.Procedure.ProcedureNotFound",
+            Self::ConstraintViolation => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            Self::Conflict => "Neo.TransientError.Transaction.Outdated",
+            Self::AccessMode => "Neo.ClientError.Statement.AccessMode",
+            Self::Terminated => "Neo.TransientError.Transaction.Terminated",
+            Self::TimedOut => "Neo.ClientError.Transaction.TransactionTimedOut",
+            Self::OutOfMemory => "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
+            Self::ExternalResource => "Neo.ClientError.Statement.ExternalResourceFailed",
+            Self::NotSupported => "Neo.ClientError.Statement.NotSupported",
+            Self::Database => "Neo.DatabaseError.Statement.ExecutionFailed",
+        }
+    }
+}
+
+/// Where in a text something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Bytes before it.
+    pub offset: usize,
+    /// Its line, from 1.
+    pub line: usize,
+    /// Its column in characters, from 1.
+    pub column: usize,
+}
+
+/// Why a query failed. Nothing of it was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueryError {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// When it was found.
+    pub phase: Phase,
+    /// The detail word of the openCypher TCK, or one like it.
+    pub detail: String,
+    /// What was wrong, for people.
+    pub message: String,
+    /// Where, if it is about a part of the text.
+    pub position: Option<Position>,
+    /// The line of the text with a caret below, and what to do, if known.
+    pub excerpt: Option<String>,
+}
+
+impl QueryError {
+    pub(crate) fn compile(
+        kind: ErrorKind,
+        detail: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (detail, message) = (detail.into(), message.into());
+        Self { kind, phase: Phase::Compile, detail, message, position: None, excerpt: None }
+    }
+
+    /// An error while the query runs.
+    pub fn runtime(kind: ErrorKind, detail: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { phase: Phase::Runtime, ..Self::compile(kind, detail, message) }
+    }
+
+    /// A value of another type was expected somewhere.
+    pub(crate) fn wrong_type(expected: &str, found: &Value, place: &str) -> Self {
+        let message = format!("{place}: expected {expected}, found {}", describe(found));
+        Self::runtime(ErrorKind::Type, "InvalidArgumentType", message)
+    }
+
+    /// The database itself failed.
+    pub(crate) fn database(error: &dyn std::error::Error) -> Self {
+        Self::runtime(ErrorKind::Database, "DatabaseError", error.to_string())
+    }
+
+    /// Says where in `text` it happened, if that is not known yet.
+    #[must_use]
+    pub(crate) fn at(mut self, text: &str, start: usize, end: usize) -> Self {
+        if self.position.is_some() || start > text.len() {
+            return self;
+        }
+        let before = &text[..start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        let line = before.matches('\n').count() + 1;
+        let column = text[line_start..start].chars().count() + 1;
+        let width = text[start..end.clamp(start, line_end)].chars().count().max(1);
+        self.position = Some(Position { offset: start, line, column });
+        let shown = &text[line_start..line_end];
+        self.excerpt = Some(format!("{shown}\n{}{}", " ".repeat(column - 1), "^".repeat(width)));
+        self
+    }
+
+    /// The status code that drivers of Neo4j know.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+
+    /// Whether the same query may succeed if it is run again.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self.kind, ErrorKind::Conflict)
+    }
+}
+
+impl fmt::Display for QueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.detail, self.message)?;
+        if let Some(position) = self.position {
+            write!(f, " (line {}, column {})", position.line, position.column)?;
+        }
+        if let Some(excerpt) = &self.excerpt {
+            write!(f, "\n{excerpt}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<EvalError> for QueryError {
+    fn from(error: EvalError) -> Self {
+        let kind = match error.detail {
+            Detail::DeletedEntityAccess => ErrorKind::EntityNotFound,
+            Detail::DeleteConnectedNode => ErrorKind::ConstraintViolation,
+            Detail::DivisionByZero | Detail::IntegerOverflow => ErrorKind::Arithmetic,
+            Detail::InvalidArgumentValue
+            | Detail::InvalidNumberOfArguments
+            | Detail::NegativeIntegerArgument
+            | Detail::NumberOutOfRange => ErrorKind::Argument,
+            Detail::MergeReadOwnWrites => ErrorKind::Semantic,
+            Detail::UnknownFunction => ErrorKind::Syntax,
+            Detail::ResultTooLarge => ErrorKind::OutOfMemory,
+            _ => ErrorKind::Type,
+        };
+        Self::runtime(kind, error.detail.to_string(), error.message)
+    }
+}
+
+impl From<UpdateError> for QueryError {
+    fn from(error: UpdateError) -> Self {
+        let (kind, detail) = match error.kind {
+            UpdateErrorKind::NotFound => (ErrorKind::EntityNotFound, "DeletedEntityAccess"),
+            UpdateErrorKind::StillConnected => {
+                (ErrorKind::ConstraintViolation, "DeleteConnectedNode")
+            }
+            UpdateErrorKind::Value => (ErrorKind::Type, "InvalidPropertyType"),
+            UpdateErrorKind::Name => (ErrorKind::Argument, "InvalidName"),
+            UpdateErrorKind::Constraint => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
+            UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
+            _ => (ErrorKind::Database, "DatabaseError"),
+        };
+        Self::runtime(kind, detail, error.to_string())
+    }
+}

@@ -1,0 +1,157 @@
+//! What a query returns.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use telar_graph::{EdgeId, Graph, Value, ValueMap, VertexId};
+
+/// What a query changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Nodes created.
+    pub nodes_created: u64,
+    /// Nodes deleted.
+    pub nodes_deleted: u64,
+    /// Relationships created.
+    pub relationships_created: u64,
+    /// Relationships deleted.
+    pub relationships_deleted: u64,
+    /// Properties set or removed.
+    pub properties_set: u64,
+    /// Labels added to nodes.
+    pub labels_added: u64,
+    /// Labels removed from nodes.
+    pub labels_removed: u64,
+}
+
+impl Counters {
+    /// Whether anything was changed.
+    #[must_use]
+    pub fn any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+/// A node as it was when the query ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Node {
+    /// Names of its labels, sorted.
+    pub labels: Vec<String>,
+    /// Its properties.
+    pub properties: ValueMap,
+}
+
+/// A relationship as it was when the query ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Relationship {
+    /// Name of its type.
+    pub ty: String,
+    /// Its properties.
+    pub properties: ValueMap,
+}
+
+/// The nodes and relationships that the rows of a result name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Entities {
+    /// By number.
+    pub nodes: BTreeMap<VertexId, Node>,
+    /// By identity.
+    pub relationships: BTreeMap<EdgeId, Relationship>,
+}
+
+/// A whole result.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueryResult {
+    /// Names of the columns.
+    pub columns: Vec<Arc<str>>,
+    /// Rows, one value per column.
+    pub rows: Vec<Vec<Value>>,
+    /// What the nodes and relationships in the rows are.
+    pub entities: Entities,
+    /// What was changed.
+    pub counters: Counters,
+    /// The plan, where it was asked for.
+    pub plan: Option<String>,
+}
+
+impl Entities {
+    /// Looks up everything that `value` names, and is or contains.
+    pub(crate) fn add(&mut self, value: &Value, graph: &dyn Graph, names: &Names) {
+        match value {
+            Value::Vertex(vertex) => self.add_node(*vertex, graph, names),
+            Value::Edge(edge) => self.add_relationship(**edge, graph, names),
+            Value::Path(path) => {
+                path.vertices().iter().for_each(|v| self.add_node(*v, graph, names));
+                path.edges().iter().for_each(|e| self.add_relationship(*e, graph, names));
+            }
+            Value::List(list) => list.iter().for_each(|v| self.add(v, graph, names)),
+            Value::Map(map) => map.values().for_each(|v| self.add(v, graph, names)),
+            _ => {}
+        }
+    }
+
+    fn add_node(&mut self, vertex: VertexId, graph: &dyn Graph, names: &Names) {
+        self.nodes.entry(vertex).or_insert_with(|| {
+            let mut found = Vec::new();
+            graph.all_vertex_properties(vertex, &mut found);
+            let labels = graph.labels(vertex).unwrap_or_default();
+            let mut labels: Vec<String> =
+                labels.iter().map(|l| Names::of(&names.labels, l.get())).collect();
+            labels.sort_unstable();
+            Node { labels, properties: names.properties(found) }
+        });
+    }
+
+    fn add_relationship(&mut self, edge: EdgeId, graph: &dyn Graph, names: &Names) {
+        self.relationships.entry(edge).or_insert_with(|| {
+            let mut found = Vec::new();
+            graph.all_edge_properties(edge, &mut found);
+            let ty = Names::of(&names.types, edge.ty.get());
+            Relationship { ty, properties: names.properties(found) }
+        });
+    }
+}
+
+/// Every schema name, by number.
+pub(crate) struct Names {
+    labels: Vec<String>,
+    types: Vec<String>,
+    keys: Vec<String>,
+}
+
+impl Names {
+    pub(crate) fn new(graph: &dyn Graph) -> Self {
+        Self {
+            labels: graph.label_names(),
+            types: graph.edge_type_names(),
+            keys: graph.property_key_names(),
+        }
+    }
+
+    fn of(names: &[String], number: u16) -> String {
+        names.get(usize::from(number)).cloned().unwrap_or_default()
+    }
+
+    fn properties(&self, found: Vec<(telar_graph::PropertyKeyId, Value)>) -> ValueMap {
+        let named = |(key, value): (telar_graph::PropertyKeyId, Value)| {
+            (Arc::from(Self::of(&self.keys, key.get())), value)
+        };
+        found.into_iter().map(named).collect()
+    }
+}
+
+/// `elementId()` of a node.
+pub(crate) fn element_id_of_vertex(vertex: VertexId) -> String {
+    format!("n:{vertex}")
+}
+
+/// The node with an element id.
+pub(crate) fn vertex_of_element_id(id: &str) -> Option<u64> {
+    id.strip_prefix("n:")?.parse().ok()
+}
+
+/// `elementId()` of a relationship: its type, ends and which of the parallel ones it is.
+pub(crate) fn element_id_of_edge(edge: &EdgeId) -> String {
+    format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
+}

@@ -1,0 +1,142 @@
+//! Telar as the subject of the TCK: an in-memory database and a session on it.
+
+use std::sync::Arc;
+
+use telar_db::query::procedure::{Field, Rows as ProcedureRows};
+use telar_db::query::{self, Entities, QueryError};
+use telar_db::{Database, Session};
+use telar_graph::{EdgeId, Graph, Value, VertexId};
+
+use super::graph::{self, from_tck, to_tck};
+use super::step::Procedure;
+use super::subject::{Failure, GraphState, Phase, Rows, Subject};
+use super::value::{Entries, Node, Relationship};
+
+/// A database of its own for one scenario.
+#[derive(Debug)]
+pub struct Telar {
+    db: Database,
+    procedures: Vec<(String, Arc<Table>)>,
+}
+
+impl Telar {
+    /// An empty database.
+    ///
+    /// # Errors
+    /// Why it cannot be made.
+    pub fn new() -> Result<Self, String> {
+        let db = telar_db::open_in_memory().map_err(|e| e.to_string())?;
+        Ok(Self { db, procedures: Vec::new() })
+    }
+}
+
+impl graph::Entities for Entities {
+    fn node(&self, id: VertexId) -> Option<Node> {
+        let node = self.nodes.get(&id)?;
+        let labels = node.labels.iter().cloned().collect();
+        Some(Node { labels, properties: entries(&node.properties)? })
+    }
+
+    fn relationship(&self, id: EdgeId) -> Option<Relationship> {
+        let relationship = self.relationships.get(&id)?;
+        let properties = entries(&relationship.properties)?;
+        Some(Relationship { ty: relationship.ty.clone(), properties })
+    }
+}
+
+fn entries(properties: &telar_graph::ValueMap) -> Option<Entries> {
+    let nothing = Entities::default();
+    let entry =
+        |(key, value): (&Arc<str>, &Value)| Some((key.to_string(), to_tck(value, &nothing).ok()?));
+    properties.iter().map(entry).collect()
+}
+
+fn failure(error: &QueryError) -> Failure {
+    let kind = error.code().rsplit('.').next().unwrap_or_default().to_owned();
+    Failure {
+        phase: match error.phase {
+            query::Phase::Compile => Phase::Compile,
+            query::Phase::Runtime => Phase::Runtime,
+        },
+        kind,
+        detail: error.detail.clone(),
+        message: error.message.clone(),
+    }
+}
+
+impl Subject for Telar {
+    fn run(&mut self, text: &str, parameters: &Entries) -> Result<Rows, Failure> {
+        let harness = |message: String| Failure {
+            phase: Phase::Runtime,
+            kind: "Harness".to_owned(),
+            detail: String::new(),
+            message,
+        };
+        let mut session = Session::new(&self.db);
+        for (name, table) in &self.procedures {
+            session.procedures_mut().add(name.as_str(), table.clone());
+        }
+        let parameters =
+            parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
+        let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;
+        let result = session.run_with(text, &parameters).map_err(|e| failure(&e))?;
+        let mut rows = Vec::new();
+        for row in &result.rows {
+            let values = row.iter().map(|value| to_tck(value, &result.entities));
+            rows.push(values.collect::<Result<_, _>>().map_err(harness)?);
+        }
+        Ok(Rows { columns: result.columns.iter().map(|c| c.to_string()).collect(), rows })
+    }
+
+    fn state(&mut self) -> Result<GraphState, String> {
+        graph::state(&self.db)
+    }
+
+    fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
+        let fields = |fields: &[(String, String)]| {
+            let field = |(name, ty): &(String, String)| {
+                let ty = ty.trim_end_matches('?').replace("NUMBER", "INTEGER | FLOAT");
+                let of = ty.parse();
+                let of = of.map_err(|e| format!("type {ty}: {e:?}"))?;
+                Ok(Field { name: name.as_str().into(), of })
+            };
+            fields.iter().map(field).collect::<Result<Vec<_>, String>>()
+        };
+        let row = |row: &Vec<_>| row.iter().map(from_tck).collect::<Result<Vec<_>, _>>();
+        let table = Table {
+            arguments: fields(&procedure.inputs)?,
+            columns: fields(&procedure.outputs)?,
+            rows: procedure.rows.iter().map(row).collect::<Result<_, _>>()?,
+        };
+        self.procedures.push((procedure.name.clone(), Arc::new(table)));
+        Ok(())
+    }
+}
+
+/// A procedure whose rows are written down: it yields those that begin with its arguments.
+#[derive(Debug)]
+struct Table {
+    arguments: Vec<Field>,
+    columns: Vec<Field>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl query::Procedure for Table {
+    fn arguments(&self) -> &[Field] {
+        &self.arguments
+    }
+
+    fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    fn description(&self) -> &str {
+        "A table of the TCK."
+    }
+
+    fn run(&self, _: &dyn Graph, arguments: &[Value]) -> Result<ProcedureRows, QueryError> {
+        let asked = |row: &&Vec<Value>| row[..arguments.len()] == *arguments;
+        let rest = |row: &Vec<Value>| row[arguments.len()..].to_vec();
+        Ok(self.rows.iter().filter(asked).map(rest).collect())
+    }
+}

@@ -4,7 +4,8 @@
 //!  Indexes (list, replaced as a whole) ─► Index: definition · state · latch words · tree
 //!
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
-//!  tree      partitions of sorted runs and short tails         tree.rs run.rs tail.rs directory.rs
+//!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
+//!                                                            tail.rs directory.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  commit    what a commit changes; validation of constraints  commit.rs
@@ -45,6 +46,7 @@ pub(crate) mod key;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
 pub(crate) mod page;
+mod partition;
 pub(crate) mod read;
 mod run;
 pub(crate) mod source;

@@ -28,17 +28,20 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use super::directory::Directory;
 use super::key::{Entry, Item, SortKey};
+use super::partition::{Partition, Stale, Writing};
 use super::run::Run;
 use super::tail::Tail;
 use crate::reclaim::EpochCell;
-use crate::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::table::GrowArray;
 use crate::words::prefetch;
 
 use smallvec::SmallVec;
 
-/// Entries of a run from which on it is cut. Few under test, so that models split partitions.
+pub(crate) use super::partition::Version;
+
+/// Entries of a run from which on it is cut; few where models are to split partitions.
 const RUN_MAX: usize = if cfg!(feature = "shuttle") { 6 } else { 256 };
 /// Entries of the runs that a larger one is cut into, at most.
 pub(crate) const RUN_CUT: usize = if cfg!(feature = "shuttle") { 4 } else { 192 };
@@ -59,122 +62,6 @@ pub(crate) trait Upkeep<const N: usize> {
 
     /// The entry is being dropped. Whoever adds it anew waits until that is done.
     fn dropped(&self, key: &SortKey, item: &Item<N>);
-}
-
-/// An entry made obsolete, and by which commit.
-#[derive(Debug)]
-struct Stale<const N: usize> {
-    entry: Entry<N>,
-    ts: u64,
-}
-
-/// Entries of a partition that some commit made obsolete.
-#[derive(Debug, Default)]
-struct StaleEntries<const N: usize> {
-    entries: Vec<Stale<N>>,
-    /// Number of entries at which they are looked at again.
-    look_at: usize,
-}
-
-/// What only the writer of a partition looks at.
-#[derive(Debug)]
-struct Writing<const N: usize> {
-    /// The tail of the version.
-    tail: Option<Arc<Tail<N>>>,
-    /// Keys whose first word is smaller belong here or to the left. May be less than it could be.
-    end_high: u64,
-    stale: Option<Box<StaleEntries<N>>>,
-    /// Entries of the tail.
-    len: u32,
-}
-
-impl<const N: usize> Default for Writing<N> {
-    fn default() -> Self {
-        Self { tail: None, end_high: 0, stale: None, len: 0 }
-    }
-}
-
-impl<const N: usize> Writing<N> {
-    fn stale(&mut self) -> &mut StaleEntries<N> {
-        self.stale.get_or_insert_default()
-    }
-}
-
-/// The entries of a partition at some moment.
-#[derive(Debug)]
-pub(crate) struct Version<const N: usize> {
-    low: Entry<N>,
-    /// Where the partition to the right begins, and its number.
-    pub(crate) next: Option<(Entry<N>, u32)>,
-    run: Arc<Run<N>>,
-    tail: Option<Arc<Tail<N>>>,
-}
-
-impl<const N: usize> Version<N> {
-    /// The partition to the right, if `key` and `item` lie there or further on.
-    #[inline]
-    fn beyond(&self, key: &SortKey, item: &Item<N>) -> Option<u32> {
-        let ((end_key, end_item), number) = self.next.as_ref()?;
-        (end_key, end_item).le(&(key, item)).then_some(*number)
-    }
-
-    /// Every entry, sorted.
-    pub(crate) fn entries(&self) -> Run<N> {
-        match &self.tail {
-            None => Run::clone(&self.run),
-            Some(tail) => self.run.merged(&tail.sorted(), &[]),
-        }
-    }
-}
-
-/// A part of the key range.
-///
-/// PERF: telar bench index: adding an entry touches this one line and the slot.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Partition<const N: usize> {
-    version: EpochCell<Version<N>>,
-    writing: Mutex<Writing<N>>,
-    /// Largest commit timestamp that changed something here. Written under the lock.
-    last_write: AtomicU64,
-    /// Address of the slot that is written next; a hint.
-    next_slot: AtomicUsize,
-}
-
-#[cfg(not(feature = "shuttle"))]
-const _: () = assert!(size_of::<Partition<1>>() == 64);
-
-impl<const N: usize> Partition<N> {
-    /// Says that the commit `ts` changed something. The caller holds the lock.
-    #[inline]
-    fn wrote(&self, ts: u64) {
-        if ts > self.last_write.load(Ordering::Relaxed) {
-            self.last_write.store(ts, Ordering::Relaxed);
-        }
-    }
-
-    /// Adds an entry to the tail, if there is room.
-    #[inline]
-    fn push(&self, writing: &mut Writing<N>, key: &SortKey, item: &Item<N>) -> bool {
-        let Some(tail) = &writing.tail else { return false };
-        let at = writing.len as usize;
-        let is_added = tail.push(at, key, item);
-        if is_added {
-            writing.len += 1;
-            self.next_slot.store(tail.place(at + 1).addr(), Ordering::Relaxed);
-        }
-        is_added
-    }
-
-    /// Replaces the version, whose tail is empty.
-    fn put(&self, writing: &mut Writing<N>, version: Version<N>, guard: &Guard) {
-        writing.tail.clone_from(&version.tail);
-        writing.len = 0;
-        writing.end_high = version.next.as_ref().map_or(u64::MAX, |((end, _), _)| end.high());
-        let place = version.tail.as_ref().map_or(0, |tail| tail.place(0).addr());
-        self.next_slot.store(place, Ordering::Relaxed);
-        self.version.put(version, guard);
-    }
 }
 
 /// Ordered entries.

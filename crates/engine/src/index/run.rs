@@ -208,7 +208,7 @@ impl<const N: usize> Run<N> {
     /// A run of entries whose keys fit their heads: first words, second words, items; all sorted
     /// and without repeats.
     pub(crate) fn of_words(
-        entries: impl Iterator<Item = (u64, u64, Item<N>)> + ExactSizeIterator + Clone,
+        entries: impl ExactSizeIterator<Item = (u64, u64, Item<N>)> + Clone,
     ) -> Self {
         let mut run = Self::with_capacity(entries.len());
         run.highs.extend(entries.clone().map(|(high, _, _)| high));

@@ -12,6 +12,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::stored::Subject;
+use crate::mapped::map::Scratch;
 use crate::mapped::{Found, Stored, Value};
 
 type Load<T> = dyn Fn(u32) -> Found<T> + Send + Sync;
@@ -41,7 +42,8 @@ impl<T> Lazy<T> {
     ) {
         let stored = Arc::clone(stored);
         let load = move |segment| {
-            stored.load(&subject.key(segment), |value| decode(value).map_err(str::to_owned))
+            let decode = |value: &Value<'_>| decode(value).map_err(str::to_owned);
+            stored.load(&subject.key(segment), &mut Scratch::default(), decode)
         };
         let _ = self.0.set(Box::new(load));
     }

@@ -43,6 +43,7 @@ use crate::checkpoint::{Changes, KEY_BYTES, Kind, damaged, key};
 use crate::column::undo::OldValue;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
+use crate::mapped::map::Scratch;
 use crate::mapped::ranges::{Inventory, Table};
 use crate::mapped::{Found, Stored, Value as StoredValue};
 use crate::packed::{get_run, put_run};
@@ -387,7 +388,7 @@ pub(crate) fn attach(
         inventory.contains(&key).then_some(About::default())
     } else {
         let decode = |value: &StoredValue<'_>| About::decode(value.body).map_err(str::to_owned);
-        match stored.load(&key, decode) {
+        match stored.load(&key, &mut Scratch::default(), decode) {
             Found::There(about) => Some(about),
             Found::Absent => None,
             Found::Damaged => return stored.check(),

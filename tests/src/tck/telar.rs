@@ -1,4 +1,4 @@
-//! Telar as the subject of the TCK: an in-memory database and a session on it.
+//! Telar as the subject of the harness: a database, and a session on it for each query.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::step::Procedure;
 use super::subject::{Failure, GraphState, Phase, Rows, Subject};
 use super::value::{Entries, Node, Relationship};
 
-/// A database of its own for one scenario.
+/// A database that queries run on.
 #[derive(Debug)]
 pub struct Telar {
     db: Database,
@@ -25,8 +25,13 @@ impl Telar {
     /// # Errors
     /// Why it cannot be made.
     pub fn new() -> Result<Self, String> {
-        let db = telar_db::open_in_memory().map_err(|e| e.to_string())?;
-        Ok(Self { db, procedures: Vec::new() })
+        Ok(Self::on(telar_db::open_in_memory().map_err(|e| e.to_string())?))
+    }
+
+    /// A database that holds something already.
+    #[must_use]
+    pub fn on(db: Database) -> Self {
+        Self { db, procedures: Vec::new() }
     }
 }
 

@@ -1,7 +1,7 @@
-//! LDBC's social network from the shared folder: loading.
+//! LDBC's social network from the shared folder: loading, reads, updates.
 //!
-//! The counts are those of the data's own description. Tests pass at once where the folder is
-//! missing.
+//! The counts are those of the data's own description, the answers those of Neo4j. Tests pass at
+//! once where the folder is missing.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -11,19 +11,31 @@
 use std::time::Instant;
 
 use telar_db::{Database, Value, VertexId, View};
-use telar_tests::snb::{Archive, counts, load};
+use telar_tests::snb::{Archive, Expected, Queries, check_reads, check_tiny, counts, load};
+use telar_tests::tck::telar::Telar;
 
-fn loaded(name: &str) -> Option<Database> {
+fn archive(name: &str) -> Option<Archive> {
     let Some(path) = telar_tests::shared(&format!("data/snb/{name}.tar.zst")) else {
         println!("skipped: the shared folder has no {name} (docs/testing.md)");
         return None;
     };
-    let archive = Archive::read(&path).unwrap();
+    Some(Archive::read(&path).unwrap())
+}
+
+fn queries() -> Queries {
+    Queries::read(&telar_tests::shared("data/snb/queries").unwrap()).unwrap()
+}
+
+fn loaded(name: &str) -> Option<Database> {
+    Some(load_from(&archive(name)?, name))
+}
+
+fn load_from(archive: &Archive, name: &str) -> Database {
     let db = telar_db::open_in_memory().unwrap();
     let begun = Instant::now();
-    load(&archive, &db).unwrap();
+    load(archive, &db).unwrap();
     println!("{name}: loaded in {:.1} s", begun.elapsed().as_secs_f64());
-    Some(db)
+    db
 }
 
 /// Vertices and edges in all, and the counts of some label sets and types.
@@ -83,4 +95,24 @@ fn scale_factor_0_1_has_the_counts_of_its_files() {
         ("LIKES", 72_904 + 48_335),
     ];
     check_counts(&db, 347_337, 1_585_099, &some);
+}
+
+fn report(checked: Result<usize, Vec<String>>) -> usize {
+    checked.unwrap_or_else(|problems| panic!("{}", problems.join("\n")))
+}
+
+#[test]
+fn tiny_answers_as_neo4j_did_before_and_after_all_updates() {
+    let Some(archive) = archive("tiny") else { return };
+    let mut subject = Telar::on(load_from(&archive, "tiny"));
+    let right = report(check_tiny(&archive, &queries(), &mut subject));
+    assert_eq!(right, 2 * 21 * 5);
+}
+
+#[test]
+fn scale_factor_0_1_answers_as_neo4j_did() {
+    let Some(archive) = archive("sf0.1-gen") else { return };
+    let mut subject = Telar::on(load_from(&archive, "sf0.1-gen"));
+    let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
+    report(check_reads(&queries(), &expected, &mut subject));
 }

@@ -33,6 +33,12 @@ impl Telar {
     pub fn on(db: Database) -> Self {
         Self { db, procedures: Vec::new() }
     }
+
+    /// What it runs on.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
 }
 
 impl graph::Entities for Entities {

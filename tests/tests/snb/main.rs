@@ -8,6 +8,8 @@
     reason = "a test fails by panicking, and says how long loading took"
 )]
 
+mod times;
+
 use std::time::Instant;
 
 use telar_db::{Database, Value, VertexId, View};

@@ -57,6 +57,7 @@ impl Solver<'_, '_> {
     }
 
     fn run(&mut self) {
+        self.test_known_nodes();
         loop {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -64,6 +65,9 @@ impl Solver<'_, '_> {
                 self.follow(relationship);
             } else if let Some(node) = self.next_node() {
                 self.find_node(node);
+            } else if let Some(relationship) = self.pattern.relationships.pop() {
+                // Its condition names what only it would bind: evaluating that says so.
+                self.follow(relationship);
             } else {
                 break;
             }
@@ -78,6 +82,19 @@ impl Solver<'_, '_> {
         for condition in std::mem::take(&mut self.pattern.conditions) {
             self.wrap(|plan| Plan::Filter(Box::new(plan), condition));
         }
+    }
+
+    /// A node that is known already may be null, which matches nothing. Relationships that begin at
+    /// it see to that themselves.
+    fn test_known_nodes(&mut self) {
+        let pattern = &self.pattern;
+        let touched =
+            |node: Slot| pattern.relationships.iter().any(|r| r.from == node || r.to == node);
+        let alone = |node: &Slot| self.knows(*node) && !touched(*node);
+        let tests: Vec<Expr> = (pattern.nodes.iter().copied().filter(alone))
+            .map(|node| Expr::IsNull(Box::new(Expr::Slot(node)), true))
+            .collect();
+        self.pattern.conditions.extend(tests);
     }
 
     /// Tests every condition that can be.
@@ -101,10 +118,18 @@ impl Solver<'_, '_> {
     fn next_relationship(&self) -> Option<usize> {
         let relationships = &self.pattern.relationships;
         let both = |r: &Relationship| self.knows(r.from) && self.knows(r.to);
+        // A condition on each relationship of a list is tested on the way.
+        let ready = |r: &Relationship| match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
+            Some((each, condition)) => {
+                condition.is_bound(&|slot| slot == *each || self.knows(slot))
+            }
+            None => true,
+        };
+        let both = |r: &Relationship| both(r) && ready(r);
         let one = |r: &Relationship| {
             let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());
             let known = r.bound && r.length.is_none();
-            !needs_both && (known || self.knows(r.from) || self.knows(r.to))
+            !needs_both && ready(r) && (known || self.knows(r.from) || self.knows(r.to))
         };
         // Several steps may find very much: single ones come first.
         let single = |r: &Relationship| one(r) && r.length.is_none();

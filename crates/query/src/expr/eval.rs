@@ -11,7 +11,7 @@ use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, subquery};
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::ops;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 
 /// The value of `expr` in every row.
 pub(crate) fn eval(
@@ -21,6 +21,10 @@ pub(crate) fn eval(
 ) -> Result<Arc<Column>, QueryError> {
     let rows = batch.rows();
     Ok(Arc::new(match expr {
+        Expr::Slot(slot) if !batch.has(*slot) => {
+            let message = "an expression of the query names a variable that has no value there";
+            return Err(QueryError::runtime(ErrorKind::Database, "UnboundVariable", message));
+        }
         Expr::Slot(slot) => return Ok(Arc::clone(batch.column(*slot))),
         Expr::Const(value) => Column::Same(value.clone(), rows),
         Expr::Param(name) => Column::Same(cx.parameter(name)?, rows),

@@ -182,6 +182,7 @@ impl Solver<'_, '_> {
                         to,
                         into,
                         edges,
+                        lists: true,
                         reversed,
                         types,
                         way,

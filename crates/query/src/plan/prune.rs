@@ -2,18 +2,21 @@
 //!
 //! From the top down: what an operator's rows are needed for is known from what is above it. Where
 //! its input carries more, a [`Plan::Prune`] is put in between. Sets of slots may be too large,
-//! never too small: a slot in one that does not exist does no harm.
+//! never too small: a slot in one that does not exist does no harm. Plans inside expressions are
+//! pruned when they are bound.
 
 use std::collections::HashSet;
 
 use super::Plan;
 use crate::batch::Slot;
-use crate::expr::{Expr, SubqueryKind};
 
-type Slots = HashSet<Slot>;
+pub(crate) type Slots = HashSet<Slot>;
 
 /// Prunes a whole plan, of whose rows `needed` are read. Returns what its rows carry.
 pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots {
+    if let Plan::Keep(_, slots) = plan {
+        slots.retain(|slot| needed.contains(slot));
+    }
     let mut below = needed.clone();
     own_reads(plan, &mut below);
     let mut carried = match plan {
@@ -27,8 +30,8 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
             }
             carried
         }
-        plan => {
-            let input = plan.input_mut().expect("INVARIANT: all others have one");
+        _ => {
+            let input = plan.input_mut().expect("INVARIANT: the others have one");
             let carried = prune(input, &below, argument);
             drop_dead(input, carried, &below)
         }
@@ -52,7 +55,6 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
         _ => {}
     }
-    plan.exprs_mut(&mut |e| prune_expr(e, &seen));
     carried.extend(plan.bound_slots());
     match plan {
         Plan::Keep(_, slots) => slots.iter().copied().collect(),
@@ -67,18 +69,17 @@ fn own_reads(plan: &Plan, reads: &mut Slots) {
     if let Plan::Aggregate(_) | Plan::Keep(..) = plan {
         reads.clear();
     }
-    reads.extend(plan.read_slots());
-    plan.exprs(&mut |e| {
-        e.slots(&mut |slot| {
-            reads.insert(slot);
-        });
-    });
+    let mut add = |slot: Slot| {
+        reads.insert(slot);
+    };
+    plan.read_slots().into_iter().for_each(&mut add);
+    plan.exprs(&mut |e| e.slots(&mut add));
     match plan {
-        Plan::Apply(p) => p.inner.slots(&mut |slot| drop(reads.insert(slot))),
-        Plan::Foreach(p) => p.inner.slots(&mut |slot| drop(reads.insert(slot))),
+        Plan::Apply(p) => p.inner.slots(&mut add),
+        Plan::Foreach(p) => p.inner.slots(&mut add),
         Plan::Merge(p) => {
-            p.matching.slots(&mut |slot| drop(reads.insert(slot)));
-            p.properties.iter().for_each(|e| e.slots(&mut |slot| drop(reads.insert(slot))));
+            p.matching.slots(&mut add);
+            p.properties.iter().for_each(|e| e.slots(&mut add));
         }
         _ => {}
     }
@@ -95,19 +96,4 @@ fn drop_dead(input: &mut Plan, carried: Slots, needed: &Slots) -> Slots {
     let plan = std::mem::replace(input, Plan::Unit);
     *input = Plan::Prune(Box::new(plan), slots);
     kept
-}
-
-/// Prunes the plans inside an expression over rows that carry `seen`.
-fn prune_expr(e: &mut Expr, seen: &Slots) {
-    let mut seen = seen.clone();
-    seen.extend(e.own_slots());
-    if let Expr::Subquery(subquery) = e {
-        let mut needed = Slots::from([subquery.row]);
-        if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = subquery.kind {
-            needed.insert(slot);
-        }
-        let carried = prune(&mut subquery.plan, &needed, &seen);
-        drop_dead(&mut subquery.plan, carried, &needed);
-    }
-    e.parts_mut(&mut |part| prune_expr(part, &seen));
 }

@@ -41,7 +41,10 @@ fn times() {
     let mut subject = Telar::on(super::load_from(&archive, "sf0.1-gen"));
     let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
     if only.is_empty() {
-        println!("{} answers are right", super::report(check_reads(&queries, &expected, &mut subject)));
+        println!(
+            "{} answers are right",
+            super::report(check_reads(&queries, &expected, &mut subject))
+        );
     }
     let session = Session::new(subject.database());
     for (name, _) in READS.iter().filter(|(name, _)| only.is_empty() || *name == only) {

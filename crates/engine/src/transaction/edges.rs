@@ -212,8 +212,12 @@ impl Transaction<'_> {
         });
         let own = own.into_iter().map(|at| &writes[at as usize]);
         found.extend(
-            own.filter(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Upsert))
-                .map(|w| EdgeId { ty, src: vid(w.src), dst: vid(w.dst), ordinal: w.ordinal }),
+            own.filter(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Upsert)).map(|w| EdgeId {
+                ty,
+                src: vid(w.src),
+                dst: vid(w.dst),
+                ordinal: w.ordinal,
+            }),
         );
         Ok(found.into_iter())
     }

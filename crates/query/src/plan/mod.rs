@@ -72,6 +72,8 @@ pub(crate) struct IndexSeek {
     pub(crate) keys: Vec<Arc<str>>,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
+    /// The last of them is a list: any of its elements will do.
+    pub(crate) any: bool,
     /// Bounds of the next key: the value, and whether it belongs to the range.
     pub(crate) from: Option<(Expr, bool)>,
     pub(crate) to: Option<(Expr, bool)>,

@@ -25,10 +25,10 @@ impl Telar {
     /// # Errors
     /// Why it cannot be made.
     pub fn new() -> Result<Self, String> {
-        Ok(Self::on(telar_db::open_in_memory().map_err(|e| e.to_string())?))
+        telar_db::open_in_memory().map(Self::on).map_err(|e| e.to_string())
     }
 
-    /// A database that holds something already.
+    /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
         Self { db, procedures: Vec::new() }

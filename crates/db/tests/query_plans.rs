@@ -140,6 +140,37 @@ fn columns_that_nobody_reads_change_nothing() {
 }
 
 #[test]
+fn labels_are_tested_as_written() {
+    let db = database(&["CREATE (), (:A), (:B), (:C), (:A:B), (:A:C), (:B:C), (:A:B:C)"]);
+    let count = |query: &str| rows(&db, query)[0][0].clone();
+    for (labels, want) in [
+        ("A", 4),
+        ("A&B", 2),
+        ("A|B", 6),
+        ("!A", 4),
+        ("%", 7),
+        ("!%", 1),
+        ("(A|B)&!C", 3),
+        ("A&!(B&C)", 3),
+        ("Unknown", 0),
+        ("!Unknown&A", 4),
+    ] {
+        // Tested on a node that is known already, and on one that may be null.
+        let query = format!("MATCH (n) WITH n WHERE n:{labels} RETURN count(*)");
+        assert_eq!(count(&query), Value::Int(want), "{labels}");
+        let query = format!(
+            "UNWIND [1, 2] AS i OPTIONAL MATCH (n) WHERE i = 1 \
+             WITH n WHERE n:{labels} RETURN count(*)"
+        );
+        assert_eq!(count(&query), Value::Int(want), "{labels} or null");
+    }
+    // Labels that the same transaction changed.
+    let query = "MATCH (n:A) SET n:D REMOVE n:A WITH collect(n) AS ns UNWIND ns AS n \
+                 WITH n WHERE n:D&!A RETURN count(*)";
+    assert_eq!(count(query), Value::Int(4));
+}
+
+#[test]
 fn shortest_paths_are_the_shortest_of_all() {
     let db = database(&[
         "UNWIND range(0, 8) AS i CREATE (:V {id: i})",

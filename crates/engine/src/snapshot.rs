@@ -433,6 +433,12 @@ impl View for Reader<'_> {
         (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
     }
 
+    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+        let holds = self.shared.catalog.label_sets.with_label(Some(label));
+        let state = |v: &VertexId| number(*v).map_or(0, |v| self.state(v));
+        out.extend(vertices.iter().map(|v| holds.get(state(v) as usize).is_some_and(|h| *h)));
+    }
+
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
         out.clear();
         out.offsets.push(0);

@@ -181,7 +181,7 @@ impl Binder<'_> {
         let before = self.scope.slots();
         let mut pattern = self.pattern(&clause.patterns)?;
         if let Some(filter) = &clause.filter {
-            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+            pattern.filter(conjuncts(self.condition(filter)?));
         }
         if !clause.optional {
             return Ok(self.solve(input, before, pattern));

@@ -46,6 +46,16 @@ pub(crate) struct Exec<'g> {
     checks: u32,
     pub(crate) deleted_vertices: HashSet<VertexId>,
     pub(crate) deleted_edges: HashSet<EdgeId>,
+    /// Set while only short paths are searched for.
+    pub(crate) search: Option<Search>,
+}
+
+/// A search for paths up to some length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search {
+    pub(crate) longest: u64,
+    /// Longer paths were left out.
+    pub(crate) cut: bool,
 }
 
 impl<'g> Exec<'g> {
@@ -67,6 +77,7 @@ impl<'g> Exec<'g> {
             checks: 0,
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
+            search: None,
         }
     }
 
@@ -125,6 +136,17 @@ impl<'g> Exec<'g> {
             ));
         }
         Ok(())
+    }
+
+    /// Whether a path of this length may become longer in the search at hand.
+    pub(crate) fn may_grow(&mut self, length: u64) -> bool {
+        match &mut self.search {
+            Some(search) if length >= search.longest => {
+                search.cut = true;
+                false
+            }
+            _ => true,
+        }
     }
 
     /// The file that an address in `LOAD CSV` means: `file:///name` or a plain path, below the

@@ -5,10 +5,12 @@
 
 use std::collections::HashSet;
 
-use telar_cypher::ast::{GroupPattern, Name, PathPart, Quantifier};
+use telar_cypher::ast::{
+    GroupPattern, Name, NodePattern, PathPart, Quantifier, RelationshipPattern,
+};
 
 use super::Binder;
-use super::pattern::{Pattern, Relationship};
+use super::pattern::{Pattern, Relationship, Shortest};
 use super::scope::Kind;
 use super::subquery::conjuncts;
 use crate::batch::Slot;
@@ -29,6 +31,22 @@ pub(crate) struct Group {
     pub(crate) lists: Vec<(Slot, Slot)>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
+    /// Only shortest paths are wanted, and those lead to no node again.
+    pub(crate) shortest: Option<Shortest>,
+}
+
+/// The relationship of a group that says nothing else: `(()-[r]->())+` is `-[r]->+`.
+pub(crate) fn only_relationship(group: &GroupPattern) -> Option<&RelationshipPattern> {
+    fn plain(node: &NodePattern) -> bool {
+        let NodePattern { variable, labels, properties, filter, span: _ } = node;
+        variable.is_none() && labels.is_none() && properties.is_none() && filter.is_none()
+    }
+    let [PathPart::Node(a), PathPart::Relationship(r), PathPart::Node(b)] = &group.path.parts[..]
+    else {
+        return None;
+    };
+    let single = r.quantifier.is_none() && r.length.is_none() && group.path.variable.is_none();
+    (plain(a) && plain(b) && single && group.filter.is_none()).then_some(r)
 }
 
 impl Binder<'_> {
@@ -68,7 +86,7 @@ impl Binder<'_> {
         };
         let relationships = pattern.relationships.iter().map(|r| r.slot).collect();
         let (min, max) = (times.min, times.max);
-        let group = Group { pattern, first, last, relationships, lists, min, max };
+        let group = Group { pattern, first, last, relationships, lists, min, max, shortest: None };
         Ok(Relationship {
             slot,
             from,

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, ArrowDirection, LabelExpr, LabelExprKind, NodePattern, PathPart, PathPattern,
+    self, ArrowDirection, LabelExpr, LabelExprKind, NodePattern, PathPart, PathPattern, Quantifier,
     RelationshipPattern,
 };
 
 use super::Binder;
-use super::group::Group;
+use super::group::{self, Group};
 use super::scope::Kind;
 use super::select::{Selection, Wanted};
 use super::subquery::conjuncts;
@@ -72,10 +72,13 @@ pub(crate) struct Length {
     pub(crate) shortest: Option<Shortest>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shortest {
-    One,
-    All,
+/// Only the shortest of a relationship's paths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shortest {
+    /// All of them, not one.
+    pub(crate) all: bool,
+    /// It is `shortestPath()`: conditions on the path in `WHERE` belong to the search.
+    pub(crate) function: bool,
 }
 
 /// A path whose variables are in scope.
@@ -93,7 +96,8 @@ pub(crate) struct Declared<'p> {
 pub(crate) enum Part<'p> {
     /// A node; between a group and what is no node there is one that is not written down.
     Node(Option<&'p NodePattern>),
-    Relationship(&'p RelationshipPattern),
+    /// A relationship, and how often it is repeated.
+    Relationship(&'p RelationshipPattern, Option<&'p Quantifier>),
     /// A group that is repeated, which is bound already.
     Group,
 }
@@ -150,12 +154,19 @@ impl Binder<'_> {
                     (self.node_slot(node, &mut declared.found)?, Part::Node(Some(node)))
                 }
                 PathPart::Relationship(r) => {
-                    (self.relationship_slot(r, before)?, Part::Relationship(r))
+                    let times = r.quantifier.as_ref();
+                    let slot = self.relationship_slot(r, times.is_some(), before)?;
+                    (slot, Part::Relationship(r, times))
                 }
                 PathPart::Group(group) => match &group.quantifier {
                     None => {
                         self.declare_inlined(group, before, declared)?;
                         continue;
+                    }
+                    Some(times) if let Some(r) = group::only_relationship(group) => {
+                        self.node_between(declared);
+                        let slot = self.relationship_slot(r, true, before)?;
+                        (slot, Part::Relationship(r, Some(times)))
                     }
                     Some(times) => {
                         self.node_between(declared);
@@ -198,7 +209,7 @@ impl Binder<'_> {
     fn node_between(&mut self, declared: &mut Declared<'_>) {
         match declared.parts.last() {
             Some((_, Part::Node(_))) => return,
-            Some((_, Part::Relationship(_) | Part::Group)) | None => {}
+            Some((_, Part::Relationship(..) | Part::Group)) | None => {}
         }
         let node = self.new_slot();
         if let (Some((_, Part::Group)), Some(group)) =
@@ -236,10 +247,11 @@ impl Binder<'_> {
     fn relationship_slot(
         &mut self,
         r: &RelationshipPattern,
+        repeated: bool,
         before: &HashSet<Slot>,
     ) -> Result<Slot, QueryError> {
         let Some(name) = &r.variable else { return Ok(self.new_slot()) };
-        if r.quantifier.is_some() {
+        if repeated {
             return self.declare_new(name, Kind::Relationships);
         }
         let many = r.length.is_some();
@@ -284,9 +296,9 @@ impl Binder<'_> {
         for (at, (slot, part)) in parts.iter().enumerate() {
             match part {
                 Part::Node(Some(node)) => self.bind_node(node, *slot, &mut found)?,
-                Part::Relationship(r) => {
+                Part::Relationship(r, times) => {
                     let ends = (parts[at - 1].0, parts[at + 1].0);
-                    self.bind_relationship(r, *slot, ends, shortest, before, &mut found)?;
+                    self.bind_relationship((r, *times), *slot, ends, shortest, before, &mut found)?;
                 }
                 Part::Node(None) | Part::Group => {}
             }
@@ -323,14 +335,14 @@ impl Binder<'_> {
 
     fn bind_relationship(
         &mut self,
-        r: &RelationshipPattern,
+        (r, times): (&RelationshipPattern, Option<&Quantifier>),
         slot: Slot,
         (from, to): (Slot, Slot),
         shortest: Option<Shortest>,
         before: &HashSet<Slot>,
         found: &mut Pattern,
     ) -> Result<(), QueryError> {
-        if let (Some(times), Some(_)) = (&r.quantifier, &r.length) {
+        if let (Some(times), Some(_)) = (times, &r.length) {
             let message = "a relationship of variable length cannot be repeated as well";
             return Err(self.syntax("InvalidRelationshipPattern", message, times.span));
         }
@@ -340,7 +352,7 @@ impl Binder<'_> {
             ArrowDirection::Either => Way::Both,
         };
         let types = self.types(r.types.as_ref())?;
-        let times = match (&r.length, &r.quantifier) {
+        let times = match (&r.length, times) {
             (Some(length), _) => Some((length.min.unwrap_or(1), length.max)),
             // The same as a group around it.
             (None, Some(times)) => Some((times.min, times.max)),

@@ -47,8 +47,19 @@ impl Selection {
         let ends = [slots[0], slots[slots.len() - 1]];
         let known = |slot: Slot| ends.contains(&slot) || before.contains(&slot);
         let conditions = std::mem::take(&mut inner.conditions);
-        let (of_ends, rest) = conditions.into_iter().partition(|c| c.is_bound(&known));
+        let (of_ends, rest): (Vec<Expr>, _) =
+            conditions.into_iter().partition(|c| c.is_bound(&known));
         inner.conditions = rest;
+        // A shortest path over single relationships leads to no node again.
+        if let ([_, _, _], [r], []) =
+            (&slots[..], &mut inner.relationships[..], &inner.conditions[..])
+            && let Some(group) = &mut r.group
+            && group.relationships.len() == 1
+            && group.min <= 1
+            && matches!(paths.count, Expr::Const(Value::Int(1)))
+        {
+            group.shortest = Some(Shortest { all: paths.groups, function: false });
+        }
         inner.nodes.retain(|node| !ends.contains(node));
         let mut nodes = ends.to_vec();
         nodes.dedup();
@@ -105,7 +116,8 @@ impl Pattern {
             let shortest = r.length.as_ref().and_then(|length| length.shortest);
             let path = path_of(&self.paths, r.slot);
             let named = path.is_some_and(|path| read.contains(&self.paths[path].0));
-            if let Some(shortest) = shortest.filter(|_| named || read.contains(&r.slot)) {
+            let of_path = |s: &Shortest| s.function && (named || read.contains(&r.slot));
+            if let Some(shortest) = shortest.filter(of_path) {
                 found.push((at, path, shortest));
             }
         }
@@ -125,7 +137,7 @@ impl Pattern {
                 r.distinct = true;
                 let paths = path.map(|path| self.paths.remove(path)).into_iter().collect();
                 let count = Expr::Const(Value::Int(1));
-                let groups = shortest == Shortest::All;
+                let groups = shortest.all;
                 let relationships = vec![r];
                 let pattern = Self { relationships, paths, ..Self::default() };
                 let paths = Paths { count, groups };
@@ -143,8 +155,10 @@ impl Binder<'_> {
     pub(crate) fn wanted(&mut self, path: &Declared<'_>) -> Result<Option<Wanted>, QueryError> {
         let (count, groups) = match &path.path.search {
             PathSearch::All => return Ok(None),
-            PathSearch::ShortestPath => return Ok(Some(Wanted::Simple(Shortest::One))),
-            PathSearch::AllShortestPaths => return Ok(Some(Wanted::Simple(Shortest::All))),
+            PathSearch::ShortestPath | PathSearch::AllShortestPaths => {
+                let all = path.path.search == PathSearch::AllShortestPaths;
+                return Ok(Some(Wanted::Simple(Shortest { all, function: true })));
+            }
             PathSearch::Any(None) => (&Count::Literal(1), false),
             PathSearch::Any(Some(count)) | PathSearch::Shortest(count) => (count, false),
             PathSearch::AllShortest => (&Count::Literal(1), true),
@@ -162,17 +176,16 @@ impl Binder<'_> {
             Count::Parameter(name) => self.parameter(&name.text),
         };
         let simple = match &path.parts[..] {
-            [_, (_, Part::Relationship(r)), _] => {
-                path.filters.is_empty() && (r.length.is_some() || r.quantifier.is_some())
+            [_, (_, Part::Relationship(r, times)), _] => {
+                path.filters.is_empty() && (r.length.is_some() || times.is_some())
             }
             // Of a node alone there is one path.
             [_] => return Ok(None),
             _ => false,
         };
-        Ok(Some(match (one && simple, groups) {
-            (true, false) => Wanted::Simple(Shortest::One),
-            (true, true) => Wanted::Simple(Shortest::All),
-            (false, _) => Wanted::General(Paths { count, groups }),
+        Ok(Some(match one && simple {
+            true => Wanted::Simple(Shortest { all: groups, function: false }),
+            false => Wanted::General(Paths { count, groups }),
         }))
     }
 }

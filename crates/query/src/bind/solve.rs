@@ -11,12 +11,13 @@ use telar_graph::update::{IndexedObjects, ReadableIndex};
 
 use super::Binder;
 use super::group::Group;
-use super::pattern::{Length, Pattern, Relationship, Shortest};
+use super::pattern::{Length, Pattern, Relationship};
 use super::select::Selection;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr, GraphFunction, Labels};
 use crate::plan::{
-    Expand, IndexSeek, NodeById, NodeScan, Plan, Repeat, Select, ShortestPath, Types, VarExpand, Way,
+    Expand, IndexSeek, NodeById, NodeScan, Plan, Repeat, Select, ShortestPath, Types, VarExpand,
+    Way,
 };
 
 /// A pattern being solved.
@@ -188,7 +189,7 @@ impl Solver<'_, '_> {
                 Plan::Expand(Box::new(e))
             }),
             Some(Length { min, max, filter, shortest: Some(shortest) }) => self.wrap(|input| {
-                let all = shortest == Shortest::All;
+                let all = shortest.all;
                 let edges = slot;
                 let p = ShortestPath { input, from, to, edges, types, way, min, max, filter, all };
                 Plan::ShortestPath(Box::new(p))
@@ -222,7 +223,7 @@ impl Solver<'_, '_> {
 
     /// Follows a path that is repeated, from a known node on.
     fn repeat(&mut self, group: Group, edges: Slot, (from, to): (Slot, Slot), forward: bool) {
-        let Group { pattern, first, last, relationships, lists, min, max } = group;
+        let Group { pattern, first, last, relationships, lists, min, max, shortest } = group;
         let (first, last) = if forward { (first, last) } else { (last, first) };
         let mut bound = self.bound.clone();
         bound.insert(first);
@@ -250,6 +251,7 @@ impl Solver<'_, '_> {
                 reversed,
                 min,
                 max,
+                shortest: shortest.map(|shortest| shortest.all),
             }))
         });
     }

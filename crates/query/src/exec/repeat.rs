@@ -2,7 +2,12 @@
 //!
 //! Depth first over bundles of paths: the plan of one repetition runs for some hundred paths at
 //! once, and what it finds is a bundle of paths that are one repetition longer. Cost: proportional
-//! to the number of paths; memory to the length times what one bundle expands to.
+//! to the number of paths; memory to the length times what one bundle expands to. Where only the
+//! shortest paths between two nodes are wanted it is breadth first, and a path that leads to a node
+//! that shorter ones reached is given up: the cost is that of the edges, once for each depth.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 
 use telar_graph::{Value, VertexId};
 
@@ -16,7 +21,14 @@ pub(crate) struct Repeat<'p> {
     input: Source<'p>,
     plan: &'p plan::Repeat,
     /// The rows searched from, and bundles of paths from them that may go on.
-    state: Option<(Batch, Vec<Bundle>)>,
+    state: Option<(Batch, Search)>,
+}
+
+#[derive(Default)]
+struct Search {
+    open: VecDeque<Bundle>,
+    /// Where only shortest paths are wanted: the nodes reached from each row, and how soon.
+    reached: HashMap<(u32, VertexId), u64>,
 }
 
 /// Paths of so many repetitions, column by column.
@@ -32,6 +44,17 @@ struct Bundle {
 impl Bundle {
     fn len(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Leaves only these.
+    fn keep(&mut self, kept: &[bool]) {
+        fn only<T>(values: &mut Vec<T>, kept: &[bool]) {
+            let mut kept = kept.iter();
+            values.retain(|_| kept.next() == Some(&true));
+        }
+        only(&mut self.rows, kept);
+        only(&mut self.ends, kept);
+        self.lists.iter_mut().for_each(|list| only(list, kept));
     }
 
     /// Cuts off all but the first few.
@@ -66,8 +89,7 @@ impl<'p> Repeat<'p> {
     fn begin(&self, rows: &Batch) -> Bundle {
         let starts = rows.column(self.plan.from);
         let start = |row: usize| Some((row as u32, starts.vertex(row)?));
-        let (numbers, ends): (Vec<u32>, Vec<VertexId>) =
-            (0..rows.rows()).filter_map(start).unzip();
+        let (numbers, ends): (Vec<u32>, Vec<VertexId>) = (0..rows.rows()).filter_map(start).unzip();
         let empty = Value::List(Vec::new().into());
         let lists = vec![vec![empty; ends.len()]; 1 + self.plan.lists.len()];
         Bundle { repetitions: 0, rows: numbers, ends, lists }
@@ -147,26 +169,33 @@ impl<'p> Repeat<'p> {
     fn search(
         &self,
         rows: &Batch,
-        open: &mut Vec<Bundle>,
+        search: &mut Search,
         cx: &mut Exec<'_>,
     ) -> Result<Option<Batch>, QueryError> {
         let p = self.plan;
-        while let Some(mut bundle) = open.pop() {
+        let breadth_first = p.shortest.is_some();
+        loop {
+            let open = &mut search.open;
+            let next = if breadth_first { open.pop_front() } else { open.pop_back() };
+            let Some(mut bundle) = next else { return Ok(None) };
             cx.check()?;
             cx.release(bundle.bytes(p));
             if bundle.len() > BATCH_ROWS / 4 {
                 let rest = bundle.split_off(BATCH_ROWS / 4);
                 cx.hold(rest.bytes(p))?;
-                open.push(rest);
+                if breadth_first { open.push_front(rest) } else { open.push_back(rest) }
             }
             let length = bundle.repetitions * p.relationships.len() as u64;
             let done = p.max.is_some_and(|max| bundle.repetitions >= max);
             if !done && cx.may_grow(length) {
-                let mut next = self.advance(rows, &bundle, cx)?;
-                next.retain(|bundle| bundle.len() > 0);
-                for bundle in next.into_iter().rev() {
-                    cx.hold(bundle.bytes(p))?;
-                    open.push(bundle);
+                for mut longer in self.advance(rows, &bundle, cx)? {
+                    if let Some(all) = p.shortest {
+                        self.prune(rows, &mut longer, &mut search.reached, all);
+                    }
+                    if longer.len() > 0 {
+                        cx.hold(longer.bytes(p))?;
+                        search.open.push_back(longer);
+                    }
                 }
             }
             let accepted = self.accept(rows, &bundle);
@@ -174,25 +203,49 @@ impl<'p> Repeat<'p> {
                 return Ok(accepted);
             }
         }
-        Ok(None)
+    }
+
+    /// Gives up paths to nodes that shorter ones reached, and but for `all` those as short. From a
+    /// node back to itself a shortest path may lead over nodes twice.
+    fn prune(
+        &self,
+        rows: &Batch,
+        bundle: &mut Bundle,
+        reached: &mut HashMap<(u32, VertexId), u64>,
+        all: bool,
+    ) {
+        let end = |slot: usize, row: u32| rows.column(slot).vertex(row as usize);
+        let mut kept = Vec::with_capacity(bundle.len());
+        for (row, node) in bundle.rows.iter().zip(&bundle.ends) {
+            let circle = !self.plan.into || end(self.plan.from, *row) == end(self.plan.to, *row);
+            kept.push(match reached.entry((*row, *node)) {
+                Entry::Vacant(entry) => {
+                    entry.insert(bundle.repetitions);
+                    true
+                }
+                Entry::Occupied(entry) => circle || all && *entry.get() == bundle.repetitions,
+            });
+        }
+        bundle.keep(&kept);
     }
 }
 
 impl Operator for Repeat<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            let (rows, mut open) = match self.state.take() {
+            let (rows, mut search) = match self.state.take() {
                 Some(state) => state,
                 None => {
                     let Some(rows) = self.input.next(cx)? else { return Ok(None) };
                     let begun = self.begin(&rows);
                     cx.hold(begun.bytes(self.plan))?;
-                    (rows, vec![begun])
+                    let open = VecDeque::from([begun]);
+                    (rows, Search { open, ..Search::default() })
                 }
             };
-            let found = self.search(&rows, &mut open, cx)?;
-            if !open.is_empty() {
-                self.state = Some((rows, open));
+            let found = self.search(&rows, &mut search, cx)?;
+            if !search.open.is_empty() {
+                self.state = Some((rows, search));
             }
             if found.is_some() {
                 return Ok(found);

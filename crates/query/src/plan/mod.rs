@@ -187,6 +187,8 @@ pub(crate) struct Repeat {
     pub(crate) reversed: bool,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
+    /// Only shortest paths are wanted, one, or if true all of them: none leads to a node again.
+    pub(crate) shortest: Option<bool>,
 }
 
 /// Of the paths that a plan finds between two nodes, some.

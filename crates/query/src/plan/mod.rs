@@ -350,6 +350,7 @@ pub(crate) struct LoadCsv {
     pub(crate) input: Plan,
     pub(crate) source: Expr,
     pub(crate) headers: bool,
-    pub(crate) separator: char,
+    /// Missing if it is not one character.
+    pub(crate) separator: Option<char>,
     pub(crate) slot: Slot,
 }

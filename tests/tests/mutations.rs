@@ -1,5 +1,5 @@
-//! Broken queries through the whole pipeline: whatever the text, no panic, no hang, and the database
-//! works afterwards.
+//! Broken queries through the whole pipeline: whatever the text, no panic, no hang, and the
+//! database works afterwards.
 //!
 //! Texts are those of the TCK and of LDBC's social network, and some of our own, cut into words and
 //! put together anew: words are dropped, doubled, swapped, replaced by words of other texts.

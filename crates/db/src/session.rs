@@ -145,8 +145,9 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let mut transaction = begun.map_err(|e| engine_error(&e))?;
         let access = Access::Write(&mut transaction);
-        let result = plan.run(access, parameters, &context, &self.procedures, &self.limits)?;
-        transaction.commit().map_err(|e| engine_error(&e))?;
+        let mut result = plan.run(access, parameters, &context, &self.procedures, &self.limits)?;
+        let committed = transaction.commit().map_err(|e| engine_error(&e))?;
+        result.at = committed.ts;
         Ok(result)
     }
 

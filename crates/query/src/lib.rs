@@ -35,6 +35,8 @@ pub mod query_error;
 pub mod result;
 pub mod value_type;
 
+pub use telar_cypher as cypher;
+
 pub use error::EvalError;
 pub use exec::{Access, Limits};
 pub use function::{Context, Moment};

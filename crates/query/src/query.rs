@@ -182,6 +182,7 @@ impl Prepared {
         if let Some(error) = graph.error() {
             return Err(QueryError::database(&*error));
         }
+        result.at = graph.read_ts();
         result.counters = cx.counters;
         Ok(result)
     }

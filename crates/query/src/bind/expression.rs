@@ -16,7 +16,7 @@ use crate::expr::{
 };
 use crate::function;
 use crate::ops::NormalForm;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 use crate::value_type::ValueType;
 
 const LIST: &[Kind] = &[Kind::List];
@@ -43,7 +43,8 @@ impl Binder<'_> {
             ExprKind::Parameter(name) => self.parameter(&name.text),
             ExprKind::Variable(name) => self.variable_value(name)?,
             ExprKind::Property { object, key } => {
-                self.expect(object, KEYED, "InvalidArgumentType")?;
+                self.expect(object, KEYED, "InvalidArgumentType")
+                    .map_err(|e| QueryError { kind: ErrorKind::Type, ..e })?;
                 let object = self.expression(object)?;
                 Expr::Property(Box::new(object), key.text.as_ref().into())
             }

@@ -50,6 +50,8 @@ impl Plan {
             Self::Expand(p) => &mut p.input,
             Self::VarExpand(p) => &mut p.input,
             Self::ShortestPath(p) => &mut p.input,
+            Self::Repeat(p) => &mut p.input,
+            Self::Select(p) => &mut p.input,
             Self::Filter(input, _)
             | Self::Extend(input, _)
             | Self::Keep(input, _)

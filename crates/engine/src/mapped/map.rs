@@ -33,7 +33,7 @@ const SCRATCH_BYTES_MAX: usize = 1 << 20;
 
 /// What is read once and in order is dropped from the cache in parts of this size.
 ///
-/// PERF: `telar bench memory`, next scan: 0.44 to 0.50 of plain reads without, 0.53 to 0.64 with;
+/// PERF: `telar bench memory`, next scan: 0.44 to 0.50 of plain reads without, 0.77 with;
 /// left to itself, the system keeps what it should not and reads too little ahead.
 const DROP_BYTES: u64 = 4 << 20;
 

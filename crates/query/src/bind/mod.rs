@@ -45,6 +45,8 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
     pub(crate) writes: bool,
+    /// It begins transactions of its own.
+    pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
     /// `AT TIMESTAMP`
@@ -85,8 +87,11 @@ pub(crate) fn bind(
             let at = at.as_ref().map(|at| binder.expression(at)).transpose()?;
             let (plan, columns) = binder.query(query, Plan::Unit)?;
             let writes = plan.writes();
+            let in_transactions = plan.in_transactions().map_err(|message| {
+                binder.syntax("InvalidClauseComposition", message, statement.span)
+            })?;
             let (mode, parameters) = (statement.mode, binder.parameters);
-            Ok(Bound { plan, columns, mode, writes, parameters, at })
+            Ok(Bound { plan, columns, mode, writes, in_transactions, parameters, at })
         }
         _ => Err(binder.error(
             ErrorKind::NotSupported,

@@ -4,6 +4,7 @@
 mod common;
 
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 use common::{fresh_examples, rows};
 use telar_db::Session;
@@ -160,6 +161,30 @@ fn not_inside_a_transaction() {
     transaction.run("CREATE (:Y)", &Default::default()).unwrap();
     transaction.commit().unwrap();
     assert_eq!(rows(&session, "MATCH (n) RETURN labels(n)"), ["['Y']"]);
+}
+
+#[test]
+fn transactions_that_lose_a_conflict_run_again() {
+    let db = common::database("CREATE (:C {n: 0})");
+    let add = "UNWIND range(1, 40) AS i CALL { MATCH (c:C) SET c.n = c.n + 1 }
+               IN TRANSACTIONS OF 1 ROW";
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| Session::new(&db).run(add, &[]).unwrap());
+        }
+    });
+    assert_eq!(rows(&Session::new(&db), "MATCH (c:C) RETURN c.n"), ["160"]);
+}
+
+#[test]
+fn a_deadline_ends_the_query_whatever_errors_mean() {
+    let db = common::database("");
+    let deadline = Some(Instant::now() + Duration::from_millis(100));
+    let session = Session::new(&db).with_limits(Limits { deadline, ..Limits::default() });
+    let query = "UNWIND range(1, 9) AS i
+                 CALL { UNWIND range(1, 1000000000) AS x WITH x WHERE x < 0 RETURN count(x) AS n }
+                 IN TRANSACTIONS OF 1 ROW ON ERROR CONTINUE RETURN n";
+    assert_eq!(session.run(query, &[]).unwrap_err().detail, "TimedOut");
 }
 
 #[test]

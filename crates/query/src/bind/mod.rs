@@ -32,7 +32,7 @@ use telar_graph::Graph;
 
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::Plan;
+use crate::plan::{Plan, Slots, prune};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use scope::Scope;
@@ -85,7 +85,9 @@ pub(crate) fn bind(
     match &statement.kind {
         StatementKind::Query { at, query } => {
             let at = at.as_ref().map(|at| binder.expression(at)).transpose()?;
-            let (plan, columns) = binder.query(query, Plan::Unit)?;
+            let (mut plan, columns) = binder.query(query, Plan::Unit)?;
+            let needed = columns.iter().map(|(_, slot)| *slot).collect();
+            prune(&mut plan, &needed, &Slots::new());
             let writes = plan.writes();
             let in_transactions = plan.in_transactions().map_err(|message| {
                 binder.syntax("InvalidClauseComposition", message, statement.span)

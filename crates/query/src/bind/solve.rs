@@ -206,6 +206,7 @@ impl Solver<'_, '_> {
                         to,
                         into,
                         edges,
+                        lists: true,
                         reversed,
                         types,
                         way,
@@ -325,26 +326,53 @@ impl Solver<'_, '_> {
         found
     }
 
+    /// A condition on a property of a node, as `property op value` with a known value.
+    fn comparison(&self, condition: &Expr, node: Slot) -> Option<(Binary, Arc<str>, Expr)> {
+        let Expr::Binary(op, left, right) = condition else { return None };
+        let mirrored = match op {
+            Binary::Equal => Some(Binary::Equal),
+            Binary::Less => Some(Binary::Greater),
+            Binary::LessOrEqual => Some(Binary::GreaterOrEqual),
+            Binary::Greater => Some(Binary::Less),
+            Binary::GreaterOrEqual => Some(Binary::LessOrEqual),
+            Binary::In => None,
+            _ => return None,
+        };
+        let sides = [(Some(*op), left, right), (mirrored, right, left)];
+        sides.into_iter().find_map(|(op, property, value)| {
+            let Expr::Property(object, key) = &**property else { return None };
+            let of_node = matches!(**object, Expr::Slot(slot) if slot == node);
+            let known = value.is_bound(&|slot| self.knows(slot));
+            (of_node && known).then(|| Some((op?, key.clone(), (**value).clone()))).flatten()
+        })
+    }
+
+    /// `x.a = 1 AND .. OR x.a = 2 AND ..` as `x.a IN [1, 2]`.
+    fn alternatives(&self, parts: &[Expr], node: Slot) -> Vec<(Binary, Arc<str>, Expr)> {
+        let equalities = |part: &Expr| -> Vec<(Arc<str>, Expr)> {
+            let conjuncts = super::subquery::conjuncts(part.clone());
+            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, node));
+            equal.filter(|c| c.0 == Binary::Equal).map(|(_, key, value)| (key, value)).collect()
+        };
+        let parts: Vec<_> = parts.iter().map(equalities).collect();
+        let Some(first) = parts.first() else { return Vec::new() };
+        let of_key = |key: &Arc<str>| {
+            let value = |part: &Vec<(Arc<str>, Expr)>| {
+                part.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+            };
+            let values: Option<Vec<Expr>> = parts.iter().map(value).collect();
+            values.map(|values| (Binary::In, key.clone(), Expr::List(values)))
+        };
+        first.iter().filter_map(|(key, _)| of_key(key)).collect()
+    }
+
     /// What conditions say of a property of a node, as `property op value` with a known value.
     fn comparisons(&self, node: Slot) -> Vec<(Binary, Arc<str>, Expr)> {
         let mut found = Vec::new();
         for condition in &self.pattern.conditions {
-            let Expr::Binary(op, left, right) = condition else { continue };
-            let mirrored = match op {
-                Binary::Equal => Binary::Equal,
-                Binary::Less => Binary::Greater,
-                Binary::LessOrEqual => Binary::GreaterOrEqual,
-                Binary::Greater => Binary::Less,
-                Binary::GreaterOrEqual => Binary::LessOrEqual,
-                _ => continue,
-            };
-            for (op, property, value) in [(*op, left, right), (mirrored, right, left)] {
-                if let Expr::Property(object, key) = &**property
-                    && matches!(**object, Expr::Slot(slot) if slot == node)
-                    && value.is_bound(&|slot| self.knows(slot))
-                {
-                    found.push((op, key.clone(), (**value).clone()));
-                }
+            match condition {
+                Expr::Or(parts) => found.extend(self.alternatives(parts, node)),
+                _ => found.extend(self.comparison(condition, node)),
             }
         }
         found
@@ -394,10 +422,11 @@ impl Solver<'_, '_> {
                 let ranges =
                     [Binary::Less, Binary::LessOrEqual, Binary::Greater, Binary::GreaterOrEqual];
                 let range = ranges.iter().any(|op| compared(*op, &index, equal));
-                let score = if index.unique && equal == index.properties.len() {
-                    1000
+                let any = usize::from(compared(Binary::In, &index, equal));
+                let score = if index.unique && equal + any == index.properties.len() {
+                    1000 - any
                 } else {
-                    2 * equal + usize::from(range)
+                    3 * equal + 2 * any + usize::from(range && any == 0)
                 };
                 if score > best.as_ref().map_or(0, |(score, ..)| *score) {
                     best = Some((score, label.clone(), index));
@@ -447,16 +476,21 @@ impl Solver<'_, '_> {
         let value = |op: Binary, key: &Arc<str>| {
             comparisons.iter().find(|(o, k, _)| *o == op && k == key).map(|(_, _, v)| v.clone())
         };
-        let prefix: Vec<Expr> = keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
+        let mut prefix: Vec<Expr> =
+            keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
+        let list = keys.get(prefix.len()).and_then(|key| value(Binary::In, key));
+        let any = list.is_some();
+        prefix.extend(list);
         let (mut from, mut to) = (None, None);
-        if let Some(key) = keys.get(prefix.len()) {
+        if let Some(key) = keys.get(prefix.len()).filter(|_| !any) {
             from = value(Binary::Greater, key).map(|v| (v, false));
             from = from.or_else(|| value(Binary::GreaterOrEqual, key).map(|v| (v, true)));
             to = value(Binary::Less, key).map(|v| (v, false));
             to = to.or_else(|| value(Binary::LessOrEqual, key).map(|v| (v, true)));
         }
         self.wrap(|input| {
-            Plan::IndexSeek(Box::new(IndexSeek { input, slot, label, keys, prefix, from, to }))
+            let seek = IndexSeek { input, slot, label, keys, prefix, any, from, to };
+            Plan::IndexSeek(Box::new(seek))
         });
     }
 }

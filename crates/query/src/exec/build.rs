@@ -34,6 +34,7 @@ pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch) -> Source<'p> {
         Plan::Filter(from, condition) => Box::new(project::Filter::new(input(from), condition)),
         Plan::Extend(from, items) => Box::new(project::Extend::new(input(from), items)),
         Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
+        Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(input(&p.input), p)),
         Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),

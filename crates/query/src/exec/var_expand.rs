@@ -97,10 +97,12 @@ impl<'p> VarExpand<'p> {
         if length < p.min || target.is_some_and(|target| target != Some(end)) {
             return;
         }
-        let edges = state.path.iter().map(|edge| Value::from(*edge));
-        let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
         found.rows.push(state.row as u32);
-        found.paths.push(Value::List(path));
+        if p.lists {
+            let edges = state.path.iter().map(|edge| Value::from(*edge));
+            let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
+            found.paths.push(Value::List(path));
+        }
         found.ends.push(end);
     }
 
@@ -212,7 +214,9 @@ impl<'p> VarExpand<'p> {
             return None;
         }
         let mut out = rows.gather(&found.rows);
-        out.set(self.plan.edges, Column::Values(found.paths));
+        if !found.paths.is_empty() {
+            out.set(self.plan.edges, Column::Values(found.paths));
+        }
         if !self.plan.into {
             out.set(self.plan.to, Column::Vertices(found.ends));
         }

@@ -13,6 +13,9 @@ impl Plan {
     }
 
     fn line(&self, depth: usize, out: &mut String) {
+        if let Self::Prune(input, _) = self {
+            return input.line(depth, out);
+        }
         let _ = writeln!(out, "{}{}", "  ".repeat(depth), self.describe());
         for input in self.inputs() {
             input.line(depth + 1, out);
@@ -56,6 +59,7 @@ impl Plan {
             Self::Filter(..) => "Filter".into(),
             Self::Extend(_, items) => format!("Projection ({})", list(items.iter().map(|i| i.0))),
             Self::Keep(_, slots) => format!("Keep ({})", list(slots.iter().copied())),
+            Self::Prune(_, slots) => format!("Prune ({})", list(slots.iter().copied())),
             Self::Aggregate(p) => format!(
                 "Aggregation (by {}; {})",
                 list(p.keys.iter().map(|k| k.0)),

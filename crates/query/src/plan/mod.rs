@@ -1,7 +1,10 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
 mod explain;
+mod prune;
 mod walk;
+
+pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;
 
@@ -33,6 +36,8 @@ pub(crate) enum Plan {
     Extend(Box<Plan>, Vec<(Slot, Expr)>),
     /// Leaves only these columns.
     Keep(Box<Plan>, Vec<Slot>),
+    /// Leaves of these columns those that are there; nobody reads the others any more.
+    Prune(Box<Plan>, Vec<Slot>),
     Aggregate(Box<Aggregate>),
     /// Each row once, by these columns.
     Distinct(Box<Plan>, Vec<Slot>),
@@ -72,6 +77,8 @@ pub(crate) struct IndexSeek {
     pub(crate) keys: Vec<Arc<str>>,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
+    /// The last of them is a list: any of its elements will do.
+    pub(crate) any: bool,
     /// Bounds of the next key: the value, and whether it belongs to the range.
     pub(crate) from: Option<(Expr, bool)>,
     pub(crate) to: Option<(Expr, bool)>,
@@ -137,6 +144,8 @@ pub(crate) struct VarExpand {
     pub(crate) into: bool,
     /// The list of relationships, from `from` to `to`.
     pub(crate) edges: Slot,
+    /// Somebody reads the list.
+    pub(crate) lists: bool,
     /// The pattern was written the other way round: the list is reversed.
     pub(crate) reversed: bool,
     pub(crate) types: Types,

@@ -20,6 +20,7 @@ impl Plan {
             Self::Filter(input, _)
             | Self::Extend(input, _)
             | Self::Keep(input, _)
+            | Self::Prune(input, _)
             | Self::Distinct(input, _)
             | Self::Skip(input, _)
             | Self::Limit(input, _)
@@ -40,8 +41,42 @@ impl Plan {
         }
     }
 
+    /// The plan it reads its rows from, if there is exactly one.
+    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
+        Some(match self {
+            Self::Unit | Self::Argument | Self::Union(_) => return None,
+            Self::NodeScan(p) => &mut p.input,
+            Self::IndexSeek(p) => &mut p.input,
+            Self::NodeById(p) => &mut p.input,
+            Self::Expand(p) => &mut p.input,
+            Self::VarExpand(p) => &mut p.input,
+            Self::ShortestPath(p) => &mut p.input,
+            Self::Repeat(p) => &mut p.input,
+            Self::Select(p) => &mut p.input,
+            Self::Filter(input, _)
+            | Self::Extend(input, _)
+            | Self::Keep(input, _)
+            | Self::Prune(input, _)
+            | Self::Distinct(input, _)
+            | Self::Skip(input, _)
+            | Self::Limit(input, _)
+            | Self::Unwind(input, ..)
+            | Self::Eager(input)
+            | Self::Set(input, _) => input,
+            Self::Aggregate(p) => &mut p.input,
+            Self::Sort(p) => &mut p.input,
+            Self::Apply(p) => &mut p.input,
+            Self::Create(p) => &mut p.input,
+            Self::Merge(p) => &mut p.input,
+            Self::Delete(p) => &mut p.input,
+            Self::Foreach(p) => &mut p.input,
+            Self::Call(p) => &mut p.input,
+            Self::LoadCsv(p) => &mut p.input,
+        })
+    }
+
     /// Calls `f` with each of the operator's own expressions.
-    fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+    pub(super) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
         match self {
             Self::IndexSeek(p) => {
                 p.prefix.iter().for_each(&mut *f);
@@ -80,7 +115,7 @@ impl Plan {
     }
 
     /// Slots that the operator reads beside those of its expressions.
-    fn read_slots(&self) -> Vec<Slot> {
+    pub(super) fn read_slots(&self) -> Vec<Slot> {
         match self {
             Self::Expand(p) => {
                 let mut slots = vec![p.from];
@@ -190,6 +225,7 @@ impl Plan {
             | Self::Select(_)
             | Self::Filter(..)
             | Self::Extend(..)
+            | Self::Prune(..)
             | Self::Unwind(..) => true,
             Self::Apply(p) => p.returns && !p.inner.writes(),
             _ => false,

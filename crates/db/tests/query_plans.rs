@@ -1,5 +1,4 @@
 //! Plans that take short cuts find what the long way finds.
-#![cfg(not(feature = "shuttle"))]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use telar_db::{Database, IndexSpec, IndexTarget, Session, Value};

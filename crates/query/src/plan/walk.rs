@@ -66,6 +66,7 @@ impl Plan {
             Self::Aggregate(p) => &mut p.input,
             Self::Sort(p) => &mut p.input,
             Self::Apply(p) => &mut p.input,
+            Self::InTransactions(p) => &mut p.apply.input,
             Self::Create(p) => &mut p.input,
             Self::Merge(p) => &mut p.input,
             Self::Delete(p) => &mut p.input,

@@ -180,6 +180,12 @@ impl Plan {
                 keys.chain(p.aggregates.iter().map(|(slot, _)| *slot)).collect()
             }
             Self::Unwind(_, slot, _) => vec![*slot],
+            // Its rows are some of those of the plan inside.
+            Self::Select(p) => {
+                let mut slots = Vec::new();
+                p.inner.own_slots(&mut slots);
+                slots
+            }
             Self::InTransactions(p) => {
                 let mut slots = vec![p.apply.row];
                 slots.extend(p.apply.by_row.iter().flatten().chain(&p.status));

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use telar_engine::{Engine, Error, Isolation};
-use telar_graph::{Graph, Value, ValueMap};
+use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Limits, Moment, Phase, Prepared, Procedures, QueryError,
-    QueryResult,
+    Access, At, Context, ErrorKind, Limits, Moment, OpenTransaction, Phase, Prepared, Procedures,
+    QueryError, QueryResult, Transactions,
 };
 
 /// Plans kept; when there are more, all are forgotten.
@@ -127,6 +127,21 @@ impl<'d> Session<'d> {
         let snapshot = self.db.snapshot().map_err(|e| engine_error(&e))?;
         let reader = snapshot.reader();
         let plan = self.prepare(text, &reader)?;
+        if plan.in_transactions() && !plan.explains() {
+            let result = plan.run_with(
+                Access::Read(&reader),
+                Some(self),
+                parameters,
+                &context,
+                &self.procedures,
+                &self.limits,
+            );
+            return result.map_err(|e| match e.is_retryable() {
+                // To run it again would do again what was committed.
+                true => QueryError::runtime(ErrorKind::Database, "Conflict", e.message),
+                false => e,
+            });
+        }
         if !plan.writes() || plan.explains() {
             let at = plan.at(&reader, parameters, &context)?;
             let past = match at {
@@ -162,6 +177,30 @@ impl<'d> Session<'d> {
     }
 }
 
+/// A transaction that a query began.
+struct Open<'d>(telar_engine::Transaction<'d>);
+
+impl OpenTransaction for Open<'_> {
+    fn graph(&self) -> &dyn Graph {
+        &self.0
+    }
+
+    fn update(&mut self) -> &mut dyn Update {
+        &mut self.0
+    }
+
+    fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
+        self.0.commit().map(|committed| committed.ts).map_err(|e| engine_error(&e))
+    }
+}
+
+impl Transactions for Session<'_> {
+    fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError> {
+        let begun = self.db.begin_with(self.isolation);
+        Ok(Box::new(Open(begun.map_err(|e| engine_error(&e))?)))
+    }
+}
+
 /// Several statements in one transaction; each sees what those before it did. Dropping it undoes
 /// everything.
 #[derive(Debug)]
@@ -184,6 +223,11 @@ impl QueryTransaction<'_, '_> {
         }
         let session = self.session;
         let plan = session.prepare(text, &self.transaction)?;
+        if plan.in_transactions() {
+            let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
+            let detail = "TransactionStartFailed";
+            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+        }
         let context = Context::new(self.began);
         let access = Access::Write(&mut self.transaction);
         let result = plan.run(access, parameters, &context, &session.procedures, &session.limits);

@@ -38,7 +38,7 @@ pub mod value_type;
 pub use telar_cypher as cypher;
 
 pub use error::EvalError;
-pub use exec::{Access, Limits};
+pub use exec::{Access, Limits, OpenTransaction, Transactions};
 pub use function::{Context, Moment};
 pub use procedure::{Procedure, Procedures};
 pub use query::{At, Prepared, prepare};

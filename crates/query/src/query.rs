@@ -8,7 +8,7 @@ use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
 use crate::batch::Batch;
 use crate::bind::{self, Bound};
-use crate::exec::{Access, Exec, Limits, build};
+use crate::exec::{Access, Exec, Limits, Transactions, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
 use crate::procedure::Procedures;
@@ -89,6 +89,13 @@ impl Prepared {
         self.bound.writes
     }
 
+    /// Whether it begins transactions of its own, `CALL { } IN TRANSACTIONS`, so that it can run in
+    /// none, and not simply again.
+    #[must_use]
+    pub fn in_transactions(&self) -> bool {
+        self.bound.in_transactions
+    }
+
     /// Names of the result's columns.
     pub fn columns(&self) -> impl Iterator<Item = &Arc<str>> {
         self.bound.columns.iter().map(|(name, _)| name)
@@ -144,6 +151,23 @@ impl Prepared {
         procedures: &'g Procedures,
         limits: &'g Limits,
     ) -> Result<QueryResult, QueryError> {
+        self.run_with(graph, None, parameters, context, procedures, limits)
+    }
+
+    /// As [`run`](Self::run), for a query that [begins transactions](Self::in_transactions) of its
+    /// own; `graph` is what it sees at first.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; what it committed before stays.
+    pub fn run_with<'g>(
+        &self,
+        graph: Access<'g>,
+        transactions: Option<&'g dyn Transactions>,
+        parameters: &'g ValueMap,
+        context: &'g Context,
+        procedures: &'g Procedures,
+        limits: &'g Limits,
+    ) -> Result<QueryResult, QueryError> {
         let columns = self.columns().cloned().collect();
         let plan = (self.bound.mode != Mode::Run).then(|| self.explain());
         let result = QueryResult { columns, plan, ..QueryResult::default() };
@@ -151,7 +175,8 @@ impl Prepared {
             return Ok(result);
         }
         self.check_parameters(parameters)?;
-        let cx = Exec::new(graph, parameters, context, procedures, limits);
+        let mut cx = Exec::new(graph, parameters, context, procedures, limits);
+        cx.transactions = transactions;
         with_stack(|| self.collect(result, cx))
     }
 

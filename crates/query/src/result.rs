@@ -31,6 +31,26 @@ impl Counters {
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
+
+    /// Adds what another one counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            nodes_created,
+            nodes_deleted,
+            relationships_created,
+            relationships_deleted,
+            properties_set,
+            labels_added,
+            labels_removed,
+        } = other;
+        self.nodes_created += nodes_created;
+        self.nodes_deleted += nodes_deleted;
+        self.relationships_created += relationships_created;
+        self.relationships_deleted += relationships_deleted;
+        self.properties_set += properties_set;
+        self.labels_added += labels_added;
+        self.labels_removed += labels_removed;
+    }
 }
 
 /// A node as it was when the query ended.

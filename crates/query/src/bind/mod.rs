@@ -45,6 +45,8 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
     pub(crate) writes: bool,
+    /// It begins transactions of its own.
+    pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
     /// `AT TIMESTAMP`
@@ -87,8 +89,11 @@ pub(crate) fn bind(
             let needed = columns.iter().map(|(_, slot)| *slot).collect();
             prune(&mut plan, &needed, &Slots::new());
             let writes = plan.writes();
+            let in_transactions = plan.in_transactions().map_err(|message| {
+                binder.syntax("InvalidClauseComposition", message, statement.span)
+            })?;
             let (mode, parameters) = (statement.mode, binder.parameters);
-            Ok(Bound { plan, columns, mode, writes, parameters, at })
+            Ok(Bound { plan, columns, mode, writes, in_transactions, parameters, at })
         }
         _ => Err(binder.error(
             ErrorKind::NotSupported,

@@ -11,6 +11,7 @@ mod call;
 mod create;
 mod delete;
 mod expand;
+mod in_transactions;
 mod load_csv;
 mod merge;
 mod project;
@@ -28,7 +29,7 @@ mod var_expand;
 pub(crate) use build::{build, drain};
 pub(crate) use sort::row_numbers;
 pub(crate) use state::Exec;
-pub use state::{Access, Limits};
+pub use state::{Access, Limits, OpenTransaction, Transactions};
 
 use crate::batch::Batch;
 use crate::query_error::QueryError;

@@ -75,6 +75,7 @@ impl Plan {
                 (None, true) => "Apply".into(),
                 (None, false) => "SubqueryForeach".into(),
             },
+            Self::InTransactions(_) => "SubqueryInTransactions".into(),
             Self::Union(_) => "Union".into(),
             Self::Eager(_) => "Eager".into(),
             Self::Create(p) => format!("Create ({} steps)", p.steps.len()),

@@ -240,7 +240,11 @@ impl<'s> Reader<'s> {
     /// [`Error::UnknownEdgeType`].
     pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
-        Ok(Adjacency { lists: self.table(table).unpinned(), bound: self.shared.vertex_bound() })
+        let view = match self.past {
+            None => TableView::new(table, self.read_ts, &self.guard),
+            Some(past) => past.view_of_ids(table, self.read_ts, &self.guard),
+        };
+        Ok(Adjacency { lists: view.unpinned(), bound: self.shared.vertex_bound() })
     }
 
     /// Whether `vertex` exists.
@@ -557,6 +561,8 @@ impl View for Reader<'_> {
 }
 
 /// Adjacency of one edge type and direction at a snapshot.
+///
+/// INVARIANT: reads neighbours only: of a past snapshot, lists have no columns here.
 #[derive(Debug, Clone, Copy)]
 pub struct Adjacency<'r> {
     lists: UnpinnedView<'r>,

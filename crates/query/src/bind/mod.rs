@@ -5,6 +5,7 @@
 //! - `expression`: expressions.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
+//! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
 //! - `solve`: the order in which they are.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
@@ -12,9 +13,11 @@
 
 mod clause;
 mod expression;
+mod group;
 mod pattern;
 mod projection;
 mod scope;
+mod select;
 mod solve;
 mod subquery;
 mod syntax;

@@ -10,11 +10,14 @@ use std::sync::Arc;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 
 use super::Binder;
-use super::pattern::{Length, Pattern, Relationship, Shortest};
+use super::group::Group;
+use super::pattern::{Length, Pattern, Relationship};
+use super::select::Selection;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr, GraphFunction, Labels};
 use crate::plan::{
-    Expand, IndexSeek, NodeById, NodeScan, Plan, ShortestPath, Types, VarExpand, Way,
+    Expand, IndexSeek, NodeById, NodeScan, Plan, Repeat, Select, ShortestPath, Types, VarExpand,
+    Way,
 };
 
 /// A pattern being solved.
@@ -35,8 +38,18 @@ impl Binder<'_> {
         bound: impl IntoIterator<Item = Slot>,
         pattern: Pattern,
     ) -> Plan {
-        let bound = bound.into_iter().collect();
-        let mut solver = Solver { binder: self, plan: input, bound, pattern, found: Vec::new() };
+        self.solve_after(input, bound.into_iter().collect(), Vec::new(), pattern)
+    }
+
+    /// As [`solve`](Self::solve), where relationships must differ from those found before.
+    fn solve_after(
+        &mut self,
+        input: Plan,
+        bound: HashSet<Slot>,
+        found: Vec<(Slot, Types)>,
+        pattern: Pattern,
+    ) -> Plan {
+        let mut solver = Solver { binder: self, plan: input, bound, pattern, found };
         solver.run();
         solver.plan
     }
@@ -63,11 +76,16 @@ impl Solver<'_, '_> {
             if let Some(at) = self.next_relationship() {
                 let relationship = self.pattern.relationships.remove(at);
                 self.follow(relationship);
+            } else if let Some(at) = self.next_selection() {
+                let selection = self.pattern.selections.remove(at);
+                self.select(selection);
             } else if let Some(node) = self.next_node() {
                 self.find_node(node);
             } else if let Some(relationship) = self.pattern.relationships.pop() {
                 // Its condition names what only it would bind: evaluating that says so.
                 self.follow(relationship);
+            } else if let Some(selection) = self.pattern.selections.pop() {
+                self.select(selection);
             } else {
                 break;
             }
@@ -88,8 +106,10 @@ impl Solver<'_, '_> {
     /// it see to that themselves.
     fn test_known_nodes(&mut self) {
         let pattern = &self.pattern;
-        let touched =
-            |node: Slot| pattern.relationships.iter().any(|r| r.from == node || r.to == node);
+        let touched = |node: Slot| {
+            pattern.relationships.iter().any(|r| r.from == node || r.to == node)
+                || pattern.selections.iter().any(|s| s.slots.contains(&node))
+        };
         let alone = |node: &Slot| self.knows(*node) && !touched(*node);
         let tests: Vec<Expr> = (pattern.nodes.iter().copied().filter(alone))
             .map(|node| Expr::IsNull(Box::new(Expr::Slot(node)), true))
@@ -132,7 +152,7 @@ impl Solver<'_, '_> {
             !needs_both && ready(r) && (known || self.knows(r.from) || self.knows(r.to))
         };
         // Several steps may find very much: single ones come first.
-        let single = |r: &Relationship| one(r) && r.length.is_none();
+        let single = |r: &Relationship| one(r) && r.length.is_none() && r.group.is_none();
         let position = |f: &dyn Fn(&Relationship) -> bool| relationships.iter().position(f);
         position(&both).or_else(|| position(&single)).or_else(|| position(&one))
     }
@@ -158,6 +178,10 @@ impl Solver<'_, '_> {
             self.found.push((r.slot, r.types.clone()));
         }
         let (slot, types) = (r.slot, r.types);
+        if let Some(group) = r.group {
+            self.repeat(*group, slot, (from, to), forward);
+            return;
+        }
         match r.length {
             None => self.wrap(|input| {
                 let edge = slot;
@@ -165,7 +189,7 @@ impl Solver<'_, '_> {
                 Plan::Expand(Box::new(e))
             }),
             Some(Length { min, max, filter, shortest: Some(shortest) }) => self.wrap(|input| {
-                let all = shortest == Shortest::All;
+                let all = shortest.all;
                 let edges = slot;
                 let p = ShortestPath { input, from, to, edges, types, way, min, max, filter, all };
                 Plan::ShortestPath(Box::new(p))
@@ -196,6 +220,59 @@ impl Solver<'_, '_> {
             }
         }
         self.bound.extend([slot, to]);
+    }
+
+    /// Follows a path that is repeated, from a known node on.
+    fn repeat(&mut self, group: Group, edges: Slot, (from, to): (Slot, Slot), forward: bool) {
+        let Group { pattern, first, last, relationships, lists, min, max, shortest } = group;
+        let (first, last) = if forward { (first, last) } else { (last, first) };
+        let mut bound = self.bound.clone();
+        bound.insert(first);
+        // The list of what earlier repetitions found is one of those to differ from.
+        let found = self.found.clone();
+        let inner = self.binder.solve_after(Plan::Argument, bound, found, pattern);
+        let row = self.binder.new_slot();
+        let into = self.knows(to);
+        self.bound.extend([edges, to]);
+        self.bound.extend(lists.iter().map(|(_, list)| *list));
+        let reversed = !forward;
+        self.wrap(|input| {
+            Plan::Repeat(Box::new(Repeat {
+                input,
+                inner,
+                row,
+                from,
+                to,
+                into,
+                first,
+                last,
+                relationships,
+                edges,
+                lists,
+                reversed,
+                min,
+                max,
+                shortest: shortest.map(|shortest| shortest.all),
+            }))
+        });
+    }
+
+    fn next_selection(&self) -> Option<usize> {
+        let nodes = &self.pattern.nodes;
+        let ready = |s: &Selection| s.is_ready(nodes, &|slot| self.knows(slot));
+        self.pattern.selections.iter().position(ready)
+    }
+
+    /// Finds paths between two known nodes and takes as many as are wanted.
+    fn select(&mut self, selection: Selection) {
+        let (from, to) = selection.ends();
+        let Selection { pattern, slots, paths, .. } = selection;
+        let bound = self.bound.iter().copied().chain([from, to]);
+        let inner = self.binder.solve(Plan::Argument, bound.collect::<Vec<_>>(), pattern);
+        let mut own = Vec::new();
+        inner.own_slots(&mut own);
+        self.bound.extend(own);
+        self.wrap(|input| Plan::Select(Box::new(Select { input, inner, slots, paths })));
     }
 
     /// A relationship that is known already: its nodes are what it connects.

@@ -32,7 +32,7 @@ impl Binder<'_> {
         let bound = self.scope.slots();
         let mut pattern = self.pattern(patterns)?;
         if let Some(filter) = filter {
-            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+            pattern.filter(conjuncts(self.condition(filter)?));
         }
         Ok(self.solve(Plan::Argument, bound, pattern))
     }

@@ -118,6 +118,9 @@ impl<'p> VarExpand<'p> {
         if p.max.is_some_and(|max| state.path.len() as u64 >= max) {
             return Ok(Vec::new());
         }
+        if !cx.may_grow(state.path.len() as u64) {
+            return Ok(Vec::new());
+        }
         let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx);
         found.retain(|(e, _)| !state.path.contains(e) && !is_used(*e, &state.used, state.row));
         satisfying(found, p.filter.as_ref(), &state.rows, state.row, cx)

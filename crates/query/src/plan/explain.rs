@@ -48,6 +48,14 @@ impl Plan {
                 let name = if p.all { "AllShortestPaths" } else { "ShortestPath" };
                 format!("{name} {}", arrow(p.from, p.edges, p.to, &p.types, p.way, "*"))
             }
+            Self::Repeat(p) => {
+                let max = p.max.map(|max| max.to_string()).unwrap_or_default();
+                format!("Repeat (#{}) {{{},{max}}} (#{})", p.from, p.min, p.to)
+            }
+            Self::Select(p) => {
+                let what = if p.paths.groups { "SelectPathGroups" } else { "SelectPaths" };
+                format!("{what} (#{}, #{})", p.slots[0], p.slots[p.slots.len() - 1])
+            }
             Self::Filter(..) => "Filter".into(),
             Self::Extend(_, items) => format!("Projection ({})", list(items.iter().map(|i| i.0))),
             Self::Keep(_, slots) => format!("Keep ({})", list(slots.iter().copied())),

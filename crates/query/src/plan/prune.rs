@@ -77,6 +77,9 @@ fn own_reads(plan: &Plan, reads: &mut Slots) {
     match plan {
         Plan::Apply(p) => p.inner.slots(&mut add),
         Plan::Foreach(p) => p.inner.slots(&mut add),
+        // What these make of their inner rows needs all of them: the plan inside stays as it is.
+        Plan::Repeat(p) => p.inner.slots(&mut add),
+        Plan::Select(p) => p.inner.slots(&mut add),
         Plan::Merge(p) => {
             p.matching.slots(&mut add);
             p.properties.iter().for_each(|e| e.slots(&mut add));

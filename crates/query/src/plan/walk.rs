@@ -15,6 +15,8 @@ impl Plan {
             Self::Expand(p) => vec![&p.input],
             Self::VarExpand(p) => vec![&p.input],
             Self::ShortestPath(p) => vec![&p.input],
+            Self::Repeat(p) => vec![&p.input, &p.inner],
+            Self::Select(p) => vec![&p.input, &p.inner],
             Self::Filter(input, _)
             | Self::Extend(input, _)
             | Self::Keep(input, _)
@@ -48,6 +50,8 @@ impl Plan {
             Self::Expand(p) => &mut p.input,
             Self::VarExpand(p) => &mut p.input,
             Self::ShortestPath(p) => &mut p.input,
+            Self::Repeat(p) => &mut p.input,
+            Self::Select(p) => &mut p.input,
             Self::Filter(input, _)
             | Self::Extend(input, _)
             | Self::Keep(input, _)
@@ -80,6 +84,7 @@ impl Plan {
             Self::NodeById(p) => f(&p.id),
             Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
+            Self::Select(p) => f(&p.paths.count),
             Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
                 f(e);
             }
@@ -124,6 +129,12 @@ impl Plan {
                 slots
             }
             Self::ShortestPath(p) => vec![p.from, p.to],
+            Self::Repeat(p) => {
+                let mut slots = vec![p.from];
+                slots.extend(p.into.then_some(p.to));
+                slots
+            }
+            Self::Select(p) => p.slots.clone(),
             Self::Keep(_, slots) | Self::Distinct(_, slots) => slots.clone(),
             Self::Create(p) => create_ends(&p.steps),
             Self::Merge(p) => create_ends(&p.steps),
@@ -153,6 +164,12 @@ impl Plan {
             Self::ShortestPath(p) => {
                 let filter = p.filter.iter().map(|(slot, _)| *slot);
                 std::iter::once(p.edges).chain(filter).collect()
+            }
+            Self::Repeat(p) => {
+                let mut slots = vec![p.row, p.first, p.edges];
+                slots.extend((!p.into).then_some(p.to));
+                slots.extend(p.lists.iter().map(|(_, list)| *list));
+                slots
             }
             Self::Extend(_, items) => items.iter().map(|(slot, _)| *slot).collect(),
             Self::Aggregate(p) => {
@@ -197,6 +214,8 @@ impl Plan {
             | Self::Expand(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
+            | Self::Repeat(_)
+            | Self::Select(_)
             | Self::Filter(..)
             | Self::Extend(..)
             | Self::Prune(..)
@@ -226,6 +245,8 @@ impl Plan {
                 | Self::Expand(_)
                 | Self::VarExpand(_)
                 | Self::ShortestPath(_)
+                | Self::Repeat(_)
+                | Self::Select(_)
                 | Self::Merge(_)
                 | Self::Call(_)
         );

@@ -77,11 +77,12 @@ struct BackupOptions {
     dir: Option<PathBuf>,
 }
 
-/// Writers, readers, checkpoints and backups for a long time, short of memory; fails if something grows.
+/// Writers, readers, checkpoints and backups for a long time, short of memory; fails if something
+/// grows.
 ///
 /// Every backup is checked, every fourth restored and verified. The lows of memory, store, log and
-/// more must not have grown from the second quarter of the run to the last, and nothing may be left of
-/// readers in the end.
+/// more must not have grown from the second quarter of the run to the last, and nothing may be left
+/// of readers in the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar bench soak --minutes 60

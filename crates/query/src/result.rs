@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use telar_graph::{EdgeId, Graph, Value, ValueMap, VertexId};
 
+use crate::description::PlanDescription;
+use crate::notification::Notification;
+
 /// What a query changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -23,6 +26,14 @@ pub struct Counters {
     pub labels_added: u64,
     /// Labels removed from nodes.
     pub labels_removed: u64,
+    /// Indexes created.
+    pub indexes_added: u64,
+    /// Indexes dropped.
+    pub indexes_removed: u64,
+    /// Constraints created.
+    pub constraints_added: u64,
+    /// Constraints dropped.
+    pub constraints_removed: u64,
 }
 
 impl Counters {
@@ -72,7 +83,9 @@ pub struct QueryResult {
     /// What was changed.
     pub counters: Counters,
     /// The plan, where it was asked for.
-    pub plan: Option<String>,
+    pub plan: Option<PlanDescription>,
+    /// What is probably not meant as it is written.
+    pub notifications: Vec<Notification>,
 }
 
 impl Entities {

@@ -12,6 +12,7 @@ use super::Binder;
 use super::scope::Kind;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr};
+use crate::notification::NotificationKind;
 use crate::plan::{Types, Way};
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -269,9 +270,9 @@ impl Binder<'_> {
     }
 
     pub(crate) fn types(&mut self, types: Option<&LabelExpr>) -> Result<Types, QueryError> {
-        fn names(labels: &LabelExpr) -> Option<Vec<Arc<str>>> {
+        fn names(labels: &LabelExpr) -> Option<Vec<&ast::Name>> {
             match &labels.kind {
-                LabelExprKind::Label(name) => Some(vec![name.text.as_ref().into()]),
+                LabelExprKind::Label(name) => Some(vec![name]),
                 LabelExprKind::Or(parts) => {
                     let parts: Option<Vec<_>> = parts.iter().map(names).collect();
                     parts.map(|parts| parts.concat())
@@ -282,7 +283,12 @@ impl Binder<'_> {
         Ok(match types {
             None => Types::Any,
             Some(labels) => match names(labels) {
-                Some(names) => Types::Of(names),
+                Some(names) => {
+                    for name in &names {
+                        self.reads_name(NotificationKind::UnknownType, name);
+                    }
+                    Types::Of(names.iter().map(|name| name.text.as_ref().into()).collect())
+                }
                 None => Types::Where(self.labels(labels)?),
             },
         })
@@ -299,6 +305,7 @@ impl Binder<'_> {
         match &properties.kind {
             ast::ExprKind::Map(entries) => {
                 for entry in entries {
+                    self.reads_name(NotificationKind::UnknownPropertyKey, &entry.key);
                     let key: Arc<str> = entry.key.text.as_ref().into();
                     let property = Expr::Property(Box::new(Expr::Slot(slot)), key);
                     let value = self.expression(&entry.value)?;

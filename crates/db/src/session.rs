@@ -46,6 +46,15 @@ pub struct Session<'d> {
     plans: Mutex<Plans>,
 }
 
+/// Refuses to go on with what was terminated, which from now on it cannot be.
+fn close(listed: Listed) -> Result<(), QueryError> {
+    if !listed.close() {
+        return Ok(());
+    }
+    let message = "the transaction was terminated";
+    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+}
+
 /// Plans by text, as long as the indexes are those they were made for.
 #[derive(Debug, Default)]
 struct Plans {
@@ -140,29 +149,24 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let listed = self.procedures.running.list(Moment::now());
         let mut tries = 0;
         loop {
-            match self.try_run(text, parameters, &listed) {
+            match self.try_run(text, parameters) {
                 Err(e) if e.is_retryable() && tries < RETRIES_MAX => tries += 1,
                 done => return done,
             }
         }
     }
 
-    fn try_run(
-        &self,
-        text: &str,
-        parameters: &ValueMap,
-        listed: &Listed,
-    ) -> Result<QueryResult, QueryError> {
+    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
         let now = Moment::now();
+        let listed = self.procedures.running.list(now);
         let context = Context::new(now);
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.prepare(text, &reader)?;
         listed.set_query(Some(plan.text().clone()), now);
-        let limits = self.limits(listed);
+        let limits = self.limits(&listed);
         if plan.changes_schema() && !plan.explains() {
             let change = plan.schema_change(&reader, parameters, &context)?;
             drop(reader);
@@ -190,6 +194,7 @@ impl<'d> Session<'d> {
         let mut transaction = begun.map_err(|e| self.error(&e))?;
         let access = Access::Write(&mut transaction);
         let result = plan.run(access, parameters, &context, &self.procedures, &limits)?;
+        close(listed)?;
         transaction.commit().map_err(|e| self.error(&e))?;
         Ok(result)
     }
@@ -251,10 +256,7 @@ impl QueryTransaction<'_, '_> {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
-        if self.listed.is_terminated() {
-            let message = "the transaction was terminated";
-            return Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message));
-        }
+        close(self.listed)?;
         let session = self.session;
         self.transaction.commit().map(drop).map_err(|e| session.error(&e))
     }

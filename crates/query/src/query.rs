@@ -126,6 +126,9 @@ impl Prepared {
         graph: &dyn Graph,
         measured: Option<HashMap<usize, Measured>>,
     ) -> PlanDescription {
+        if let Some(command) = &self.bound.command {
+            return command.describe();
+        }
         let (names, counts) = (&self.bound.names[..], Counts::of(graph));
         Explainer { names, counts, measured }.describe(&self.bound.plan)
     }

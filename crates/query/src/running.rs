@@ -80,10 +80,12 @@ impl Listed {
         Arc::clone(&self.entry.ended)
     }
 
-    /// Whether it is to be given up.
+    /// Takes it off the list. Whether it was terminated before: nobody can any more.
     #[must_use]
-    pub fn is_terminated(&self) -> bool {
-        self.entry.is_ended()
+    pub fn close(self) -> bool {
+        let entry = Arc::clone(&self.entry);
+        drop(self);
+        entry.is_ended()
     }
 
     /// Its number.
@@ -112,4 +114,8 @@ fn what_runs_is_listed_until_it_is_dropped() {
     drop(second);
     assert!(!running.terminate(number));
     assert_eq!(running.all().len(), 1);
+    assert!(!first.close());
+    let third = running.list(Moment::now());
+    running.terminate(third.number());
+    assert!(third.close() && running.all().is_empty());
 }

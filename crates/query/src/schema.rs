@@ -10,9 +10,11 @@ use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{Rule, RuleKind, SchemaUpdate, Value};
 
 use crate::batch::Batch;
+use crate::description::PlanDescription;
 use crate::exec::Exec;
 use crate::expr::Expr;
 use crate::expr::eval::eval;
+use crate::expr::print::Printer;
 use crate::notification::{Notification, NotificationKind};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::QueryResult;
@@ -42,6 +44,26 @@ pub(crate) struct DropRule {
     pub(crate) constraint: bool,
     pub(crate) name: Expr,
     pub(crate) if_exists: bool,
+}
+
+impl SchemaCommand {
+    /// What `EXPLAIN` shows.
+    pub(crate) fn describe(&self) -> PlanDescription {
+        let name = |e: &Expr| Printer(&[]).expr(e);
+        let (operator, details) = match self {
+            Self::Create(c) => {
+                let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
+                let described = c.described();
+                let ty = type_name(c.kind, c.nodes);
+                let operator =
+                    if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
+                (operator, format!("{named}{ty} {}", described.pattern()))
+            }
+            Self::Drop(c) if c.constraint => ("DropConstraint", name(&c.name)),
+            Self::Drop(c) => ("DropIndex", name(&c.name)),
+        };
+        PlanDescription { operator, details, ..PlanDescription::default() }
+    }
 }
 
 /// A change of the schema whose parameters are known.
@@ -362,6 +384,6 @@ impl DropRule {
 fn generated_names_stay_the_same() {
     let keys = ["name".into(), "age".into()];
     let of = |nodes, kind| Described { nodes, label: "Person", keys: &keys, kind }.generated(0);
-    assert_eq!(of(true, RuleKind::Range), "index_?");
-    assert_eq!(of(false, RuleKind::Key), "constraint_?");
+    assert_eq!(of(true, RuleKind::Range), "index_63e1b403");
+    assert_eq!(of(false, RuleKind::Key), "constraint_ba8f3cd9");
 }

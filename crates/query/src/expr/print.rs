@@ -109,7 +109,9 @@ impl Printer<'_> {
     ) -> String {
         let one = |(slot, e): (Slot, &Expr)| {
             let (to, from) = (self.slot(slot), self.expr(e));
-            if to == from { to } else { format!("{from} AS {to}") }
+            // A column without a name of its own is called by its text.
+            let same = to == from || self.0.get(slot).is_some_and(|name| **name == *from);
+            if same { from } else { format!("{from} AS {to}") }
         };
         items.into_iter().map(one).collect::<Vec<_>>().join(", ")
     }

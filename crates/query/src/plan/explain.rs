@@ -150,6 +150,10 @@ impl Explainer<'_> {
             Plan::Foreach(f) => {
                 ("Foreach", format!("{} IN {}", p.slot(f.variable), p.expr(&f.list)))
             }
+            // No procedure has a name like `SHOW INDEXES`.
+            Plan::Call(c) if c.name.contains(' ') => {
+                ("Show", format!("{} {}", c.name, p.exprs(&c.arguments)).trim_end().to_owned())
+            }
             Plan::Call(c) => ("ProcedureCall", format!("{}({})", c.name, p.exprs(&c.arguments))),
             Plan::LoadCsv(l) => ("LoadCsv", format!("{} AS {}", p.expr(&l.source), p.slot(l.slot))),
         }

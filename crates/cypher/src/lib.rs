@@ -32,3 +32,9 @@ pub mod token;
 pub use diagnostic::{Code, Detail, Diagnostic, Diagnostics, Position};
 pub use parser::{parse, parse_all, split};
 pub use span::Span;
+
+/// The tokens of a text, whether or not it can be parsed: for colours, and for knowing where it ends.
+/// The last one may be empty and stand at the end.
+pub fn tokens(source: &str) -> Vec<token::Token> {
+    lexer::lex(source).tokens
+}

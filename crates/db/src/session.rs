@@ -173,7 +173,7 @@ impl<'d> Session<'d> {
             drop(snapshot);
             let describe = |e| refusal::update_error(self.db, e);
             let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
-            return Ok(done.unwrap_or_default());
+            return Ok(QueryResult { at: self.db.published(), ..done.unwrap_or_default() });
         }
         if !plan.writes() || plan.explains() {
             let at = plan.at(&reader, parameters, &context)?;
@@ -193,9 +193,10 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let mut transaction = begun.map_err(|e| self.error(&e))?;
         let access = Access::Write(&mut transaction);
-        let result = plan.run(access, parameters, &context, &self.procedures, &limits)?;
+        let mut result = plan.run(access, parameters, &context, &self.procedures, &limits)?;
         close(listed)?;
-        transaction.commit().map_err(|e| self.error(&e))?;
+        let committed = transaction.commit().map_err(|e| self.error(&e))?;
+        result.at = committed.ts;
         Ok(result)
     }
 

@@ -122,7 +122,7 @@ pub trait Update: Graph {
     ///
     /// # Errors
     /// [`UpdateErrorKind::NotFound`] if an end does not exist; [`UpdateErrorKind::Value`];
-    /// [`UpdateErrorKind::Constraint`] if the type holds at most one edge per pair and there is one.
+    /// [`UpdateErrorKind::Constraint`] if the type holds one edge per pair and there is one.
     fn create_edge(
         &mut self,
         ty: EdgeTypeId,

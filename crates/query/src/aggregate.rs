@@ -60,9 +60,9 @@ pub struct Aggregate {
 impl Aggregate {
     /// An accumulator that has seen nothing, which with `distinct` ignores values seen before.
     #[must_use]
-    pub fn accumulator(&self, distinct: bool) -> Accumulator {
+    pub fn accumulator(&'static self, distinct: bool) -> Accumulator {
         let seen = distinct.then(Box::default);
-        Accumulator { name: self.name, state: (self.state)(), seen }
+        Accumulator { function: self, state: (self.state)(), seen }
     }
 
     /// # Errors
@@ -79,6 +79,14 @@ impl Aggregate {
     }
 }
 
+const COUNT: Aggregate = Aggregate {
+    name: "count",
+    signature: "count(input :: ANY) :: INTEGER",
+    description: "The number of values.",
+    args: 1,
+    state: || State::Count(0),
+};
+
 static TABLE: [Aggregate; 10] = [
     Aggregate {
         name: "avg",
@@ -94,13 +102,7 @@ static TABLE: [Aggregate; 10] = [
         args: 1,
         state: || State::Collect { values: Vec::new(), bytes: 0 },
     },
-    Aggregate {
-        name: "count",
-        signature: "count(input :: ANY) :: INTEGER",
-        description: "The number of values.",
-        args: 1,
-        state: || State::Count(0),
-    },
+    COUNT,
     Aggregate {
         name: "max",
         signature: "max(input :: ANY) :: ANY",
@@ -210,16 +212,19 @@ enum State {
 /// One aggregation over one group of rows.
 #[derive(Debug)]
 pub struct Accumulator {
-    name: &'static str,
+    function: &'static Aggregate,
     state: State,
     seen: Option<Box<Distinct>>,
 }
+
+// There is one for each group.
+const _: () = assert!(size_of::<Accumulator>() <= 64);
 
 impl Accumulator {
     /// The accumulator of `count(*)`, whose rows have no arguments.
     #[must_use]
     pub const fn of_rows() -> Self {
-        Self { name: "count", state: State::Count(0), seen: None }
+        Self { function: &COUNT, state: State::Count(0), seen: None }
     }
 
     /// Takes the arguments of one row: one, or for percentiles two; none for `count(*)`.
@@ -246,7 +251,7 @@ impl Accumulator {
         {
             return Ok(());
         }
-        let name = self.name;
+        let name = self.function.name;
         match &mut self.state {
             State::Count(count) => *count += 1,
             State::Sum(sum) => sum.add(name, value)?,
@@ -291,9 +296,9 @@ impl Accumulator {
     pub fn update_ints(&mut self, values: &[i64]) -> Result<(), EvalError> {
         match (&mut self.state, &self.seen) {
             (State::Count(_), None) => self.update_rows(values.len()),
-            (State::Sum(sum), None) => sum.add_ints(self.name, values),
+            (State::Sum(sum), None) => sum.add_ints(self.function.name, values),
             (State::Mean(mean), None) => {
-                values.iter().try_for_each(|x| mean.add_number(self.name, *x as f64))
+                values.iter().try_for_each(|x| mean.add_number(self.function.name, *x as f64))
             }
             (State::Extreme { best, wants }, None) => {
                 let column = values.iter().copied();
@@ -320,9 +325,9 @@ impl Accumulator {
     pub fn update_floats(&mut self, values: &[f64]) -> Result<(), EvalError> {
         match (&mut self.state, &self.seen) {
             (State::Count(_), None) => self.update_rows(values.len()),
-            (State::Sum(sum), None) => sum.add_floats(self.name, values),
+            (State::Sum(sum), None) => sum.add_floats(self.function.name, values),
             (State::Mean(mean), None) => {
-                values.iter().try_for_each(|x| mean.add_number(self.name, *x))
+                values.iter().try_for_each(|x| mean.add_number(self.function.name, *x))
             }
             (State::Extreme { best, wants }, None) => {
                 values.iter().for_each(|x| replace_if(best, *wants, &Value::Float(*x)));
@@ -342,8 +347,10 @@ impl Accumulator {
     ///
     /// As [`Accumulator::update`]; `InvalidArgumentValue` when the functions are not the same.
     pub fn merge(&mut self, other: Self) -> Result<(), EvalError> {
-        if self.name != other.name || self.seen.is_some() != other.seen.is_some() {
-            let message = format!("cannot merge {}() with {}()", self.name, other.name);
+        if self.function.name != other.function.name || self.seen.is_some() != other.seen.is_some()
+        {
+            let message =
+                format!("cannot merge {}() with {}()", self.function.name, other.function.name);
             return Err(EvalError::argument_value(message));
         }
         if let Some(seen) = other.seen {
@@ -361,7 +368,7 @@ impl Accumulator {
                 _ => seen.into_values().try_for_each(&mut take),
             };
         }
-        let name = self.name;
+        let name = self.function.name;
         match (&mut self.state, other.state) {
             (State::Count(ours), State::Count(theirs)) => *ours = ours.saturating_add(theirs),
             (State::Sum(ours), State::Sum(theirs)) => ours.merge(name, &theirs)?,
@@ -427,7 +434,7 @@ impl Accumulator {
     fn wrong_arity(&self, found: usize) -> EvalError {
         EvalError::new(
             Detail::InvalidNumberOfArguments,
-            format!("{}() does not take {found} arguments", self.name),
+            format!("{}() does not take {found} arguments", self.function.name),
         )
     }
 }

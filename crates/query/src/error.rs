@@ -5,6 +5,8 @@ use std::fmt;
 use telar_graph::Value;
 use telar_graph::value::{PointError, TemporalError};
 
+use crate::query_error::ErrorKind;
+
 /// The kind of a runtime error: the detail word of the openCypher TCK, which tells a driver's user
 /// what was wrong without reading the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,6 +32,29 @@ pub enum Detail {
     ResultTooLarge,
 }
 
+impl Detail {
+    /// The kind of most errors with this detail word.
+    const fn kind(self) -> ErrorKind {
+        match self {
+            Self::DeletedEntityAccess => ErrorKind::EntityNotFound,
+            Self::DeleteConnectedNode => ErrorKind::ConstraintViolation,
+            Self::DivisionByZero | Self::IntegerOverflow => ErrorKind::Arithmetic,
+            Self::InvalidArgumentValue
+            | Self::InvalidNumberOfArguments
+            | Self::NegativeIntegerArgument
+            | Self::NumberOutOfRange => ErrorKind::Argument,
+            Self::MergeReadOwnWrites => ErrorKind::Semantic,
+            Self::UnknownFunction => ErrorKind::Syntax,
+            Self::ResultTooLarge => ErrorKind::OutOfMemory,
+            Self::InvalidArgumentType
+            | Self::InvalidPropertyType
+            | Self::ListElementAccessByNonInteger
+            | Self::MapElementAccessByNonString
+            | Self::PropertyAccessOnNonMap => ErrorKind::Type,
+        }
+    }
+}
+
 impl fmt::Display for Detail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
@@ -40,16 +65,24 @@ impl fmt::Display for Detail {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({detail})")]
 pub struct EvalError {
-    /// The kind.
+    /// The detail word.
     pub detail: Detail,
+    /// The kind of error that the query fails with.
+    pub kind: ErrorKind,
     /// What was wrong, for people: what was expected and what was found.
     pub message: String,
 }
 
 impl EvalError {
-    /// An error of this kind.
+    /// An error with this detail word and the kind that mostly goes with it.
     pub fn new(detail: Detail, message: impl Into<String>) -> Self {
-        Self { detail, message: message.into() }
+        Self { detail, kind: detail.kind(), message: message.into() }
+    }
+
+    /// The same error, of another kind.
+    #[must_use]
+    pub fn of_kind(self, kind: ErrorKind) -> Self {
+        Self { kind, ..self }
     }
 
     /// A value of another type was expected.

@@ -30,7 +30,7 @@ use std::sync::LazyLock;
 
 use telar_graph::Value;
 
-pub use context::{Context, Moment, Random};
+pub use context::{Clock, Context, Moment, Random};
 pub use list::Range;
 pub(crate) use number::text_of_float;
 

@@ -41,6 +41,8 @@ pub mod running;
 pub mod schema;
 pub mod value_type;
 
+pub use telar_cypher as cypher;
+
 pub use description::{Measured, PlanDescription};
 pub use error::EvalError;
 pub use exec::{Access, Limits};

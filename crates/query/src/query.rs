@@ -274,6 +274,7 @@ impl Prepared {
         if let Some(profile) = &cx.profile {
             result.plan = Some(self.describe(graph, Some(profile.measured())));
         }
+        result.at = graph.read_ts();
         result.counters = cx.counters;
         Ok(result)
     }

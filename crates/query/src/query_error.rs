@@ -5,7 +5,7 @@ use std::fmt;
 use telar_graph::Value;
 use telar_graph::update::{UpdateError, UpdateErrorKind};
 
-use crate::error::{Detail, EvalError, describe};
+use crate::error::{EvalError, describe};
 
 /// When a query failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -196,20 +196,7 @@ impl std::error::Error for QueryError {}
 
 impl From<EvalError> for QueryError {
     fn from(error: EvalError) -> Self {
-        let kind = match error.detail {
-            Detail::DeletedEntityAccess => ErrorKind::EntityNotFound,
-            Detail::DeleteConnectedNode => ErrorKind::ConstraintViolation,
-            Detail::DivisionByZero | Detail::IntegerOverflow => ErrorKind::Arithmetic,
-            Detail::InvalidArgumentValue
-            | Detail::InvalidNumberOfArguments
-            | Detail::NegativeIntegerArgument
-            | Detail::NumberOutOfRange => ErrorKind::Argument,
-            Detail::MergeReadOwnWrites => ErrorKind::Semantic,
-            Detail::UnknownFunction => ErrorKind::Syntax,
-            Detail::ResultTooLarge => ErrorKind::OutOfMemory,
-            _ => ErrorKind::Type,
-        };
-        Self::runtime(kind, error.detail.to_string(), error.message)
+        Self::runtime(error.kind, error.detail.to_string(), error.message)
     }
 }
 

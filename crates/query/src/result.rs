@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use telar_graph::{EdgeId, Graph, Value, ValueMap, VertexId};
+use telar_graph::{CommitTs, EdgeId, Graph, Value, ValueMap, VertexId};
 
 use crate::description::PlanDescription;
 use crate::notification::Notification;
@@ -72,7 +72,7 @@ pub struct Entities {
 }
 
 /// A whole result.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryResult {
     /// Names of the columns.
     pub columns: Vec<Arc<str>>,
@@ -82,10 +82,28 @@ pub struct QueryResult {
     pub entities: Entities,
     /// What was changed.
     pub counters: Counters,
+    /// The commit timestamp that it was committed with, or that it read at if it changed nothing. An
+    /// open transaction has not been given one: then it is the one it reads at.
+    pub at: CommitTs,
     /// The plan, where it was asked for.
     pub plan: Option<PlanDescription>,
     /// What is probably not meant as it is written.
     pub notifications: Vec<Notification>,
+}
+
+impl Default for QueryResult {
+    /// Nothing, at the beginning of time.
+    fn default() -> Self {
+        Self {
+            columns: Vec::new(),
+            rows: Vec::new(),
+            entities: Entities::default(),
+            counters: Counters::default(),
+            at: CommitTs::ZERO,
+            plan: None,
+            notifications: Vec::new(),
+        }
+    }
 }
 
 impl Entities {

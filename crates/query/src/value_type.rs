@@ -27,7 +27,7 @@ use telar_graph::value::NESTING_MAX;
 
 /// A union of types.
 ///
-/// Invariant: alternatives are in the order of [`Kind`], and none is contained in another.
+/// Invariant: alternatives are in the order of their kinds, and none is contained in another.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ValueType {
     alternatives: Vec<Alternative>,
@@ -154,8 +154,8 @@ impl ValueType {
         depths.max().unwrap_or(0)
     }
 
-    /// Whether a value that nests no deeper than values may could be of this type.
-    fn is_reasonable(&self) -> bool {
+    /// Whether lists nest no deeper in the type than they may in a value.
+    fn nests_within_bounds(&self) -> bool {
         self.depth() <= NESTING_MAX
     }
 }

@@ -280,3 +280,43 @@ fn backups_restore_to_what_they_say_and_check_finds_damage() {
         assert!(!nothing.exists(), "{command} made something");
     }
 }
+
+#[test]
+fn shell_runs_statements_in_every_format() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("db");
+    let shell = |arguments: &[&str]| {
+        let mut all = vec!["shell", text(&db)];
+        all.extend(arguments);
+        run(&all)
+    };
+    let made =
+        "CREATE (:Person {name: 'Ada'})-[:KNOWS {since: 1840}]->(:Person {name: 'O''Brien'});";
+    assert!(fail(&["shell", text(&db), "-c", made]).contains("^"), "two strings in a row");
+    shell(&["-c", &made.replace("''", "\\'")]);
+    let query = "MATCH p = (a)-[r]->(b) RETURN a.name AS a, r, b, length(p) AS hops";
+    let csv = shell(&["-c", query]);
+    let expected = "a,r,b,hops\nAda,[:KNOWS {since: 1840}],(:Person {name: 'O\\'Brien'}),1\n";
+    assert_eq!(csv, expected);
+    let table = shell(&["-c", query, "--format", "table"]);
+    assert!(table.contains("│ 'Ada'"), "{table}");
+    let json: Value = serde_json::from_str(&shell(&["-c", query, "--format", "json"])).unwrap();
+    assert_eq!(json["b"]["properties"]["name"], "O'Brien");
+    assert_eq!(json["r"]["type"], "KNOWS");
+    let graph = shell(&["-c", "MATCH p = ()-->() RETURN p", "--format", "graph"]);
+    let graph: Value = serde_json::from_str(&graph).unwrap();
+    assert_eq!(graph["nodes"].as_array().unwrap().len(), 2);
+    assert_eq!(graph["relationships"][0]["start"], 0);
+
+    let script = folder.path().join("script.cypher");
+    let statements = ":param n => 40 + 2\n:begin\nCREATE (:X {n: $n});\n:rollback\n\
+                      MATCH (x:X) WITH count(x) AS xs RETURN xs, $n AS n;";
+    fs::write(&script, statements).unwrap();
+    assert_eq!(shell(&["-f", text(&script)]), "xs,n\n0,42\n");
+    let with = shell(&["-c", "RETURN $who + '!' AS hi", "-P", "who => 'Ada'"]);
+    assert_eq!(with, "hi\nAda!\n");
+
+    let said = fail(&["shell", text(&db), "-c", "MATCH (n) RETURN m.name"]);
+    assert!(said.contains("UndefinedVariable") && said.contains("column 18"), "{said}");
+    assert!(said.contains("Neo.ClientError.Statement.SyntaxError"), "{said}");
+}

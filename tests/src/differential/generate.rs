@@ -166,7 +166,9 @@ impl Maker<'_> {
         let collects = |item: &Item| {
             matches!(item.value, ItemValue::Aggregate { function: Function::Collect, .. })
         };
-        projection.distinct = self.rng.one_in(4) && !projection.items.iter().any(collects);
+        let mixes = scope.iter().any(|(_, ty)| *ty == Type::Number);
+        projection.distinct =
+            self.rng.one_in(4) && !mixes && !projection.items.iter().any(collects);
         let ordered = scope.iter().all(|(_, ty)| SCALARS.contains(ty))
             && !projection.items.iter().any(collects);
         if ordered && self.rng.one_in(2) {
@@ -201,8 +203,9 @@ impl Maker<'_> {
         let (function, of, ty) = match self.rng.below(if last { 6 } else { 5 }) {
             0 => return (ItemValue::CountRows, Type::Int),
             1 => (Function::Count, of, Type::Int),
-            // The sum of no floats is an integer.
-            2 if number == Type::Float => (Function::Sum, number, Type::Number),
+            // The sum of no floats is an integer. Of equal numbers of two types either may stand
+            // for both, so no such column is grouped by later.
+            2 if last && number == Type::Float => (Function::Sum, number, Type::Number),
             2 => (Function::Sum, Type::Int, Type::Int),
             3 => (Function::Min, of, of),
             4 => (Function::Max, of, of),

@@ -43,9 +43,6 @@ pub fn check(seed: u64, queries: usize, subject: &mut dyn Subject) -> Result<usi
     for _ in 0..queries {
         let (query, expected) = case(&mut rng, &graph);
         let text = query.to_string();
-        if std::env::var_os("TELAR_DIFFERENTIAL_SHOW").is_some() {
-            eprintln!("{text}\n");
-        }
         let answer = run(&text).and_then(|rows| compare(&expected, &rows));
         answer.map_err(|problem| format!("seed {seed}\n{create}\n\n{text}\n\n{problem}"))?;
         with_rows += usize::from(!expected.rows.is_empty());

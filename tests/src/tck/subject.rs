@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::gherkin::Table;
 use super::step::Procedure;
@@ -27,6 +28,31 @@ pub trait Subject {
     /// # Errors
     /// Why it cannot be.
     fn register(&mut self, procedure: &Procedure) -> Result<(), String>;
+}
+
+/// A subject whose panics are failures of type `Panic`, for checks in which every failure is wrong.
+#[derive(Debug)]
+pub struct PanicsFail<S>(pub S);
+
+impl<S: Subject> Subject for PanicsFail<S> {
+    fn run(&mut self, query: &str, parameters: &Entries) -> Result<Rows, Failure> {
+        let run = AssertUnwindSafe(|| self.0.run(query, parameters));
+        catch_unwind(run).unwrap_or_else(|payload| {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+            let message = text.unwrap_or("of another type").to_owned();
+            let (kind, detail) = ("Panic".to_owned(), String::new());
+            Err(Failure { phase: Phase::Runtime, kind, detail, message })
+        })
+    }
+
+    fn state(&mut self) -> Result<GraphState, String> {
+        self.0.state()
+    }
+
+    fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
+        self.0.register(procedure)
+    }
 }
 
 /// What a query gave.

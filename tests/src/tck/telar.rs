@@ -25,8 +25,13 @@ impl Telar {
     /// # Errors
     /// Why it cannot be made.
     pub fn new() -> Result<Self, String> {
-        let db = telar_db::open_in_memory().map_err(|e| e.to_string())?;
-        Ok(Self { db, procedures: Vec::new() })
+        telar_db::open_in_memory().map(Self::on).map_err(|e| e.to_string())
+    }
+
+    /// A database that is there already.
+    #[must_use]
+    pub fn on(db: Database) -> Self {
+        Self { db, procedures: Vec::new() }
     }
 }
 

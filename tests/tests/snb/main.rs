@@ -1,7 +1,7 @@
-//! LDBC's social network from the shared folder: loading.
+//! LDBC's social network from the shared folder: loaded, read, updated, read again.
 //!
-//! The counts are those of the data's own description. Tests pass at once where the folder is
-//! missing.
+//! Counts are those of the data's own description, answers those of Neo4j. Tests pass at once where
+//! the folder is missing.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -11,9 +11,13 @@
 use std::time::Instant;
 
 use telar_db::{Database, Value, VertexId, View};
-use telar_tests::snb::{Archive, counts, load};
+use telar_tests::snb::{Archive, Expected, Queries, check_reads, check_tiny, counts, load};
+use telar_tests::tck::step::Procedure;
+use telar_tests::tck::subject::{Failure, GraphState, PanicsFail, Rows, Subject};
+use telar_tests::tck::telar::Telar;
+use telar_tests::tck::value::Entries;
 
-fn loaded(name: &str) -> Option<Database> {
+fn loaded(name: &str) -> Option<(Archive, Database)> {
     let Some(path) = telar_tests::shared(&format!("data/snb/{name}.tar.zst")) else {
         println!("skipped: the shared folder has no {name} (docs/testing.md)");
         return None;
@@ -23,7 +27,34 @@ fn loaded(name: &str) -> Option<Database> {
     let begun = Instant::now();
     load(&archive, &db).unwrap();
     println!("{name}: loaded in {:.1} s", begun.elapsed().as_secs_f64());
-    Some(db)
+    Some((archive, db))
+}
+
+/// Prints how long slow queries take, so that a long run shows where it is.
+struct Timed(PanicsFail<Telar>);
+
+impl Subject for Timed {
+    fn run(&mut self, query: &str, parameters: &Entries) -> Result<Rows, Failure> {
+        let begun = Instant::now();
+        let done = self.0.run(query, parameters);
+        let seconds = begun.elapsed().as_secs_f64();
+        if seconds > 1.0 {
+            println!("{seconds:6.1} s  {}", query.lines().next().unwrap_or_default());
+        }
+        done
+    }
+
+    fn state(&mut self) -> Result<GraphState, String> {
+        self.0.state()
+    }
+
+    fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
+        self.0.register(procedure)
+    }
+}
+
+fn queries() -> Queries {
+    Queries::read(&telar_tests::shared("data/snb/queries").unwrap()).unwrap()
 }
 
 /// Vertices and edges in all, and the counts of some label sets and types.
@@ -39,7 +70,7 @@ fn check_counts(db: &Database, vertices: u64, edges: u64, some: &[(&str, u64)]) 
 
 #[test]
 fn tiny_has_the_counts_and_values_of_its_files() {
-    let Some(db) = loaded("tiny") else { return };
+    let Some((_, db)) = loaded("tiny") else { return };
     let some = [
         ("Person", 222),
         ("Message:Post", 5_924),
@@ -72,8 +103,8 @@ fn tiny_has_the_counts_and_values_of_its_files() {
 }
 
 #[test]
-fn scale_factor_0_1_has_the_counts_of_its_files() {
-    let Some(db) = loaded("sf0.1-gen") else { return };
+fn scale_factor_0_1_has_its_counts_and_answers_as_neo4j_did() {
+    let Some((archive, db)) = loaded("sf0.1-gen") else { return };
     let some = [
         ("Person", 1_528),
         ("Message:Post", 137_192),
@@ -83,4 +114,28 @@ fn scale_factor_0_1_has_the_counts_of_its_files() {
         ("LIKES", 72_904 + 48_335),
     ];
     check_counts(&db, 347_337, 1_585_099, &some);
+
+    // Some minutes where nothing is optimised.
+    if !telar_tests::long() {
+        println!("sf0.1-gen: its reads run with TELAR_LONG=1 only");
+        return;
+    }
+    let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
+    let begun = Instant::now();
+    match check_reads(&queries(), &expected, &mut Timed(PanicsFail(Telar::on(db)))) {
+        Ok(right) => assert_eq!(right, 105),
+        Err(wrong) => panic!("{} wrong answers:\n{}", wrong.len(), wrong.join("\n")),
+    }
+    println!("sf0.1-gen: answered in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+#[test]
+fn tiny_answers_as_neo4j_did_before_and_after_all_updates() {
+    let Some((archive, db)) = loaded("tiny") else { return };
+    let begun = Instant::now();
+    match check_tiny(&archive, &queries(), &mut PanicsFail(Telar::on(db))) {
+        Ok(right) => assert_eq!(right, 210),
+        Err(wrong) => panic!("{} wrong answers:\n{}", wrong.len(), wrong.join("\n")),
+    }
+    println!("tiny: updated and answered in {:.1} s", begun.elapsed().as_secs_f64());
 }

@@ -11,7 +11,6 @@
 //! is nothing to run, and it passes.
 #![allow(clippy::print_stdout, reason = "it is a test runner")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -66,16 +65,23 @@ fn trials(report: &Arc<Mutex<Report>>) -> Result<Vec<Trial>, String> {
     Ok(scenarios.into_iter().map(trial).collect())
 }
 
-/// Runs a scenario on a new subject. A panic is a failure of that scenario only.
+/// Runs a scenario on a new subject. A panic is a failure of that scenario only. The thread has as
+/// much stack as a program's first one: the longest queries of the TCK have hundreds of clauses.
 fn outcome(scenario: &Scenario, graphs: &Graphs) -> Outcome {
+    const STACK_BYTES: usize = 8 << 20;
     let failed = |problem| Outcome { result: Err(problem), error: None };
-    let attempt = AssertUnwindSafe(|| match Telar::new() {
-        Ok(mut subject) => run(scenario, graphs, &mut subject),
-        Err(problem) => failed(problem),
-    });
-    catch_unwind(attempt).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("?");
-        failed(format!("panicked: {text}"))
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match thread.spawn_scoped(scope, || match Telar::new() {
+            Ok(mut telar) => run(scenario, graphs, &mut telar),
+            Err(problem) => failed(problem),
+        }) {
+            Err(e) => failed(e.to_string()),
+            Ok(thread) => thread.join().unwrap_or_else(|payload| {
+                let text = payload.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+                failed(format!("panicked: {}", text.unwrap_or("?")))
+            }),
+        }
     })
 }

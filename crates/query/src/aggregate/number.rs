@@ -27,16 +27,23 @@ fn mixed(function: &str) -> EvalError {
     EvalError::new(Detail::InvalidArgumentType, message)
 }
 
+/// Adds to a sum that may not have begun.
+fn add_duration(sum: &mut Option<Box<Duration>>, by: &Duration) -> Result<(), EvalError> {
+    let added = sum.as_deref().copied().unwrap_or_default().checked_add(by)?;
+    *sum = Some(Box::new(added));
+    Ok(())
+}
+
 /// A running sum. Integers are summed in 128 bits, so that only the whole sum can overflow, and
 /// apart from floats, so that their order does not matter.
 #[derive(Debug, Default)]
 pub(super) struct Sum {
     ints: i128,
     floats: f64,
-    duration: Duration,
+    /// Boxed, so that the many accumulators of numbers stay small.
+    durations: Option<Box<Duration>>,
     has_ints: bool,
     has_floats: bool,
-    has_durations: bool,
 }
 
 impl Sum {
@@ -45,17 +52,13 @@ impl Sum {
             Value::Int(x) => self.add_ints(function, &[*x]),
             Value::Float(x) => self.add_floats(function, &[*x]),
             Value::Duration(_) if self.has_ints || self.has_floats => Err(mixed(function)),
-            Value::Duration(x) => {
-                self.duration = self.duration.checked_add(x)?;
-                self.has_durations = true;
-                Ok(())
-            }
+            Value::Duration(x) => add_duration(&mut self.durations, x),
             other => Err(unusable(function, other)),
         }
     }
 
     pub(super) fn add_ints(&mut self, function: &str, values: &[i64]) -> Result<(), EvalError> {
-        if self.has_durations && !values.is_empty() {
+        if self.durations.is_some() && !values.is_empty() {
             return Err(mixed(function));
         }
         self.has_ints |= !values.is_empty();
@@ -65,7 +68,7 @@ impl Sum {
     }
 
     pub(super) fn add_floats(&mut self, function: &str, values: &[f64]) -> Result<(), EvalError> {
-        if self.has_durations && !values.is_empty() {
+        if self.durations.is_some() && !values.is_empty() {
             return Err(mixed(function));
         }
         self.has_floats |= !values.is_empty();
@@ -77,21 +80,22 @@ impl Sum {
 
     pub(super) fn merge(&mut self, function: &str, other: &Self) -> Result<(), EvalError> {
         let numbers = self.has_ints || self.has_floats || other.has_ints || other.has_floats;
-        if (self.has_durations || other.has_durations) && numbers {
+        if (self.durations.is_some() || other.durations.is_some()) && numbers {
             return Err(mixed(function));
         }
-        self.duration = self.duration.checked_add(&other.duration)?;
+        if let Some(theirs) = &other.durations {
+            add_duration(&mut self.durations, theirs)?;
+        }
         self.ints += other.ints;
         self.floats += other.floats;
         self.has_ints |= other.has_ints;
         self.has_floats |= other.has_floats;
-        self.has_durations |= other.has_durations;
         Ok(())
     }
 
     pub(super) fn finish(&self) -> Result<Value, EvalError> {
-        if self.has_durations {
-            return Ok(self.duration.into());
+        if let Some(sum) = &self.durations {
+            return Ok((**sum).into());
         }
         if self.has_floats {
             return Ok(Value::Float(self.floats + self.ints as f64));
@@ -105,7 +109,7 @@ impl Sum {
 pub(super) struct Mean {
     count: u64,
     mean: f64,
-    durations: Option<Duration>,
+    durations: Option<Box<Duration>>,
 }
 
 impl Mean {
@@ -113,12 +117,10 @@ impl Mean {
         let Value::Duration(value) = value else {
             return self.add_number(function, number(function, value)?);
         };
-        let sum = match self.durations {
-            Some(sum) => sum.checked_add(value)?,
-            None if self.count > 0 => return Err(mixed(function)),
-            None => **value,
-        };
-        self.durations = Some(sum);
+        if self.durations.is_none() && self.count > 0 {
+            return Err(mixed(function));
+        }
+        add_duration(&mut self.durations, value)?;
         self.count += 1;
         Ok(())
     }
@@ -147,10 +149,11 @@ impl Mean {
         if other.count == 0 {
             return Ok(());
         }
-        match (self.durations, other.durations) {
-            (Some(ours), Some(theirs)) => self.durations = Some(ours.checked_add(&theirs)?),
-            (None, Some(theirs)) if self.count == 0 => self.durations = Some(theirs),
-            (None, None) => {}
+        match &other.durations {
+            Some(theirs) if self.durations.is_some() || self.count == 0 => {
+                add_duration(&mut self.durations, theirs)?;
+            }
+            None if self.durations.is_none() => {}
             _ => return Err(mixed(function)),
         }
         self.count += other.count;
@@ -161,7 +164,7 @@ impl Mean {
     }
 
     pub(super) fn finish(&self) -> Result<Value, EvalError> {
-        Ok(match (self.count, self.durations) {
+        Ok(match (self.count, &self.durations) {
             (0, _) => Value::Null,
             (count, Some(sum)) => sum.checked_div_f64(count as f64)?.into(),
             _ => Value::Float(self.mean),

@@ -169,7 +169,11 @@ fn values() -> impl Strategy<Value = Vec<Value>> {
     ]
 }
 
-fn fill(aggregate: &Aggregate, distinct: bool, values: &[Value]) -> Result<Accumulator, EvalError> {
+fn fill(
+    aggregate: &'static Aggregate,
+    distinct: bool,
+    values: &[Value],
+) -> Result<Accumulator, EvalError> {
     let mut accumulator = aggregate.accumulator(distinct);
     for value in values {
         let args = [value.clone(), Value::Float(0.3)];

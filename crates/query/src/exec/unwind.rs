@@ -1,4 +1,6 @@
 //! `UNWIND`: a row for each element of a list.
+//!
+//! The list of `UNWIND range(…)` is never made: its integers are counted, however many.
 
 use telar_graph::Value;
 
@@ -6,6 +8,7 @@ use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
+use crate::function::Range;
 use crate::query_error::QueryError;
 
 pub(crate) struct Unwind<'p> {
@@ -13,29 +16,57 @@ pub(crate) struct Unwind<'p> {
     slot: Slot,
     list: &'p Expr,
     /// The rows being unwound, their lists, and the next row and element.
-    state: Option<(Batch, Vec<Value>, usize, usize)>,
+    state: Option<(Batch, Vec<Elements>, usize, usize)>,
+}
+
+/// What one row is unwound to.
+enum Elements {
+    /// The elements of a list; of anything else itself, of null nothing.
+    Of(Value),
+    /// What is left of a range.
+    Range(Range),
 }
 
 impl<'p> Unwind<'p> {
     pub(crate) fn new(input: Source<'p>, slot: Slot, list: &'p Expr) -> Self {
         Self { input, slot, list, state: None }
     }
+
+    fn elements(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Vec<Elements>, QueryError> {
+        let arguments = match self.list {
+            Expr::Function(function, arguments) if function.name == "range" => arguments,
+            list => {
+                let lists = eval(list, rows, cx)?.as_ref().clone().into_values();
+                return Ok(lists.into_iter().map(Elements::Of).collect());
+            }
+        };
+        let mut columns = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            columns.push(eval(argument, rows, cx)?);
+        }
+        let range = |row: usize| {
+            let values: Vec<Value> = columns.iter().map(|column| column.get(row)).collect();
+            Ok(Elements::Range(Range::new(&values)?))
+        };
+        (0..rows.rows()).map(range).collect()
+    }
 }
 
 impl Operator for Unwind<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
+            cx.check()?;
             if self.state.is_none() {
                 let Some(rows) = self.input.next(cx)? else { return Ok(None) };
-                let lists = eval(self.list, &rows, cx)?.as_ref().clone().into_values();
+                let lists = self.elements(&rows, cx)?;
                 self.state = Some((rows, lists, 0, 0));
             }
             let Some((rows, lists, row, element)) = &mut self.state else { continue };
             let (mut numbers, mut values) = (Vec::new(), Vec::new());
             while *row < lists.len() && values.len() < BATCH_ROWS {
-                match &lists[*row] {
-                    Value::List(list) => {
-                        let room = BATCH_ROWS - values.len();
+                let room = BATCH_ROWS - values.len();
+                match &mut lists[*row] {
+                    Elements::Of(Value::List(list)) => {
                         let end = list.len().min(*element + room);
                         values.extend(list[*element..end].iter().cloned());
                         numbers.resize(values.len(), *row as u32);
@@ -44,8 +75,15 @@ impl Operator for Unwind<'_> {
                             break;
                         }
                     }
-                    Value::Null => {}
-                    single => {
+                    Elements::Range(range) => {
+                        values.extend(range.by_ref().take(room).map(Value::Int));
+                        numbers.resize(values.len(), *row as u32);
+                        if range.remaining() > 0 {
+                            break;
+                        }
+                    }
+                    Elements::Of(Value::Null) => {}
+                    Elements::Of(single) => {
                         values.push(single.clone());
                         numbers.push(*row as u32);
                     }
@@ -61,7 +99,6 @@ impl Operator for Unwind<'_> {
                 out.set(self.slot, Column::of(values));
                 return Ok(Some(out));
             }
-            cx.check()?;
         }
     }
 }

@@ -6,11 +6,11 @@ use telar_graph::{EdgeId, Value, ValueMap};
 
 use super::{GraphFunction, Labels};
 use crate::batch::{Batch, Column};
-use crate::error::{Detail, EvalError};
+use crate::error::{Detail, EvalError, describe};
 use crate::exec::Exec;
 use crate::expr::eval::eval;
 use crate::ops;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{element_id_of_edge, element_id_of_vertex};
 
 /// The property `key` of every object of a column.
@@ -113,7 +113,8 @@ pub(crate) fn graph_function(
 ) -> Result<Value, QueryError> {
     let Some(object) = arguments.first() else { return Ok(Value::Null) };
     let refuse = |name: &str, expected: &str| {
-        Err(QueryError::from(EvalError::argument_type(name, expected, object)))
+        let message = format!("{name} expects {expected}, found {}", describe(object));
+        Err(EvalError::argument_value(message).of_kind(ErrorKind::Type).into())
     };
     if object.is_null() {
         return Ok(Value::Null);

@@ -41,6 +41,27 @@ impl Moment {
     }
 }
 
+/// A clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// That of the system.
+    #[default]
+    System,
+    /// One that stands.
+    At(Moment),
+}
+
+impl Clock {
+    /// What it shows.
+    #[must_use]
+    pub fn now(self) -> Moment {
+        match self {
+            Self::System => Moment::now(),
+            Self::At(moment) => moment,
+        }
+    }
+}
+
 /// What a function may read besides its arguments. One per statement; threads share it.
 #[derive(Debug)]
 pub struct Context {
@@ -49,7 +70,7 @@ pub struct Context {
     /// When its transaction began: `datetime.transaction()`.
     pub transaction: Moment,
     /// The clock of `datetime.realtime()`.
-    pub clock: fn() -> Moment,
+    pub clock: Clock,
     /// The time zone of temporal values that name none.
     pub zone: Zone,
     /// Source of `rand()` and `randomUUID()`.
@@ -63,7 +84,7 @@ impl Context {
         Self {
             statement: Moment::now(),
             transaction,
-            clock: Moment::now,
+            clock: Clock::System,
             zone: Zone::UTC,
             random: Random::from_system(),
         }
@@ -76,7 +97,7 @@ impl Context {
         Self {
             statement: moment,
             transaction: moment,
-            clock: || Moment::EPOCH,
+            clock: Clock::At(moment),
             zone: Zone::UTC,
             random: Random::seeded(seed),
         }

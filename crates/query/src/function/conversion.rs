@@ -14,6 +14,7 @@ use telar_graph::Value;
 use super::number::{parse_float, parse_int, text_of_float};
 use super::{Eval, Function, args};
 use crate::error::{EvalError, describe};
+use crate::query_error::ErrorKind;
 
 const fn f(
     name: &'static str,
@@ -108,7 +109,8 @@ fn each(function: &str, convert: Conversion, list: &Value) -> Result<Value, Eval
 }
 
 fn invalid(function: &str, expected: &str, value: &Value) -> EvalError {
-    EvalError::argument_value(format!("{function} expects {expected}, found {}", describe(value)))
+    let message = format!("{function} expects {expected}, found {}", describe(value));
+    EvalError::argument_value(message).of_kind(ErrorKind::Type)
 }
 
 fn to_boolean(value: &Value) -> Result<Value, EvalError> {

@@ -3,7 +3,8 @@
 use telar_graph::Value;
 
 use super::{Eval, Function, args, limits};
-use crate::error::{Detail, EvalError, describe};
+use crate::error::{Detail, EvalError};
+use crate::query_error::ErrorKind;
 
 const LIST: &str = "List";
 const SCALAR: &str = "Scalar";
@@ -137,8 +138,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
 #[derive(Debug, Clone)]
 pub struct Range {
     next: i128,
-    end: i128,
     step: i128,
+    remaining: u128,
 }
 
 impl Range {
@@ -149,11 +150,13 @@ impl Range {
     /// `InvalidArgumentType` when an argument is not an integer, `NumberOutOfRange` when the step
     /// is 0.
     pub fn new(args: &[Value]) -> Result<Self, EvalError> {
-        let int = |at: usize| match args.get(at) {
-            Some(Value::Int(x)) => Ok(i128::from(*x)),
-            None => Ok(1),
-            Some(other) => Err(EvalError::wrong_type("an INTEGER in range()", &describe(other))),
-        };
+        let int =
+            |at: usize| match args.get(at) {
+                Some(Value::Int(x)) => Ok(i128::from(*x)),
+                None => Ok(1),
+                Some(other) => Err(EvalError::argument_type("range()", "INTEGERs", other)
+                    .of_kind(ErrorKind::Argument)),
+            };
         let (next, end, step) = (int(0)?, int(1)?, int(2)?);
         if step == 0 {
             return Err(EvalError::new(
@@ -161,16 +164,16 @@ impl Range {
                 "the step of range() cannot be zero",
             ));
         }
-        Ok(Self { next, end, step })
+        // Division toward zero would count an end that lies less than a step behind.
+        let behind = (end - next).signum() * step.signum() < 0;
+        let remaining = if behind { 0 } else { ((end - next) / step).unsigned_abs() + 1 };
+        Ok(Self { next, step, remaining })
     }
 
     /// How many integers are left.
     #[must_use]
-    pub fn remaining(&self) -> u128 {
-        let distance = (self.end - self.next) / self.step;
-        // Division toward zero would count an end that lies less than a step behind.
-        let behind = (self.end - self.next).signum() * self.step.signum() < 0;
-        if behind { 0 } else { distance.unsigned_abs() + 1 }
+    pub const fn remaining(&self) -> u128 {
+        self.remaining
     }
 
     fn into_list(self) -> Result<Value, EvalError> {
@@ -184,9 +187,7 @@ impl Iterator for Range {
     type Item = i64;
 
     fn next(&mut self) -> Option<i64> {
-        if self.remaining() == 0 {
-            return None;
-        }
+        self.remaining = self.remaining.checked_sub(1)?;
         let found = self.next;
         self.next += self.step;
         // Between two integers, both of 64 bits.

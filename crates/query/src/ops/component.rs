@@ -15,7 +15,7 @@ fn unknown(key: &str, of: &str) -> EvalError {
     EvalError::argument_value(format!("{of} has no component {key:?}"))
 }
 
-/// The first of the values that `pick` finds by the key in lower case.
+/// What `pick` finds by the key in lower case.
 fn find(key: &str, of: &str, pick: impl FnOnce(&str) -> Option<Value>) -> Result<Value, EvalError> {
     pick(&key.to_ascii_lowercase()).ok_or_else(|| unknown(key, of))
 }

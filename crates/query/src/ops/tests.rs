@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use telar_graph::Value;
-use telar_graph::value::DateTime;
+use telar_graph::value::{Date, DateTime, Duration, LocalDateTime};
 
 use super::*;
 use crate::error::Detail;
@@ -308,6 +308,7 @@ fn text_is_searched_and_matched() {
     fails(&[
         ("'a' =~ '('", Detail::InvalidArgumentValue),
         ("'a' =~ 'a)(b'", Detail::InvalidArgumentValue),
+        ("'a' =~ 'a\\\\'", Detail::InvalidArgumentValue),
         ("'a' =~ '(?=a)a'", Detail::InvalidArgumentValue),
         ("'a' =~ 'a{1000}{1000}{1000}'", Detail::InvalidArgumentValue),
     ]);
@@ -342,15 +343,18 @@ proptest! {
     /// What was added can be taken away, where no end of month lies between.
     #[test]
     fn subtraction_undoes_addition(
-        at in arbitrary::date_time(),
+        // Not at the ends of time, where one step may leave the range and the other come back.
+        date in -1_000_000_000_i64..1_000_000_000,
+        time in arbitrary::local_time(),
+        offset in arbitrary::offset(),
         days in -1_000_i64..1_000,
         nanos in any::<i64>(),
     ) {
-        let at = Value::from(DateTime::new(at.local(), at.offset()));
-        let by = telar_graph::value::Duration::new(0, days, 0, nanos).unwrap();
-        if let Ok(later) = add(&at, &by.into()) {
-            prop_assert_eq!(subtract(&later, &by.into()), Ok(at));
-        }
+        let date = Date::from_epoch_days(date).unwrap();
+        let at = Value::from(DateTime::new(LocalDateTime::new(date, time), offset));
+        let by = Duration::new(0, days, 0, nanos).unwrap();
+        let later = add(&at, &by.into()).unwrap();
+        prop_assert_eq!(subtract(&later, &by.into()), Ok(at));
     }
 
     /// Integers divide as mathematics says.

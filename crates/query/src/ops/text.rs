@@ -49,12 +49,15 @@ impl CompiledRegex {
     /// `InvalidArgumentValue` when the pattern is not a regular expression or its automaton would
     /// be larger than 10 MiB.
     pub fn new(pattern: &str) -> Result<Self, EvalError> {
-        // The pattern alone has to be valid too: `a)(b` is not. Where it is, but not in a group, it
-        // ends in a comment of (?x), which a line feed ends.
-        let compiled = Regex::new(pattern).and_then(|_| {
-            Regex::new(&format!("\\A(?:{pattern})\\z"))
-                .or_else(|_| Regex::new(&format!("\\A(?:{pattern}\n)\\z")))
-        });
+        let whole = |end: &str| Regex::new(&format!("\\A(?:{pattern}{end})\\z"));
+        let compiled = match whole("") {
+            // A pattern that closes a group may close ours, as `a)(b` does: is it valid alone?
+            Ok(regex) if pattern.contains(')') => Regex::new(pattern).map(|_| regex),
+            Ok(regex) => Ok(regex),
+            // A pattern that is valid, but not in a group, ends in a comment of (?x), which a line
+            // feed ends.
+            Err(_) => Regex::new(pattern).and_then(|_| whole("\n")),
+        };
         compiled
             .map(Self)
             .map_err(|error| EvalError::argument_value(format!("invalid pattern: {error}")))

@@ -9,10 +9,12 @@
 
 use std::str::FromStr;
 
+use telar_graph::value::NESTING_MAX;
+
 use super::{Alternative, Kind, ValueType};
 use crate::error::EvalError;
 
-/// Longest text of a type; the longest name is 27 bytes, and lists nest 64 deep.
+/// Longest text of a type: lists 64 deep, and at the bottom more names than there are types.
 const TEXT_BYTES_MAX: usize = 4_096;
 
 /// Names of types, each as its words, the longer before those that begin alike.
@@ -74,9 +76,10 @@ impl FromStr for ValueType {
         if text.len() > TEXT_BYTES_MAX {
             return Err(invalid());
         }
-        let mut parser = Parser { tokens: tokens(text).ok_or_else(invalid)?, at: 0, levels: 64 };
+        let mut parser =
+            Parser { tokens: tokens(text).ok_or_else(invalid)?, at: 0, levels: NESTING_MAX };
         let parsed = parser.union().filter(|_| parser.at == parser.tokens.len());
-        parsed.filter(Self::is_reasonable).ok_or_else(invalid)
+        parsed.filter(Self::nests_within_bounds).ok_or_else(invalid)
     }
 }
 

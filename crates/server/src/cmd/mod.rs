@@ -9,6 +9,7 @@ mod import;
 mod info;
 mod repair;
 mod restore;
+mod shell;
 mod upgrade;
 
 use std::fs;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Repair(repair::Options),
     /// Make a database from backups, as of any commit or time they reach
     Restore(restore::Options),
+    /// Run openCypher on a database, typed or from a file
+    Shell(shell::Options),
     /// Bring a database of an older version to the format of this one
     Upgrade(upgrade::Options),
 }
@@ -69,6 +72,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info(options) => info::run(&options),
         Command::Repair(options) => repair::run(&options),
         Command::Restore(options) => restore::run(&options),
+        Command::Shell(options) => shell::run(&options),
         Command::Upgrade(options) => upgrade::run(&options),
     }
 }

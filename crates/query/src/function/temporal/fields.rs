@@ -192,11 +192,10 @@ impl DateFields {
                  of them",
             ));
         }
-        let date = match base {
-            None => self.build_new(ways)?,
-            Some(base) => self.build_from(base, ways)?,
-        };
-        Ok(date)
+        match base {
+            None => self.build_new(ways),
+            Some(base) => self.build_from(base, ways),
+        }
     }
 
     fn build_new(&self, [_, by_week, by_quarter, _]: [bool; 4]) -> Result<Date, EvalError> {

@@ -12,7 +12,7 @@ use crate::function::{Context, Eval, Function, Moment};
 
 /// Which clock.
 #[derive(Clone, Copy)]
-enum Clock {
+enum Which {
     Statement,
     Transaction,
     RealTime,
@@ -37,27 +37,27 @@ macro_rules! clocks {
                 concat!("The ", $what, " in a text, a map or another value, or else now."),
                 |args, context| match args {
                     [input, ..] => construct::construct($kind, input, context),
-                    [] => current($kind, Clock::Statement, args, context),
+                    [] => current($kind, Which::Statement, args, context),
                 },
             ),
             f(
                 concat!($name, ".realtime"),
                 concat!($name, ".realtime(timezone = default :: STRING | MAP) :: ", $result),
                 concat!("The ", $what, " that the clock shows."),
-                |args, context| current($kind, Clock::RealTime, args, context),
+                |args, context| current($kind, Which::RealTime, args, context),
             )
             .volatile(),
             f(
                 concat!($name, ".statement"),
                 concat!($name, ".statement(timezone = default :: STRING | MAP) :: ", $result),
                 concat!("The ", $what, " when the statement began."),
-                |args, context| current($kind, Clock::Statement, args, context),
+                |args, context| current($kind, Which::Statement, args, context),
             ),
             f(
                 concat!($name, ".transaction"),
                 concat!($name, ".transaction(timezone = default :: STRING | MAP) :: ", $result),
                 concat!("The ", $what, " when the transaction began."),
-                |args, context| current($kind, Clock::Transaction, args, context),
+                |args, context| current($kind, Which::Transaction, args, context),
             ),
         ]
     };
@@ -76,14 +76,14 @@ pub(in crate::function) static FUNCTIONS: &[Function] = TABLE.as_flattened();
 
 fn current(
     kind: Kind,
-    clock: Clock,
+    clock: Which,
     args: &[Value],
     context: &Context,
 ) -> Result<Value, EvalError> {
     let moment = match clock {
-        Clock::Statement => context.statement,
-        Clock::Transaction => context.transaction,
-        Clock::RealTime => (context.clock)(),
+        Which::Statement => context.statement,
+        Which::Transaction => context.transaction,
+        Which::RealTime => context.clock.now(),
     };
     let zone = match args.first() {
         None => context.zone.clone(),

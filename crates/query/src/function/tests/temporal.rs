@@ -312,7 +312,7 @@ fn clocks() {
         ),
         ("localtime({timezone: '+02:00'})", "14:31:14.645876123"),
         ("time.transaction('-01:00')", "11:31:14.645876123-01:00"),
-        ("datetime.realtime({timezone: 'UTC'})", "1970-01-01T00:00Z[UTC]"),
+        ("datetime.realtime({timezone: 'UTC'})", "1984-10-11T12:31:14.645876123Z[UTC]"),
     ]);
     fails(&[
         ("date.realtime('Mars')", Detail::InvalidArgumentValue),

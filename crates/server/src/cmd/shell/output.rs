@@ -29,10 +29,13 @@ pub(crate) fn render(result: &QueryResult, format: Format) -> anyhow::Result<Str
     if let Some(plan) = &result.plan
         && result.rows.is_empty()
     {
-        return Ok(plan.clone());
+        return Ok(plan.to_string());
     }
     match format {
-        Format::Table => Ok(table(result)),
+        Format::Table => {
+            let plan = result.plan.as_ref().map(ToString::to_string);
+            Ok(table(result) + &plan.unwrap_or_default())
+        }
         Format::Csv => Ok(csv(result)),
         Format::Json => json_rows(result),
         Format::Graph => graph(result),

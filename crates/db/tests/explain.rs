@@ -32,36 +32,123 @@ fn plans_name_variables_and_conditions() {
         (
             "MATCH (p:Person {name: 'p1'})-[:LIVES_IN]->(c) WHERE c.name STARTS WITH 'c' \
              RETURN p.age + 1 AS older, c",
-            "",
+            r"
+Operator                 Estimated  Details
+Keep                             1  older, c
+  Projection                     1  p.age + 1 AS older
+    Filter                       1  c.name STARTS WITH 'c'
+      Expand                     1  (p)-[anon_0:LIVES_IN]->(c)
+        Filter                   1  p:Person AND p.name = 'p1'
+          NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
+            Unit                 1
+",
         ),
         (
             "MATCH (p:Person)-[r:LIVES_IN|KNOWS]-(c:City) WITH c, count(*) AS people, \
-             collect(DISTINCT p.name) AS names WHERE people > 1 RETURN c.name, people \
+             collect(DISTINCT p.name) AS of WHERE people > 1 RETURN c.name, people \
              ORDER BY people DESC, c.name LIMIT 3",
-            "",
+            r"
+Operator                               Estimated  Details
+Keep                                           1  `c.name`, people
+  Limit                                        1  3
+    Top                                        1  people DESC, `c.name` LIMIT 3
+      Projection                               1  c.name
+        Keep                                   1  c, people, of
+          Filter                               1  people > 1
+            Projection                         2  count(*) AS people, collect(DISTINCT p.name) AS of
+              GroupedAggregation               2  count(*), collect(DISTINCT p.name) BY c
+                Filter                         3  c:City
+                  Expand                       9  (p)-[r:LIVES_IN|KNOWS]-(c)
+                    Filter                     7  p:Person
+                      NodeByLabelScan         10  (p:Person)
+                        Unit                   1
+",
         ),
         (
-            "MATCH (a:Person) WHERE a.name > 'p3' AND a.name <= $top AND NOT a.age IS NULL \
+            "MATCH (a:Person) WHERE a.name > 'p3' AND a.name <= $top AND NOT a.old \
              OPTIONAL MATCH (a)-[:KNOWS*1..2]->(b) RETURN a, b",
-            "",
+            r"
+Operator                    Estimated  Details
+Keep                                1  a, b
+  OptionalApply                     1  b
+    Filter                          1  a:Person AND a.name > 'p3' AND a.name <= $top AND NOT a.old
+      NodeIndexSeekByRange          3  RANGE INDEX (a:Person(name)) WHERE a.name > 'p3' AND a.name <= $top
+        Unit                        1
+    VarExpand                       0  (a)-[anon_0:KNOWS*1..2]->(b)
+      Argument                      1
+",
         ),
         (
             "MATCH (a:Person) WHERE EXISTS { (a)-[:LIVES_IN]->(:City) } AND (a.age < 3 OR a:City) \
-             RETURN [x IN range(1, 3) WHERE x <> 2 | -x ^ 2] AS list, \
-             CASE a.age WHEN 1 THEN 'one' ELSE null END AS c",
-            "",
+             RETURN [x IN [1, 2] WHERE x <> 2 | -x ^ 2] AS l, \
+             CASE a.age WHEN 1 THEN 2 ELSE null END AS c",
+            r"
+Operator               Estimated  Details
+Keep                           4  l, c
+  Projection                   4  [x IN [1, 2] WHERE x <> 2 | -x ^ 2] AS l, CASE a.age WHEN 1 THEN 2 END AS c
+    Filter                     4  a:Person AND EXISTS { ... } AND (a.age < 3 OR a:City)
+      NodeByLabelScan         10  (a:Person)
+        Unit                   1
+      Filter                   1  anon_1:City
+        Expand                 1  (a)-[anon_0:LIVES_IN]->(anon_1)
+          Argument             1
+",
         ),
         (
-            "MATCH (p:Person {name: 'p1'}) MERGE (p)-[k:KNOWS {since: 1}]->(q:Person {name: 'new'}) \
-             ON CREATE SET q.age = 1, q:City DETACH DELETE p",
-            "",
+            "MATCH (p:Person {name: 'p1'}) MERGE (p)-[k:KNOWS {at: 1}]->(q:City) \
+             ON CREATE SET q.new = 1, q:New DETACH DELETE p",
+            r"
+Operator                 Estimated  Details
+DetachDelete                     1  p
+  Eager                          1
+    Merge                        1  (q:City), (p)-[k:KNOWS {at: 1}]->(q) ON CREATE SET q.new = 1, q:New
+      Eager                      1
+        Filter                   1  p:Person AND p.name = 'p1'
+          NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
+            Unit                 1
+      Projection                 0  q, k
+        Filter                   0  k.at = 1 AND q:City
+          Expand                 0  (p)-[k:KNOWS]->(q)
+            Argument             1
+",
         ),
         (
             "UNWIND [1, 2] AS x RETURN x UNION ALL CALL db.labels() YIELD label RETURN label AS x",
-            "",
+            r"
+Operator               Estimated  Details
+Union                         12
+  Keep                         2  x
+    Projection                 2  x
+      Keep                     2  x
+        Unwind                 2  [1, 2] AS x
+          Unit                 1
+  Keep                        10  x
+    Projection                10  label AS x
+      Keep                    10  label
+        ProcedureCall         10  db.labels()
+          Unit                 1
+",
         ),
-        ("CREATE CONSTRAINT c FOR (n:A) REQUIRE (n.x, n.y) IS NODE KEY", ""),
-        ("SHOW INDEXES YIELD name WHERE name = 'it\\'s' RETURN count(*)", ""),
+        (
+            "CREATE CONSTRAINT c FOR (n:A) REQUIRE (n.x, n.y) IS NODE KEY",
+            r"
+Operator          Estimated  Details
+CreateConstraint          0  c NODE_KEY (:A {x, y})
+",
+        ),
+        (
+            "SHOW INDEXES YIELD name WHERE name = 'it\\'s' RETURN count(*)",
+            r"
+Operator          Estimated  Details
+Keep                      1  count(*)
+  Projection              1  count(*)
+    Aggregation           1  count(*)
+      Keep                1  name
+        Filter            1  name = 'it\'s'
+          Show           10  SHOW INDEXES
+            Unit          1
+",
+        ),
     ];
     let mut wrong = String::new();
     for (text, expected) in cases {

@@ -32,8 +32,8 @@ fn sample() -> Database {
     run(&db, "CREATE CONSTRAINT age FOR (n:Person) REQUIRE n.age IS :: INTEGER");
     run(
         &db,
-        "CREATE (a:Person {name: 'Ada', age: 36})-[:KNOWS {since: 1833}]->(b:Person {name: 'Bob'}), \
-         (b)-[:LIVES_IN]->(:City:Place {name: 'Ulm', sights: ['Minster']})",
+        "CREATE (a:Person {name: 'Ada', age: 36}), (b:Person {name: 'Bob'}), \
+         (a)-[:KNOWS {since: 1833}]->(b), (b)-[:LIVES_IN]->(:City:Place {name: 'Ulm', sights: ['Minster']})",
     );
     db
 }

@@ -14,7 +14,7 @@ use crate::description::PlanDescription;
 use crate::exec::Exec;
 use crate::expr::Expr;
 use crate::expr::eval::eval;
-use crate::expr::print::Printer;
+use crate::expr::print::{self, Printer};
 use crate::notification::{Notification, NotificationKind};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::QueryResult;
@@ -49,7 +49,10 @@ pub(crate) struct DropRule {
 impl SchemaCommand {
     /// What `EXPLAIN` shows.
     pub(crate) fn describe(&self) -> PlanDescription {
-        let name = |e: &Expr| Printer(&[]).expr(e);
+        let name = |e: &Expr| match e {
+            Expr::Const(Value::String(text)) => print::name(text),
+            e => Printer(&[]).expr(e),
+        };
         let (operator, details) = match self {
             Self::Create(c) => {
                 let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();

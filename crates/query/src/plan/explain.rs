@@ -142,8 +142,15 @@ impl Explainer<'_> {
             Plan::Union(_) => ("Union", String::new()),
             Plan::Eager(_) => ("Eager", String::new()),
             Plan::Create(c) => ("Create", self.steps(&c.steps)),
-            Plan::Merge(m) => ("Merge", self.steps(&m.steps)),
-            Plan::Set(_, items) => self.set(items),
+            Plan::Merge(m) => {
+                let set = |on: &str, items: &[SetItem]| match items.is_empty() {
+                    true => String::new(),
+                    false => format!(" ON {on} SET {}", self.set(items)),
+                };
+                let (created, matched) = (set("CREATE", &m.on_create), set("MATCH", &m.on_match));
+                ("Merge", format!("{}{created}{matched}", self.steps(&m.steps)))
+            }
+            Plan::Set(_, items) => ("Set", self.set(items)),
             Plan::Delete(d) => {
                 (if d.detach { "DetachDelete" } else { "Delete" }, p.exprs(&d.targets))
             }
@@ -252,7 +259,7 @@ impl Explainer<'_> {
         steps.iter().map(step).collect::<Vec<_>>().join(", ")
     }
 
-    fn set(&self, items: &[SetItem]) -> (&'static str, String) {
+    fn set(&self, items: &[SetItem]) -> String {
         let p = Printer(self.names);
         let labels = |labels: &[LabelName]| -> String {
             labels.iter().map(|label| self.label(label)).collect()
@@ -279,7 +286,7 @@ impl Explainer<'_> {
                 format!("REMOVE {}{}", p.expr(node), labels(names))
             }
         };
-        ("Set", items.iter().map(item).collect::<Vec<_>>().join(", "))
+        items.iter().map(item).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -7,6 +7,7 @@
 //! file, page cache included; else only the engine's own limit holds, and the outcome says so.
 
 mod group;
+mod reads;
 
 use std::fmt;
 use std::fs::File;
@@ -20,7 +21,6 @@ use telar_graph::{Direction, EdgeTypeId, Topology, VertexId};
 use crate::figures::{Bound, Figures};
 use crate::machine::Machine;
 use crate::measure::{self, median};
-use crate::rng::Rng;
 use group::Group;
 
 /// Longest time to open a graph ten times as large, relative.
@@ -31,8 +31,12 @@ const SCAN_MIN: Bound = Bound::AtLeast(0.7);
 const WARM_MIN: Bound = Bound::AtLeast(0.95);
 /// Most heap, as a share of the engine's limit.
 const HEAP_MAX: Bound = Bound::AtMost(1.25);
-/// Reads between two readers, which let go of what was dropped.
-const READS_PER_READER: u64 = 1024;
+/// Least rate of reads out of core, relative to the graph in LMDB.
+const READS_MIN: Bound = Bound::AtLeast(1.0);
+/// How often a closed database is asked for its maps, with a millisecond between.
+const UNMAP_TRIES: u32 = 500;
+/// Vertices that are hot or cold together, in three runs.
+const HOT_BLOCKS: [u32; 3] = [1, 32, 1024];
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -124,7 +128,24 @@ fn make(path: &Path, vertices: u32, degree: u32) -> Result<u64, MemoryError> {
 
 /// Asks the system to forget what it has read of the store.
 fn forget(path: &Path) -> Result<(), MemoryError> {
-    let file = File::open(path.join("store/data.mdb"))?;
+    forget_file(&path.join("store/data.mdb"))
+}
+
+/// Asks the system to forget what it has read of a file.
+fn forget_file(path: &Path) -> Result<(), MemoryError> {
+    // It would keep what is mapped, and a closed database leaves maps to the epoch.
+    let is_mapped = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        maps.lines().any(|line| path.to_str().is_some_and(|path| line.ends_with(path)))
+    };
+    for _ in 0..UNMAP_TRIES {
+        if !is_mapped() {
+            break;
+        }
+        crossbeam_epoch::pin().flush();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let file = File::open(path)?;
     file.sync_all()?;
     rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(std::io::Error::from)?;
@@ -161,9 +182,14 @@ pub fn run(options: &Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, Memo
     scan_cold(options, &large, bytes, &mut outcome)?;
     say("scanning from memory, before and after a restart");
     scan_warm(options, &large, &mut outcome)?;
-    for (name, spread) in [("one fifth of the ids", 1), ("every fifth id", 5)] {
-        say(&format!("reading out of core, 80 % of reads from {name}"));
-        reads(options, &large, bytes, (name, spread), &mut outcome)?;
+    say("the same graph in LMDB");
+    let peer = reads::make_peer(options, &folder.path().join("lmdb"))?;
+    let peer_bytes = peer.bytes()?;
+    outcome.notes.push(format!("in LMDB, packed per vertex, it has {} MiB", peer_bytes >> 20));
+    let memory = (bytes.min(peer_bytes) / 4).max(16 << 20);
+    for block in HOT_BLOCKS {
+        say(&format!("reading out of core, hot blocks of {block}"));
+        reads::run(options, &large, &peer, memory, block, &mut outcome)?;
     }
     Ok(outcome)
 }
@@ -334,77 +360,6 @@ fn scan_warm(options: &Options, path: &Path, outcome: &mut Outcome) -> Result<()
     Ok(())
 }
 
-/// Bytes of memory that belong to this process alone.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kib = line.and_then(|l| l.trim().split(' ').next()?.parse::<u64>().ok());
-    kib.unwrap_or(0) << 10
-}
-
-fn reads(
-    options: &Options,
-    path: &Path,
-    bytes: u64,
-    (name, spread): (&str, u32),
-    outcome: &mut Outcome,
-) -> Result<(), MemoryError> {
-    let quarter = (bytes / 4).max(16 << 20);
-    forget(path)?;
-    let before = resident();
-    let group = Group::enter(quarter);
-    let db = Engine::open(path, settings(Some(quarter / 2)))?;
-    let ty = link(&db)?;
-    let mut rng = Rng::new(options.seed);
-    let vertices = u64::from(options.vertices);
-    let hot = (vertices / 5).max(1);
-    let (mut done, mut entries, mut most) = (0u64, 0u64, 0);
-    let begun = Instant::now();
-    let (mut counted, mut since) = (None, 0);
-    while begun.elapsed() < options.time {
-        let reader = db.reader()?;
-        let adjacency = reader.adjacency(ty, Direction::Out)?;
-        for _ in 0..READS_PER_READER {
-            let v = match rng.percent(80) {
-                true => rng.below(hot) * u64::from(spread),
-                false => rng.below(vertices),
-            };
-            let v = v.min(vertices - 1) as u32;
-            adjacency.for_each_run(v, |run| {
-                entries += run.iter().fold(0, |n, word| n + u64::from(*word > 0));
-            });
-        }
-        done += READS_PER_READER;
-        most = most.max(db.memory().heap() as u64);
-        // The first third fills caches and does not count.
-        if counted.is_none() && begun.elapsed() > options.time / 3 {
-            (counted, since) = (Some(Instant::now()), done);
-        }
-    }
-    let seconds = counted.map_or(f64::NAN, |from| from.elapsed().as_secs_f64());
-    fine(&db)?;
-    if entries == 0 {
-        return Err(MemoryError::Wrong("no neighbours were read".into()));
-    }
-    let grown = resident().saturating_sub(before);
-    db.close()?;
-    let confined = group.is_some();
-    drop(group);
-    let rate = (done - since) as f64 / seconds;
-    outcome.figures.push(format!("k reads/s, 80 % from {name}"), rate * 1e-3, None);
-    let used = most as f64 / (quarter / 2) as f64;
-    outcome.figures.push("  most heap / memory limit", used, HEAP_MAX);
-    outcome.notes.push(format!(
-        "{name}: {done} reads, {} MiB of memory for {} MiB of store, {} MiB more of our own at the \
-         end, {}",
-        quarter >> 20,
-        bytes >> 20,
-        grown >> 20,
-        if confined { "held by a control group" } else { "no control group: page cache not held" }
-    ));
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -420,7 +375,7 @@ mod tests {
             folder: std::env::temp_dir(),
         };
         let outcome = run(&options, &mut |_| {}).unwrap();
-        assert_eq!(outcome.figures.len(), 3 + 4 + 1 + 2 * 2);
+        assert_eq!(outcome.figures.len(), 3 + 4 + 1 + 3 * 4);
         assert!(outcome.figures.iter().all(|(_, value, _)| value.is_finite()), "{outcome}");
         assert!(outcome.to_string().contains("reads/s"));
     }

@@ -7,8 +7,8 @@ use crate::span::Span;
 
 /// One thing that is wrong.
 ///
-/// Every stage that reads a query uses it, not only the parser: names that are not found, types
-/// that do not fit, values that are out of range.
+/// It is made for every stage that reads a query, not only the parser: names that are not found,
+/// types that do not fit, values that are out of range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnostic {
     /// The class, as drivers know it.
@@ -134,7 +134,8 @@ fn excerpt(text: &mut String, source: &str, span: Span) {
     let number = position.line.to_string();
     let margin = " ".repeat(number.len());
     text.push_str(&format!("{margin} --> {position}\n"));
-    text.push_str(&format!("{number} | {head}{shown}{tail}\n"));
+    text.push_str(format!("{number} | {head}{shown}{tail}").trim_end());
+    text.push('\n');
     text.push_str(&format!("{margin} | {indent}{carets}\n"));
 }
 

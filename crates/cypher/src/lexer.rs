@@ -15,27 +15,14 @@ use crate::token::{Keyword, Token, TokenKind};
 pub(crate) struct Lexed {
     /// The tokens; the last one, and only it, is [`TokenKind::End`].
     pub(crate) tokens: Vec<Token>,
-    /// One for each token; of use where the token opens a bracket.
-    pub(crate) brackets: Vec<Bracket>,
+    /// For each token that opens a bracket, the index of the one that closes it, or [`UNCLOSED`].
+    pub(crate) closes: Vec<u32>,
     /// What is wrong, in the order of the text. Each error covers a token of kind `Error`.
     pub(crate) errors: Vec<Diagnostic>,
 }
 
-/// What the parser wants to know of a bracket before it looks inside.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Bracket {
-    /// Index of the token that closes it, [`Bracket::OPEN`] if there is none.
-    pub(crate) close: u32,
-    /// There is a comma directly inside.
-    pub(crate) comma: bool,
-    /// There is a `|` directly inside.
-    pub(crate) bar: bool,
-}
-
-impl Bracket {
-    /// The `close` of a bracket that is never closed.
-    pub(crate) const OPEN: u32 = u32::MAX;
-}
+/// Stands for the closing token of a bracket that is never closed.
+pub(crate) const UNCLOSED: u32 = u32::MAX;
 
 /// Cuts `source` into tokens. A text of 4 GiB or more is one error.
 pub(crate) fn lex(source: &str) -> Lexed {
@@ -57,8 +44,8 @@ pub(crate) fn lex(source: &str) -> Lexed {
     }
     let end = lexer.at;
     lexer.push(TokenKind::End, end);
-    let brackets = pair(&lexer.tokens);
-    Lexed { tokens: lexer.tokens, brackets, errors: lexer.errors }
+    let closes = pair(&lexer.tokens);
+    Lexed { tokens: lexer.tokens, closes, errors: lexer.errors }
 }
 
 struct Lexer<'a> {
@@ -270,6 +257,10 @@ impl Lexer<'_> {
                     self.at += 1;
                     continue;
                 }
+                if kind == TokenKind::Quoted && self.at == start + 2 {
+                    let message = "a name has at least one character";
+                    return self.error(Detail::UnexpectedSyntax, start, message);
+                }
                 return self.push(kind, start);
             }
         }
@@ -342,9 +333,8 @@ fn punctuation(first: u8, second: Option<u8>) -> Option<(TokenKind, usize)> {
 }
 
 /// Finds for each opening bracket what closes it. No pair spans a semicolon.
-fn pair(tokens: &[Token]) -> Vec<Bracket> {
-    let none = Bracket { close: Bracket::OPEN, comma: false, bar: false };
-    let mut brackets = vec![none; tokens.len()];
+fn pair(tokens: &[Token]) -> Vec<u32> {
+    let mut closes = vec![UNCLOSED; tokens.len()];
     let mut open: Vec<usize> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         let opens = match token.kind {
@@ -356,13 +346,6 @@ fn pair(tokens: &[Token]) -> Vec<Bracket> {
                 open.clear();
                 continue;
             }
-            TokenKind::Comma | TokenKind::Bar => {
-                if let Some(inside) = open.last() {
-                    brackets[*inside].comma |= token.kind == TokenKind::Comma;
-                    brackets[*inside].bar |= token.kind == TokenKind::Bar;
-                }
-                continue;
-            }
             TokenKind::RightParen => TokenKind::LeftParen,
             TokenKind::RightBracket => TokenKind::LeftBracket,
             TokenKind::RightBrace => TokenKind::LeftBrace,
@@ -371,10 +354,10 @@ fn pair(tokens: &[Token]) -> Vec<Bracket> {
         if open.last().is_some_and(|inside| tokens[*inside].kind == opens)
             && let Some(inside) = open.pop()
         {
-            brackets[inside].close = index as u32;
+            closes[inside] = index as u32;
         }
     }
-    brackets
+    closes
 }
 
 #[cfg(test)]
@@ -434,16 +417,11 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_paired_and_know_what_is_directly_inside() {
-        let lexed = lex("(a, [b | (c)]) [1 } ( ; )");
-        let closes: Vec<_> = lexed
-            .brackets
-            .iter()
-            .enumerate()
-            .filter(|(_, bracket)| bracket.close != Bracket::OPEN)
-            .map(|(at, bracket)| (at, bracket.close, bracket.comma, bracket.bar))
-            .collect();
-        assert_eq!(closes, [(0, 10, true, false), (3, 9, false, true), (6, 8, false, false)]);
+    fn brackets_are_paired_within_a_statement() {
+        let closes = lex("(a [b (c)]) [1 } ( ; )").closes;
+        let pairs: Vec<_> =
+            closes.into_iter().enumerate().filter(|(_, close)| *close != UNCLOSED).collect();
+        assert_eq!(pairs, [(0, 8), (2, 7), (4, 6)]);
     }
 
     #[test]
@@ -454,6 +432,7 @@ mod tests {
             ("'abc", Detail::UnexpectedSyntax, "'"),
             ("'abc\\", Detail::UnexpectedSyntax, "'"),
             ("`abc", Detail::UnexpectedSyntax, "`"),
+            ("``", Detail::UnexpectedSyntax, "``"),
             ("1 /* 2", Detail::UnexpectedSyntax, "/*"),
             ("/*/", Detail::UnexpectedSyntax, "/*"),
         ] {

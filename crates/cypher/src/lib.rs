@@ -21,6 +21,8 @@
 pub mod ast;
 mod check;
 pub mod diagnostic;
+#[cfg(test)]
+mod generate;
 mod lexer;
 mod literal;
 pub mod parser;
@@ -33,8 +35,8 @@ pub use diagnostic::{Code, Detail, Diagnostic, Diagnostics, Position};
 pub use parser::{parse, parse_all, split};
 pub use span::Span;
 
-/// The tokens of a text, whether or not it can be parsed: for colours, and for knowing where it ends.
-/// The last one may be empty and stand at the end.
+/// The tokens of a text, whether or not it can be parsed: for colours, and for knowing where it
+/// ends. The last one is [`token::TokenKind::End`], empty, at the end of the text.
 pub fn tokens(source: &str) -> Vec<token::Token> {
     lexer::lex(source).tokens
 }

@@ -55,7 +55,7 @@ impl Display for Query {
 
 impl Display for SingleQuery {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        separated(f, &self.clauses, " ", |f, clause| clause::clause(f, clause))
+        separated(f, &self.clauses, " ", clause::clause)
     }
 }
 
@@ -216,3 +216,6 @@ fn alias(f: &mut Formatter<'_>, alias: Option<&Name>) -> fmt::Result {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

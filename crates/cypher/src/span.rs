@@ -15,8 +15,8 @@ pub struct Span {
 
 impl Span {
     /// The span `start..end`, in bytes. An end before the start counts as the start.
-    pub fn new(start: u32, end: u32) -> Self {
-        Self { start, end: end.max(start) }
+    pub const fn new(start: u32, end: u32) -> Self {
+        Self { start, end: if end < start { start } else { end } }
     }
 
     /// First byte.

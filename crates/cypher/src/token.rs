@@ -112,7 +112,7 @@ tokens! {
     /// `!`
     Exclamation "'!'",
     /// The end of the text.
-    End "the end of the text",
+    End "end of text",
 }
 
 impl TokenKind {
@@ -161,6 +161,7 @@ keywords! {
     Call "CALL",
     Case "CASE",
     Collect "COLLECT",
+    Concurrent "CONCURRENT",
     Constraint "CONSTRAINT",
     Contains "CONTAINS",
     Count "COUNT",

@@ -1,4 +1,5 @@
 //! Sessions: transactions, conflicts, limits, the past.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::time::{Duration, Instant};
 

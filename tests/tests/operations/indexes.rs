@@ -1,15 +1,20 @@
 //! Indexes and constraints in backups, restores and checks: made and dropped between backups.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{RestorePoint, check, repair};
+use telar_engine::ops::{RepairOptions, RestorePoint, check, repair};
 use telar_engine::{
-    ConstraintKind, ConstraintSpec, Engine, Error, IndexSpec, IndexTarget, Isolation,
+    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
+    Isolation,
 };
-use telar_graph::Value;
-use telar_tests::indexed;
+use telar_graph::{IndexId, IndexRange, IndexUnavailable, Value, VertexId};
+use telar_tests::dump::Dump;
+use telar_tests::{PrintSeed, Rng, indexed};
 
-use super::{backup, open, restore_to};
+use super::{backup, files, open, restore_to, write};
+
+type Files = BTreeMap<PathBuf, Vec<u8>>;
 
 fn names(db: &Engine) -> Vec<String> {
     let mut names: Vec<String> = db.indexes().into_iter().map(|i| i.name).collect();
@@ -71,37 +76,149 @@ fn indexes_made_and_dropped_between_backups_are_restored_as_they_were() {
     indexed::verify(&open(&at("graph"))).unwrap();
 }
 
-/// Changes a byte in the middle of the entries of the only index.
-fn damage(root: &Path) {
-    let path = root.join("store/data.mdb");
-    let mut bytes = std::fs::read(&path).unwrap();
-    // The key of its first part, after its length; the value follows.
-    let key = [9, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0];
-    let mut found = 0;
-    for at in 0..bytes.len() - 64 {
-        if bytes[at..at + 11] == key {
-            bytes[at + 22] ^= 1;
-            found += 1;
-        }
+/// A database with indexes of every kind, of some partitions each, written in several checkpoints,
+/// and closed; the numbers of the indexes with entries.
+fn made(dir: &Path) -> (Files, Dump, Vec<(String, IndexId)>) {
+    let db = open(dir);
+    let label = db.label("Thing").unwrap();
+    let [n, m, text] = ["n", "m", "text"].map(|name| db.property_key(name).unwrap());
+    let ty = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
+    let (things, edges) = (IndexTarget::Vertices(label), IndexTarget::Edges(ty));
+    for (name, target, properties) in [
+        ("by m", things, vec![m]),
+        ("by m and n", things, vec![m, n]),
+        ("edges by n", edges, vec![n]),
+    ] {
+        db.create_index(IndexSpec { name: name.to_owned(), target, properties }).unwrap();
     }
-    assert!(found > 0, "no part of an index in the store");
-    std::fs::write(path, bytes).unwrap();
+    for (name, property, kind) in
+        [("key", text, ConstraintKind::Unique), ("has n", n, ConstraintKind::Exists)]
+    {
+        let (name, properties) = (name.to_owned(), vec![property]);
+        db.create_constraint(ConstraintSpec { name, target: things, properties, kind }).unwrap();
+    }
+    let mut vertices = Vec::new();
+    for round in 0..3 {
+        let mut txn = db.begin_with(Isolation::Snapshot).unwrap();
+        for i in 0..900 {
+            let v = txn.create_vertex(&[label]).unwrap();
+            let number = round * 900 + i;
+            let key = format!("a key of some length, number {number}").as_str().into();
+            txn.set_vertex_property(v, text, key).unwrap();
+            txn.set_vertex_property(v, n, Value::Int(number)).unwrap();
+            if i % 3 != 0 {
+                txn.set_vertex_property(v, m, Value::Float((number % 70) as f64 / 8.0)).unwrap();
+            }
+            if let Some(other) = vertices.get(i as usize / 2) {
+                let weight = Value::Int(number * 7919 % 1000);
+                txn.create_edge(ty, v, *other, &[(n, weight)]).unwrap();
+                txn.create_edge(ty, *other, v, &[]).unwrap();
+            }
+            vertices.push(v);
+        }
+        // What is obsolete is in no checkpoint.
+        for v in vertices.iter().skip(round as usize).step_by(13) {
+            if txn.exists(*v) && round > 0 {
+                txn.set_vertex_property(*v, m, Value::Null).unwrap();
+            }
+        }
+        if round > 0 {
+            txn.delete_vertex(vertices[40 * round as usize], true).unwrap();
+        }
+        txn.commit().unwrap();
+        db.checkpoint().unwrap();
+    }
+    let indexes = db.indexes().into_iter().filter(|i| i.name != "has n");
+    let indexes = indexes.map(|index| (index.name, index.id)).collect();
+    let dump = Dump::of(&db).unwrap();
+    db.close().unwrap();
+    (files(dir), dump, indexes)
+}
+
+/// With a part of one index damaged, everything else can be used.
+fn only_this_index_is_unreadable(dir: &Path, damaged: IndexId, dump: &Dump) {
+    let db = open(dir);
+    assert_eq!(Dump::of(&db).unwrap(), *dump, "a scan finds everything");
+    for index in db.indexes().into_iter().filter(|i| i.name != "has n") {
+        let (reader, all) = (db.reader().unwrap(), IndexRange::default());
+        let read = match index.target {
+            IndexTarget::Vertices(_) => reader.index_range(index.id, &all).map(drop),
+            IndexTarget::Edges(_) => reader.index_range_edges(index.id, &all).map(drop),
+        };
+        let wanted =
+            if index.id == damaged { Err(IndexUnavailable::Damaged(damaged)) } else { Ok(()) };
+        assert_eq!(read, wanted, "index {}", index.name);
+    }
+    let (label, n) = (db.label("Thing").unwrap(), db.property_key("n").unwrap());
+    let ty = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
+    let [m, text] = ["m", "text"].map(|name| db.property_key(name).unwrap());
+    let mut txn = db.begin_with(Isolation::Snapshot).unwrap();
+    let v = txn.create_vertex(&[label]).unwrap();
+    txn.set_vertex_property(v, n, Value::Int(-1)).unwrap();
+    txn.set_vertex_property(v, m, Value::Int(-1)).unwrap();
+    txn.set_vertex_property(v, text, "new".into()).unwrap();
+    txn.create_edge(ty, v, v, &[(n, Value::Int(-1))]).unwrap();
+    let refused = txn.commit().unwrap_err();
+    assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
+    // What does not concern the index can be written.
+    let other = db.label("Other").unwrap();
+    let mut txn = db.begin().unwrap();
+    txn.create_vertex(&[other]).unwrap();
+    txn.commit().unwrap();
 }
 
 #[test]
-fn a_damaged_part_of_an_index_is_found_and_named() {
+fn a_damaged_index_is_named_unreadable_and_made_anew() {
+    let seed = telar_tests::seed();
+    let _print = PrintSeed(seed);
+    let mut rng = Rng::new(seed);
     let dir = tempfile::tempdir().unwrap();
-    let (graph, to) = (dir.path().join("graph"), dir.path().join("repaired"));
-    let db = open(&graph);
-    add_vertices(&db, 0..20);
-    make_index(&db, "by n");
-    db.close().unwrap();
-    assert_eq!(check(&graph).unwrap().findings, []);
-    damage(&graph);
-    let report = check(&graph).unwrap();
-    let named = report.findings.iter().any(|f| f.place.contains("part 0 of index by n"));
-    assert!(named, "{:#?}", report.findings);
-    let refused = repair(&graph, &to, telar_engine::ops::RepairOptions::default()).unwrap_err();
-    assert!(matches!(refused, Error::NotRepairable { .. }), "{refused}");
-    assert!(!to.exists());
+    let (whole, dump, indexes) = made(&dir.path().join("graph"));
+    let (at, to) = (dir.path().join("damaged"), dir.path().join("repaired"));
+    assert_eq!(check(dir.path().join("graph")).unwrap().findings, []);
+    let store = Path::new("store/data.mdb");
+    let mut hits: BTreeMap<&str, u32> = BTreeMap::new();
+    let wanted = if telar_tests::long() { 20 } else { 2 };
+    for _ in 0..4000 {
+        if hits.len() == indexes.len() && hits.values().all(|n| *n >= wanted) {
+            break;
+        }
+        let mut damaged = whole.clone();
+        let bytes = damaged.get_mut(store).unwrap();
+        let place = rng.below(bytes.len() as u64) as usize;
+        bytes[place] ^= 1 << rng.below(8);
+        write(&damaged, &at);
+        let report = check(&at).unwrap();
+        let place_of = |name: &str| format!(" of index {name}");
+        let hit = indexes.iter().find(|(name, _)| {
+            let found = &report.findings;
+            !found.is_empty() && found.iter().all(|f| f.place.ends_with(&place_of(name)))
+        });
+        let Some((name, id)) = hit else { continue };
+        let count = hits.entry(name).or_default();
+        *count += 1;
+        if *count > wanted {
+            continue;
+        }
+        only_this_index_is_unreadable(&at, *id, &dump);
+        write(&damaged, &at);
+        let done = repair(&at, &to, RepairOptions::default()).unwrap();
+        assert!(done.done[0].contains(&format!("index {name} made anew")), "{:?}", done.done);
+        assert_eq!(files(&at), damaged, "a repair changed what it repairs");
+        assert_eq!(check(&to).unwrap().findings, []);
+        let db = open(&to);
+        assert_eq!(Dump::of(&db).unwrap(), dump);
+        indexed::verify(&db).unwrap();
+        // It goes on being kept.
+        let (m, v) = (db.property_key("m").unwrap(), VertexId::from_raw(1));
+        let mut txn = db.begin().unwrap();
+        txn.set_vertex_property(v, m, Value::Int(-5)).unwrap();
+        txn.commit().unwrap();
+        indexed::verify(&db).unwrap();
+        db.close().unwrap();
+        assert_eq!(check(&to).unwrap().findings, []);
+        std::fs::remove_dir_all(&to).unwrap();
+    }
+    println!("{hits:?}");
+    assert!(hits.len() == indexes.len() && hits.values().all(|n| *n >= wanted), "{hits:?}");
 }

@@ -311,7 +311,7 @@ pub enum TypeKind {
     Any,
     /// `LIST<T>`
     List(Box<TypeExpr>),
-    /// `A | B`, `ANY<A | B>`: at least two.
+    /// `A | B`, `ANY<A | B>`: at least two; one alone in `ANY<A NOT NULL>`.
     Union(Vec<TypeExpr>),
 }
 

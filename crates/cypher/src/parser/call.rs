@@ -89,13 +89,13 @@ impl Parser<'_> {
         if !self.eat(K::In) {
             return Ok(None);
         }
-        let concurrency = if self.eat_word("CONCURRENT") {
+        let concurrency = if self.eat(K::Concurrent) {
             Concurrency::Automatic
         } else if self.eat(K::Transactions) {
             Concurrency::Serial
         } else {
             let limit = self.operand()?;
-            self.expect_word("CONCURRENT")?;
+            self.expect(K::Concurrent)?;
             Concurrency::Limit(limit)
         };
         if concurrency != Concurrency::Serial {

@@ -3,19 +3,22 @@
 use super::{NESTING_MAX, Parsed};
 use crate::ast::Name;
 use crate::diagnostic::{Detail, Diagnostic};
-use crate::lexer::{Bracket, Lexed};
+use crate::lexer::{Lexed, UNCLOSED};
 use crate::span::Span;
 use crate::suggest::closest;
 use crate::token::{CLAUSES, Keyword, Token, TokenKind};
 
 /// Things that a message lists as expected; a longer list helps nobody.
-const EXPECTED_MAX: usize = 6;
+const EXPECTED_MAX: usize = 8;
+
+/// Shortest word that is taken for a misspelling: shorter ones are variables.
+const MISSPELLED_BYTES_MIN: usize = 3;
 
 /// A parser of one statement.
 pub(super) struct Parser<'a> {
     pub(super) source: &'a str,
     tokens: &'a [Token],
-    brackets: &'a [Bracket],
+    closes: &'a [u32],
     /// Index of the next token.
     pub(super) at: usize,
     /// Index of the token that ends the statement.
@@ -42,6 +45,8 @@ pub(super) enum Expected {
     Token(TokenKind),
     /// A word that is no keyword of the language at large.
     Word(&'static str),
+    /// A word that is not listed, since others say it better, but may have been meant.
+    Hint(&'static str),
     /// In words: `an expression`.
     Text(&'static str),
     /// A word with which a clause begins.
@@ -51,8 +56,7 @@ pub(super) enum Expected {
 }
 
 /// Words among the operators.
-const OPERATORS: [&str; 9] =
-    ["AND", "OR", "XOR", "IN", "IS", "STARTS WITH", "ENDS WITH", "CONTAINS", "NOT"];
+const OPERATORS: [&str; 6] = ["AND", "XOR", "STARTS", "ENDS", "CONTAINS", "NOT"];
 
 impl<'a> Parser<'a> {
     /// A parser of the tokens `start..end`.
@@ -60,7 +64,7 @@ impl<'a> Parser<'a> {
         Self {
             source,
             tokens: &lexed.tokens,
-            brackets: &lexed.brackets,
+            closes: &lexed.closes,
             at: start,
             end,
             expected: Vec::new(),
@@ -110,15 +114,10 @@ impl<'a> Parser<'a> {
         start.to(self.last_span())
     }
 
-    /// The bracket that opens at token `index`.
-    pub(super) fn bracket(&self, index: usize) -> Bracket {
-        self.brackets[index]
-    }
-
     /// Index of the token that closes the bracket at `index`.
     pub(super) fn close_of(&self, index: usize) -> Option<usize> {
-        let close = self.brackets[index].close;
-        (close != Bracket::OPEN).then_some(close as usize)
+        let close = self.closes[index];
+        (close != UNCLOSED).then_some(close as usize)
     }
 
     /// Takes the next token.
@@ -175,9 +174,36 @@ impl<'a> Parser<'a> {
         false
     }
 
-    /// Takes the next token if it is one of these words.
+    /// Takes the next token if it is one of these words, which messages do not list.
+    pub(super) fn eat_unlisted_word(&mut self, words: &[&'static str]) -> bool {
+        if words.iter().any(|word| self.is_word(word)) {
+            self.bump();
+            return true;
+        }
+        words.iter().for_each(|word| self.note(Expected::Hint(word)));
+        false
+    }
+
+    /// Takes the next token if it is one of these words, of which messages list the first.
     pub(super) fn eat_any(&mut self, words: &[&'static str]) -> bool {
-        words.iter().any(|word| self.eat_word(word))
+        if words.iter().any(|word| self.is_word(word)) {
+            self.bump();
+            return true;
+        }
+        for (index, word) in words.iter().enumerate() {
+            self.note(if index == 0 { Expected::Word(word) } else { Expected::Hint(word) });
+        }
+        false
+    }
+
+    /// Takes the next token if it is this keyword, which messages do not list.
+    pub(super) fn eat_unlisted(&mut self, keyword: Keyword) -> bool {
+        if self.kind() == TokenKind::Keyword(keyword) {
+            self.bump();
+            return true;
+        }
+        self.note(Expected::Hint(keyword.text()));
+        false
     }
 
     /// Takes the next token, which must be this word.
@@ -293,14 +319,14 @@ impl<'a> Parser<'a> {
 
     fn expected_list(&self) -> Option<String> {
         let describe = |expected: &Expected| match expected {
-            Expected::Token(kind) => kind.describe(),
-            Expected::Word(word) => word,
-            Expected::Text(text) => text,
-            Expected::Clause => "a clause",
-            Expected::Operator => "an operator",
+            Expected::Token(kind) => Some(kind.describe()),
+            Expected::Word(word) => Some(*word),
+            Expected::Text(text) => Some(*text),
+            Expected::Clause => Some("a clause"),
+            Expected::Operator => Some("an operator"),
+            Expected::Hint(_) => None,
         };
-        let mut items: Vec<&str> = self.expected.iter().map(describe).collect();
-        // The rarest things were looked for first or are words; what remains is said as "...".
+        let mut items: Vec<&str> = self.expected.iter().filter_map(describe).collect();
         let more = items.len() > EXPECTED_MAX;
         items.truncate(EXPECTED_MAX);
         let last = if more { "..." } else { items.pop()? };
@@ -313,31 +339,35 @@ impl<'a> Parser<'a> {
 
     /// What the next word, or the one before it, may be a misspelling of.
     fn suggestion(&self) -> Option<String> {
-        if self.kind() == TokenKind::Word {
+        let word = self.text_at(self.at);
+        if self.kind() == TokenKind::Word && word.len() >= MISSPELLED_BYTES_MIN {
             let mut words: Vec<&str> = Vec::new();
             for expected in &self.expected {
                 match expected {
                     Expected::Token(TokenKind::Keyword(keyword)) => words.push(keyword.text()),
-                    Expected::Word(word) => words.push(word),
+                    Expected::Word(word) | Expected::Hint(word) => words.push(word),
                     Expected::Clause => words.extend(CLAUSES.iter().map(|clause| clause.text())),
                     Expected::Operator => words.extend(OPERATORS),
                     _ => {}
                 }
             }
-            let word = self.span().text(self.source);
             if let Some(word) = closest(word, words) {
                 return Some(format!("did you mean {word}?"));
             }
         }
-        // `WEHRE n.x = 1`: what was taken as a name may be where it went wrong.
+        // What was taken as a name may be where it went wrong: `DISTNCT n`, `a > RETURN n`.
         let before = self.at.checked_sub(1)?;
-        let token = self.tokens[before];
-        let word = token.span.text(self.source);
-        if token.kind != TokenKind::Word || word.len() < 4 {
-            return None;
+        let word = self.text_at(before);
+        match self.tokens[before].kind {
+            TokenKind::Word if word.len() > MISSPELLED_BYTES_MIN => {
+                let keyword = closest(word, Keyword::all().map(Keyword::text))?;
+                Some(format!("did you mean {keyword} where '{word}' stands?"))
+            }
+            TokenKind::Keyword(_) if self.expected.contains(&Expected::Operator) => {
+                Some(format!("'{word}' is read as a name here: is something missing before it?"))
+            }
+            _ => None,
         }
-        let keyword = closest(word, Keyword::all().map(Keyword::text))?;
-        Some(format!("did you mean {keyword} where '{word}' stands?"))
     }
 
     /// The last bracket before this place that nothing closes.
@@ -346,7 +376,7 @@ impl<'a> Parser<'a> {
             matches!(
                 self.tokens[*index].kind,
                 TokenKind::LeftParen | TokenKind::LeftBracket | TokenKind::LeftBrace
-            ) && self.brackets[*index].close == Bracket::OPEN
+            ) && self.closes[*index] == UNCLOSED
         };
         (0..self.at.min(self.end))
             .rev()

@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// An expression of operators that bind at least as tightly as `least`.
-    fn binary(&mut self, least: Level) -> Parsed<Expr> {
+    pub(super) fn binary(&mut self, least: Level) -> Parsed<Expr> {
         self.nested(|parser| {
             let left = parser.prefix()?;
             parser.infixes(left, least)

@@ -63,7 +63,7 @@ impl Parser<'_> {
             let one = count.is_none();
             let count = count.unwrap_or(Count::Literal(1));
             self.path_word();
-            if self.eat(K::Groups) || self.eat_word("GROUP") {
+            if self.eat(K::Groups) || self.eat_any(&["GROUP"]) {
                 match count {
                     Count::Literal(1) => PathSearch::AllShortest,
                     count => PathSearch::ShortestGroups(count),
@@ -82,8 +82,8 @@ impl Parser<'_> {
     }
 
     fn path_word(&mut self) {
-        if !self.eat_word("PATHS") {
-            self.eat_word("PATH");
+        if self.is_word("PATHS") || self.is_word("PATH") {
+            self.bump();
         }
     }
 
@@ -110,8 +110,7 @@ impl Parser<'_> {
             let after_group = matches!(parts.last(), Some(PathPart::Group(_)));
             match self.kind() {
                 T::Minus | T::Less if after_group => {
-                    let message = "a relationship stands between two nodes, and this one comes \
-                                   after a path in parentheses";
+                    let message = "a relationship stands between nodes, not behind parentheses";
                     return self.refuse(self.span(), message);
                 }
                 T::Minus | T::Less => {
@@ -215,7 +214,7 @@ impl Parser<'_> {
     fn element_variable(&mut self) -> Parsed<Option<Name>> {
         let next = self.ahead(1);
         let word = match self.kind() {
-            T::Keyword(K::Where) => self.begins_expression_at(1) && next != T::LeftBrace,
+            T::Keyword(K::Where) => self.begins_expression_at(1),
             T::Keyword(K::Is) => next.is_name() && next != T::Keyword(K::Where),
             kind => !kind.is_name(),
         };
@@ -301,14 +300,7 @@ impl Parser<'_> {
         if self.kind_at(index) != T::LeftParen {
             return false;
         }
-        let first = self.kind_at(index + 1);
-        let after = if first.is_name() { self.kind_at(index + 2) } else { first };
-        let node = matches!(
-            after,
-            T::RightParen | T::Colon | T::LeftBrace | T::Dollar | T::Keyword(K::Where)
-        ) || first == T::Keyword(K::Where)
-            || after == T::Keyword(K::Is) && self.label_at(index + 3);
-        let Some(close) = self.close_of(index).filter(|_| node) else { return false };
+        let Some(close) = self.node_end(index) else { return false };
         let mut next = close + 1;
         let left = self.kind_at(next) == T::Less;
         next += usize::from(left);
@@ -326,12 +318,57 @@ impl Parser<'_> {
 }
 
 impl Parser<'_> {
-    /// Whether the word at token `index`, behind `IS`, is a label, and not what else may be there.
-    fn label_at(&self, index: usize) -> bool {
-        let word = self.text_at(index).to_ascii_uppercase();
-        self.kind_at(index).is_name()
-            && !self.kind_at(index + 1).is_name()
-            && !matches!(word.as_str(), "NOT" | "NULL" | "TYPED" | "NORMALIZED")
+    /// The token that closes the bracket at `index`, if what is inside has the form of a node.
+    ///
+    /// Label expressions are the only part that is looked at in length, and no token is part of
+    /// two that begin at different brackets, except inside brackets that are passed over.
+    fn node_end(&self, index: usize) -> Option<usize> {
+        let close = self.close_of(index)?;
+        let mut at = index + 1;
+        if self.kind_at(at).is_name() && self.kind_at(at) != T::Keyword(K::Where) {
+            at += 1;
+        }
+        match self.kind_at(at) {
+            T::Colon => at = self.labels_end(at + 1)?,
+            // `(n IS NULL)` is an expression.
+            T::Keyword(K::Is)
+                if self.kind_at(at + 1) != T::Keyword(K::Null)
+                    && !self.text_at(at + 1).eq_ignore_ascii_case("NORMALIZED") =>
+            {
+                at = self.labels_end(at + 1)?;
+            }
+            _ => {}
+        }
+        match self.kind_at(at) {
+            T::LeftBrace => at = self.close_of(at)? + 1,
+            T::Dollar => at += 2,
+            _ => {}
+        }
+        (at == close || self.kind_at(at) == T::Keyword(K::Where)).then_some(close)
+    }
+
+    /// The token behind the label expression that begins at token `at`.
+    fn labels_end(&self, mut at: usize) -> Option<usize> {
+        loop {
+            while self.kind_at(at) == T::Exclamation {
+                at += 1;
+            }
+            match self.kind_at(at) {
+                T::LeftParen => at = self.close_of(at)? + 1,
+                T::Dollar => {
+                    at += 1 + usize::from(self.kind_at(at + 1).is_name());
+                    at = self.close_of(at)? + 1;
+                }
+                T::Percent => at += 1,
+                kind if kind.is_name() => at += 1,
+                _ => return None,
+            }
+            match self.kind_at(at) {
+                T::Ampersand | T::Colon => at += 1,
+                T::Bar => at += 1 + usize::from(self.kind_at(at + 1) == T::Colon),
+                _ => return Some(at),
+            }
+        }
     }
 }
 

@@ -4,9 +4,10 @@ use super::Parsed;
 use super::cursor::{Expected, Parser};
 use super::expression::Level;
 use crate::ast::{
-    Case, CaseBranch, CaseTest, Expr, ExprKind, FunctionCall, ListComprehension, Literal, MapEntry,
-    MapProjection, MapProjectionItem, Name, PathPattern, PathSearch, PatternComprehension,
-    QuantifierExpr, QuantifierKind, Reduce, Subquery, SubqueryBody, SubqueryKind,
+    BinaryOp, Case, CaseBranch, CaseTest, Expr, ExprKind, FunctionCall, ListComprehension, Literal,
+    MapEntry, MapProjection, MapProjectionItem, Name, PathPattern, PathSearch,
+    PatternComprehension, QuantifierExpr, QuantifierKind, Reduce, Subquery, SubqueryBody,
+    SubqueryKind,
 };
 use crate::literal;
 use crate::span::Span;
@@ -77,10 +78,18 @@ impl Parser<'_> {
                 self.expect(T::RightParen)?;
                 Ok(ExprKind::CountStar)
             }
-            K::All if self.binds_element(1) => self.quantifier(QuantifierKind::All),
-            K::Any if self.binds_element(1) => self.quantifier(QuantifierKind::Any),
-            K::None if self.binds_element(1) => self.quantifier(QuantifierKind::None),
-            K::Single if self.binds_element(1) => self.quantifier(QuantifierKind::Single),
+            K::All if next == T::LeftParen && self.binds_element(2) => {
+                self.quantifier(QuantifierKind::All)
+            }
+            K::Any if next == T::LeftParen && self.binds_element(2) => {
+                self.quantifier(QuantifierKind::Any)
+            }
+            K::None if next == T::LeftParen && self.binds_element(2) => {
+                self.quantifier(QuantifierKind::None)
+            }
+            K::Single if next == T::LeftParen && self.binds_element(2) => {
+                self.quantifier(QuantifierKind::Single)
+            }
             K::Reduce
                 if next == T::LeftParen && self.ahead(2).is_name() && self.ahead(3) == T::Equal =>
             {
@@ -100,12 +109,12 @@ impl Parser<'_> {
         Ok(ExprKind::Literal(literal))
     }
 
-    /// Whether the bracket `ahead` holds `name IN ...` alone: what binds an element of a list.
+    /// Whether the next tokens, behind `ahead` of them, are `name IN`: what binds an element.
     fn binds_element(&self, ahead: usize) -> bool {
-        matches!(self.ahead(ahead), T::LeftParen | T::LeftBracket)
-            && self.ahead(ahead + 1).is_name()
-            && self.ahead(ahead + 2) == T::Keyword(K::In)
-            && !self.bracket(self.at + ahead).comma
+        let name = self.ahead(ahead);
+        name.is_name()
+            && !matches!(name, T::Keyword(K::Null | K::True | K::False))
+            && self.ahead(ahead + 1) == T::Keyword(K::In)
     }
 
     /// A call, a map projection or a variable.
@@ -167,26 +176,45 @@ impl Parser<'_> {
         })
     }
 
-    /// A list or a comprehension.
+    /// A list or a comprehension. What both begin with is parsed first; then the next token tells.
     fn bracketed(&mut self) -> Parsed<ExprKind> {
+        self.bump();
         if self.binds_element(0) {
             return self.list_comprehension();
         }
-        let bracket = self.bracket(self.at);
-        let named = self.ahead(1).is_name() && self.ahead(2) == T::Equal;
-        let pattern = self.at + if named { 3 } else { 1 };
-        if bracket.bar && !bracket.comma && self.pattern_at(pattern) {
-            return self.pattern_comprehension();
+        let named = self.kind().is_name() && self.ahead(1) == T::Equal;
+        if self.pattern_at(self.at + if named { 2 } else { 0 }) {
+            return self.pattern_comprehension(named);
         }
-        self.bump();
         self.list_until(T::RightBracket, Self::expression).map(ExprKind::List)
     }
 
+    /// The rest of a list whose first element begins with `left`.
+    fn list_from(&mut self, left: Expr) -> Parsed<ExprKind> {
+        let first = self.nested(|parser| parser.infixes(left, Level::Or))?;
+        let mut items = vec![first];
+        if self.eat(T::Comma) {
+            items.extend(self.list(Self::expression)?);
+        }
+        self.expect(T::RightBracket)?;
+        Ok(ExprKind::List(items))
+    }
+
     fn list_comprehension(&mut self) -> Parsed<ExprKind> {
-        self.bump();
         let variable = self.name("a variable")?;
         self.expect(K::In)?;
-        let list = self.expression_before_bar()?;
+        // Looser operators yield truth values, which are no lists: `[x IN xs AND y]` is a list.
+        let outer = std::mem::replace(&mut self.bar_ends, true);
+        let list = self.binary(Level::Add);
+        self.bar_ends = outer;
+        let list = list?;
+        if !matches!(self.kind(), T::Keyword(K::Where) | T::Bar | T::RightBracket) {
+            let span = variable.span;
+            let left = Box::new(Expr { kind: ExprKind::Variable(variable), span });
+            let span = span.to(list.span);
+            let kind = ExprKind::Binary { op: BinaryOp::In, left, right: Box::new(list) };
+            return self.list_from(Expr { kind, span });
+        }
         let filter = if self.eat(K::Where) { Some(self.expression_before_bar()?) } else { None };
         let projection = if self.eat(T::Bar) { Some(self.expression()?) } else { None };
         self.expect(T::RightBracket)?;
@@ -194,17 +222,20 @@ impl Parser<'_> {
         Ok(ExprKind::ListComprehension(Box::new(comprehension)))
     }
 
-    fn pattern_comprehension(&mut self) -> Parsed<ExprKind> {
-        self.bump();
+    fn pattern_comprehension(&mut self, named: bool) -> Parsed<ExprKind> {
         let start = self.span();
         let mut variable = None;
-        if self.kind().is_name() {
+        if named {
             variable = Some(self.name("a variable")?);
             self.expect(T::Equal)?;
         }
         let parts = self.path_parts()?;
         let span = self.since(start);
         let pattern = PathPattern { variable, search: PathSearch::All, parts, span };
+        if !named && !matches!(self.kind(), T::Keyword(K::Where) | T::Bar) {
+            let kind = ExprKind::Pattern(Box::new(pattern));
+            return self.list_from(Expr { kind, span });
+        }
         let filter = if self.eat(K::Where) { Some(self.expression_before_bar()?) } else { None };
         self.expect(T::Bar)?;
         let projection = self.expression()?;

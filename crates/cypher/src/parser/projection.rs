@@ -51,7 +51,7 @@ impl Parser<'_> {
             self.expect(K::By)?;
             order_by = self.list(Self::sort_item)?;
         }
-        let skips = self.eat(K::Skip) || self.eat(K::Offset);
+        let skips = self.eat(K::Skip) || self.eat_unlisted(K::Offset);
         let skip = if skips { Some(self.expression()?) } else { None };
         let limit = if self.eat(K::Limit) { Some(self.expression()?) } else { None };
         let span = self.since(start);
@@ -68,9 +68,9 @@ impl Parser<'_> {
     fn sort_item(&mut self) -> Parsed<SortItem> {
         let start = self.span();
         let expr = self.expression()?;
-        let descending = self.eat(K::Desc) || self.eat(K::Descending);
-        if !descending && !self.eat(K::Asc) {
-            self.eat(K::Ascending);
+        let descending = self.eat(K::Desc) || self.eat_unlisted(K::Descending);
+        if !descending && !self.eat_unlisted(K::Asc) {
+            self.eat_unlisted(K::Ascending);
         }
         Ok(SortItem { expr, descending, span: self.since(start) })
     }

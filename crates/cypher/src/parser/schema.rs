@@ -49,13 +49,14 @@ impl Parser<'_> {
 
     /// `RANGE`, `TEXT`, ..., if it is there.
     pub(super) fn index_kind(&mut self) -> Option<IndexKind> {
-        INDEX_KINDS.iter().find(|(word, _)| self.eat_word(word)).map(|(_, kind)| *kind)
+        INDEX_KINDS.iter().find(|(word, _)| self.eat_unlisted_word(&[word])).map(|(_, kind)| *kind)
     }
 
     fn create_index(&mut self) -> Parsed<CreateIndex> {
         let kind = self.index_kind().unwrap_or(IndexKind::Range);
         self.expect(K::Index)?;
-        let (name, if_not_exists) = self.name_and_condition()?;
+        let (name, if_not_exists) =
+            self.name_and_condition("CREATE INDEX name FOR (n:Label) ON (n.key)")?;
         self.expect(K::For)?;
         let entity = self.entity()?;
         self.expect(K::On)?;
@@ -104,7 +105,8 @@ impl Parser<'_> {
     }
 
     fn create_constraint(&mut self) -> Parsed<CreateConstraint> {
-        let (name, if_not_exists) = self.name_and_condition()?;
+        let (name, if_not_exists) = self
+            .name_and_condition("CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.key IS UNIQUE")?;
         self.expect(K::For)?;
         let mut entity = self.entity()?;
         self.expect(K::Require)?;
@@ -181,17 +183,18 @@ impl Parser<'_> {
     }
 
     /// `[name] [IF NOT EXISTS]`
-    fn name_and_condition(&mut self) -> Parsed<(Option<NameOrParameter>, bool)> {
+    fn name_and_condition(
+        &mut self,
+        form: &'static str,
+    ) -> Parsed<(Option<NameOrParameter>, bool)> {
         let next = self.ahead(1);
         let absent = match self.kind() {
             T::Keyword(K::If) => next == T::Keyword(K::Not),
             T::Keyword(K::For) => next == T::LeftParen,
             T::Keyword(K::On) => {
-                let help = "write CREATE INDEX name FOR (n:Label) ON (n.key), or \
-                            CREATE CONSTRAINT name FOR (n:Label) REQUIRE n.key IS UNIQUE";
                 let message = "this form of the command is of the past";
                 let error = Diagnostic::syntax(Detail::UnexpectedSyntax, self.span(), message);
-                return Err(Box::new(error.with_help(help)));
+                return Err(Box::new(error.with_help(format!("write {form}"))));
             }
             _ => false,
         };

@@ -1,7 +1,7 @@
 //! SHOW and TERMINATE.
 
 use super::Parsed;
-use super::cursor::Parser;
+use super::cursor::{Expected, Parser};
 use crate::ast::{
     CommandOutput, ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, Executable, Expr,
     ExprKind, Projection, ProjectionItem, Show, ShowTarget, StatementKind, Terminate,
@@ -27,22 +27,27 @@ impl Parser<'_> {
     }
 
     fn show_target(&mut self) -> Parsed<ShowTarget> {
-        if self.eat_any(&["PROCEDURES", "PROCEDURE"]) {
+        for word in
+            ["INDEXES", "CONSTRAINTS", "FUNCTIONS", "PROCEDURES", "TRANSACTIONS", "DATABASES"]
+        {
+            self.note(Expected::Word(word));
+        }
+        if self.eat_unlisted_word(&["PROCEDURES", "PROCEDURE"]) {
             return self.executable().map(ShowTarget::Procedures);
         }
-        if self.eat(K::Transactions) || self.eat_word("TRANSACTION") {
+        if self.eat_unlisted_word(&["TRANSACTIONS", "TRANSACTION"]) {
             return self.transaction_ids();
         }
-        if self.eat_word("DATABASES") {
+        if self.eat_unlisted_word(&["DATABASES"]) {
             return Ok(ShowTarget::Databases(DatabaseFilter::All));
         }
-        if self.eat_word("DATABASE") {
+        if self.eat_unlisted_word(&["DATABASE"]) {
             let name = self.name_or_parameter("the name of a database")?;
             return Ok(ShowTarget::Databases(DatabaseFilter::Named(name)));
         }
         for (word, filter) in [("DEFAULT", DatabaseFilter::Default), ("HOME", DatabaseFilter::Home)]
         {
-            if self.eat_word(word) {
+            if self.eat_unlisted_word(&[word]) {
                 self.expect_word("DATABASE")?;
                 return Ok(ShowTarget::Databases(filter));
             }
@@ -50,7 +55,7 @@ impl Parser<'_> {
         if let Some(functions) = self.show_functions()? {
             return Ok(functions);
         }
-        let all = self.eat(K::All);
+        let all = self.eat_unlisted(K::All);
         if let Some(kind) = self.index_kind() {
             self.expect_indexes()?;
             return Ok(ShowTarget::Indexes { kind: Some(kind) });
@@ -59,14 +64,14 @@ impl Parser<'_> {
             return Ok(ShowTarget::Indexes { kind: None });
         }
         let filter = if all { ConstraintFilter::default() } else { self.constraint_filter()? };
-        if !self.eat_word("CONSTRAINTS") {
-            self.expect(K::Constraint)?;
+        if self.eat_word("CONSTRAINTS") || self.eat_unlisted(K::Constraint) {
+            return Ok(ShowTarget::Constraints(filter));
         }
-        Ok(ShowTarget::Constraints(filter))
+        self.fail()
     }
 
     fn eat_indexes(&mut self) -> bool {
-        self.eat_word("INDEXES") || self.eat(K::Index)
+        self.eat_unlisted_word(&["INDEXES"]) || self.eat_unlisted(K::Index)
     }
 
     fn expect_indexes(&mut self) -> Parsed<()> {
@@ -76,10 +81,10 @@ impl Parser<'_> {
     fn show_functions(&mut self) -> Parsed<Option<ShowTarget>> {
         let mut built_in = None;
         let mut only_functions = true;
-        if self.eat_word("BUILT") {
+        if self.eat_unlisted_word(&["BUILT"]) {
             self.expect(K::In)?;
             built_in = Some(true);
-        } else if self.eat_word("USER") {
+        } else if self.eat_unlisted_word(&["USER"]) {
             self.expect_word("DEFINED")?;
             built_in = Some(false);
         } else {
@@ -89,7 +94,7 @@ impl Parser<'_> {
                 self.bump();
             }
         }
-        if self.eat_any(&["FUNCTIONS", "FUNCTION"]) {
+        if self.eat_unlisted_word(&["FUNCTIONS", "FUNCTION"]) {
             let executable = self.executable()?;
             return Ok(Some(ShowTarget::Functions { built_in, executable }));
         }
@@ -122,21 +127,21 @@ impl Parser<'_> {
     }
 
     fn constraint_filter(&mut self) -> Parsed<ConstraintFilter> {
-        let entity = if self.eat_word("NODE") {
+        let entity = if self.eat_unlisted_word(&["NODE"]) {
             Some(EntityKind::Node)
-        } else if self.eat_any(&["RELATIONSHIP", "REL"]) {
+        } else if self.eat_unlisted_word(&["RELATIONSHIP", "REL"]) {
             Some(EntityKind::Relationship)
         } else {
             None
         };
-        let property = self.eat_word("PROPERTY");
-        let kind = if property && self.eat_word("TYPE") {
+        let property = self.eat_unlisted_word(&["PROPERTY"]);
+        let kind = if property && self.eat_unlisted_word(&["TYPE"]) {
             Some(ConstraintKind::PropertyType)
-        } else if self.eat_any(&["EXISTENCE", "EXIST"]) {
+        } else if self.eat_unlisted_word(&["EXISTENCE", "EXIST"]) {
             Some(ConstraintKind::Existence)
-        } else if !property && self.eat_any(&["UNIQUE", "UNIQUENESS"]) {
+        } else if !property && self.eat_unlisted_word(&["UNIQUE", "UNIQUENESS"]) {
             Some(ConstraintKind::Unique)
-        } else if !property && self.eat_word("KEY") {
+        } else if !property && self.eat_unlisted_word(&["KEY"]) {
             Some(ConstraintKind::Key)
         } else {
             None

@@ -21,9 +21,9 @@ impl Parser<'_> {
 
     fn statement_tokens(&mut self) -> Parsed<Statement> {
         let start = self.span();
-        let mode = if self.eat(Keyword::Explain) {
+        let mode = if self.eat_unlisted(Keyword::Explain) {
             Mode::Explain
-        } else if self.eat(Keyword::Profile) {
+        } else if self.eat_unlisted(Keyword::Profile) {
             Mode::Profile
         } else {
             Mode::Run
@@ -37,10 +37,8 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Terminate) => self.terminate()?,
             _ => {
                 let at = self.timestamp()?;
-                for word in [Keyword::Drop, Keyword::Show, Keyword::Terminate] {
-                    if at.is_none() {
-                        self.note(Expected::Token(word.into()));
-                    }
+                for word in ["DROP", "SHOW", "TERMINATE"] {
+                    self.note(Expected::Hint(word));
                 }
                 StatementKind::Query { at, query: self.query(true)? }
             }
@@ -53,7 +51,7 @@ impl Parser<'_> {
 
     /// `AT TIMESTAMP expr`
     fn timestamp(&mut self) -> Parsed<Option<crate::ast::Expr>> {
-        if !self.eat(Keyword::At) {
+        if !self.eat_unlisted(Keyword::At) {
             return Ok(None);
         }
         self.expect(Keyword::Timestamp)?;

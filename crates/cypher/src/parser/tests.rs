@@ -1,1 +1,151 @@
-//! Tests of the parser.
+//! What the grammar accepts, what its errors say, and that neither takes long.
+
+use super::*;
+use crate::ast::{Clause, Expr, ExprKind, StatementKind};
+
+mod limits;
+mod messages;
+
+/// The tree of a text that has one.
+#[track_caller]
+fn accepted(text: &str) -> Statement {
+    match parse(text) {
+        Ok(statement) => statement,
+        Err(errors) => panic!("{}", errors.render(text)),
+    }
+}
+
+/// The clauses of a query.
+fn clauses(text: &str) -> Vec<Clause> {
+    match accepted(text).kind {
+        StatementKind::Query { query, .. } => query.first.clauses,
+        kind => panic!("{kind:?}"),
+    }
+}
+
+/// The only expression that a text returns.
+fn returned(text: &str) -> Expr {
+    match clauses(text).pop() {
+        Some(Clause::Return(mut clause)) => clause.projection.items.remove(0).expr,
+        clause => panic!("{clause:?}"),
+    }
+}
+
+#[test]
+fn keywords_are_names_wherever_names_may_stand() {
+    for text in [
+        "MATCH (match:MATCH {match: 1})-[where:WHERE]->(return) RETURN match.match AS return",
+        "WITH 1 AS with, 2 AS order, 3 AS limit RETURN with + order ORDER BY order LIMIT 3",
+        "MATCH create = (a)-->(b) RETURN create",
+        "CREATE index = (a)-[:A]->(b)",
+        "UNWIND [1] AS unwind RETURN unwind, case, distinct, exists, count, all, not",
+        "RETURN {case: 1, when: 2, null: 3}.null, $match, match.all(1), any(1)",
+        "MATCH (is), (where), (is:is), (n IS is) RETURN [in IN xs | in], [x IN xs WHERE x.in]",
+        "MATCH (call) CALL call.call(call) YIELD yield AS call RETURN *",
+        "MATCH any = ANY SHORTEST (shortest)-->(all) SET set:set, on.on = 1 FINISH",
+        "FOREACH (foreach IN [1] | CREATE (foreach))",
+        "RETURN CASE contains WHEN in THEN starts WHEN is THEN 1 ELSE end.end END",
+    ] {
+        accepted(text);
+    }
+}
+
+#[test]
+fn patterns_and_expressions_in_parentheses_are_told_apart() {
+    let pattern = |text: &str| {
+        matches!(returned(text).kind, ExprKind::Logical { ref operands, .. }
+        if matches!(operands[0].kind, ExprKind::Pattern(_)))
+    };
+    for text in [
+        "RETURN (a)-->() OR x",
+        "RETURN (a)<--(b) OR x",
+        "RETURN (a)--(b) OR x",
+        "RETURN (:A)-[r]-(b) OR x",
+        "RETURN ({x: 1})<-[:R]->(b) OR x",
+        "RETURN (a:A|B {x: [1, 2]} WHERE a.x > (1 + 2))-[{y: ']'}]-(b) OR x",
+        "RETURN (WHERE a.x)-->() OR x",
+        "RETURN (a IS A)-->() OR x",
+    ] {
+        assert!(pattern(text), "{text}");
+    }
+    for text in [
+        "RETURN (a) - -b OR x",
+        "RETURN (a) < -1 OR x",
+        "RETURN (a)-[b] OR x",
+        "RETURN (a.b)--(b) OR x",
+        "RETURN (a IS NULL) - -(b) OR x",
+        "RETURN (1)--(b) OR x",
+        "RETURN ((a)) OR x",
+    ] {
+        assert!(!pattern(text), "{text}");
+    }
+}
+
+#[test]
+fn columns_without_alias_are_named_by_their_text() {
+    let text = "RETURN n . name ,(a+ b), - 1 // c\n,`x y` AS z";
+    let Some(Clause::Return(clause)) = clauses(text).pop() else { panic!() };
+    let items = clause.projection.items;
+    let names: Vec<&str> = items.iter().map(|item| item.expr.span.text(text)).collect();
+    assert_eq!(names, ["n . name", "(a+ b)", "- 1", "`x y`"]);
+    assert_eq!(items[3].span.text(text), "`x y` AS z");
+}
+
+#[test]
+fn statements_are_parsed_one_by_one() {
+    let text = "RETURN 1; RETRUN 2 ;; /* ; */ RETURN ';' // ;\n";
+    let results: Vec<_> = parse_all(text).collect();
+    assert_eq!(results.len(), 3);
+    assert!(results[0].is_ok() && results[1].is_err() && results[2].is_ok());
+    let texts: Vec<&str> = split(text).into_iter().map(|span| span.text(text)).collect();
+    assert_eq!(texts, ["RETURN 1", "RETRUN 2", "RETURN ';'"]);
+    assert_eq!(results[2].as_ref().unwrap().span.text(text), "RETURN ';'");
+    assert!(parse_all(" ; // nothing").next().is_none());
+    assert!(
+        parse("").is_err() && parse("RETURN 1;").is_ok() && parse("RETURN 1; RETURN 2").is_err()
+    );
+}
+
+#[test]
+fn lexer_errors_belong_to_their_statement() {
+    let results: Vec<_> = parse_all("RETURN 1; RETURN #; RETURN 2; RETURN 'x").collect();
+    let good: Vec<bool> = results.iter().map(Result::is_ok).collect();
+    assert_eq!(good, [true, false, true, false]);
+}
+
+/// One of everything that has a form of its own: each is accepted and printed as it is here.
+#[test]
+fn statements_of_every_kind_are_accepted() {
+    for text in [
+        "EXPLAIN MATCH (n) RETURN n",
+        "PROFILE AT TIMESTAMP $ts MATCH (n) RETURN n",
+        "USE graph.byName('x') MATCH (n) USING INDEX SEEK n:A(b) USING SCAN n:A WHERE n.b RETURN n",
+        "MATCH (a)-->(b) USING JOIN ON a, b USING TEXT INDEX a:A(b, c) FINISH",
+        "CALL db.labels() YIELD label AS l WHERE l <> 'x' RETURN count(*)",
+        "CALL (*) { CREATE () } IN 4 CONCURRENT TRANSACTIONS OF 10 ROWS ON ERROR BREAK REPORT STATUS AS s",
+        "CALL (a, b) { RETURN 1 AS x UNION ALL RETURN 2 AS x } RETURN x",
+        "OPTIONAL CALL p(1) YIELD x RETURN x",
+        "LOAD CSV WITH HEADERS FROM 'file:///a.csv' AS row FIELDTERMINATOR ';' CREATE (:A {b: row.b})",
+        "MERGE (a:A {b: 1}) ON CREATE SET a.c = 1, a += {d: 2} ON MATCH SET a:B:$(x), a[k] = v",
+        "MATCH (a) REMOVE a.b, a[k], a:B SET a = {} DETACH DELETE a, a.b",
+        "MATCH p = SHORTEST 2 GROUPS ((a)-[r:R WHERE r.x]->(b) WHERE a.y){2,} (c)-[:!%]->{3}(d) FINISH",
+        "MATCH p = ANY $k (a)-[*..3 {x: 1}]-(b:A&(B|!C)) RETURN p",
+        "MATCH (n:$(l)) RETURN n {.*, .a, b: 1, c}, n IS NOT :: LIST<ANY<INTEGER | STRING NOT NULL>>",
+        "RETURN EXISTS { (a)-->(b) WHERE a.x }, COUNT { MATCH (a) }, COLLECT { RETURN 1 AS x }",
+        "RETURN reduce(a = 0, x IN xs | a + x), all(x IN xs WHERE x), x IS NOT NFD NORMALIZED",
+        "CREATE VECTOR INDEX a IF NOT EXISTS FOR (n:A) ON (n.b) OPTIONS {c: 1}",
+        "CREATE FULLTEXT INDEX FOR ()-[r:A|B]-() ON EACH [r.a, r.b]",
+        "CREATE LOOKUP INDEX $name FOR ()-[r]-() ON EACH type(r)",
+        "CREATE CONSTRAINT FOR (n:A) REQUIRE (n.a, n.b) IS NODE KEY",
+        "CREATE CONSTRAINT c FOR ()-[r:A]-() REQUIRE (r.a) IS :: LIST<DATE NOT NULL>",
+        "DROP CONSTRAINT c IF EXISTS",
+        "SHOW TEXT INDEXES YIELD name AS n, type ORDER BY n SKIP 1 LIMIT 2 WHERE type = 'x' RETURN n",
+        "SHOW RELATIONSHIP PROPERTY EXISTENCE CONSTRAINTS WHERE TRUE",
+        "SHOW BUILT IN FUNCTIONS EXECUTABLE BY joe YIELD *",
+        "SHOW HOME DATABASE",
+        "SHOW TRANSACTIONS 'a', $b",
+        "TERMINATE TRANSACTIONS $ids YIELD message",
+    ] {
+        assert_eq!(accepted(text).to_string(), text);
+    }
+}

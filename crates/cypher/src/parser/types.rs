@@ -56,7 +56,7 @@ impl Parser<'_> {
         let kind = self.type_kind()?;
         let not_null = self.not_null()?;
         let mut of = TypeExpr { kind, not_null, span: self.since(start) };
-        while self.eat_any(&["LIST", "ARRAY"]) {
+        while self.takes("LIST") || self.takes("ARRAY") {
             self.grow()?;
             let kind = TypeKind::List(Box::new(of));
             let not_null = self.not_null()?;
@@ -77,16 +77,16 @@ impl Parser<'_> {
     }
 
     fn type_kind(&mut self) -> Parsed<TypeKind> {
-        if self.eat_any(&["LIST", "ARRAY"]) {
+        if self.takes("LIST") || self.takes("ARRAY") {
             self.expect(T::Less)?;
             let of = self.nested(|parser| parser.type_union(true))?;
             self.expect(T::Greater)?;
             return Ok(TypeKind::List(Box::new(of)));
         }
-        if self.eat(K::Any) {
+        if self.takes("ANY") {
             return self.any_type();
         }
-        if self.eat_word("PROPERTY") {
+        if self.takes("PROPERTY") {
             self.expect_word("VALUE")?;
             return Ok(TypeKind::PropertyValue);
         }
@@ -94,7 +94,7 @@ impl Parser<'_> {
             ("LOCAL", TypeKind::LocalTime, TypeKind::LocalDateTime),
             ("ZONED", TypeKind::ZonedTime, TypeKind::ZonedDateTime),
         ] {
-            if self.eat_word(word) {
+            if self.takes(word) {
                 if self.eat_word("TIME") {
                     return Ok(time);
                 }
@@ -106,51 +106,63 @@ impl Parser<'_> {
             ("TIME", TypeKind::ZonedTime, TypeKind::LocalTime),
             ("TIMESTAMP", TypeKind::ZonedDateTime, TypeKind::LocalDateTime),
         ] {
-            if self.eat_word(word) {
-                let without = self.eat_word("WITHOUT");
-                if !without {
-                    self.expect(K::With)?;
-                }
-                if !self.eat_word("TIMEZONE") {
-                    self.expect_word("TIME")?;
-                    self.expect_word("ZONE")?;
-                }
-                return Ok(if without { local } else { zoned });
+            if self.takes(word) {
+                return Ok(if self.with_time_zone()? { zoned } else { local });
             }
         }
         if self.is_word("SIGNED") && self.is_word_at(1, "INTEGER") {
             self.bump();
         }
         for (word, kind) in SIMPLE {
-            if self.is_word(word) {
-                self.bump();
+            if self.takes(word) {
                 return Ok(kind);
             }
         }
         self.note(Expected::Text("a type"));
+        for word in ["LIST", "ANY", "PROPERTY", "LOCAL", "ZONED", "TIME", "TIMESTAMP"] {
+            self.note(Expected::Hint(word));
+        }
         for (word, _) in SIMPLE {
-            self.note(Expected::Word(word));
+            self.note(Expected::Hint(word));
         }
         self.fail()
     }
 
+    /// Takes the next token if it is this word, which messages do not list.
+    fn takes(&mut self, word: &str) -> bool {
+        let is = self.is_word(word);
+        if is {
+            self.bump();
+        }
+        is
+    }
+
+    /// `WITH TIME ZONE` or `WITHOUT TIMEZONE`
+    fn with_time_zone(&mut self) -> Parsed<bool> {
+        let without = self.eat_word("WITHOUT");
+        if !without {
+            self.expect(K::With)?;
+        }
+        if !self.eat_word("TIMEZONE") {
+            self.expect_word("TIME")?;
+            self.expect_word("ZONE")?;
+        }
+        Ok(!without)
+    }
+
     /// `ANY`, `ANY VALUE`, `ANY<A | B>`, `ANY NODE`; the word has been taken.
     fn any_type(&mut self) -> Parsed<TypeKind> {
-        if self.is_word("PROPERTY") {
-            self.bump();
+        if self.takes("PROPERTY") {
             self.expect_word("VALUE")?;
             return Ok(TypeKind::PropertyValue);
         }
         for (word, kind) in SIMPLE {
             let thing = matches!(kind, TypeKind::Node | TypeKind::Relationship | TypeKind::Map);
-            if thing && self.is_word(word) {
-                self.bump();
+            if thing && self.takes(word) {
                 return Ok(kind);
             }
         }
-        if self.is_word("VALUE") {
-            self.bump();
-        }
+        self.takes("VALUE");
         if !self.eat(T::Less) {
             return Ok(TypeKind::Any);
         }

@@ -99,11 +99,12 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         }
         ExprKind::HasLabels { operand, labels } => {
             expression(f, operand, Level::Access)?;
-            f.write_str(if operand.kind == ExprKind::CaseOperand { " IS " } else { ":" })?;
-            // In a comprehension, a bare `|` would end the condition.
+            // In a comprehension, a bare `|` would end the condition; behind `IS`, a label could
+            // be `NULL`.
             match labels.kind {
-                LabelExprKind::Or(_) => write!(f, "({labels})"),
-                _ => write!(f, "{labels}"),
+                _ if operand.kind == ExprKind::CaseOperand => write!(f, " IS ({labels})"),
+                LabelExprKind::Or(_) => write!(f, ":({labels})"),
+                _ => write!(f, ":{labels}"),
             }
         }
         ExprKind::CountStar => f.write_str("count(*)"),
@@ -132,7 +133,8 @@ pub(super) fn expressions(f: &mut Formatter<'_>, items: &[Expr]) -> fmt::Result 
 
 fn list(f: &mut Formatter<'_>, items: &[Expr]) -> fmt::Result {
     match items {
-        [only] if begins_like_comprehension(only) => write!(f, "[({only})]"),
+        // `[x IN xs]` is a comprehension.
+        [only] if is_element_test(only) => write!(f, "[({only})]"),
         _ => {
             f.write_char('[')?;
             expressions(f, items)?;
@@ -141,22 +143,10 @@ fn list(f: &mut Formatter<'_>, items: &[Expr]) -> fmt::Result {
     }
 }
 
-/// Whether `[expr]` could be read as a comprehension: it begins with `name IN` or with a pattern.
-fn begins_like_comprehension(expr: &Expr) -> bool {
+fn is_element_test(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Pattern(_) => true,
-        ExprKind::Binary { op: BinaryOp::In, left, .. }
-            if matches!(left.kind, ExprKind::Variable(_)) =>
-        {
-            true
-        }
-        ExprKind::Binary { left: first, .. }
-        | ExprKind::Comparison { first, .. }
-        | ExprKind::IsNull { operand: first, .. }
-        | ExprKind::IsTyped { operand: first, .. }
-        | ExprKind::IsNormalized { operand: first, .. } => begins_like_comprehension(first),
-        ExprKind::Logical { operands, .. } => {
-            operands.first().is_some_and(begins_like_comprehension)
+        ExprKind::Binary { op: BinaryOp::In, left, .. } => {
+            matches!(left.kind, ExprKind::Variable(_))
         }
         _ => false,
     }
@@ -277,7 +267,8 @@ fn comprehension(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         ExprKind::ListComprehension(comprehension) => {
             f.write_char('[')?;
             variable(f, &comprehension.variable)?;
-            write!(f, " IN {}", comprehension.list)?;
+            f.write_str(" IN ")?;
+            expression(f, &comprehension.list, Level::Add)?;
             filter(f, comprehension.filter.as_ref())?;
             if let Some(projection) = &comprehension.projection {
                 write!(f, " | {projection}")?;

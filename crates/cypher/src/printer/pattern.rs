@@ -66,7 +66,10 @@ fn relationship(f: &mut Formatter<'_>, relationship: &RelationshipPattern) -> fm
         && relationship.length.is_none()
         && relationship.properties.is_none()
         && relationship.filter.is_none();
-    if !empty {
+    // In an expression, `()--+()` would be arithmetic.
+    let arithmetic =
+        relationship.quantifier.is_some() && relationship.direction != ArrowDirection::Right;
+    if !empty || arithmetic {
         f.write_char('[')?;
         let mut space = Space::default();
         head(f, &mut space, relationship.variable.as_ref(), relationship.types.as_ref())?;

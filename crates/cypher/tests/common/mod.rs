@@ -21,15 +21,15 @@ pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    println!("skipped: there is no folder {}", path.display());
+    eprintln!("skipped: there is no folder {}", path.display());
     None
 }
 
 /// All files below `folder` with that extension, sorted.
 pub(crate) fn files(folder: &std::path::Path, extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in std::fs::read_dir(folder).expect("the folder can be read") {
+        let path = entry.expect("the folder can be read").path();
         if path.is_dir() {
             files.extend(self::files(&path, extension));
         } else if path.extension().is_some_and(|found| found == extension) {

@@ -89,10 +89,7 @@ impl Base {
             return Err("a base is shorter than its offsets");
         }
         let (offsets, rest) = words.split_at(OFFSET_WORDS);
-        if offsets[0] != 0 || offsets.windows(2).any(|w| w[0] > w[1]) {
-            return Err("the offsets of a base do not ascend from zero");
-        }
-        let entries = offsets[SEGMENT_VERTICES] as usize;
+        let entries = entries_of(|i| offsets[i])?;
         if rest.len() != entries * (1 + columns) {
             return Err("a base's length does not fit its last offset");
         }
@@ -113,19 +110,13 @@ impl Base {
         columns: usize,
         map: &Arc<Map>,
     ) -> Result<Option<Self>, &'static str> {
-        let offsets = body.get(..4 * OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
         let start: *const u32 = in_place.as_ptr().cast();
         if !start.is_aligned() || cfg!(target_endian = "big") {
             return Ok(None);
         }
-        let offset = |i: usize| {
-            let bytes = offsets[4 * i..].first_chunk().copied().unwrap_or_default();
-            u32::from_le_bytes(bytes)
-        };
-        if offset(0) != 0 || (0..SEGMENT_VERTICES).any(|i| offset(i) > offset(i + 1)) {
-            return Err("the offsets of a base do not ascend from zero");
-        }
-        let entries = offset(SEGMENT_VERTICES) as usize;
+        let offsets = body.get(..4 * OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
+        let (offsets, _) = offsets.as_chunks::<4>();
+        let entries = entries_of(|i| u32::from_le_bytes(offsets[i]))?;
         let columns_at = 4 * (OFFSET_WORDS + entries);
         let packed = body.get(columns_at..).ok_or("a base ends inside its neighbours")?;
         // Once here, so that it cannot fail when they are asked for.
@@ -136,17 +127,18 @@ impl Base {
             entries,
             columns,
             memory: Memory::Mapped {
-                place: InPlace::new(map),
+                place: InPlace::new(map, start, columns_at),
                 packed: &in_place[columns_at..],
                 unpacked: OnceLock::new(),
             },
         }))
     }
 
-    /// Makes sure that memory has the words, if they are read from the store's file.
-    pub(crate) fn bring_in(&self) {
-        if let Memory::Mapped { place, .. } = &self.memory {
-            place.bring_in(self.words());
+    /// Where the words are, if they are read from the store's file.
+    pub(crate) fn in_place(&self) -> Option<&InPlace> {
+        match &self.memory {
+            Memory::Mapped { place, .. } => Some(place),
+            Memory::Own(_) | Memory::Placed { .. } => None,
         }
     }
 
@@ -280,6 +272,16 @@ impl Base {
     }
 }
 
+/// Number of entries of a base with this offset for each place, if they ascend from zero.
+#[inline]
+fn entries_of(offset: impl Fn(usize) -> u32) -> Result<usize, &'static str> {
+    let ascend = (0..SEGMENT_VERTICES).fold(true, |ok, i| ok & (offset(i) <= offset(i + 1)));
+    if !ascend || offset(0) != 0 {
+        return Err("the offsets of a base do not ascend from zero");
+    }
+    Ok(offset(SEGMENT_VERTICES) as usize)
+}
+
 /// The words of a base, as the hot loops see them: offsets and neighbours by pointer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BaseRef<'a> {
@@ -295,6 +297,16 @@ impl<'a> BaseRef<'a> {
     #[inline(always)]
     pub(crate) unsafe fn at(words: *const u32) -> Self {
         Self { words, lives: PhantomData }
+    }
+
+    /// The base whose offsets and neighbours `words` begins with. Checks every invariant that
+    /// memory safety rests on.
+    pub(crate) fn of(words: &'a [u32]) -> Result<Self, &'static str> {
+        let offsets = words.get(..OFFSET_WORDS).ok_or("a base is shorter than its offsets")?;
+        if words.len() - OFFSET_WORDS < entries_of(|i| offsets[i])? {
+            return Err("a base ends inside its neighbours");
+        }
+        Ok(Self { words: words.as_ptr(), lives: PhantomData })
     }
 
     /// Offsets of all lists.

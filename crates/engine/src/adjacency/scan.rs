@@ -14,9 +14,10 @@ use super::head::{Head, PinnedHeads};
 use super::list::{List, Visible};
 use super::runs::Rest;
 use super::search::find_sorted;
-use super::segment::{SegVersion, Slot};
+use super::segment::{Scanned, SegVersion, Slot};
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
+use crate::mapped::map;
 use crate::words::prefetch;
 
 /// A table at a snapshot, without the pin: can be sent to other threads.
@@ -241,13 +242,10 @@ impl<'g> TableView<'g> {
         if range.is_empty() {
             return;
         }
-        let mut scratch = Scratch::default();
+        let (mut scratch, mut copy) = (Scratch::default(), map::Scratch::default());
         let last = segment_of(range.end - 1).min(self.table.segment_bound().saturating_sub(1));
         let in_place = self.table.reads_in_place() && self.is_present();
         for segment in segment_of(range.start)..=last {
-            if in_place {
-                self.table.bring_in(segment, self.guard);
-            }
             if let Some(next) = self.head((segment + 1).min(last) << SEGMENT_BITS).base() {
                 prefetch(next.offset_addr(0));
                 prefetch(next.offset_addr(16));
@@ -256,14 +254,21 @@ impl<'g> TableView<'g> {
             let first = u64::from(segment) << SEGMENT_BITS;
             let lo = u64::from(range.start).saturating_sub(first) as usize;
             let hi = (u64::from(range.end) - first).min(SEGMENT_VERTICES as u64) as usize;
-            let mut head = self.head(first as u32);
-            if head.is_null() && self.fetched(first as u32) {
-                head = self.head(first as u32);
+            let (first, head) = (first as u32, self.head(first as u32));
+            let mut settled = head.settled();
+            let mut written = head.written();
+            if in_place || (head.is_null() && self.is_present()) {
+                let found = self.table.for_scan(segment, &mut copy, self.guard);
+                (settled, written) = match found {
+                    Scanned::Settled(base) => (Some(base), None),
+                    Scanned::Written(version) => (None, Some(version)),
+                    Scanned::Nothing => (None, None),
+                };
             }
-            if let Some(base) = head.settled() {
-                f = scan_settled(base, first as u32, lo..hi, f);
-            } else if let Some(ver) = head.written() {
-                self.scan_written(ver, first as u32, lo..hi, &mut scratch, &mut f);
+            if let Some(base) = settled {
+                f = scan_settled(base, first, lo..hi, f);
+            } else if let Some(ver) = written {
+                self.scan_written(ver, first, lo..hi, &mut scratch, &mut f);
             }
         }
     }

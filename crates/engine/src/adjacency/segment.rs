@@ -12,6 +12,7 @@
 //! readers go through is 8 bytes per segment.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
+use std::cell::Cell;
 use std::sync::{Arc, Weak};
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -29,6 +30,7 @@ use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
 use crate::history::undo::UndoTable;
 use crate::latch::{ALL_STRIPES, Latch};
+use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
 use crate::table::GrowArray;
@@ -331,6 +333,24 @@ impl SegmentRef<'_> {
     }
 }
 
+/// What a fetch came to.
+enum Fetched {
+    /// The segment is damaged, or there is no store that could have it.
+    Nothing,
+    Loaded,
+    /// It is loaded, in place, and its base as it is stored was read, too.
+    Copied,
+}
+
+/// A segment that a scan is to read.
+pub(crate) enum Scanned<'s, 'g> {
+    /// Nothing is unsettled.
+    Settled(BaseRef<'s>),
+    Written(&'g SegVersion),
+    /// It has no lists, or cannot be read, which is noted.
+    Nothing,
+}
+
 /// All edges of one type in one direction.
 #[derive(Debug)]
 pub(crate) struct AdjTable {
@@ -372,16 +392,53 @@ impl AdjTable {
         }
     }
 
-    /// Whether any base is read in place, so that scans should bring in what they will read.
+    /// Whether any base is read in place.
     pub(crate) fn reads_in_place(&self) -> bool {
-        self.source.stored().is_some_and(|stored| stored.generations.any_in_place())
+        self.source.stored().is_some_and(|stored| stored.generations.bytes_in_place() > 0)
     }
 
-    /// Makes sure that memory has the base of a segment, if it is read in place.
+    /// Segment `number` for a scan, where it may have to come from the store.
+    ///
+    /// A base that lies there is read into `copy`, unless memory holds it and can hold all that is
+    /// read in place: pages that are read once and mapped cost more than the copy, twice if others
+    /// have to go for them. What was never touched is loaded, too.
     #[cold]
-    pub(crate) fn bring_in(&self, segment: u32, pinned: &Guard) {
-        if let Some(version) = self.segment(segment).and_then(|s| s.version(pinned)) {
-            version.base.bring_in();
+    #[inline(never)]
+    pub(crate) fn for_scan<'s, 'g: 's>(
+        &'g self,
+        number: u32,
+        copy: &'s mut Scratch,
+        guard: &'g Guard,
+    ) -> Scanned<'s, 'g> {
+        let Some(stored) = self.source.stored() else { return Scanned::Nothing };
+        let damaged = |reason: String| {
+            stored.note(format!("segment {number} of table {}", self.id), reason);
+            Scanned::Nothing
+        };
+        loop {
+            let Some(version) = self.segment(number).and_then(|s| s.version(guard)) else {
+                match self.fetch_into(number, copy, guard) {
+                    Fetched::Nothing => return Scanned::Nothing,
+                    // Dropped again in between, it is fetched again.
+                    Fetched::Loaded => continue,
+                    Fetched::Copied => break,
+                }
+            };
+            match version.base.in_place() {
+                _ if !version.is_clean() => return Scanned::Written(version),
+                Some(place) if !(stored.fits() && place.is_resident()) => {
+                    if let Err(e) = place.read_out(copy) {
+                        return damaged(e.to_string());
+                    }
+                    break;
+                }
+                _ => return Scanned::Settled(version.rows()),
+            }
+        }
+        stored.scanned(copy);
+        match BaseRef::of(copy.value()) {
+            Ok(base) => Scanned::Settled(base),
+            Err(reason) => damaged(reason.into()),
         }
     }
 
@@ -395,16 +452,23 @@ impl AdjTable {
     #[cold]
     #[inline(never)]
     pub(crate) fn fetch(&self, number: u32, guard: &Guard) -> bool {
+        !matches!(self.fetch_into(number, &mut Scratch::default(), guard), Fetched::Nothing)
+    }
+
+    /// The same; the value that was read is in `copy`.
+    fn fetch_into(&self, number: u32, copy: &mut Scratch, guard: &Guard) -> Fetched {
         if !self.source.is_stored() || number >= self.segment_bound() {
-            return false;
+            return Fetched::Nothing;
         }
         let segment = self.segment_for_write(number);
         // Not the version: a segment that is being dropped has one for a moment more.
         if !segment.head.is_null() {
-            return true;
+            return Fetched::Loaded;
         }
+        let copied = Cell::new(false);
         let is_there = || segment.version(guard).is_some();
         let install = |base: Option<Base>| {
+            copied.set(base.as_ref().is_some_and(Base::is_mapped));
             let base = base.map_or_else(|| Arc::clone(&self.empty), Arc::new);
             // Nobody installs or drops anything meanwhile, and nothing stands there. The head
             // first: whoever sees the version may replace both.
@@ -414,7 +478,11 @@ impl AdjTable {
             segment.segment.version.store(Box::into_raw(version), Ordering::Release);
             bytes
         };
-        self.source.fetch(number, |value| self.decode(value), is_there, install)
+        match self.source.fetch(number, copy, |value| self.decode(value), is_there, install) {
+            false => Fetched::Nothing,
+            true if copied.get() => Fetched::Copied,
+            true => Fetched::Loaded,
+        }
     }
 
     /// The version of a segment, loaded if need be; `None` if nothing was ever written to it, or if

@@ -14,6 +14,7 @@ use crate::error::Error;
 use crate::history::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
+use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -346,7 +347,7 @@ impl<C: Chunk + 'static> ColTable<C> {
             segment.install(version, guard);
             bytes
         };
-        self.source.fetch(number, C::decode, is_there, install)
+        self.source.fetch(number, &mut Scratch::default(), C::decode, is_there, install)
     }
 
     /// The segment of `index`, with a tail, as far as nobody drops it before its latch is held. The

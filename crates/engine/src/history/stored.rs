@@ -41,6 +41,7 @@ use crate::checkpoint::{Changes, KEY_BYTES, Kind, damaged, key, parts, unseal};
 use crate::column::undo::OldValue;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
+use crate::mapped::map::Scratch;
 use crate::mapped::{Found, Value as StoredValue};
 use crate::packed::{get_run, put_run};
 use crate::settings::Retention;
@@ -378,7 +379,7 @@ pub(crate) fn load(
     checkpoint: u64,
 ) -> Result<(), Error> {
     let about = |value: &StoredValue<'_>| About::decode(value.body).map_err(str::to_owned);
-    let about = match store.stored().load(&Subject::About.key(0), about) {
+    let about = match store.stored().load(&Subject::About.key(0), &mut Scratch::default(), about) {
         Found::There(about) => Some(about),
         Found::Absent => None,
         Found::Damaged => return store.stored().check(),

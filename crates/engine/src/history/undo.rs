@@ -238,7 +238,7 @@ pub(crate) struct UndoList {
 }
 
 impl UndoList {
-    /// Adds entries that are newer than all here of the same lists.
+    /// Adds entries that are newer than all here of the same edges.
     fn push(&mut self, mut entries: Vec<Undo>, floor: u64, columns: usize) {
         self.prune(floor);
         while entries.len() < BLOCK_ENTRIES
@@ -252,9 +252,10 @@ impl UndoList {
             entries = older;
             self.blocks.pop();
         }
-        if !entries.is_sorted_by_key(|e| e.local) {
-            // Stable: within a list, older blocks come first, and each is in commit order.
-            entries.sort_by_key(|e| e.local);
+        // Chunks of a hub settle one by one, so that what comes later may be older. Stable: what one
+        // commit did to an edge stays in its order.
+        if !entries.is_sorted_by_key(|e| (e.local, e.ts)) {
+            entries.sort_by_key(|e| (e.local, e.ts));
         }
         self.blocks.extend(UndoBlock::pack_all(&entries, columns).into_iter().map(Arc::new));
     }
@@ -281,7 +282,8 @@ pub(crate) struct UndoUse {
 }
 
 impl UndoTable {
-    /// Adds entries of one segment, in commit order within each list. They may be read at once.
+    /// Adds entries of one segment, in commit order within each list or chunk of a hub, and newer
+    /// than those added before of the same edges. They may be read at once.
     pub(crate) fn push(&self, segment: u32, entries: Vec<Undo>, floor: u64, columns: usize) {
         if !entries.is_empty() {
             self.segments.get_or_grow(segment).lock().push(entries, floor, columns);
@@ -364,6 +366,25 @@ mod tests {
         for end in 0..block.bytes().len() {
             assert!(UndoBlock::take(&mut &block.bytes()[..end], 3).is_err());
         }
+    }
+
+    #[test]
+    fn entries_of_a_hub_whose_chunks_settled_one_after_the_other_come_back() {
+        let table = UndoTable::default();
+        let chunk =
+            |first: u64, nbr: u32| (0..50).map(move |i| undo(7, first + 2 * i, nbr, i % 2 == 1));
+        table.push(3, chunk(100, 1).collect(), 0, 3);
+        table.push(3, chunk(51, 9000).chain([undo(8, 40, 3, false)]).collect(), 0, 3);
+        table.push(3, chunk(200, 1).chain(chunk(151, 9000)).collect(), 0, 3);
+        let mut told = Vec::new();
+        for block in table.blocks_after(3, 0) {
+            let again = UndoBlock::take(&mut block.bytes(), 3).unwrap();
+            told.extend(again.entries(3));
+        }
+        let of_edge = |nbr| told.iter().filter(move |e| e.entry.nbr == nbr).map(|e| e.ts);
+        assert!(of_edge(1).eq((100..200).chain(200..300).step_by(2)));
+        assert!(of_edge(9000).eq((51..151).chain(151..251).step_by(2)));
+        assert_eq!(told.len(), 201);
     }
 
     #[test]

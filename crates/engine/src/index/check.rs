@@ -59,9 +59,6 @@ fn unique<const N: usize>(
     let index = &maintenance.list[at];
     let objects = index.objects(maintenance.shared, guard);
     let changes = || maintenance.changes.iter().filter(|c| c.index == at);
-    if let Some(front) = index.front() {
-        changes().filter_map(|c| c.new.as_ref()).for_each(|key| front.prefetch(key, guard));
-    }
     for change in changes() {
         let Some(key) = &change.new else { continue };
         let own = item_of(change.item);

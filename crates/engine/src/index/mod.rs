@@ -4,13 +4,15 @@
 //!  Indexes (list, replaced as a whole) ─► Index: definition · state · latch words · tree
 //!
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
-//!  tree      partitions of sorted runs and short tails         tree.rs run.rs tail.rs directory.rs
+//!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
+//!                                                            tail.rs directory.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  commit    what a commit changes; validation of constraints  commit.rs
 //!  read      lookups and ranges at a snapshot                  read.rs
 //!  build     making and dropping beside writers                build.rs
 //!  page      partitions in checkpoints                         page.rs
+//!  stored    what a checkpoint's values say an index holds     stored.rs
 //! ```
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a
@@ -41,11 +43,15 @@ pub(crate) mod commit;
 mod directory;
 mod front;
 pub(crate) mod key;
+#[cfg(all(test, feature = "shuttle"))]
+mod model;
 pub(crate) mod page;
+mod partition;
 pub(crate) mod read;
 mod run;
 pub(crate) mod source;
 mod spec;
+pub(crate) mod stored;
 mod tail;
 mod tree;
 
@@ -340,6 +346,11 @@ impl Index {
             bytes: self.bytes(),
         }
     }
+}
+
+/// Whether two of these entries, which are sorted, share a key that must be unique.
+pub(crate) fn is_unique_violated(definition: &Definition, entries: &[Entry<3>]) -> bool {
+    definition.kind.is_unique() && entries.windows(2).any(|pair| pair[0].0 == pair[1].0)
 }
 
 /// Every index and constraint of a database, in the order they were made.

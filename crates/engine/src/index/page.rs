@@ -23,7 +23,8 @@ use telar_graph::codec::{get_varint, put_varint};
 use super::key::{Entry, SortKey};
 use super::run::Run;
 use super::spec::Definition;
-use super::tree::{Piece, Tree, Version};
+use super::stored::is_made_of;
+use super::tree::{Piece, RUN_CUT, Tree, Version};
 use super::{Entries, Index, IndexTarget};
 use crate::checkpoint::{Kind, damaged, key, unseal};
 use crate::error::Error;
@@ -70,25 +71,58 @@ pub(crate) fn get_entry<const N: usize>(
     Ok((SortKey::from_bytes(before), item))
 }
 
-/// Encodes a partition with the entries that `holds` lets through, with room for the checksum.
-fn encode<const N: usize>(
-    version: &Version<N>,
-    holds: impl Fn(&Entry<N>) -> bool,
-    out: &mut Vec<u8>,
-) {
+/// Encodes a partition, of which `next` is to the right, with room for the checksum.
+fn encode<const N: usize>(next: Option<&(Entry<N>, u32)>, entries: &[Entry<N>], out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
-    out.push(version.next.is_some().into());
+    out.push(next.is_some().into());
     let mut before = Vec::new();
-    if let Some((bound, number)) = &version.next {
+    if let Some((bound, number)) = next {
         put_varint((*number).into(), out);
         put_entry(bound, &mut before, out);
     }
     before.clear();
-    let run = version.entries();
-    let entries: Vec<Entry<N>> = (0..run.len()).map(|i| run.get(i)).filter(holds).collect();
     put_varint(entries.len() as u64, out);
     entries.iter().for_each(|entry| put_entry(entry, &mut before, out));
+}
+
+/// Encodes the entries of a partition that `holds` lets through.
+fn encode_version<const N: usize>(
+    version: &Version<N>,
+    holds: impl Fn(&Entry<N>) -> bool,
+    out: &mut Vec<u8>,
+) {
+    let run = version.entries();
+    let entries: Vec<Entry<N>> = (0..run.len()).map(|i| run.get(i)).filter(holds).collect();
+    encode(version.next.as_ref(), &entries, out);
+}
+
+/// The values of an index with these entries, sorted, each with its number and room for the
+/// checksum.
+pub(crate) fn encode_all(definition: &Definition, entries: &[Entry<3>]) -> Vec<(u32, Vec<u8>)> {
+    match definition.target {
+        _ if !definition.kind.has_entries() => Vec::new(),
+        IndexTarget::Vertices(_) => {
+            let entries = entries.iter().map(|(key, item)| (key.clone(), [item[0]]));
+            encode_partitions(&entries.collect::<Vec<Entry<1>>>())
+        }
+        IndexTarget::Edges(_) => encode_partitions(entries),
+    }
+}
+
+fn encode_partitions<const N: usize>(entries: &[Entry<N>]) -> Vec<(u32, Vec<u8>)> {
+    let mut partitions: Vec<&[Entry<N>]> = entries.chunks(RUN_CUT).collect();
+    if partitions.is_empty() {
+        partitions.push(&[]);
+    }
+    let value = |(number, entries): (u32, &&[Entry<N>])| {
+        let right = partitions.get(number as usize + 1).and_then(|right| right.first());
+        let next = right.map(|low| (low.clone(), number + 1));
+        let mut value = Vec::new();
+        encode(next.as_ref(), entries, &mut value);
+        (number, value)
+    };
+    (0..).zip(&partitions).map(value).collect()
 }
 
 fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Piece<N>, String> {
@@ -126,7 +160,7 @@ pub(crate) fn fuzz(number: u32, body: &[u8]) {
     let Ok(tree) = Tree::from_pieces(vec![piece]) else { return };
     let stored = tree.for_each_partition(|number, _, version| {
         let mut value = Vec::new();
-        encode(version, |_| true, &mut value);
+        encode_version(version, |_| true, &mut value);
         let again = decode::<1>(number, &value[4..])?;
         let same = again.entries.len() == version.entries().len();
         if same { Ok(()) } else { Err("entries were lost".to_owned()) }
@@ -172,7 +206,7 @@ fn store_tree<const N: usize>(
         let objects = index.objects(shared, guard);
         let holds =
             |(key, item): &Entry<N>| loaded.contains(&item[0]) || objects.has_key(key, item, at);
-        encode(version, holds, value);
+        encode_version(version, holds, value);
         crate::failpoint!("checkpoint::index");
         put(number, value)
     })
@@ -258,6 +292,11 @@ impl StoredIndexes {
         index.ok_or("no index has this number")?.2.add(partition, body)
     }
 
+    /// Whether one of them is made of values of this kind and these numbers.
+    pub(crate) fn are_made_of(&self, value: (u8, u16, u16)) -> bool {
+        self.0.iter().any(|(_, definition, _)| is_made_of(definition, value))
+    }
+
     /// The name of index `id`.
     pub(crate) fn name(&self, id: u16) -> Option<&str> {
         let index = self.0.iter().find(|(i, ..)| i.get() == id);
@@ -313,7 +352,7 @@ mod tests {
         let mut stored = Vec::new();
         let walked: Result<(), ()> = tree.for_each_partition(|_, _, version| {
             let mut value = Vec::new();
-            encode(version, |_| true, &mut value);
+            encode_version(version, |_| true, &mut value);
             stored.push(value.split_off(4));
             Ok(())
         });

@@ -28,22 +28,25 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use super::directory::Directory;
 use super::key::{Entry, Item, SortKey};
+use super::partition::{Partition, Stale, Writing};
 use super::run::Run;
 use super::tail::Tail;
 use crate::reclaim::EpochCell;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, MutexGuard, lock};
 use crate::table::GrowArray;
 use crate::words::prefetch;
 
 use smallvec::SmallVec;
 
-/// Entries of a run from which on it is cut.
-const RUN_MAX: usize = 256;
+pub(crate) use super::partition::Version;
+
+/// Entries of a run from which on it is cut; few where models are to split partitions.
+const RUN_MAX: usize = if cfg!(feature = "shuttle") { 6 } else { 256 };
 /// Entries of the runs that a larger one is cut into, at most.
-const RUN_CUT: usize = 192;
+pub(crate) const RUN_CUT: usize = if cfg!(feature = "shuttle") { 4 } else { 192 };
 /// Stale entries that are looked at again only once this many have come.
-const STALE_MIN: usize = 64;
+const STALE_MIN: usize = if cfg!(feature = "shuttle") { 2 } else { 64 };
 
 /// What a tree asks about its entries when it makes room.
 pub(crate) trait Upkeep<const N: usize> {
@@ -59,61 +62,6 @@ pub(crate) trait Upkeep<const N: usize> {
 
     /// The entry is being dropped. Whoever adds it anew waits until that is done.
     fn dropped(&self, key: &SortKey, item: &Item<N>);
-}
-
-/// An entry made obsolete, and by which commit.
-#[derive(Debug)]
-struct Stale<const N: usize> {
-    entry: Entry<N>,
-    ts: u64,
-}
-
-/// What only the writer of a partition looks at.
-#[derive(Debug)]
-struct Writing<const N: usize> {
-    stale: Vec<Stale<N>>,
-    /// Number of stale entries at which they are looked at.
-    look_at: usize,
-}
-
-impl<const N: usize> Default for Writing<N> {
-    fn default() -> Self {
-        Self { stale: Vec::new(), look_at: STALE_MIN }
-    }
-}
-
-/// The entries of a partition at some moment.
-#[derive(Debug)]
-pub(crate) struct Version<const N: usize> {
-    low: Entry<N>,
-    /// Where the partition to the right begins, and its number.
-    pub(crate) next: Option<(Entry<N>, u32)>,
-    run: Arc<Run<N>>,
-    tail: Option<Tail<N>>,
-}
-
-impl<const N: usize> Version<N> {
-    /// The partition to the right, if `key` and `item` lie there or further on.
-    #[inline]
-    fn beyond(&self, key: &SortKey, item: &Item<N>) -> Option<u32> {
-        let ((end_key, end_item), number) = self.next.as_ref()?;
-        (end_key, end_item).le(&(key, item)).then_some(*number)
-    }
-
-    /// Every entry, sorted.
-    pub(crate) fn entries(&self) -> Run<N> {
-        let added = self.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
-        self.run.merged(&added, &[])
-    }
-}
-
-/// A part of the key range.
-#[derive(Debug, Default)]
-struct Partition<const N: usize> {
-    version: EpochCell<Version<N>>,
-    writing: Mutex<Writing<N>>,
-    /// Largest commit timestamp that changed something here.
-    last_write: AtomicU64,
 }
 
 /// Ordered entries.
@@ -147,12 +95,22 @@ impl<const N: usize> Tree<N> {
         };
         let guard = &epoch::pin();
         let whole = Version { low: Self::LOWEST, next: None, run: Arc::default(), tail: None };
-        tree.partitions.get_or_grow(0).version.put(whole, guard);
+        let first = tree.partitions.get_or_grow(0);
+        first.put(&mut lock(&first.writing), whole, guard);
         tree.directory.put(Directory::new(&[(Self::LOWEST, 0)]), guard);
         tree
     }
 
+    /// A place where another thread may run in a model.
+    #[inline(always)]
+    fn step(&self) {
+        if cfg!(feature = "shuttle") {
+            self.count.load(Ordering::Relaxed);
+        }
+    }
+
     fn directory<'g>(&self, guard: &'g Guard) -> &'g Directory<N> {
+        self.step();
         self.directory.get(guard).expect("INVARIANT: a tree is made with a directory")
     }
 
@@ -161,6 +119,7 @@ impl<const N: usize> Tree<N> {
     }
 
     fn version<'g>(&self, number: u32, guard: &'g Guard) -> &'g Version<N> {
+        self.step();
         let version = self.partition(number).version.get(guard);
         version.expect("INVARIANT: a partition is whole before a link leads to it")
     }
@@ -277,17 +236,41 @@ impl<const N: usize> Tree<N> {
 
     // ---- writing ----
 
-    /// Adds entries for the commit `ts`, some of which may be there already.
-    pub(crate) fn add_all<'k>(
+    /// Appends the partition of each entry, or one to the left of it, and brings the memory that
+    /// adding them will touch closer.
+    ///
+    /// PERF: the misses of a commit's entries overlap instead of queueing up.
+    pub(crate) fn find_all(
         &self,
-        entries: impl Iterator<Item = (&'k SortKey, Item<N>)> + Clone,
+        entries: &[(&SortKey, Item<N>)],
+        numbers: &mut SmallVec<[u32; 64]>,
+        guard: &Guard,
+    ) {
+        let before = numbers.len();
+        self.directory(guard).find_all(entries, numbers);
+        let numbers = &numbers[before..];
+        if numbers.first() != numbers.last() {
+            numbers.iter().for_each(|number| prefetch(self.partition(*number)));
+            for number in numbers {
+                let next_slot = self.partition(*number).next_slot.load(Ordering::Relaxed);
+                prefetch(std::ptr::without_provenance::<u8>(next_slot));
+            }
+        }
+    }
+
+    /// Adds entries for the commit `ts`, some of which may be there already; `numbers` as
+    /// [`find_all`](Self::find_all) told them.
+    pub(crate) fn add_all(
+        &self,
+        entries: &[(&SortKey, Item<N>)],
+        numbers: &[u32],
         ts: u64,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
-        let numbers = self.find_all(entries.clone(), guard);
         let mut held: Option<(u32, MutexGuard<'_, Writing<N>>)> = None;
-        for ((key, item), mut number) in entries.zip(numbers) {
+        for ((key, item), number) in entries.iter().zip(numbers) {
+            let mut number = *number;
             loop {
                 let mut writing = match held.take() {
                     Some((there, writing)) if there == number => writing,
@@ -297,9 +280,11 @@ impl<const N: usize> Tree<N> {
                         lock(&self.partition(number).writing)
                     }
                 };
-                let right = self.version(number, guard).beyond(key, &item);
+                let is_here = key.high() < writing.end_high;
+                let beyond = || self.version(number, guard).beyond(key, item);
+                let right = if is_here { None } else { beyond() };
                 if right.is_none() {
-                    self.add(number, &mut writing, (key, &item), ts, upkeep, guard);
+                    self.add(number, &mut writing, (key, item), ts, upkeep, guard);
                 }
                 held = Some((number, writing));
                 match right {
@@ -308,33 +293,6 @@ impl<const N: usize> Tree<N> {
                 }
             }
         }
-    }
-
-    /// Finds the partitions of these entries, or ones to the left of them, and brings the memory
-    /// that adding them will touch closer.
-    ///
-    /// PERF: the misses of a commit's entries overlap instead of queueing up.
-    fn find_all<'k>(
-        &self,
-        entries: impl Iterator<Item = (&'k SortKey, Item<N>)>,
-        guard: &Guard,
-    ) -> SmallVec<[u32; 64]> {
-        let directory = self.directory(guard);
-        let mut numbers: SmallVec<[u32; 64]> = SmallVec::new();
-        for (key, item) in entries {
-            let number = directory.find(key, &item);
-            prefetch(self.partition(number));
-            numbers.push(number);
-        }
-        if numbers.len() > 1 && numbers.first() != numbers.last() {
-            numbers.iter().for_each(|n| prefetch(self.version(*n, guard)));
-            for number in &numbers {
-                if let Some(tail) = &self.version(*number, guard).tail {
-                    tail.prefetch_end();
-                }
-            }
-        }
-        numbers
     }
 
     /// Adds an entry that belongs to this partition.
@@ -348,22 +306,19 @@ impl<const N: usize> Tree<N> {
         guard: &Guard,
     ) {
         let partition = self.partition(number);
-        let version = self.version(number, guard);
-        partition.last_write.fetch_max(ts, Ordering::Relaxed);
-        match &version.tail {
-            Some(tail) if tail.push(key, item) => {}
-            Some(_) => {
-                let more = [(key.clone(), *item)];
-                self.fold(number, writing, &more, true, upkeep, guard);
-            }
-            None => {
-                let tail = Tail::new();
-                tail.push(key, item);
-                let (low, next) = (version.low.clone(), version.next.clone());
-                let run = Arc::clone(&version.run);
-                partition.version.put(Version { low, next, run, tail: Some(tail) }, guard);
-            }
+        partition.wrote(ts);
+        if partition.push(writing, key, item) {
+            return;
         }
+        if writing.tail.is_some() {
+            let more = [(key.clone(), *item)];
+            return self.fold(number, writing, &more, true, upkeep, guard);
+        }
+        let old = self.version(number, guard);
+        let (low, next, run) = (old.low.clone(), old.next.clone(), Arc::clone(&old.run));
+        let tail = Some(Arc::new(Tail::new()));
+        partition.put(writing, Version { low, next, run, tail }, guard);
+        partition.push(writing, key, item);
     }
 
     /// Notes that the commit `ts` made an entry obsolete.
@@ -382,9 +337,10 @@ impl<const N: usize> Tree<N> {
             if self.version(number, guard).beyond(key, item).is_some() {
                 continue;
             }
-            partition.last_write.fetch_max(ts, Ordering::Relaxed);
-            writing.stale.push(Stale { entry: (key.clone(), *item), ts });
-            if writing.stale.len() >= writing.look_at {
+            partition.wrote(ts);
+            let stale = writing.stale();
+            stale.entries.push(Stale { entry: (key.clone(), *item), ts });
+            if stale.entries.len() >= stale.look_at.max(STALE_MIN) {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
             }
             return;
@@ -411,7 +367,7 @@ impl<const N: usize> Tree<N> {
                 .next
                 .as_ref()
                 .map_or(entries.len(), |(end, _)| entries.partition_point(|e| e < end));
-            partition.last_write.fetch_max(ts, Ordering::Relaxed);
+            partition.wrote(ts);
             self.fold(number, &mut writing, &entries[..here], false, upkeep, guard);
             entries = &entries[here..];
         }
@@ -423,7 +379,7 @@ impl<const N: usize> Tree<N> {
         for number in 0..self.count.load(Ordering::Acquire) {
             let Some(partition) = self.partitions.get(number) else { return };
             let mut writing = lock(&partition.writing);
-            if !writing.stale.is_empty() && partition.version.get(guard).is_some() {
+            if writing.stale.is_some() && partition.version.get(guard).is_some() {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
             }
         }
@@ -433,7 +389,7 @@ impl<const N: usize> Tree<N> {
     pub(crate) fn take_back(&self, items: &Range<u32>, upkeep: &dyn Upkeep<N>, guard: &Guard) {
         for number in 0..self.count.load(Ordering::Acquire) {
             let Some(partition) = self.partitions.get(number) else { return };
-            let _writing = lock(&partition.writing);
+            let mut writing = lock(&partition.writing);
             let Some(old) = partition.version.get(guard) else { return };
             let entries = old.entries();
             let all = (0..entries.len()).map(|i| entries.get(i));
@@ -442,21 +398,19 @@ impl<const N: usize> Tree<N> {
                 continue;
             }
             gone.iter().for_each(|(key, item)| upkeep.dropped(key, item));
-            partition.last_write.fetch_max(upkeep.last_ts() + 1, Ordering::Relaxed);
+            partition.wrote(upkeep.last_ts() + 1);
             let (low, next) = (old.low.clone(), old.next.clone());
-            let run = Arc::new(Run::default().merged(&kept, &[]));
-            partition.version.put(Version { low, next, run, tail: None }, guard);
+            let run = Arc::new(Run::from(&kept[..]));
+            partition.put(&mut writing, Version { low, next, run, tail: None }, guard);
         }
     }
 
     /// Takes out of `writing` what can be dropped, sorted.
     fn droppable(writing: &mut Writing<N>, upkeep: &dyn Upkeep<N>) -> Vec<Entry<N>> {
         let mut dropped = Vec::new();
-        if writing.stale.is_empty() {
-            return dropped;
-        }
+        let Some(stale) = &mut writing.stale else { return dropped };
         let watermark = upkeep.watermark();
-        writing.stale.retain(|stale| {
+        stale.entries.retain(|stale| {
             let (key, item) = &stale.entry;
             if stale.ts > watermark {
                 return true;
@@ -472,7 +426,10 @@ impl<const N: usize> Tree<N> {
             }
             false
         });
-        writing.look_at = STALE_MIN.max(2 * writing.stale.len());
+        stale.look_at = 2 * stale.entries.len();
+        if stale.entries.is_empty() {
+            writing.stale = None;
+        }
         dropped.sort_unstable();
         dropped.dedup();
         dropped
@@ -494,16 +451,16 @@ impl<const N: usize> Tree<N> {
         if dropped.is_empty() && more.is_empty() {
             return;
         }
-        let mut added = old.tail.as_ref().map_or(Vec::new(), |t| t.sorted(|_| true));
+        let mut added = old.tail.as_ref().map_or(Run::default(), |t| t.sorted());
         if !more.is_empty() {
-            added.extend_from_slice(more);
-            added.sort_unstable();
-            added.dedup();
+            added = added.merged(&more.into(), &[]);
         }
-        added.retain(|e| dropped.binary_search(e).is_err());
+        if !dropped.is_empty() {
+            added = added.merged(&Run::default(), &dropped);
+        }
         let last = old.run.len().checked_sub(1).map(|i| old.run.get(i));
-        let appends = last.is_some_and(|last| added.first().is_some_and(|first| last < *first));
-        let tail = || expects_more.then(Tail::new);
+        let appends = last.is_some_and(|last| added.len() > 0 && last < added.get(0));
+        let tail = || expects_more.then(|| Arc::new(Tail::new()));
         if appends
             && dropped.is_empty()
             && old.next.is_none()
@@ -511,8 +468,7 @@ impl<const N: usize> Tree<N> {
             && added.len() <= RUN_CUT
         {
             // Keys that only grow fill their runs and never copy them.
-            let right = Arc::new(Run::default().merged(&added, &[]));
-            let parts = vec![(Arc::clone(&old.run), None), (right, tail())];
+            let parts = vec![(Arc::clone(&old.run), None), (Arc::new(added), tail())];
             self.replace(number, old, writing, parts, upkeep, guard);
             return;
         }
@@ -534,7 +490,7 @@ impl<const N: usize> Tree<N> {
         number: u32,
         old: &Version<N>,
         writing: &mut Writing<N>,
-        parts: Vec<(Arc<Run<N>>, Option<Tail<N>>)>,
+        parts: Vec<(Arc<Run<N>>, Option<Arc<Tail<N>>>)>,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
@@ -544,13 +500,13 @@ impl<const N: usize> Tree<N> {
         let low = old.low.clone();
         if parts.len() == 0 {
             let next = old.next.clone();
-            return partition.version.put(Version { low, next, run, tail }, guard);
+            return partition.put(writing, Version { low, next, run, tail }, guard);
         }
         // Nobody can reach, and split, the new partitions before the directory has them all.
         let _growing = lock(&self.growing);
         // Later than every checkpoint that knows the partition whole: the next one stores both.
         let last_write = upkeep.last_ts() + 1;
-        partition.last_write.fetch_max(last_write, Ordering::Relaxed);
+        partition.wrote(last_write);
         let first = self.count.load(Ordering::Relaxed);
         let right: Vec<_> = parts.collect();
         let lows: Vec<(Entry<N>, u32)> =
@@ -558,17 +514,19 @@ impl<const N: usize> Tree<N> {
         let nexts: Vec<_> = lows[1..].iter().cloned().map(Some).chain([old.next.clone()]).collect();
         for (((run, tail), next), (low, n)) in right.into_iter().zip(nexts).zip(&lows).rev() {
             let new = self.partitions.get_or_grow(*n);
-            new.last_write.store(last_write, Ordering::Relaxed);
-            let (keep, moved) = std::mem::take(&mut writing.stale)
-                .into_iter()
-                .partition(|stale| stale.entry < *low);
-            writing.stale = keep;
-            lock(&new.writing).stale = moved;
-            new.version.put(Version { low: low.clone(), next, run, tail }, guard);
+            new.wrote(last_write);
+            let mut there = lock(&new.writing);
+            if let Some(stale) = &mut writing.stale {
+                let (keep, moved) =
+                    std::mem::take(&mut stale.entries).into_iter().partition(|s| s.entry < *low);
+                stale.entries = keep;
+                there.stale().entries = moved;
+            }
+            new.put(&mut there, Version { low: low.clone(), next, run, tail }, guard);
         }
         self.count.store(first + lows.len() as u32, Ordering::Release);
         let next = Some(lows[0].clone());
-        partition.version.put(Version { low, next, run, tail }, guard);
+        partition.put(writing, Version { low, next, run, tail }, guard);
         self.directory.put(self.directory(guard).with(&lows), guard);
     }
 
@@ -620,7 +578,8 @@ impl<const N: usize> Tree<N> {
             partitions.push((low.clone(), number));
             let link = next.clone();
             let version = Version { low: low.clone(), next, run: Arc::new(entries), tail: None };
-            tree.partitions.get_or_grow(number).version.put(version, guard);
+            let partition = tree.partitions.get_or_grow(number);
+            partition.put(&mut lock(&partition.writing), version, guard);
             match link {
                 Some((end, next)) => (low, number) = (end, next),
                 None => break,
@@ -643,7 +602,7 @@ impl<const N: usize> Tree<N> {
             size_of::<Partition<N>>()
                 + size_of::<Version<N>>()
                 + v.run.bytes()
-                + v.tail.as_ref().map_or(0, Tail::bytes)
+                + v.tail.as_ref().map_or(0, |tail| tail.bytes())
         });
         self.directory(guard).bytes() + each.sum::<usize>()
     }
@@ -652,7 +611,7 @@ impl<const N: usize> Tree<N> {
     pub(crate) fn len(&self, guard: &Guard) -> u64 {
         (0..self.count.load(Ordering::Acquire))
             .filter_map(|n| self.partitions.get(n)?.version.get(guard))
-            .map(|v| (v.run.len() + v.tail.as_ref().map_or(0, Tail::len)) as u64)
+            .map(|v| (v.run.len() + v.tail.as_ref().map_or(0, |tail| tail.len())) as u64)
             .sum()
     }
 }
@@ -668,9 +627,10 @@ fn for_each_within<const N: usize>(
     let run = &version.run;
     let first = run.lower(from, &[0; N]);
     let end = to.map_or(run.len(), |to| run.lower(to, &[0; N]));
-    let within = |e: &Entry<N>| e.0 >= *from && to.is_none_or(|to| e.0 < *to);
-    let added = version.tail.as_ref().map_or(Vec::new(), |t| t.sorted(within));
-    if added.is_empty() {
+    let added = version.tail.as_ref().map_or(Run::default(), |tail| tail.sorted());
+    let bound = |key: &SortKey| added.lower(key, &[0; N]);
+    let added = added.slice(bound(from)..to.map_or(added.len(), bound));
+    if added.len() == 0 {
         for i in 0..end.saturating_sub(first) {
             let i = if descending { end - 1 - i } else { first + i };
             f(&run.key(i), run.item(i))?;

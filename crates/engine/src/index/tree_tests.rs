@@ -50,7 +50,9 @@ fn long(n: i64) -> SortKey {
 }
 
 fn add_to(tree: &Tree<1>, key: &SortKey, item: Item<1>, ts: u64, upkeep: &dyn Upkeep<1>) {
-    tree.add_all([(key, item)].into_iter(), ts, upkeep, &epoch::pin());
+    let (guard, mut numbers) = (&epoch::pin(), SmallVec::new());
+    tree.find_all(&[(key, item)], &mut numbers, guard);
+    tree.add_all(&[(key, item)], &numbers, ts, upkeep, guard);
 }
 
 fn all(tree: &Tree<1>, descending: bool) -> Vec<Entry<1>> {

@@ -76,8 +76,8 @@ pub(crate) struct Generations {
     env: Env<WithoutTls>,
     transactions: Arc<Transactions>,
     current: RwLock<Arc<Generation>>,
-    /// Bases that are read in place.
-    bases: Arc<AtomicUsize>,
+    /// Bytes of bases that are read in place.
+    in_place: Arc<AtomicUsize>,
 }
 
 /// Why there is no next generation.
@@ -92,12 +92,12 @@ impl Generations {
     pub(crate) fn open(files: Files, env: Env<WithoutTls>) -> Result<Self, Refused> {
         let files = Arc::new(files);
         let transactions = Arc::new(Transactions::default());
-        let bases = Arc::new(AtomicUsize::new(0));
-        let map = |bytes| Map::of(&files, bytes, Arc::clone(&bases)).map(Arc::new);
+        let in_place = Arc::new(AtomicUsize::new(0));
+        let map = |bytes| Map::of(&files, bytes, Arc::clone(&in_place)).map(Arc::new);
         let first = generation(&files.pages, &env, &transactions, 0, map)?;
         let first = Generation { inventory: Arc::default(), version: 0, ..first };
         let current = RwLock::new(Arc::new(first));
-        Ok(Self { files, env, transactions, current, bases })
+        Ok(Self { files, env, transactions, current, in_place })
     }
 
     /// The current one. Whoever uses slices of it is pinned since before this call.
@@ -105,13 +105,17 @@ impl Generations {
         Arc::clone(&self.current.read())
     }
 
-    /// Whether any base is read in place.
-    pub(crate) fn any_in_place(&self) -> bool {
-        self.bases.load(Ordering::Relaxed) > 0
+    /// Bytes of bases that are read in place.
+    pub(crate) fn bytes_in_place(&self) -> usize {
+        self.in_place.load(Ordering::Relaxed)
     }
 
     pub(super) fn file(&self) -> &File {
         &self.files.pages
+    }
+
+    pub(super) fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Makes what LMDB committed last the current generation. Nobody else writes to the store
@@ -120,7 +124,7 @@ impl Generations {
         let old = self.current();
         let map = |bytes| match old.map.holds(bytes) {
             true => Ok(Arc::clone(&old.map)),
-            false => Map::of(&self.files, bytes, Arc::clone(&self.bases)).map(Arc::new),
+            false => Map::of(&self.files, bytes, Arc::clone(&self.in_place)).map(Arc::new),
         };
         let next =
             generation(&self.files.pages, &self.env, &self.transactions, old.number + 1, map)?;

@@ -35,6 +35,8 @@ use crate::shared::Shared;
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) limit: u64,
+    /// Memory there is, for this and all else.
+    machine: u64,
     /// Bytes held at the last look, and those loaded since.
     used: AtomicU64,
     /// Bytes that the last pass could not get rid of; 0 if it got below the limit.
@@ -45,9 +47,10 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(super) fn new(settings: &Settings) -> Self {
-        let limit = settings.memory_limit_bytes.unwrap_or_else(|| machine::memory_bytes() / 2);
+        let machine = machine::memory_bytes();
+        let limit = settings.memory_limit_bytes.unwrap_or(machine / 2);
         let (used, stuck) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { limit, used, stuck, hand: Mutex::new((0, 0)) }
+        Self { limit, machine, used, stuck, hand: Mutex::new((0, 0)) }
     }
 
     /// Notes that something came into the heap.
@@ -58,6 +61,12 @@ impl Memory {
     /// Bytes that bases in the map may be copied to the heap with.
     pub(crate) fn room(&self) -> u64 {
         (self.limit / 4 * 3).saturating_sub(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Whether the machine's memory has room for these bytes beside the heap, and an eighth to
+    /// spare for all else.
+    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
+        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.machine / 8 * 7
     }
 
     /// Whether more is held than `limit`, and noticeably more than the last pass had to leave: an

@@ -42,7 +42,7 @@ use crate::checkpoint::{Kind, key, unseal};
 use crate::error::Error;
 use crate::settings::Settings;
 use generation::{Generation, Generations, Refused};
-use map::{Files, Map};
+use map::{Files, Map, Scratch};
 use memory::Memory;
 use ranges::Inventory;
 
@@ -149,7 +149,8 @@ impl Stored {
         if generation.snapshot.find(self.generations.file(), key)?.is_none() {
             return Ok(None);
         }
-        self.with_value(&generation, key, |value| Ok(value.body.to_vec())).map(Some)
+        let body = |value: &Value<'_>| Ok(value.body.to_vec());
+        self.with_value(&generation, key, &mut Scratch::default(), body).map(Some)
     }
 
     /// Calls `f` with the value of a key, verified against its checksum.
@@ -157,6 +158,7 @@ impl Stored {
         &self,
         generation: &Generation,
         key: &[u8],
+        scratch: &mut Scratch,
         f: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
         let place = generation.snapshot.find(self.generations.file(), key)?;
@@ -167,21 +169,36 @@ impl Stored {
         }
         let (version, map) = (generation.version, &generation.map);
         let label_sets = self.label_sets.load(Ordering::Relaxed);
-        let verified = |bytes: &[u8]| {
-            let value = generation.snapshot.value_of(&place, bytes)?;
-            let (_, body) = unseal(key, value)?;
-            let in_place = &generation.bytes_at(place)[bytes.len() - body.len()..];
-            f(&Value { body, in_place, version, map, label_sets })
-        };
-        let read = map.read(place.at, len as usize, verified);
-        read.unwrap_or_else(|e| Err(format!("the value cannot be read: {e}")))
+        let bytes = map.read(place.at, len as usize, scratch);
+        let bytes = bytes.map_err(|e| format!("the value cannot be read: {e}"))?;
+        let value = generation.snapshot.value_of(&place, bytes)?;
+        let (_, body) = unseal(key, value)?;
+        let at = bytes.len() - body.len();
+        let in_place = &generation.bytes_at(place)[at..];
+        let made = f(&Value { body, in_place, version, map, label_sets })?;
+        scratch.value_begins_at(at);
+        Ok(made)
     }
 
-    /// Reads the value of `key`, if there is one. What `decode` makes of it may keep slices of the
-    /// map only as long as the caller is pinned, or as invariant 2 of `mapped/generation.rs` says.
+    /// Whether the system can keep in memory what is read in place, beside the heap.
+    pub(crate) fn fits(&self) -> bool {
+        self.memory.has_room_for(self.generations.bytes_in_place() as u64)
+    }
+
+    /// Notes that a scan is done with the value in `scratch`.
+    pub(crate) fn scanned(&self, scratch: &Scratch) {
+        if !self.fits() {
+            self.generations.files().pass(scratch);
+        }
+    }
+
+    /// Reads the value of `key`, if there is one, into `scratch`. What `decode` makes of it may
+    /// keep slices of the map only as long as the caller is pinned, or as invariant 2 of
+    /// `mapped/generation.rs` says.
     pub(crate) fn load<T>(
         &self,
         key: &[u8; crate::checkpoint::KEY_BYTES],
+        scratch: &mut Scratch,
         decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Found<T> {
         // The transaction of the generation ends through the epoch.
@@ -193,7 +210,7 @@ impl Stored {
         if self.damage.get().is_some() {
             return Found::Damaged;
         }
-        match self.with_value(&generation, key, decode) {
+        match self.with_value(&generation, key, scratch, decode) {
             Ok(found) => Found::There(found),
             Err(reason) => {
                 let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
@@ -254,10 +271,12 @@ impl Source {
     ///
     /// `is_there` and `install` are called with the right to install; `install` gets `None` where
     /// the store has no value, and returns the heap bytes it took. Returns whether the segment is
-    /// loaded now: not if it is damaged, or if there is no store.
+    /// loaded now: not if it is damaged, or if there is no store. What was installed is the value
+    /// in `scratch`, too.
     pub(crate) fn fetch<T>(
         &self,
         number: u32,
+        scratch: &mut Scratch,
         decode: impl Fn(&Value<'_>) -> Result<T, String>,
         is_there: impl Fn() -> bool,
         install: impl Fn(Option<T>) -> usize,
@@ -270,7 +289,7 @@ impl Source {
             // read a generation from before any.
             let drops = self.drops.load(Ordering::Acquire);
             let key = key(*kind, *a, *b, number);
-            let found = match stored.load(&key, &decode) {
+            let found = match stored.load(&key, scratch, &decode) {
                 Found::There(found) => Some(found),
                 Found::Absent => None,
                 Found::Damaged => return false,

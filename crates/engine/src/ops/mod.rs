@@ -21,6 +21,7 @@ pub(crate) mod health;
 pub(crate) mod identity;
 mod image;
 mod manifest;
+mod reindex;
 mod repair;
 mod restore;
 pub mod time;

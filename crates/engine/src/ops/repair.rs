@@ -7,6 +7,7 @@
 //! | lists of some segments | the lists of the other direction | checksums |
 //! | one of LMDB's meta pages | the other one | checksums; no commit missing after it |
 //! | structure of the LMDB file | the values, if all are found | checksums |
+//! | parts of indexes | labels, lists and property values | checksums of all the rest |
 //! | `FORMAT`, `IDENTITY`, change lists | anew: nothing of the graph | |
 //! | the end of the log, torn | cut, as every opening does | |
 //!
@@ -18,6 +19,7 @@
 //!
 //! The result is opened by the engine before it gets its name, and is a new database.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -29,11 +31,12 @@ use crate::adjacency::base::Base;
 use crate::adjacency::list::compare;
 use crate::adjacency::{Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
 use crate::checkpoint::changes::{self, Key};
-use crate::checkpoint::{Kind, key, meta, parts, seal, segment, unseal};
+use crate::checkpoint::{Kind, Totals, crc_of, key, meta, parts, seal, segment, unseal};
 use crate::error::Error;
 use crate::lmdb_check;
 use crate::ops::assemble::NewDatabase;
 use crate::ops::check::graph::entries;
+use crate::ops::reindex::Damaged;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::wal_path;
@@ -55,7 +58,7 @@ pub struct Repaired {
     pub to: CommitTs,
     /// Values taken as they were.
     pub values: u64,
-    /// Values rebuilt from the other direction.
+    /// Values rebuilt: lists from the other direction, indexes from what they are about.
     pub rebuilt: u64,
     /// Commits replayed.
     pub commits: u64,
@@ -66,12 +69,14 @@ pub struct Repaired {
 }
 
 /// The values that can be read and have a right checksum, by key, and the others.
-struct Salvage {
+pub(super) struct Salvage {
     file: File,
     /// Where in the file, and how long.
-    whole: BTreeMap<Key, (u64, u64)>,
-    /// Keys with a wrong checksum, and the checksum that stands there.
-    broken: BTreeMap<Key, u32>,
+    pub(super) whole: BTreeMap<Key, (u64, u64)>,
+    /// Keys with a wrong checksum: the checksum that stands there, and the one of the bytes.
+    pub(super) broken: BTreeMap<Key, (u32, u32)>,
+    /// Sum of the checksums of the whole ones.
+    crcs: u64,
     /// What is wrong with the structure.
     structure: Vec<String>,
 }
@@ -80,6 +85,7 @@ impl Salvage {
     fn read(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::file("cannot open", path))?;
         let (mut whole, mut broken, mut structure) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut crcs = 0;
         let walked = lmdb_check::walk(
             path,
             &mut |entry| {
@@ -87,19 +93,35 @@ impl Salvage {
                 let mut value = vec![0; entry.size as usize];
                 let read = file.read_exact_at(&mut value, entry.at);
                 if read.is_ok() && unseal(&key, &value).is_ok() {
+                    crcs += if is_of_graph(&key) { u64::from(crc_of(&value)) } else { 0 };
                     whole.insert(key, (entry.at, entry.size));
                 } else {
-                    let crc = value.first_chunk::<4>().map_or(0, |c| u32::from_le_bytes(*c));
-                    broken.insert(key, crc);
+                    let stands = crc_of(&value);
+                    value.resize(value.len().max(4), 0);
+                    broken.insert(key, (stands, seal(&key, &mut value)));
                 }
             },
             &mut |what| structure.push(what),
         );
         structure.extend(walked.err());
-        Ok(Self { file, whole, broken, structure })
+        Ok(Self { file, whole, broken, crcs, structure })
     }
 
-    fn value(&self, key: &Key) -> std::io::Result<Vec<u8>> {
+    /// Whether the values are exactly those that the meta value names.
+    pub(super) fn is_whole(&self, totals: (u64, u64)) -> bool {
+        let keys = self.whole.keys().filter(|key| is_of_graph(key)).count() as u64;
+        self.broken.is_empty() && totals == (keys, self.crcs)
+    }
+
+    /// What a whole value holds.
+    pub(super) fn body(&self, key: &Key) -> std::io::Result<Option<Cow<'static, [u8]>>> {
+        if !self.whole.contains_key(key) {
+            return Ok(None);
+        }
+        Ok(Some(Cow::Owned(self.value(key)?.split_off(4))))
+    }
+
+    pub(super) fn value(&self, key: &Key) -> std::io::Result<Vec<u8>> {
         let (at, size) = self.whole.get(key).copied().unwrap_or_default();
         let mut value = vec![0; size as usize];
         self.file.read_exact_at(&mut value, at)?;
@@ -107,7 +129,16 @@ impl Salvage {
     }
 }
 
-fn refuse<T>(path: &Path, reason: impl Into<String>) -> Result<T, Error> {
+/// Whether a value counts in the sums of the meta value.
+fn is_of_graph(key: &Key) -> bool {
+    *key != key_of_meta() && !changes::is_list(key)
+}
+
+fn key_of_meta() -> Key {
+    key(Kind::Meta, 0, 0, 0)
+}
+
+pub(super) fn refuse<T>(path: &Path, reason: impl Into<String>) -> Result<T, Error> {
     Err(Error::NotRepairable { path: path.into(), reason: reason.into() })
 }
 
@@ -182,10 +213,12 @@ fn rebuild(
     shared: &Shared,
     path: &Path,
     version: u64,
+    indexes: &Damaged,
 ) -> Result<BTreeMap<Key, Vec<u8>>, Error> {
     // By type and direction: segments known to be broken.
     let mut broken: BTreeMap<(u16, u16), Vec<u32>> = BTreeMap::new();
-    for key in salvage.broken.keys().filter(|key| !changes::is_list(*key)) {
+    let is_concerned = |key: &&Key| !changes::is_list(*key) && !indexes.has(key);
+    for key in salvage.broken.keys().filter(is_concerned) {
         match parts(key) {
             Some((1, a, b @ (0 | 1), n)) => broken.entry((a, b)).or_default().push(n),
             _ => {
@@ -194,8 +227,8 @@ fn rebuild(
                     path,
                     format!(
                         "the value of key {hex} is damaged and stands nowhere else: labels or \
-                         property values of 1024 vertices or edges, or a part of an index, would \
-                         be lost; restore a backup"
+                         property values of 1024 vertices or edges would be lost; restore a \
+                         backup"
                     ),
                 );
             }
@@ -230,7 +263,7 @@ fn rebuild(
 fn put_store(root: &Path, new: &mut NewDatabase, report: &mut Repaired) -> Result<u64, Error> {
     let path = root.join("store/data.mdb");
     let salvage = Salvage::read(&path)?;
-    let meta_key = key(Kind::Meta, 0, 0, 0);
+    let meta_key = key_of_meta();
     if salvage.whole.is_empty() && salvage.broken.is_empty() && salvage.structure.is_empty() {
         return Ok(0);
     }
@@ -239,25 +272,36 @@ fn put_store(root: &Path, new: &mut NewDatabase, report: &mut Repaired) -> Resul
                       nothing can be understood; restore a backup";
         return refuse(&path, reason);
     }
-    let io = Error::file("cannot read", &path);
-    let value = salvage.value(&meta_key).map_err(io)?;
+    let value = salvage.value(&meta_key).map_err(Error::file("cannot read", &path))?;
     let shared = Shared::empty(Settings::default());
     let meta = match meta::decode(&value[4..], &shared) {
         Ok(found) => found,
         Err(reason) => return refuse(&path, reason),
     };
     new.put(&meta_key, value)?;
-    let of_graph = |key: &&Key| **key != meta_key && !changes::is_list(*key);
-    for key in salvage.whole.keys().filter(of_graph) {
+    let indexes = Damaged::find(&salvage, &path, &shared, &meta)?;
+    let mut totals = Totals::default();
+    for key in salvage.whole.keys().filter(|key| is_of_graph(key)) {
         let value = salvage.value(key).map_err(Error::file("cannot read", &path))?;
+        let crc = crc_of(&value);
+        if indexes.has(key) {
+            new.leave_out(crc, crc);
+            continue;
+        }
+        totals.put(key, None, crc);
         new.put(key, value)?;
         report.values += 1;
     }
+    for (_, (stands, ought)) in salvage.broken.iter().filter(|(key, _)| indexes.has(key)) {
+        new.leave_out(*stands, *ought);
+    }
     let is_complete = |new: &NewDatabase| new.totals().is_ok_and(|t| t.complete);
+    let mut values = BTreeMap::new();
     if !is_complete(new) {
-        let values = rebuild(&salvage, &shared, &path, meta.version)?;
-        for (key, value) in values {
-            new.put(&key, value)?;
+        values = rebuild(&salvage, &shared, &path, meta.version, &indexes)?;
+        for (key, value) in &values {
+            totals.put(key, None, crc_of(value));
+            new.put(key, value.clone())?;
             report.rebuilt += 1;
         }
         if !is_complete(new) {
@@ -273,6 +317,10 @@ fn put_store(root: &Path, new: &mut NewDatabase, report: &mut Repaired) -> Resul
         }
         let rebuilt = report.rebuilt;
         report.done.push(format!("{rebuilt} values rebuilt from the lists of the other direction"));
+    }
+    if !indexes.is_empty() {
+        let from = (&salvage, &values);
+        indexes.make_anew(from, &path, (&shared, &meta), (new, &mut totals), report)?;
     }
     let structure = salvage.structure.len();
     if structure > 0 {

@@ -138,8 +138,9 @@ fn apply_latched(
     let mut plan = Plan::default();
     let (mut attempts, mut full_before, mut making_room) = (0, None, None);
     let commit_ts = loop {
+        indexes.look(guard);
         plan.make(&input, guard)?;
-        indexes.plan(&mut plan.latches, guard);
+        indexes.plan(&mut plan.latches);
         plan.latches.acquire();
         failpoint!("commit::latched");
         if shared.gate.is_shut() && mode.is_live() {

@@ -17,7 +17,7 @@ use crate::expr::{
 use crate::function;
 use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 use crate::value_type::ValueType;
 
 const LIST: &[Kind] = &[Kind::List];
@@ -44,7 +44,8 @@ impl Binder<'_> {
             ExprKind::Parameter(name) => self.parameter(&name.text),
             ExprKind::Variable(name) => self.variable_value(name)?,
             ExprKind::Property { object, key } => {
-                self.expect(object, KEYED, "InvalidArgumentType")?;
+                self.expect(object, KEYED, "InvalidArgumentType")
+                    .map_err(|e| QueryError { kind: ErrorKind::Type, ..e })?;
                 if matches!(self.kind_of(object), Kind::Node | Kind::Relationship) {
                     self.reads_name(NotificationKind::UnknownPropertyKey, key);
                 }

@@ -124,6 +124,12 @@ impl Binder<'_> {
             let message = "a relationship of variable length cannot be created";
             return Err(self.syntax("CreatingVarLength", message, r.span));
         }
+        if let Some(name) = &r.variable
+            && self.scope.find(&name.text).is_some()
+        {
+            let message = format!("the variable `{}` exists already", name.text);
+            return Err(self.syntax("VariableAlreadyBound", message, name.span));
+        }
         let one = match r.types.as_ref().map(|types| &types.kind) {
             Some(LabelExprKind::Label(name)) => Some(LabelName::Static(name.text.as_ref().into())),
             Some(LabelExprKind::Dynamic { names, .. }) => {

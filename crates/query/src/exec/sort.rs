@@ -18,12 +18,12 @@ fn count(expr: &Expr, what: &str, cx: &mut Exec<'_>) -> Result<usize, QueryError
     match value {
         Value::Int(n) if n >= 0 => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
         Value::Int(n) => Err(QueryError::runtime(
-            ErrorKind::Argument,
+            ErrorKind::Syntax,
             "NegativeIntegerArgument",
             format!("{what} {n} is negative; it must be an integer of 0 or more"),
         )),
         other => Err(QueryError::runtime(
-            ErrorKind::Argument,
+            ErrorKind::Syntax,
             "InvalidArgumentType",
             format!("{what} needs an integer of 0 or more, found {}", other.type_name()),
         )),

@@ -77,11 +77,11 @@ struct BackupOptions {
     dir: Option<PathBuf>,
 }
 
-/// Writers, long readers, checkpoints and backups for a long time; fails if something grows.
+/// Writers, readers, checkpoints and backups for a long time, short of memory; fails if something grows.
 ///
-/// Every backup is checked, every fourth restored and verified. At the end, memory, store and log
-/// must not have grown from the second quarter of the run to the last, and the watermark must have
-/// followed.
+/// Every backup is checked, every fourth restored and verified. The lows of memory, store, log and
+/// more must not have grown from the second quarter of the run to the last, and nothing may be left of
+/// readers in the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar bench soak --minutes 60
@@ -91,11 +91,20 @@ struct SoakOptions {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     minutes: u32,
     /// Vertices of the graph
-    #[arg(long, value_name = "N", default_value_t = 50_000, value_parser = clap::value_parser!(u64).range(100..=1 << 30))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(100..=1 << 30))]
     vertices: u64,
     /// Threads that write
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     writers: u16,
+    /// Commits per second that the writers aim at together
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    rate: u32,
+    /// Memory limit of the engine, in MiB
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    memory: u32,
+    /// Seconds of the past that are kept
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    retain: u32,
     /// Folder on the disk to run on [default: the folder for temporary files]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -288,6 +297,9 @@ fn run_soak(options: &SoakOptions) -> anyhow::Result<ExitCode> {
         sample: time / 60,
         vertices: options.vertices,
         writers: options.writers.into(),
+        commits_per_s: options.rate,
+        memory_limit_bytes: u64::from(options.memory) << 20,
+        retain: Duration::from_secs(options.retain.into()),
         folder: options.dir.clone().unwrap_or_else(std::env::temp_dir),
     };
     let table = soak::run(&plan, &mut stages()).map_err(anyhow::Error::from_boxed)?;

@@ -4,6 +4,11 @@
 //! list of its destination, with the same ordinal and sort key. Instead of holding all edges, a sum
 //! of 64-bit hashes per segment of sources is kept for either direction; two sums that agree by
 //! chance are a matter of 2^-64.
+//!
+//! Indexes: every value has its entry, and every entry its value (`index/stored.rs`).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use telar_graph::{Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
@@ -12,10 +17,12 @@ use super::history::HistoryCheck;
 use crate::adjacency::base::{Base, is_sorted};
 use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::EdgeType;
+use crate::checkpoint::changes::Key;
 use crate::checkpoint::{Kind, parts, property, segment};
 use crate::history::stored::Subject;
 use crate::index::Definition;
 use crate::index::page::StoredIndexes;
+use crate::index::stored::Stored;
 use crate::shared::Shared;
 
 /// Vertices named in a finding; more are only counted.
@@ -81,6 +88,8 @@ pub(crate) struct Graph {
     version: u64,
     types: Vec<TypeCheck>,
     indexes: StoredIndexes,
+    /// The bodies of the values that indexes are made of.
+    indexed: BTreeMap<Key, Vec<u8>>,
     history: HistoryCheck,
     exists: Bits,
     vertices: u64,
@@ -104,9 +113,9 @@ impl Graph {
     /// An empty check with the schema of `shared` and these indexes.
     pub(crate) fn new(shared: Shared, version: u64, indexes: Vec<(IndexId, Definition)>) -> Self {
         let types = (0..shared.catalog.type_count()).map(|_| TypeCheck::default()).collect();
-        let indexes = StoredIndexes::new(indexes);
-        let history = HistoryCheck::default();
-        Self { shared, version, types, indexes, history, exists: Bits::default(), vertices: 0 }
+        let (indexes, indexed) = (StoredIndexes::new(indexes), BTreeMap::new());
+        let (history, exists) = (HistoryCheck::default(), Bits::default());
+        Self { shared, version, types, indexes, indexed, history, exists, vertices: 0 }
     }
 
     fn edge_type(&self, number: u16) -> Result<&EdgeType, String> {
@@ -165,6 +174,11 @@ impl Graph {
         }
         if number >> (u32::BITS - SEGMENT_BITS) != 0 {
             return Err("a segment number is out of range".into());
+        }
+        if self.indexes.are_made_of((kind, a, b))
+            && let Ok(key) = key.try_into()
+        {
+            self.indexed.insert(key, body.to_vec());
         }
         if let Some(subject) = Subject::of(kind, a, b) {
             return self.history.value(subject, number, body, &self.shared);
@@ -249,10 +263,17 @@ impl Graph {
     /// What does not hold between the values: where, and what.
     pub(crate) fn contradictions(&mut self) -> Vec<(String, String)> {
         let mut found = Vec::new();
-        for (_, definition, pieces) in self.indexes.take() {
-            if let Err(what) = pieces.into_entries() {
-                found.push((format!("index {}", definition.name), what.to_owned()));
-            }
+        let indexes = self.indexes.take();
+        let value = |key: &Key| Ok(self.indexed.get(key).map(|body| Cow::Borrowed(&body[..])));
+        let stored = Stored { shared: &self.shared, version: self.version, value: &value };
+        for (_, definition, pieces) in indexes {
+            let compared = match pieces.into_entries() {
+                Ok(entries) => stored.contradictions(&definition, &entries),
+                Err(what) => Err(what.to_owned()),
+            };
+            let place = || format!("index {}", definition.name);
+            let wrong = compared.unwrap_or_else(|what| vec![what]).into_iter();
+            found.extend(wrong.map(|what| (place(), what)));
         }
         for (ty, what) in self.history.contradictions() {
             let name = self.edge_type(ty).map_or_else(|e| e, |t| t.name.clone());

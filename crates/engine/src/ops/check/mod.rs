@@ -5,7 +5,7 @@
 //!  log.rs      header, checksum, order and content of every record
 //!  store.rs    structure of the LMDB file, checksum and content of every value, their number
 //!  graph.rs    what must hold between values: lists sorted, out and in lists mirror each other,
-//!              ends of edges exist, ordinals unique
+//!              ends of edges exist, ordinals unique, indexes hold what the values say
 //!  backup.rs   a backup against its manifest
 //! ```
 //!
@@ -13,7 +13,8 @@
 //! finding, as far as what was found leaves something to look at.
 //!
 //! Cost: reads everything once; in memory a bit per vertex and per edge ordinal, 32 bytes per
-//! segment of a type, one value, one log file.
+//! segment of a type, one value, one log file; the entries of all indexes, and the values that they
+//! are made of as they are stored.
 
 mod backup;
 mod files;

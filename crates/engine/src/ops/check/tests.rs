@@ -1,17 +1,26 @@
 //! Values that fit their checksums and contradict each other: what a bug would leave.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use telar_graph::VertexId;
+use telar_graph::{Value, VertexId};
 
 use super::check;
 use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Kind, Totals, changes, key, meta, seal, unseal};
+use crate::checkpoint::{Kind, Totals, changes, key, meta, property, seal, unseal};
+use crate::column::Chunk;
+use crate::column::chunk::PropertyChunk;
+use crate::index::key::{Entry, SortKey};
+use crate::index::page::encode_all;
+use crate::index::{Definition, Index};
+use crate::ops::{RepairOptions, repair};
 use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::Store;
-use crate::{EdgeTypeOptions, Engine};
+use crate::{
+    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
+};
 
 /// Changes the body of a stored value, and makes every checksum fit again.
 fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut Vec<u8>)) {
@@ -37,7 +46,12 @@ fn rewrite(root: &Path, changed: Key, change: &mut dyn FnMut(&mut Vec<u8>)) {
     let shared = Shared::empty(Settings::default());
     let meta = meta::decode(body, &shared).unwrap();
     let added = meta::Additions::default();
-    meta::encode(&shared, meta.at, &totals, &added, &[], &mut value);
+    let indexes: Vec<Arc<Index>> = meta
+        .indexes
+        .into_iter()
+        .map(|(id, definition)| Arc::new(Index::stored(id, definition, 0)))
+        .collect();
+    meta::encode(&shared, meta.at, &totals, &added, &indexes, &mut value);
     seal(&meta_key, &mut value);
     database.put(&mut txn, &meta_key, &value).unwrap();
     txn.commit().unwrap();
@@ -118,4 +132,117 @@ fn contradictions_between_values_are_found() {
     assert_found(states, "label set that does not exist", &mut |body| {
         put_packed(body, 0, (1024, 5), 77);
     });
+}
+
+/// Fifty vertices in a ring, with a unique number each, as have the edges; closed. Returns the
+/// definitions of the two indexes.
+fn made_with_indexes(root: &Path) -> [Definition; 2] {
+    let db = Engine::open(root, Settings::default()).unwrap();
+    let (label, n) = (db.label("Thing").unwrap(), db.property_key("n").unwrap());
+    let ty = db.edge_type("NEXT", EdgeTypeOptions::general()).unwrap();
+    let (name, target) = ("things".to_owned(), IndexTarget::Vertices(label));
+    let (properties, kind) = (vec![n], ConstraintKind::Unique);
+    let unique = ConstraintSpec { name, target, properties: properties.clone(), kind };
+    let (name, target) = ("edges".to_owned(), IndexTarget::Edges(ty));
+    let range = IndexSpec { name, target, properties };
+    db.create_constraint(unique.clone()).unwrap();
+    db.create_index(range.clone()).unwrap();
+    let mut txn = db.begin().unwrap();
+    for number in 0..50 {
+        let v = txn.create_vertex(&[label]).unwrap();
+        txn.set_vertex_property(v, n, Value::Int(number)).unwrap();
+    }
+    for v in 0..50 {
+        let [src, dst] = [v, (v + 1) % 50].map(VertexId::from_raw);
+        txn.create_edge(ty, src, dst, &[(n, Value::Int(v as i64))]).unwrap();
+    }
+    txn.commit().unwrap();
+    db.close().unwrap();
+    [unique.into(), range.into()]
+}
+
+fn number(n: i64) -> SortKey {
+    SortKey::of(&[Value::Int(n)]).unwrap()
+}
+
+/// An index that fits its checksums and not the values is found, and repaired.
+#[test]
+fn indexes_that_contradict_the_values_are_found_and_made_anew() {
+    let things = || (0..50).map(|v| (number(v), [v as u32, 0, 0]));
+    // Ordinals begin with 1.
+    let edges = || (0..50).map(|v| (number(v), [v as u32 + 1, v as u32, (v as u32 + 1) % 50]));
+    let mut same = things().collect::<Vec<_>>();
+    same[8].0 = number(7);
+    let mut bent = edges().collect::<Vec<_>>();
+    bent[3].1[2] = 40;
+    let cases: [(usize, Vec<Entry<3>>, &[&str]); 5] = [
+        (
+            0,
+            things().filter(|(_, item)| item[0] != 7).collect(),
+            &["1 values have no entry: of vertex 7"],
+        ),
+        (
+            0,
+            things().chain([(number(99), [7, 0, 0])]).collect(),
+            &["1 entries have no such value: of vertex 7"],
+        ),
+        (
+            0,
+            same,
+            &[
+                "2 objects share a key",
+                "entries have no such value: of vertex 8",
+                "no entry: of vertex 8",
+            ],
+        ),
+        (
+            1,
+            edges().skip(9).collect(),
+            &["9 values have no entry: of the edges with ordinals 1, 2, 3, 4, 5, ..."],
+        ),
+        (
+            1,
+            bent,
+            &["no entry: of the edge with ordinal 4", "no such value: of the edge with ordinal 4"],
+        ),
+    ];
+    for (index, mut entries, wanted) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, to) = (dir.path().join("graph"), dir.path().join("repaired"));
+        let definition = &made_with_indexes(&root)[index];
+        assert_eq!(check(&root).unwrap().findings, []);
+        entries.sort_unstable();
+        rewrite(&root, key(Kind::Index, index as u16, 0, 0), &mut |body| {
+            *body = encode_all(definition, &entries)[0].1[4..].to_vec();
+        });
+        let report = check(&root).unwrap();
+        for what in wanted {
+            let place = format!("index {}", definition.name);
+            let found = report.findings.iter().any(|f| f.place == place && f.what.contains(what));
+            assert!(found, "{what}: {:#?}", report.findings);
+        }
+        let done = repair(&root, &to, RepairOptions::default()).unwrap();
+        assert!(done.done[0].contains("made anew with 50 entries"), "{:?}", done.done);
+        assert_eq!(check(&to).unwrap().findings, []);
+    }
+}
+
+/// Values that break a unique constraint cannot be indexed: the repair says so.
+#[test]
+fn a_unique_index_is_not_made_anew_of_values_that_break_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (root, to) = (dir.path().join("graph"), dir.path().join("repaired"));
+    made_with_indexes(&root);
+    rewrite(&root, key(Kind::VertexProperty, 0, 0, 0), &mut |body| {
+        let mut values: Box<[Value; 1024]> = Box::new([const { Value::Null }; 1024]);
+        (0..50).for_each(|v| values[v] = Value::Int(v.max(1) as i64));
+        body.clear();
+        property::encode(&PropertyChunk::build(&values), body);
+    });
+    let report = check(&root).unwrap();
+    assert!(report.findings.iter().any(|f| f.what.contains("no entry: of vertex 0")));
+    let refused = repair(&root, &to, RepairOptions::default()).unwrap_err();
+    assert!(matches!(&refused, Error::NotRepairable { .. }), "{refused}");
+    assert!(refused.to_string().contains("share a key of things"), "{refused}");
+    assert!(!to.exists());
 }

@@ -1,0 +1,138 @@
+//! Random commands.
+
+use super::Generator;
+use crate::ast::*;
+use crate::span::Span;
+
+impl Generator<'_> {
+    fn entity(&mut self) -> EntityKind {
+        self.one_of(&[EntityKind::Node, EntityKind::Relationship])
+    }
+
+    fn name_or_parameter(&mut self) -> NameOrParameter {
+        let name = self.name();
+        if self.chance() { NameOrParameter::Parameter(name) } else { NameOrParameter::Name(name) }
+    }
+
+    fn options(&mut self) -> Option<Expr> {
+        self.maybe(|g| {
+            let entries = g.entries();
+            Expr { kind: ExprKind::Map(entries), span: Span::default() }
+        })
+    }
+
+    pub(super) fn create_index(&mut self) -> CreateIndex {
+        let kind = self.index_kind();
+        let entity = self.entity();
+        let target = match kind {
+            IndexKind::Lookup => IndexTarget::Lookup { entity },
+            IndexKind::Fulltext => {
+                IndexTarget::Properties { entity, labels: self.names(), keys: self.names() }
+            }
+            _ => IndexTarget::Properties { entity, labels: vec![self.name()], keys: self.names() },
+        };
+        CreateIndex {
+            kind,
+            name: self.maybe(Self::name_or_parameter),
+            if_not_exists: self.chance(),
+            target,
+            options: self.options(),
+        }
+    }
+
+    fn index_kind(&mut self) -> IndexKind {
+        self.one_of(&[
+            IndexKind::Range,
+            IndexKind::Text,
+            IndexKind::Point,
+            IndexKind::Lookup,
+            IndexKind::Fulltext,
+            IndexKind::Vector,
+        ])
+    }
+
+    pub(super) fn create_constraint(&mut self) -> CreateConstraint {
+        CreateConstraint {
+            name: self.maybe(Self::name_or_parameter),
+            if_not_exists: self.chance(),
+            entity: self.entity(),
+            label: self.name(),
+            keys: self.names(),
+            requirement: match self.pick(4) {
+                0 => Requirement::Unique,
+                1 => Requirement::Key,
+                2 => Requirement::NotNull,
+                _ => Requirement::Typed(self.type_expr()),
+            },
+            options: self.options(),
+        }
+    }
+
+    pub(super) fn drop_command(&mut self) -> DropCommand {
+        DropCommand {
+            constraint: self.chance(),
+            name: self.name_or_parameter(),
+            if_exists: self.chance(),
+        }
+    }
+
+    pub(super) fn show(&mut self) -> Show {
+        let target = match self.pick(6) {
+            0 => ShowTarget::Indexes { kind: self.maybe(Self::index_kind) },
+            1 => ShowTarget::Constraints(self.constraint_filter()),
+            2 => ShowTarget::Procedures(self.executable()),
+            3 => ShowTarget::Functions {
+                built_in: self.one_of(&[None, Some(true), Some(false)]),
+                executable: self.executable(),
+            },
+            4 => ShowTarget::Databases(match self.pick(4) {
+                0 => DatabaseFilter::All,
+                1 => DatabaseFilter::Default,
+                2 => DatabaseFilter::Home,
+                _ => DatabaseFilter::Named(self.name_or_parameter()),
+            }),
+            _ => ShowTarget::Transactions { ids: self.some(0, Self::expr) },
+        };
+        Show { target, output: self.output() }
+    }
+
+    fn constraint_filter(&mut self) -> ConstraintFilter {
+        let kinds = [
+            ConstraintKind::Unique,
+            ConstraintKind::Key,
+            ConstraintKind::Existence,
+            ConstraintKind::PropertyType,
+        ];
+        let kind = self.maybe(|g| g.one_of(&kinds));
+        ConstraintFilter { entity: kind.and_then(|_| self.maybe(Self::entity)), kind }
+    }
+
+    fn executable(&mut self) -> Executable {
+        match self.pick(3) {
+            0 => Executable::Any,
+            1 => Executable::ByCurrentUser,
+            _ => Executable::By(self.name()),
+        }
+    }
+
+    pub(super) fn terminate(&mut self) -> Terminate {
+        Terminate { ids: self.some(1, Self::expr), output: self.output() }
+    }
+
+    fn output(&mut self) -> CommandOutput {
+        let yields = self.maybe(|g| {
+            let star = g.chance();
+            let items = if star { Vec::new() } else { g.some(1, Self::column) };
+            g.limits(false, star, items)
+        });
+        let filter = self.maybe(Self::expr);
+        let returns = yields.is_some().then(|| self.maybe(Self::return_clause)).flatten();
+        CommandOutput { yields, filter, returns }
+    }
+
+    fn column(&mut self) -> ProjectionItem {
+        let kind = ExprKind::Variable(self.name());
+        let expr = Expr { kind, span: Span::default() };
+        ProjectionItem { expr, alias: self.maybe(Self::name), span: Span::default() }
+    }
+}

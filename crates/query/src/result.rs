@@ -82,8 +82,8 @@ pub struct QueryResult {
     pub entities: Entities,
     /// What was changed.
     pub counters: Counters,
-    /// The commit timestamp that it was committed with, or that it read at if it changed nothing. An
-    /// open transaction has not been given one: then it is the one it reads at.
+    /// The commit timestamp that it was committed with, or that it read at if it changed nothing.
+    /// An open transaction has not been given one: then it is the one it reads at.
     pub at: CommitTs,
     /// The plan, where it was asked for.
     pub plan: Option<PlanDescription>,

@@ -177,6 +177,11 @@ pub(crate) enum SubqueryKind {
 impl Expr {
     pub(crate) const NULL: Self = Self::Const(Value::Null);
 
+    /// Whether it is this variable.
+    pub(crate) fn is_slot(&self, slot: Slot) -> bool {
+        matches!(self, Self::Slot(s) if *s == slot)
+    }
+
     pub(crate) fn text(text: &str) -> Self {
         Self::Const(Value::from(text))
     }

@@ -235,8 +235,11 @@ impl Printer<'_> {
             text.push_str(&format!(" {}", self.expr(e)));
         }
         for (condition, value) in &case.branches {
+            // `operand = value` was written as the value alone.
             let condition = match (condition, operand) {
-                (Expr::Binary(Binary::Equal, left, right), Some((slot, _))) if matches!(**left, Expr::Slot(s) if s == *slot) => {
+                (Expr::Binary(Binary::Equal, left, right), Some((slot, _)))
+                    if left.is_slot(*slot) =>
+                {
                     self.expr(right)
                 }
                 _ => self.expr(condition),

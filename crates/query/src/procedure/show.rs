@@ -15,7 +15,8 @@ use crate::function::{self, Moment};
 use crate::query_error::QueryError;
 use crate::schema::type_name;
 
-type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Result<Rows, QueryError> + Send + Sync;
+type Returned = Result<Rows, QueryError>;
+type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
 
 /// A procedure that is a function.
 pub(crate) struct Shown {
@@ -38,7 +39,7 @@ impl Shown {
         description: &'static str,
         arguments: Vec<Field>,
         columns: &[(&str, &str)],
-        run: impl Fn(&CallContext<'_>, &[Value]) -> Result<Rows, QueryError> + Send + Sync + 'static,
+        run: impl Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync + 'static,
     ) -> Self {
         let columns: Vec<Field> = columns.iter().map(|(name, of)| Field::new(name, of)).collect();
         let default_columns = columns.len();

@@ -32,10 +32,7 @@ pub(crate) fn render(result: &QueryResult, format: Format) -> anyhow::Result<Str
         return Ok(plan.to_string());
     }
     match format {
-        Format::Table => {
-            let plan = result.plan.as_ref().map(ToString::to_string);
-            Ok(table(result) + &plan.unwrap_or_default())
-        }
+        Format::Table => Ok(table(result)),
         Format::Csv => Ok(csv(result)),
         Format::Json => json_rows(result),
         Format::Graph => graph(result),

@@ -95,6 +95,12 @@ impl<'s, 'd> State<'s, 'd> {
         let took = begun.elapsed();
         let shown = output::render(&result, self.format)?;
         pager::show(&shown, self.paging)?;
+        if let Some(plan) = &result.plan
+            && !result.rows.is_empty()
+        {
+            // Rows may be for a program; what PROFILE measured is for people.
+            eprintln!("{plan}");
+        }
         for notification in &result.notifications {
             eprintln!("{}: {}", notification.kind.severity().to_lowercase(), notification.message);
         }

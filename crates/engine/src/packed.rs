@@ -116,6 +116,31 @@ impl<'a> Run<'a> {
         self.base.wrapping_add(self.slope * i as i64).wrapping_add(bits.cast_signed())
     }
 
+    /// All values, as 64 bits each, in place of what `out` holds.
+    ///
+    /// PERF: bench history: what is asked of a run is asked once.
+    pub(crate) fn unpack(&self, count: usize, out: &mut Vec<u64>) {
+        let base = self.base.cast_unsigned();
+        let slope = self.slope.cast_unsigned();
+        out.clear();
+        if self.width == 0 {
+            return out.extend((0..count as u64).map(|i| base.wrapping_add(slope * i)));
+        }
+        // Values that begin so early lie within the eight bytes from their first on.
+        let early = match self.bits.len().checked_sub(8) {
+            Some(last) if self.width <= 56 => count.min(last * 8 / self.width + 1),
+            _ => 0,
+        };
+        let mask = u64::MAX >> (64 - self.width);
+        out.extend((0..early).map(|i| {
+            let first = i * self.width;
+            let word: [u8; 8] = self.bits[first / 8..][..8].try_into().unwrap_or_default();
+            let bits = u64::from_le_bytes(word) >> (first % 8) & mask;
+            base.wrapping_add(slope * i as u64).wrapping_add(bits)
+        }));
+        out.extend((early..count).map(|i| self.get(i).cast_unsigned()));
+    }
+
     /// The bits of a value near the end of the run, or a wide one.
     fn slow(&self, byte: usize, shift: usize) -> u64 {
         if self.width == 0 {
@@ -151,6 +176,9 @@ mod tests {
         let mut input = &bytes[..];
         get_run(&mut input, values.len(), |v| found.push(v)).unwrap();
         assert_eq!(found, values);
+        let mut unpacked = vec![7; 3];
+        Run::take(&mut &bytes[..], values.len()).unwrap().unpack(values.len(), &mut unpacked);
+        assert!(unpacked.iter().map(|v| v.cast_signed()).eq(values.iter().copied()));
         assert!(input.is_empty());
         for end in 0..bytes.len() {
             assert!(get_run(&mut &bytes[..end], values.len(), |_| {}).is_err(), "cut at {end}");

@@ -35,7 +35,8 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
-    stored::load(&mut shared, &store, settings.retain, checkpoint_ts)?;
+    let inventory = Arc::clone(&progress.stored.inventory);
+    stored::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
     failpoint!("recovery::checkpoint_loaded");
     let storage: Arc<dyn Storage> = {
         let path = wal_path(path);
@@ -124,9 +125,12 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
     let txn = store.read()?;
     for item in store.database().iter(&txn).map_err(|e| store.error(e))? {
         let (key, value) = item.map_err(|e| store.error(e))?;
+        if changes::is_list(key) {
+            continue;
+        }
         let wrong = |reason: &'static str| damaged(store, key, reason);
         let (crc, _) = unseal(key, value).map_err(wrong)?;
-        if !changes::is_list(key) && key.first() != Some(&(Kind::Meta as u8)) {
+        if key.first() != Some(&(Kind::Meta as u8)) {
             let key = key.try_into().map_err(|_| wrong("a key has the wrong length"))?;
             totals.put(&key, None, crc);
         }
@@ -138,7 +142,7 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
 fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<(), String> {
     let bound = ranges.bound();
     if stored::is_history(&[kind]) {
-        // Read, and verified, once it is known whether any is wanted.
+        // Read, and verified, when it is needed.
         return Ok(());
     }
     if kind == Kind::Index as u8 {

@@ -80,14 +80,15 @@ impl Shared {
     fn readable_indexes(&self, read_ts: u64) -> Vec<ReadableIndex> {
         let guard = crossbeam_epoch::pin();
         let readable = |id| self.indexes.readable(id, read_ts, &guard).is_ok();
-        let infos = self.indexes.infos().into_iter();
-        let infos = infos.filter(|info| info.kind.has_entries() && readable(info.id));
-        infos
-            .map(|info| ReadableIndex {
-                id: info.id,
-                objects: objects(info.target),
-                properties: info.properties,
-                unique: info.kind.is_unique(),
+        // Every query asks this: no counting of entries, as `infos` does.
+        let all = self.indexes.all();
+        all.iter()
+            .filter(|index| index.definition.kind.has_entries() && readable(index.id))
+            .map(|index| ReadableIndex {
+                id: index.id,
+                objects: objects(index.definition.target),
+                properties: index.definition.properties.clone(),
+                unique: index.definition.kind.is_unique(),
             })
             .collect()
     }

@@ -131,7 +131,8 @@ impl Shared {
             return;
         }
         for (_, ty) in self.catalog.edge_types() {
-            Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor));
+            let columns = ty.kind().columns();
+            Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor, columns));
             ty.columns().for_each(|(_, column)| column.undo.prune(floor));
         }
         self.memory_log.prune(self.history.log_floor());

@@ -240,7 +240,11 @@ impl<'s> Reader<'s> {
     /// [`Error::UnknownEdgeType`].
     pub fn adjacency(&self, ty: EdgeTypeId, direction: Direction) -> Result<Adjacency<'_>, Error> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
-        Ok(Adjacency { lists: self.table(table).unpinned(), bound: self.shared.vertex_bound() })
+        let view = match self.past {
+            None => TableView::new(table, self.read_ts, &self.guard),
+            Some(past) => past.view_of_ids(table, self.read_ts, &self.guard),
+        };
+        Ok(Adjacency { lists: view.unpinned(), bound: self.shared.vertex_bound() })
     }
 
     /// Whether `vertex` exists.
@@ -429,6 +433,12 @@ impl View for Reader<'_> {
         (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
     }
 
+    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+        let holds = self.shared.catalog.label_sets.with_label(Some(label));
+        let state = |v: &VertexId| number(*v).map_or(0, |v| self.state(v));
+        out.extend(vertices.iter().map(|v| holds.get(state(v) as usize).is_some_and(|h| *h)));
+    }
+
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
         out.clear();
         out.offsets.push(0);
@@ -551,6 +561,8 @@ impl View for Reader<'_> {
 }
 
 /// Adjacency of one edge type and direction at a snapshot.
+///
+/// INVARIANT: reads neighbours only: of a past snapshot, lists have no columns here.
 #[derive(Debug, Clone, Copy)]
 pub struct Adjacency<'r> {
     lists: UnpinnedView<'r>,

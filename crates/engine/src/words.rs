@@ -19,6 +19,24 @@ const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// A buffer's last large page may waste this share of the buffer: one in 32.
 const HUGE_WASTE_SHARE: usize = 32;
 
+/// Words that short copies of [`WordBuf::splice`] move at once.
+const SPLICE_STEP: usize = 8;
+/// Words behind what it writes that [`WordBuf::splice`] wants.
+pub(crate) const SPLICE_SLACK: usize = SPLICE_STEP;
+
+/// A change to a sequence of words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cut {
+    /// The word that it is at, or before; at most their number.
+    pub(crate) at: u32,
+    /// Whether that word goes.
+    pub(crate) skips: bool,
+    /// Whether `word` comes.
+    pub(crate) puts: bool,
+    /// What comes.
+    pub(crate) word: u32,
+}
+
 /// A fixed-size heap buffer of `u32` words, aligned to a cache line.
 #[derive(Debug)]
 pub(crate) struct WordBuf {
@@ -182,24 +200,44 @@ impl WordBuf {
         }
     }
 
-    /// Copies `count` words of `from` as they are, initialised or not.
-    pub(crate) fn copy_words(&mut self, at: usize, from: &WordBuf, first: usize, count: usize) {
-        assert!(at + count <= self.len && first + count <= from.len, "copy outside a word buffer");
-        // SAFETY: in bounds of two buffers, of which one is exclusively borrowed.
-        unsafe {
-            let (from, to) = (from.ptr.as_ptr().add(first), self.ptr.as_ptr().add(at));
-            std::ptr::copy_nonoverlapping(from, to, count);
+    /// Copies `from`, with `cuts` made, to the words starting at `at`; returns how many they are.
+    /// May write to [`SPLICE_SLACK`] words behind them.
+    ///
+    /// PERF: bench history: a few words more than asked for are copied faster than as many.
+    ///
+    /// # Panics
+    /// If cuts do not ascend, lie outside of `from`, or make it longer than there is room.
+    pub(crate) fn splice(
+        &mut self,
+        at: usize,
+        from: &[u32],
+        cuts: impl Iterator<Item = Cut>,
+    ) -> usize {
+        let (mut read, mut out) = (0, at);
+        for cut in cuts {
+            let cut_at = cut.at as usize;
+            assert!(read <= cut_at && cut_at + usize::from(cut.skips) <= from.len(), "a cut's row");
+            let kept = cut_at - read;
+            if kept <= SPLICE_STEP
+                && read + SPLICE_STEP <= from.len()
+                && out + SPLICE_STEP <= self.len
+            {
+                // SAFETY: in bounds as asked, and exclusively borrowed, so the ranges cannot
+                // overlap.
+                unsafe {
+                    let to = self.ptr.as_ptr().add(out);
+                    std::ptr::copy_nonoverlapping(from.as_ptr().add(read), to, SPLICE_STEP);
+                }
+            } else {
+                self.copy_from(out, &from[read..cut_at]);
+            }
+            out += kept;
+            self.set(out, cut.word);
+            out += usize::from(cut.puts);
+            read = cut_at + usize::from(cut.skips);
         }
-    }
-
-    /// Moves `count` words, initialised or not, from `first` to `at`, which may overlap.
-    pub(crate) fn move_down(&mut self, at: usize, first: usize, count: usize) {
-        assert!(at <= first && first + count <= self.len, "move outside a word buffer");
-        // SAFETY: in bounds, exclusively borrowed.
-        unsafe {
-            let (from, to) = (self.ptr.as_ptr().add(first), self.ptr.as_ptr().add(at));
-            std::ptr::copy(from, to, count);
-        }
+        self.copy_from(out, &from[read..]);
+        out + from.len() - read - at
     }
 
     /// The words as a slice.
@@ -238,4 +276,39 @@ pub(crate) fn prefetch<T>(p: *const T) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = p;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splicing_is_what_inserting_and_removing_one_by_one_gives() {
+        let mut state = 11u64;
+        let mut below = |n: usize| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as usize % n
+        };
+        for round in 0..2000 {
+            let from: Vec<u32> = (0..below(200) as u32).collect();
+            let (mut cuts, mut expected, mut read) = (Vec::new(), Vec::new(), 0);
+            while below(8) > 0 && read <= from.len() {
+                let at = (read + below([2, 8, 40][round % 3])).min(from.len());
+                expected.extend_from_slice(&from[read..at]);
+                let skips = at < from.len() && below(2) == 0;
+                let (puts, word) = (below(2) == 0, 1000 + below(1000) as u32);
+                expected.extend(puts.then_some(word));
+                cuts.push(Cut { at: at as u32, skips, puts, word });
+                read = at + usize::from(skips);
+            }
+            expected.extend_from_slice(&from[read..]);
+            let mut buf = WordBuf::zeroed(3 + expected.len() + SPLICE_SLACK);
+            let written = buf.splice(3, &from, cuts.iter().copied());
+            assert_eq!(written, expected.len());
+            // SAFETY: zeroed when made, and written to no more.
+            let words = unsafe { buf.as_slice() };
+            assert_eq!(&words[3..3 + written], expected);
+            assert_eq!(words[..3], [0; 3]);
+        }
+    }
 }

@@ -152,6 +152,12 @@ pub trait View {
     /// The labels of `vertex`, ascending; `None` if it does not exist.
     fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>>;
 
+    /// Appends to `out`, for each vertex, whether it exists and has `label`.
+    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+        let has = |v: &VertexId| self.labels(*v).is_some_and(|l| l.binary_search(&label).is_ok());
+        out.extend(vertices.iter().map(has));
+    }
+
     /// Replaces `out` with the neighbours of each source by edges of type `ty`. Vertices that do
     /// not exist have none. Parallel edges appear once each.
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion);

@@ -105,6 +105,37 @@ impl Column {
         }
     }
 
+    /// The values of several columns, one after the other.
+    fn concat(columns: &[&Self], rows: usize) -> Self {
+        /// All of them, if `of` finds a list of this type in every column.
+        fn typed<'c, T: Copy + 'c>(
+            columns: &[&'c Column],
+            of: impl Fn(&'c Column) -> Option<&'c Vec<T>>,
+        ) -> Option<Vec<T>> {
+            let parts: Option<Vec<_>> = columns.iter().map(|column| of(column)).collect();
+            parts.map(|parts| parts.into_iter().flatten().copied().collect())
+        }
+        macro_rules! typed {
+            ($($kind:ident),*) => {$(
+                if let Some(v) = typed(columns, |c| match c {
+                    Self::$kind(v) => Some(v),
+                    _ => None,
+                }) {
+                    return Self::$kind(v);
+                }
+            )*};
+        }
+        typed!(Vertices, Edges, Ints, Bools);
+        let mut values = Vec::with_capacity(rows);
+        for column in columns {
+            match column {
+                Self::Values(v) => values.extend_from_slice(v),
+                other => values.extend((0..other.len()).map(|row| other.get(row))),
+            }
+        }
+        Self::of(values)
+    }
+
     /// All values, in order.
     pub(crate) fn into_values(self) -> Vec<Value> {
         match self {
@@ -205,6 +236,15 @@ impl Batch {
         kept
     }
 
+    /// Drops the columns that are not in `slots`, which ascend.
+    pub(crate) fn retain(&mut self, slots: &[Slot]) {
+        for (slot, column) in self.columns.iter_mut().enumerate() {
+            if column.is_some() && slots.binary_search(&slot).is_err() {
+                *column = None;
+            }
+        }
+    }
+
     /// Slots of the columns there are.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.columns.iter().enumerate().filter_map(|(slot, c)| c.is_some().then_some(slot))
@@ -218,12 +258,8 @@ impl Batch {
         let mut all = Self::empty(batches.iter().map(Self::rows).sum());
         let Some(first) = batches.first() else { return all };
         for slot in first.slots() {
-            let mut values = Vec::with_capacity(all.rows);
-            for batch in &batches {
-                let column = batch.column(slot);
-                values.extend((0..batch.rows).map(|row| column.get(row)));
-            }
-            all.set(slot, Column::of(values));
+            let columns: Vec<&Column> = batches.iter().map(|b| &**b.column(slot)).collect();
+            all.set(slot, Column::concat(&columns, all.rows));
         }
         all
     }

@@ -9,6 +9,7 @@ use super::answer::{self, Order};
 use super::archive::Archive;
 use super::update::Update;
 use crate::tck::subject::{Failure, Rows, Subject};
+use crate::tck::value::Entries;
 
 /// The texts of all queries, by name: `complex-1`, `short-1`, `update-1`.
 #[derive(Debug, Clone, Default)]
@@ -113,6 +114,15 @@ impl Expected {
             }
         }
         Ok(expected)
+    }
+
+    /// Every set of parameters of a read.
+    ///
+    /// # Errors
+    /// One is no object.
+    pub fn parameters(&self, name: &str) -> Result<Vec<Entries>, String> {
+        let sets = self.parameters[name].as_array().into_iter().flatten();
+        sets.map(answer::parameters).collect()
     }
 
     /// The answer to a read with the parameters at this place.

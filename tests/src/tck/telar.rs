@@ -1,4 +1,4 @@
-//! Telar as the subject of the TCK: an in-memory database and a session on it.
+//! Telar as the subject of the harness: a database, and a session on it for each query.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::step::Procedure;
 use super::subject::{Failure, GraphState, Phase, Rows, Subject};
 use super::value::{Entries, Node, Relationship};
 
-/// A database of its own for one scenario.
+/// A database that queries run on.
 #[derive(Debug)]
 pub struct Telar {
     db: Database,
@@ -32,6 +32,12 @@ impl Telar {
     #[must_use]
     pub fn on(db: Database) -> Self {
         Self { db, procedures: Vec::new() }
+    }
+
+    /// What it runs on.
+    #[must_use]
+    pub fn database(&self) -> &Database {
+        &self.db
     }
 }
 

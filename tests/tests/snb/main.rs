@@ -8,6 +8,8 @@
     reason = "a test fails by panicking, and says how long loading took"
 )]
 
+mod times;
+
 use std::time::Instant;
 
 use telar_db::{Database, Value, VertexId, View};
@@ -115,11 +117,6 @@ fn scale_factor_0_1_has_its_counts_and_answers_as_neo4j_did() {
     ];
     check_counts(&db, 347_337, 1_585_099, &some);
 
-    // Some minutes where nothing is optimised.
-    if !telar_tests::long() {
-        println!("sf0.1-gen: its reads run with TELAR_LONG=1 only");
-        return;
-    }
     let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
     let begun = Instant::now();
     match check_reads(&queries(), &expected, &mut Timed(PanicsFail(Telar::on(db)))) {

@@ -26,13 +26,10 @@ use super::list::Rows;
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
 use crate::checkpoint::segment;
 use crate::mapped::map::{InPlace, Map};
-use crate::words::WordBuf;
+use crate::words::{Cut, SPLICE_SLACK, WordBuf};
 
 /// Words taken by the offsets.
 pub(crate) const OFFSET_WORDS: usize = SEGMENT_VERTICES + 1;
-
-/// A base that took less than it was given room for keeps that room if it is at most this share.
-const SHORT_WASTE_SHARE: usize = 4;
 
 /// The settled lists of one segment.
 #[derive(Debug)]
@@ -81,6 +78,38 @@ impl Base {
         let mut words = WordBuf::uninit(OFFSET_WORDS + entries * (1 + columns));
         words.set(0, 0);
         BaseBuilder { words, entries, columns, lists: 0, filled: 0 }
+    }
+
+    /// The lists of `from`, each grown by what `growth` says, with its first `columns` columns.
+    /// `cuts` gives what changes among the neighbours (0) and in each column (1 and so on): all at
+    /// the same rows.
+    ///
+    /// # Panics
+    /// If the cuts do not fit `growth`.
+    pub(crate) fn spliced<C: Iterator<Item = Cut>>(
+        from: &Base,
+        columns: usize,
+        growth: &[i32; SEGMENT_VERTICES],
+        cuts: impl Fn(usize) -> C,
+    ) -> Self {
+        let grown: i32 = growth.iter().sum();
+        let entries = from.entries.wrapping_add_signed(grown as isize);
+        let len = OFFSET_WORDS + entries * (1 + columns);
+        let mut words = WordBuf::uninit(len + SPLICE_SLACK);
+        let (offsets, mut shift) = (&from.words()[1..OFFSET_WORDS], 0u32);
+        words.set(0, 0);
+        for (i, (offset, growth)) in offsets.iter().zip(growth).enumerate() {
+            shift = shift.wrapping_add_signed(*growth);
+            words.set(1 + i, offset.wrapping_add(shift));
+        }
+        let mut at = OFFSET_WORDS;
+        for column in 0..1 + columns {
+            let rows = if column == 0 { from.neighbours() } else { from.column(column - 1) };
+            let written = words.splice(at, rows, cuts(column));
+            assert_eq!(written, entries, "INVARIANT: cuts and growth say the same");
+            at += written;
+        }
+        Self { len, ..Self::of(words, entries, columns) }
     }
 
     /// Rebuilds a base from its words, checking every invariant that memory safety rests on.
@@ -413,43 +442,14 @@ impl BaseBuilder {
         self.words.set(self.lists, self.filled as u32);
     }
 
-    /// Appends some rows to the current list, columns included.
-    #[inline]
-    pub(crate) fn copy_rows(&mut self, from: &Rows<'_>, rows: Range<usize>) {
-        if rows.is_empty() {
-            return;
-        }
-        self.words.copy_from(OFFSET_WORDS + self.filled, &from.nbrs[rows.clone()]);
+    /// Appends rows to the current list, columns included.
+    pub(crate) fn extend_rows(&mut self, rows: &Rows<'_>) {
+        self.words.copy_from(OFFSET_WORDS + self.filled, rows.nbrs);
         for c in 0..self.columns {
             let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
-            self.words.copy_from(at, &from.columns[c][rows.clone()]);
+            self.words.copy_from(at, rows.columns[c]);
         }
-        self.filled += rows.len();
-    }
-
-    /// The finished base, of fewer entries than there is room for.
-    ///
-    /// # Panics
-    /// If not every list was ended.
-    pub(crate) fn finish_short(mut self) -> Base {
-        assert_eq!(self.lists, SEGMENT_VERTICES, "INVARIANT: one list per vertex");
-        let (room, entries) = (self.entries, self.filled);
-        let from = |column: usize| OFFSET_WORDS + room * column;
-        let to = |column: usize| OFFSET_WORDS + entries * column;
-        if (room - entries) * SHORT_WASTE_SHARE > room {
-            let mut words = WordBuf::uninit(to(1 + self.columns));
-            words.copy_words(0, &self.words, 0, OFFSET_WORDS);
-            for column in 0..1 + self.columns {
-                words.copy_words(to(column), &self.words, from(column), entries);
-            }
-            return Base::of(words, entries, self.columns);
-        }
-        for column in 1..1 + self.columns {
-            self.words.move_down(to(column), from(column), entries);
-        }
-        let mut base = Base::of(self.words, entries, self.columns);
-        base.len = to(1 + self.columns);
-        base
+        self.filled += rows.nbrs.len();
     }
 
     /// The finished base.

@@ -420,10 +420,15 @@ impl<'g> TableView<'g> {
     #[inline]
     pub(crate) fn contains(&self, u: u32, v: u32) -> bool {
         let local = local_of(u);
-        if self.kind != ListKind::Simple {
-            return self.with_list_of(u, v, |list| list.find(v).is_some());
-        }
         let head = self.head(u);
+        if self.kind != ListKind::Simple {
+            // By the neighbours alone: the past that kernels read has no columns.
+            return match (head.settled(), self.kind) {
+                (Some(base), ListKind::Timed) => base.list(local).contains(&v),
+                (Some(base), _) => find_sorted(base.list(local), v).is_some(),
+                (None, _) => self.with_list_of(u, v, |list| list.find(v).is_some()),
+            };
+        }
         if let Some(base) = head.settled() {
             return find_sorted(base.list(local), v).is_some();
         }

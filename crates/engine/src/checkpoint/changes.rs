@@ -13,6 +13,9 @@
 //! Old lists are dropped once together they name more keys than twice the store holds: from there
 //! on a full backup costs about as much.
 //!
+//! A list that is damaged, like one that is missing, breaks the chain and nothing else: an
+//! incremental backup across it is refused, and the next checkpoint drops it with those before it.
+//!
 //! Cost: 9 bytes per value that a checkpoint writes; values have kilobytes.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -87,14 +90,21 @@ impl List {
 pub(crate) struct Lists {
     known: VecDeque<(u64, u64)>,
     keys: u64,
+    /// Keys of lists that lead nowhere: a damaged one, and all before it.
+    broken: Vec<Key>,
 }
 
 impl Lists {
     /// Notes a list found in the store; lists come in order of their keys.
-    pub(crate) fn load(&mut self, key: &[u8], value: &[u8]) -> Result<(), &'static str> {
-        let list = List::decode(key, value)?;
-        self.push(list.at, list.keys.len() as u64);
-        Ok(())
+    pub(crate) fn load(&mut self, key: &Key, value: &[u8]) {
+        match List::decode(key, value) {
+            Ok(list) => self.push(list.at, list.keys.len() as u64),
+            Err(_) => {
+                self.broken.extend(self.known.drain(..).map(|(at, _)| list_key(at)));
+                self.broken.push(*key);
+                self.keys = 0;
+            }
+        }
     }
 
     fn push(&mut self, at: u64, keys: u64) {
@@ -112,6 +122,9 @@ impl Lists {
         keys_stored: u64,
         mut write: impl FnMut(&Key, Option<&[u8]>) -> Result<(), E>,
     ) -> Result<(), E> {
+        for broken in std::mem::take(&mut self.broken) {
+            write(&broken, None)?;
+        }
         let list = List { at, previous, keys: keys.to_vec() };
         write(&list_key(at), Some(&list.encode()))?;
         self.push(at, keys.len() as u64);
@@ -201,8 +214,24 @@ mod tests {
         assert_eq!(stored.keys().copied().collect::<Vec<_>>(), [list_key(4), list_key(5)]);
         assert!(list_key(255) < list_key(256), "lists are found in order");
         let mut found = Lists::default();
-        stored.iter().for_each(|(k, v)| found.load(k, v).unwrap());
+        stored.iter().for_each(|(k, v)| found.load(k, v));
         assert_eq!((found.known, found.keys), (lists.known, lists.keys));
+    }
+
+    #[test]
+    fn a_damaged_list_and_those_before_it_are_dropped_with_the_next() {
+        let (mut lists, mut stored) = (Lists::default(), Stored::new());
+        for at in 1..=5 {
+            add(&mut lists, &mut stored, at, at - 1, &[key(at as u8)]);
+        }
+        stored.get_mut(&list_key(3)).unwrap()[9] ^= 1;
+        let mut found = Lists::default();
+        stored.iter().for_each(|(k, v)| found.load(k, v));
+        assert_eq!((&found.known, found.keys), (&VecDeque::from([(4, 1), (5, 1)]), 2));
+        add(&mut found, &mut stored, 6, 5, &[key(6)]);
+        assert_eq!(stored.keys().copied().collect::<Vec<_>>(), [4, 5, 6].map(list_key));
+        assert_eq!(since(&stored, 3, 6), Some(vec![key(4), key(5), key(6)]));
+        assert_eq!(since(&stored, 2, 6), None);
     }
 
     #[test]

@@ -286,6 +286,8 @@ impl<'s> Changes<'s> {
         key: [u8; KEY_BYTES],
         value: &mut [u8],
     ) -> Result<(), Error> {
+        // What could not be read is no reason to remove it.
+        self.store.stored().check()?;
         if value.len() > 4 { self.put(key, value) } else { self.remove(key).map(drop) }
     }
 
@@ -479,7 +481,8 @@ fn read_lists(store: &Store, txn: &RwTxn<'_>) -> Result<changes::Lists, Error> {
     let items = store.database().prefix_iter(txn, &changes::PREFIX).map_err(|e| store.error(e))?;
     for item in items {
         let (key, value) = item.map_err(|e| store.error(e))?;
-        lists.load(key, value).map_err(|reason| damaged(store, key, reason))?;
+        let key = key.try_into().map_err(|_| damaged(store, key, "it has the wrong length"))?;
+        lists.load(key, value);
     }
     Ok(lists)
 }

@@ -13,8 +13,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::history::lazy::Lazy;
+use crate::history::stored::Subject;
+use crate::mapped::{Stored, Value};
 use crate::table::GrowArray;
 
 /// A run this long is left as it is.
@@ -51,11 +54,15 @@ impl<V> Run<V> {
 }
 
 #[derive(Debug)]
-struct Runs<V>(Vec<Arc<Run<V>>>);
+struct Runs<V> {
+    runs: Vec<Arc<Run<V>>>,
+    /// Whether what the store has is among them.
+    is_read: bool,
+}
 
 impl<V> Default for Runs<V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { runs: Vec::new(), is_read: false }
     }
 }
 
@@ -63,17 +70,45 @@ impl<V> Default for Runs<V> {
 #[derive(Debug)]
 pub(crate) struct ColUndo<V> {
     segments: GrowArray<Mutex<Runs<V>>>,
+    stored: Lazy<Vec<OldValue<V>>>,
     /// No entry is newer: who reads at or after it need not look.
     until: AtomicU64,
 }
 
 impl<V> Default for ColUndo<V> {
     fn default() -> Self {
-        Self { segments: GrowArray::default(), until: AtomicU64::new(0) }
+        let (segments, stored) = (GrowArray::default(), Lazy::default());
+        Self { segments, stored, until: AtomicU64::new(0) }
     }
 }
 
 impl<V: Clone> ColUndo<V> {
+    /// Reads from the store what it has of segments: nothing after `until`, which is the timestamp
+    /// of its checkpoint.
+    pub(crate) fn attach(
+        &self,
+        stored: &Arc<Stored>,
+        subject: Subject,
+        until: u64,
+        decode: fn(&Value<'_>) -> Result<Vec<OldValue<V>>, &'static str>,
+    ) where
+        V: 'static,
+    {
+        self.stored.attach(stored, subject, decode);
+        self.until.fetch_max(until, Ordering::Release);
+    }
+
+    /// The runs of a segment, those in the store included.
+    fn segment(&self, segment: u32) -> Option<MutexGuard<'_, Runs<V>>> {
+        if self.segments.get(segment).is_none() && !self.stored.is_attached() {
+            return None;
+        }
+        let mut held = self.segments.get_or_grow(segment).lock();
+        let Runs { runs, is_read } = &mut *held;
+        self.stored.read(segment, is_read, |older| runs.insert(0, Run::new(older)));
+        Some(held)
+    }
+
     /// Whether a read at `ts` has to look here, once it has loaded a segment's version.
     #[inline(always)]
     pub(crate) fn concerns(&self, ts: u64) -> bool {
@@ -85,8 +120,8 @@ impl<V: Clone> ColUndo<V> {
     /// What the value was before its first change after `ts`, if it has changed.
     #[cold]
     pub(crate) fn before(&self, segment: u32, local: u32, ts: u64) -> Option<V> {
-        let runs = self.segments.get(segment)?.lock();
-        let newer = runs.0.iter().filter(|run| run.last_ts > ts);
+        let runs = self.segment(segment)?;
+        let newer = runs.runs.iter().filter(|run| run.last_ts > ts);
         newer.filter_map(|run| run.before(local, ts)).next().cloned()
     }
 
@@ -94,23 +129,22 @@ impl<V: Clone> ColUndo<V> {
     pub(crate) fn push(&self, segment: u32, mut entries: Vec<OldValue<V>>, floor: u64) {
         let Some(newest) = entries.iter().map(|e| e.ts).max() else { return };
         let mut runs = self.segments.get_or_grow(segment).lock();
-        runs.0.retain(|run| run.last_ts > floor);
-        while let Some(last) = runs.0.last()
+        runs.runs.retain(|run| run.last_ts > floor);
+        while let Some(last) = runs.runs.last()
             && last.entries.len() < RUN_ENTRIES
             && last.entries.len() <= 2 * entries.len()
         {
             entries.extend(last.entries.iter().filter(|e| e.ts > floor).cloned());
-            runs.0.pop();
+            runs.runs.pop();
         }
-        runs.0.push(Run::new(entries));
+        runs.runs.push(Run::new(entries));
         self.until.fetch_max(newest, Ordering::Release);
     }
 
     /// The entries of a segment after `after`, by place and time.
     pub(crate) fn after(&self, segment: u32, after: u64) -> Vec<OldValue<V>> {
-        let Some(runs) = self.segments.get(segment) else { return Vec::new() };
-        let runs = runs.lock();
-        let newer = runs.0.iter().flat_map(|run| run.entries.iter()).filter(|e| e.ts > after);
+        let Some(runs) = self.segment(segment) else { return Vec::new() };
+        let newer = runs.runs.iter().flat_map(|run| run.entries.iter()).filter(|e| e.ts > after);
         let mut found: Vec<OldValue<V>> = newer.cloned().collect();
         found.sort_by_key(|e| (e.local, e.ts));
         found
@@ -120,9 +154,9 @@ impl<V: Clone> ColUndo<V> {
     pub(crate) fn prune(&self, floor: u64) {
         for (_, runs) in self.segments.iter() {
             let mut runs = runs.lock();
-            runs.0.retain(|run| run.last_ts > floor);
-            if runs.0.is_empty() {
-                runs.0 = Vec::new();
+            runs.runs.retain(|run| run.last_ts > floor);
+            if runs.runs.is_empty() {
+                runs.runs = Vec::new();
             }
         }
     }
@@ -131,7 +165,7 @@ impl<V: Clone> ColUndo<V> {
     pub(crate) fn used(&self) -> (u64, usize) {
         let (mut entries, mut bytes) = (0, 0);
         for (_, runs) in self.segments.iter() {
-            for run in &runs.lock().0 {
+            for run in &runs.lock().runs {
                 entries += run.entries.len() as u64;
                 bytes += size_of::<Run<V>>() + 16 + size_of_val(&*run.entries);
             }

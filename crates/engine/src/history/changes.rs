@@ -10,10 +10,10 @@
 //! the one that tells (mod.rs, invariant 2). Ranks that do not tell two entries apart (parallel
 //! edges, equal times) are followed by a comparison of those entries alone.
 //!
-//! Cost: a few passes over the entries, most of them by counting. The memory is kept for the next
-//! segment.
+//! Cost: a few passes over the entries, most of them by counting; items of one block are sorted as
+//! they come, but for ages. The memory is kept for the next segment.
 
-use super::undo::UndoBlock;
+use super::block::{UndoBlock, Unpacked};
 use crate::adjacency::list::compare;
 use crate::adjacency::{Entry, ListKind, SEGMENT_BITS};
 
@@ -56,11 +56,13 @@ pub(crate) struct Changes {
     spare: Vec<Item>,
     /// With their columns; of a simple type an item's key says it all.
     entries: Vec<Entry>,
+    runs: Unpacked,
 }
 
 impl Changes {
     pub(crate) fn new(kind: ListKind) -> Self {
-        Self { kind, items: Vec::new(), spare: Vec::new(), entries: Vec::new() }
+        let (items, spare) = (Vec::new(), Vec::new());
+        Self { kind, items, spare, entries: Vec::new(), runs: Unpacked::default() }
     }
 
     /// Takes what `blocks`, oldest first, say about the time after `ts`, in place of what is here.
@@ -70,7 +72,10 @@ impl Changes {
         let (kind, items, entries) = (self.kind, &mut self.items, &mut self.entries);
         for block in blocks {
             items.reserve(block.len());
-            block.for_each_after(ts, kind.columns(), |local, entry, delete| {
+            block.for_each(kind.columns(), &mut self.runs, |at, local, entry, delete| {
+                if at <= ts {
+                    return;
+                }
                 let key = u64::from(local) << NEIGHBOUR_BITS | u64::from(entry.nbr);
                 let at = if kind == ListKind::Simple { 0 } else { entries.len() as u32 };
                 items.push(Item { key, at: at << 1 | u32::from(delete) });
@@ -90,9 +95,9 @@ impl Changes {
         self.items.is_empty()
     }
 
-    /// How many of them are deletes.
-    pub(crate) fn deletes(&self) -> usize {
-        self.items.iter().filter(|item| item.is_delete()).count()
+    /// All changes, in the order of the lists.
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
     }
 
     /// The changes of each list that has any, in their order: places in the segment and changes.
@@ -130,6 +135,10 @@ impl Changes {
 
     /// By key, stable.
     fn sort(&mut self) {
+        // As one block of a type that is not time-ordered has them.
+        if self.items.is_sorted_by_key(|item| item.key) {
+            return;
+        }
         if self.items.len() < COUNTED_MIN {
             return self.items.sort_by_key(|item| item.key);
         }
@@ -221,7 +230,7 @@ mod tests {
                         })
                         .collect();
                     fresh.sort_by_key(|e| e.local);
-                    blocks.extend(UndoBlock::pack_all(&fresh, kind.columns()));
+                    blocks.extend(UndoBlock::pack_all(fresh.clone(), kind.columns()));
                     all.extend(fresh);
                 }
                 for after in 0..=4 {

@@ -12,12 +12,12 @@
 //! *undo entry* for each insert, delete or change of value that is newer than the *floor*, the
 //! oldest timestamp that is retained.
 //!
-//! - `undo.rs`: undo entries of adjacency, packed, per table and segment.
+//! - `undo.rs`, `block.rs`: undo entries of adjacency, packed, per table and segment.
 //! - `column/undo.rs`: superseded values of columns.
 //! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
 //! - `past_index.rs`: index lookups in it.
-//! - `stored.rs`: history in checkpoints.
+//! - `stored.rs`, `lazy.rs`: history in checkpoints, and what of it is in memory.
 //! - `free.rs`: which vertex ids can be used again.
 //!
 //! Invariants
@@ -31,8 +31,10 @@
 //!
 //! Why like this: docs/decisions/0013-history-beside-the-bases.md.
 
+pub(crate) mod block;
 pub(crate) mod changes;
 pub(crate) mod free;
+pub(crate) mod lazy;
 pub(crate) mod past;
 pub(crate) mod past_index;
 pub(crate) mod rebuild;

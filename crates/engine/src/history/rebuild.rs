@@ -3,14 +3,15 @@
 //! ```text
 //!  base now       ├── list ──┼─ list ─┼── list ──┼───────── lists ─────────┤
 //!  changes            ▲  ▲                ▲
-//!  base then      ├─ merged ─┼─ copied ┼─ merged ─┼─────── one copy ───────┤
+//!  base then      ├── ··  ·· ┼────────┼─ ·· ─────┼─────────────────────────┤
+//!                   each ·· one row more, or less; what lies between is copied, across lists
 //! ```
 //!
-//! One pass in the order of the lists. Lists without changes are copied in one piece with their
-//! neighbours; in the others, rows between two changes are. Lists with a tail, and hubs, are
-//! gathered first.
-//! Cost: a copy of the segment, and per change a sort and a merge (bench history). The memory is
-//! kept for the next segment.
+//! The row of each change is found first, in the order of the lists. Then a second pass copies
+//! what lies between two such rows, for the neighbours and for each column that is wanted. Where
+//! lists have a tail, or are hubs, they are gathered first, into a base in between.
+//! Cost: a copy of the segment, and per change a sort, a search of its list, and a few words
+//! copied (bench history). The memory is kept for the next segment.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,34 +19,42 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::changes::{Changes, Item};
-use crate::adjacency::base::{Base, BaseBuilder};
+use crate::adjacency::base::Base;
 use crate::adjacency::list::{List, Rows, compare};
-use crate::adjacency::search::lower_bound;
 use crate::adjacency::segment::Slot;
-use crate::adjacency::{AdjTable, COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
-use crate::adjacency::{SEGMENT_VERTICES, SegVersion};
+use crate::adjacency::{AdjTable, COL_KEY, COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
+use crate::adjacency::{SEGMENT_VERTICES, SegVersion, key_of};
+use crate::words::{Cut, prefetch};
 
-/// A list with so many rows per change, or fewer, is merged row by row.
-const DENSE_ROWS: usize = 8;
+/// Words of a cache line.
+const LINE_WORDS: usize = 16;
 
 /// Makes bases as they were, one after the other.
 #[derive(Debug)]
 pub(crate) struct Rebuild<'a> {
     table: &'a AdjTable,
     at: u64,
+    /// Columns that are wanted.
+    columns: usize,
     changes: Changes,
     unsettled: Unsettled,
-    merged: Vec<u32>,
+    cuts: Cuts,
 }
 
 impl<'a> Rebuild<'a> {
-    /// For segments of `table` at `at`, a retained timestamp.
-    pub(crate) fn new(table: &'a AdjTable, at: u64) -> Self {
-        let (changes, unsettled) = (Changes::new(table.kind), Unsettled::default());
-        Self { table, at, changes, unsettled, merged: Vec::new() }
+    /// For segments of `table` at `at`, a retained timestamp; with or without the columns.
+    pub(crate) fn new(table: &'a AdjTable, at: u64, with_columns: bool) -> Self {
+        Self {
+            table,
+            at,
+            columns: if with_columns { table.kind.columns() } else { 0 },
+            changes: Changes::new(table.kind),
+            unsettled: Unsettled::default(),
+            cuts: Cuts::default(),
+        }
     }
 
-    /// The lists of a segment, settled.
+    /// The lists of a segment, settled. May have more columns than are wanted.
     pub(crate) fn base(&mut self, number: u32) -> Arc<Base> {
         let (table, kind) = (self.table, self.table.kind);
         let guard = &epoch::pin();
@@ -56,145 +65,171 @@ impl<'a> Rebuild<'a> {
         };
         self.unsettled.gather(version, self.at, kind, guard);
         let blocks = table.undo.blocks_after(number, self.at);
-        self.changes.read(blocks.iter().map(|block| &**block), self.at);
         // A base in the map may only be read while the epoch is pinned (mapped/generation.rs).
-        let can_be_shared = version.base.is_whole() && !version.base.is_mapped();
-        if self.unsettled.lists.is_empty() && self.changes.is_empty() && can_be_shared {
+        let can_be_shared = !version.base.is_mapped();
+        if blocks.is_empty() && self.unsettled.lists.is_empty() && can_be_shared {
             return Arc::clone(&version.base);
         }
-        let room = version.base.entries() + self.unsettled.nbrs.len() + self.changes.deletes();
-        let mut builder = Base::builder(room, kind.columns());
-        let mut changed = self.changes.lists().peekable();
-        let mut unsettled = self.unsettled.lists.iter().peekable();
-        let mut copied = 0;
-        loop {
-            let places = [changed.peek().map(|c| c.0), unsettled.peek().map(|u| u.0)];
-            let Some(local) = places.into_iter().flatten().min() else { break };
-            if copied < local as usize {
-                builder.copy_lists(&version.base, copied, local as usize - copied);
-            }
-            copied = local as usize + 1;
-            let changes = changed.next_if(|c| c.0 == local).map_or(&[][..], |c| c.1);
-            let rows = match unsettled.next_if(|u| u.0 == local) {
-                Some((_, range)) => self.unsettled.rows(range.clone(), kind),
-                None => version.list(local, 0, kind).expect("INVARIANT: nothing unsettled").base,
-            };
-            if kind == ListKind::Simple && changes.len() * DENSE_ROWS > rows.nbrs.len() {
-                builder.extend(merge_ids(rows.nbrs, changes, &mut self.merged));
-            } else {
-                merge(&rows, &self.changes, changes, kind, &mut builder);
-            }
-            builder.end_list();
+        // PERF: bench history: what is searched comes in one piece, not line by line.
+        bring_near(version.base.neighbours());
+        if kind == ListKind::Timed {
+            bring_near(version.base.column(COL_KEY.0));
         }
-        if copied < SEGMENT_VERTICES {
-            builder.copy_lists(&version.base, copied, SEGMENT_VERTICES - copied);
+        self.changes.read(blocks.iter().map(|block| &**block), self.at);
+        if self.unsettled.lists.is_empty() {
+            if self.changes.is_empty() && can_be_shared {
+                return Arc::clone(&version.base);
+            }
+            return Arc::new(self.cuts.make(&version.base, &self.changes, kind, self.columns));
         }
-        Arc::new(builder.finish_short())
+        let settled = self.unsettled.settled(&version.base, kind);
+        Arc::new(self.cuts.make(&settled, &self.changes, kind, self.columns))
     }
 }
 
-/// Sorted ids before sorted changes.
+fn bring_near(words: &[u32]) {
+    words.chunks(LINE_WORDS).for_each(|line| prefetch(line.as_ptr()));
+}
+
+/// Where the rows of a base change.
+#[derive(Debug)]
+struct Cuts {
+    /// The row that each change is at, or before, and whether it is the changed one.
+    places: Vec<(u32, bool)>,
+    /// By how much each list grows.
+    growth: Box<[i32; SEGMENT_VERTICES]>,
+}
+
+impl Default for Cuts {
+    fn default() -> Self {
+        Self { places: Vec::new(), growth: Box::new([0; SEGMENT_VERTICES]) }
+    }
+}
+
+impl Cuts {
+    /// `base` before `changes`.
+    fn make(&mut self, base: &Base, changes: &Changes, kind: ListKind, columns: usize) -> Base {
+        let mut rows = Rows::simple(base.neighbours());
+        for c in 0..kind.columns() {
+            rows.columns[c] = base.column(c);
+        }
+        let ids = rows.nbrs;
+        let of_ids = |list: &Range<usize>, nbr| {
+            list.start + ids[list.clone()].partition_point(|id| *id < nbr)
+        };
+        let hint = |column: usize, row| prefetch(rows.columns[column].as_ptr().wrapping_add(row));
+        match kind {
+            ListKind::Simple => self.find(
+                base,
+                changes,
+                |list, change| of_ids(list, change.nbr()),
+                |rest, change| (rest.start, !rest.is_empty() && ids[rest.start] == change.nbr()),
+            ),
+            ListKind::Multi => self.find(
+                base,
+                changes,
+                |list, change| {
+                    let at = of_ids(list, change.nbr());
+                    hint(COL_ORDINAL, at);
+                    at
+                },
+                |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
+            ),
+            ListKind::Timed => self.find(
+                base,
+                changes,
+                |list, change| {
+                    let key = changes.entry(change).key();
+                    let at = list.start + newer(&rows, list.clone(), key);
+                    hint(COL_ORDINAL, at);
+                    hint(COL_KEY.1, at);
+                    at
+                },
+                |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
+            ),
+        }
+        let cuts = |column: usize| {
+            changes.items().iter().zip(&self.places).map(move |(change, (at, skips))| {
+                let entry = changes.entry(*change);
+                let word = column.checked_sub(1).map_or(entry.nbr, |c| entry.columns[c]);
+                Cut { at: *at, skips: *skips, puts: change.is_delete(), word }
+            })
+        };
+        Base::spliced(base, columns, &self.growth, cuts)
+    }
+
+    /// Finds the row of each change. `first` tells the first row of a list that may not stand
+    /// before it, `row` the first from there on that does not, and whether it is the changed one.
+    ///
+    /// PERF: bench history: no search begins where another ended, and no row is compared before the
+    /// rows of all changes are on their way: several waits for memory pass at once.
+    #[inline(always)]
+    fn find(
+        &mut self,
+        base: &Base,
+        changes: &Changes,
+        first: impl Fn(&Range<usize>, Item) -> usize,
+        row: impl Fn(Range<usize>, Item) -> (usize, bool),
+    ) {
+        self.places.clear();
+        for (local, list) in changes.lists() {
+            let range = base.range(local as usize);
+            self.places.extend(list.iter().map(|change| (first(&range, *change) as u32, false)));
+        }
+        self.growth.fill(0);
+        let mut places = self.places.iter_mut();
+        for (local, list) in changes.lists() {
+            let end = base.range(local as usize).end;
+            let mut growth = 0;
+            for (change, place) in list.iter().zip(places.by_ref()) {
+                let (at, is_there) = row(place.0 as usize..end, *change);
+                *place = (at as u32, is_there);
+                // Deleted afterwards, so it was there; inserted afterwards, so it was not.
+                growth += i32::from(change.is_delete()) - i32::from(is_there);
+            }
+            self.growth[local as usize] = growth;
+        }
+    }
+}
+
+/// The first of rows `range`, of which none but parallel edges and those of one time can stand
+/// before `entry`, that does not, and whether it is `entry`.
+#[inline(always)]
+fn row_of(rows: &Rows<'_>, range: Range<usize>, kind: ListKind, entry: &Entry) -> (usize, bool) {
+    let order = |i: usize| compare(kind, &rows.entry(i), entry);
+    let mut at = range.start;
+    while at < range.end && order(at).is_lt() {
+        at += 1;
+    }
+    (at, at < range.end && order(at).is_eq())
+}
+
+/// How many rows of `range`, newest first, are newer than `key`.
 ///
-/// PERF: bench history: no branch depends on what is merged.
-fn merge_ids<'m>(ids: &[u32], changes: &[Item], merged: &'m mut Vec<u32>) -> &'m [u32] {
-    let most = ids.len() + changes.len();
-    if merged.len() < most {
-        merged.resize(most, 0);
-    }
-    let out = &mut merged[..most];
-    let (mut i, mut j, mut n) = (0, 0, 0);
-    while i < ids.len() && j < changes.len() {
-        let (id, change) = (ids[i], changes[j]);
-        let nbr = change.nbr();
-        out[n] = id.min(nbr);
-        // Deleted afterwards, so it was there; inserted afterwards, so it was not.
-        n += usize::from((id < nbr) | change.is_delete());
-        i += usize::from(id <= nbr);
-        j += usize::from(nbr <= id);
-    }
-    let rest = &ids[i..];
-    out[n..n + rest.len()].copy_from_slice(rest);
-    n += rest.len();
-    for change in changes[j..].iter().filter(|c| c.is_delete()) {
-        out[n] = change.nbr();
-        n += 1;
-    }
-    &out[..n]
-}
-
-/// Rows of any kind before sorted changes, copied in pieces.
-fn merge(
-    rows: &Rows<'_>,
-    all: &Changes,
-    changes: &[Item],
-    kind: ListKind,
-    builder: &mut BaseBuilder,
-) {
-    let mut from = 0;
-    let is_dense = changes.len() * DENSE_ROWS > rows.nbrs.len();
-    for change in changes {
-        let entry = all.entry(*change);
-        let place = first_from(rows, from, kind, &entry, is_dense);
-        builder.copy_rows(rows, from..place);
-        from = place;
-        if from < rows.nbrs.len() && order(rows, from, kind, &entry).is_eq() {
-            from += 1;
-        }
-        if change.is_delete() {
-            builder.push(&entry);
-        }
-    }
-    builder.copy_rows(rows, from..rows.nbrs.len());
-}
-
-/// The first row at or after `from` that does not stand before `entry`.
+/// PERF: bench history: times of one list often have the same high words, and half as many words
+/// are half as many waits for memory.
 #[inline(always)]
-fn first_from(
-    rows: &Rows<'_>,
-    from: usize,
-    kind: ListKind,
-    entry: &Entry,
-    is_dense: bool,
-) -> usize {
-    let end = rows.nbrs.len();
-    let is_before = |i: usize| order(rows, i, kind, entry).is_lt();
-    if kind == ListKind::Timed {
-        return gallop(from, end, is_before);
-    }
-    let skipped = if is_dense { 0 } else { lower_bound(&rows.nbrs[from..], entry.nbr) };
-    let mut place = from + skipped;
-    while place < end && is_before(place) {
-        place += 1;
-    }
-    place
-}
-
-#[inline(always)]
-fn order(rows: &Rows<'_>, i: usize, kind: ListKind, entry: &Entry) -> std::cmp::Ordering {
-    match kind {
-        ListKind::Simple => rows.nbrs[i].cmp(&entry.nbr),
-        ListKind::Multi => {
-            let row = (rows.nbrs[i], rows.columns[COL_ORDINAL][i]);
-            row.cmp(&(entry.nbr, entry.columns[COL_ORDINAL]))
+fn newer(rows: &Rows<'_>, range: Range<usize>, key: i64) -> usize {
+    let (low, high) = (&rows.columns[COL_KEY.0][range.clone()], &rows.columns[COL_KEY.1][range]);
+    let of_key = Entry::timed(0, 0, key).columns;
+    match (high.first(), high.last()) {
+        (Some(first), Some(last)) if first == last && *first == of_key[COL_KEY.1] => {
+            low.partition_point(|low| *low > of_key[COL_KEY.0])
         }
-        ListKind::Timed => compare(kind, &rows.entry(i), entry),
+        _ => partition_point(low.len(), |i| key_of(low[i], high[i]) > key),
     }
 }
 
-/// The first of `from..end` for which `is_before` is false, in steps that grow.
+/// How many of the first numbers below `len` `is_before` holds for.
 #[inline(always)]
-fn gallop(from: usize, end: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut step) = (from, 1);
-    while low + step <= end && is_before(low + step - 1) {
-        low += step;
-        step *= 2;
+fn partition_point(len: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut first, mut left) = (0, len);
+    while left > 1 {
+        let half = left / 2;
+        first += if is_before(first + half - 1) { half } else { 0 };
+        left -= half;
     }
-    let mut high = (low + step - 1).min(end);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) { low = middle + 1 } else { high = middle }
-    }
-    low
+    first + usize::from(left == 1 && is_before(first))
 }
 
 /// Lists that the base of a version does not tell, as a reader sees them, sorted.
@@ -251,11 +286,28 @@ impl Unsettled {
         }
     }
 
-    fn rows(&self, range: Range<usize>, kind: ListKind) -> Rows<'_> {
-        let mut rows = Rows::simple(&self.nbrs[range.clone()]);
-        for c in 0..kind.columns() {
-            rows.columns[c] = &self.columns[c][range.clone()];
+    /// `base` with these lists in place of its own.
+    fn settled(&self, base: &Base, kind: ListKind) -> Base {
+        let replaced: usize = self.lists.iter().map(|(l, _)| base.range(*l as usize).len()).sum();
+        let entries = base.entries() - replaced + self.nbrs.len();
+        let mut builder = Base::builder(entries, kind.columns());
+        let mut copied = 0;
+        for (local, range) in &self.lists {
+            let local = *local as usize;
+            if copied < local {
+                builder.copy_lists(base, copied, local - copied);
+            }
+            let mut rows = Rows::simple(&self.nbrs[range.clone()]);
+            for c in 0..kind.columns() {
+                rows.columns[c] = &self.columns[c][range.clone()];
+            }
+            builder.extend_rows(&rows);
+            builder.end_list();
+            copied = local + 1;
         }
-        rows
+        if copied < SEGMENT_VERTICES {
+            builder.copy_lists(base, copied, SEGMENT_VERTICES - copied);
+        }
+        builder.finish()
     }
 }

@@ -9,7 +9,7 @@
 //!   7, type, property   an edge property
 //!
 //!  value = crc u32 · newest ts · rest; integers are varints, runs as in packed.rs
-//!   lists     blocks as in undo.rs, to the end
+//!   lists     blocks as in block.rs, to the end
 //!   columns   count n · run n: places, each less the one before · run n: timestamps
 //!             · states: run n of label-set numbers before; properties: n values before (codec)
 //! ```
@@ -19,30 +19,33 @@
 //! the one at C. So base and history in the store always fit each other. History at or below the
 //! floor is removed from time to time; what is there in excess does no harm.
 //!
-//! Opening loads the history of a database (packed as it is, lists by lists) if it is to be kept,
-//! and the log's replay adds to it what it settles. Cost: as many bytes as are retained.
+//! Opening a database reads what is retained and nothing else. The history of a segment is read,
+//! and stays packed as it is, when it is first needed (lazy.rs); what the log's replay and settling
+//! add is newer.
 //!
 //! Crash cases: as for the rest of a checkpoint, whose LMDB transaction this is part of.
 
 use std::collections::HashSet;
-use std::ops::Bound;
+use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::codec::{self, get_varint, put_varint};
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value};
 
 use super::History;
-use super::undo::{Undo, UndoBlock, collect};
+use super::block::UndoBlock;
+use super::undo::{Undo, collect};
 use crate::adjacency::list::Visible;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, SEGMENT_VERTICES, SegVersion};
-use crate::checkpoint::{Changes, KEY_BYTES, Kind, damaged, key, parts, unseal};
+use crate::checkpoint::{Changes, KEY_BYTES, Kind, damaged, key};
 use crate::column::undo::OldValue;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
 use crate::mapped::map::Scratch;
-use crate::mapped::{Found, Value as StoredValue};
+use crate::mapped::ranges::{Inventory, Table};
+use crate::mapped::{Found, Stored, Value as StoredValue};
 use crate::packed::{get_run, put_run};
 use crate::settings::Retention;
 use crate::shared::Shared;
@@ -81,7 +84,8 @@ impl Subject {
         }
     }
 
-    fn key(self, segment: u32) -> [u8; KEY_BYTES] {
+    /// The key of a segment.
+    pub(crate) fn key(self, segment: u32) -> [u8; KEY_BYTES] {
         match self {
             Self::About => key(Kind::History, 0, ABOUT, 0),
             Self::Lists(ty, Direction::Out) => key(Kind::History, ty.get(), OUT, segment),
@@ -210,10 +214,8 @@ fn put_lists(table: &AdjTable, number: u32, floor: u64, at: u64, out: &mut Vec<u
         let settled: HashSet<_> =
             newer.flat_map(|b| b.entries(columns)).map(|e| identity(&e)).collect();
         fresh.retain(|e| !settled.contains(&identity(e)));
-        // Chunks of a hub come one after the other, each in commit order.
-        fresh.sort_by_key(|e| (e.local, e.ts));
     }
-    let fresh = UndoBlock::pack_all(&fresh, columns);
+    let fresh = UndoBlock::pack_all(fresh, columns);
     let all = || blocks.iter().map(|b| &**b).chain(&fresh);
     if let Some(newest) = all().map(|b| b.last_ts).max() {
         put_varint(newest, out);
@@ -277,7 +279,7 @@ fn put_values(entries: &[OldValue<Value>], out: &mut Vec<u8>) {
 // ---- reading ----
 
 /// What a database says about its history.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct About {
     pub(crate) floor: u64,
     pub(crate) commits: u64,
@@ -300,7 +302,7 @@ pub(crate) fn decode_lists(
     let newest = get_varint(&mut body).map_err(|_| "a varint is malformed")?;
     let mut blocks = Vec::new();
     while !body.is_empty() {
-        blocks.push(UndoBlock::take(&mut body, columns)?);
+        blocks.extend(UndoBlock::take(&mut body, columns)?);
     }
     let found = blocks.iter().map(|b| b.last_ts).max();
     if found == Some(newest) { Ok(blocks) } else { Err("the newest undo entry is missing") }
@@ -370,65 +372,70 @@ pub(crate) fn decode_values(mut body: &[u8]) -> Result<Vec<OldValue<Value>>, &'s
     })
 }
 
-/// Finds out what history is to be kept, and loads what there is of it. The checkpoint at
-/// `checkpoint` has been loaded; nothing has been replayed.
-pub(crate) fn load(
+/// Finds out what history is to be kept, and where it is to be read from when it is needed. The
+/// checkpoint at `checkpoint` has been loaded; nothing has been replayed.
+pub(crate) fn attach(
     shared: &mut Shared,
     store: &Store,
     wanted: Retention,
     checkpoint: u64,
+    inventory: &Inventory,
 ) -> Result<(), Error> {
-    let about = |value: &StoredValue<'_>| About::decode(value.body).map_err(str::to_owned);
-    let about = match store.stored().load(&Subject::About.key(0), &mut Scratch::default(), about) {
-        Found::There(about) => Some(about),
-        Found::Absent => None,
-        Found::Damaged => return store.stored().check(),
+    let stored = store.stored();
+    let key = Subject::About.key(0);
+    let about = if wanted == Retention::Off {
+        // What is given up need not be read.
+        inventory.contains(&key).then_some(About::default())
+    } else {
+        let decode = |value: &StoredValue<'_>| About::decode(value.body).map_err(str::to_owned);
+        match stored.load(&key, &mut Scratch::default(), decode) {
+            Found::There(about) => Some(about),
+            Found::Absent => None,
+            Found::Damaged => return stored.check(),
+        }
     };
     shared.history = History::opened(wanted, about, checkpoint);
     if !shared.history.is_kept() || about.is_none() {
         return Ok(());
     }
-    // LMDB is about to follow the pages of its file.
-    store.verify()?;
-    let txn = store.read()?;
-    let from = [Kind::History as u8];
-    let range = (Bound::Included(&from[..]), Bound::Unbounded);
-    let items = store.database().range(&txn, &range).map_err(|e| store.error(e))?;
-    for item in items {
-        let (key, value) = item.map_err(|e| store.error(e))?;
-        if !is_history(key) {
-            break;
-        }
-        load_value(shared, key, value).map_err(|reason| damaged(store, key, reason))?;
+    for ((kind, a, b), _) in inventory.tables().filter(|((kind, ..), _)| is_history(&[*kind])) {
+        attach_table(shared, stored, (kind, a, b), checkpoint)
+            .map_err(|reason| damaged(store, &[kind], reason))?;
     }
     Ok(())
 }
 
-fn load_value(shared: &Shared, key: &[u8], value: &[u8]) -> Result<(), String> {
-    let (kind, a, b, number) = parts(key).ok_or("a key is too short")?;
+fn attach_table(
+    shared: &Shared,
+    stored: &Arc<Stored>,
+    (kind, a, b): Table,
+    checkpoint: u64,
+) -> Result<(), String> {
     let subject = Subject::of(kind, a, b).ok_or("history of nothing that is known")?;
-    let (_, body) = unseal(key, value)?;
     let catalog = &shared.catalog;
     let edge_type = |id| catalog.edge_type(id).map_err(|e| e.to_string());
     let property = |key| catalog.check_property_key(key).map_err(|e| e.to_string());
+    let values = |value: &StoredValue<'_>| decode_values(value.body);
     match subject {
         Subject::About => {}
         Subject::Lists(id, direction) => {
             let table = edge_type(id)?.table(direction);
-            table.undo.load(number, decode_lists(body, table.kind.columns())?);
+            let columns = table.kind.columns();
+            table.undo.stored.attach(stored, subject, move |v| decode_lists(v.body, columns));
         }
         Subject::States => {
-            let entries = decode_states(body, catalog.label_sets.len())?;
-            shared.states.undo.push(number, entries, 0);
+            let states = |value: &StoredValue<'_>| decode_states(value.body, value.label_sets);
+            shared.states.undo.attach(stored, subject, checkpoint, states);
         }
         Subject::VertexProperty(p) => {
             property(p)?;
-            catalog.vertex_column_for_write(p).undo.push(number, decode_values(body)?, 0);
+            let column = catalog.vertex_column_for_write(p);
+            column.undo.attach(stored, subject, checkpoint, values);
         }
         Subject::EdgeProperty(id, p) => {
             property(p)?;
             let column = edge_type(id)?.column_for_write(p, catalog);
-            column.undo.push(number, decode_values(body)?, 0);
+            column.undo.attach(stored, subject, checkpoint, values);
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Partitions of a tree: what readers see of one, and what only its writer looks at.
 //!
 //! ```text
-//!  partition  one cache line: version · lock · tail, its length, first word of the end · last write
+//!  partition  one line: version · lock · tail, its length, first word of the end · last write
 //!     │
 //!     ▼
 //!  version    lower bound · what follows to the right · run (sorted, immutable) · tail ─► slots

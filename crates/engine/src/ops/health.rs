@@ -105,7 +105,8 @@ pub struct LogHealth {
     pub write_time: Duration,
 }
 
-/// What is retained of the past.
+/// What is retained of the past. What is in the store and was not needed yet takes no memory and is
+/// not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct HistoryHealth {
@@ -113,9 +114,9 @@ pub struct HistoryHealth {
     pub oldest: Option<CommitTs>,
     /// Snapshots of the past that are open.
     pub readers: usize,
-    /// Superseded entries of neighbour lists that are kept: two per edge that came or went.
+    /// Superseded entries of neighbour lists in memory: two per edge that came or went.
     pub entries: u64,
-    /// Superseded labels and property values that are kept.
+    /// Superseded labels and property values in memory.
     pub values: u64,
     /// Memory they hold, in bytes; text and lists that values point to not included.
     pub bytes: usize,
@@ -274,7 +275,8 @@ impl Engine {
         }
     }
 
-    /// What is retained of the past. Cost: a look at the undo entries of every segment.
+    /// What is retained of the past, and what of it is in memory. Cost: a look at the undo entries
+    /// of every segment.
     #[must_use]
     pub fn history(&self) -> HistoryHealth {
         let shared = &self.shared;

@@ -194,8 +194,13 @@ impl Transaction<'_> {
         };
         self.note(Read::Neighbours(ty, direction, v));
         let writes = self.writes.edges.items();
+        let mut own: Vec<u32> = Vec::new();
+        if !writes.is_empty() {
+            self.ends.borrow_mut().of(writes, ty, v, direction, &mut own);
+        }
+        // A write to an edge of this list is in this list, too.
         let written = |e: &EdgeId| match (number(e.src), number(e.dst)) {
-            (Some(u), Some(v)) if !writes.is_empty() => {
+            (Some(u), Some(v)) if !own.is_empty() => {
                 self.writes.edges.get(edge_key(e.ty, u, v, e.ordinal)).is_some()
             }
             _ => false,
@@ -205,12 +210,14 @@ impl Transaction<'_> {
                 found.push(edge);
             }
         });
+        let own = own.into_iter().map(|at| &writes[at as usize]);
         found.extend(
-            writes
-                .iter()
-                .filter(|w| w.ty == ty && matches!(w.op, EdgeOp::Create | EdgeOp::Upsert))
-                .map(|w| EdgeId { ty, src: vid(w.src), dst: vid(w.dst), ordinal: w.ordinal })
-                .filter(|e| e.start(direction) == vertex),
+            own.filter(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Upsert)).map(|w| EdgeId {
+                ty,
+                src: vid(w.src),
+                dst: vid(w.dst),
+                ordinal: w.ordinal,
+            }),
         );
         Ok(found.into_iter())
     }

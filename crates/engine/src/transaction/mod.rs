@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration};
 use crate::txn::commit::{Mode, commit};
+use crate::txn::edge_ends::EdgeEnds;
 use crate::txn::write_set::{Read, WriteSet};
 
 /// What concurrent transactions may do to each other.
@@ -49,6 +50,8 @@ pub struct Committed {
 pub struct Transaction<'e> {
     registration: Registration<'e>,
     writes: WriteSet,
+    /// Its edge writes by their ends.
+    ends: RefCell<EdgeEnds>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
     committed: bool,
@@ -66,6 +69,7 @@ impl<'e> Transaction<'e> {
         Ok(Self {
             registration: Registration::new(shared)?,
             writes: WriteSet::default(),
+            ends: RefCell::default(),
             reads: (isolation == Isolation::Serializable).then(RefCell::default),
             committed: false,
         })

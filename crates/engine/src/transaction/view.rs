@@ -67,6 +67,18 @@ impl View for Transaction<'_> {
         Transaction::labels(self, vertex).ok()
     }
 
+    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+        let holds = self.shared().catalog.label_sets.with_label(Some(label));
+        let reader = self.reader();
+        out.extend(vertices.iter().map(|vertex| {
+            let Some(v) = number(*vertex) else { return false };
+            self.note(Read::State(v));
+            let written = self.writes.states.get(v.into());
+            let state = written.map_or_else(|| reader.state(v), |w| w.state);
+            holds.get(state as usize).is_some_and(|h| *h)
+        }));
+    }
+
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
         if self.writes.edges.items().is_empty() {
             for v in sources.iter().filter_map(|v| number(*v)) {

@@ -27,6 +27,7 @@
 
 pub(crate) mod clock;
 pub(crate) mod commit;
+pub(crate) mod edge_ends;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use telar_engine::{EdgeTypeOptions, Engine, Snapshot, Transaction};
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Value, VertexId, View,
+    Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Topology, Value, VertexId,
+    View,
 };
 
 /// The plain model: everything in ordered maps.
@@ -223,6 +224,10 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
     }
     for ty in names.types() {
         for dir in Direction::ALL {
+            // The past is made without columns for kernels, and with them for others: in any order.
+            if dir == Direction::Out {
+                check_kernels(&reader, model, ty, dir);
+            }
             let mut expansion = Expansion::default();
             reader.expand(&all, ty, dir, &mut expansion);
             for (i, v) in all.iter().enumerate() {
@@ -250,6 +255,7 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
                     check_newest(&reader, model, *v, dir, names);
                 }
             }
+            check_kernels(&reader, model, ty, dir);
         }
     }
     for (id, properties) in &model.edges {
@@ -260,6 +266,33 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
     let statistics = reader.statistics();
     assert_eq!(statistics.vertices, model.vertices.len() as u64);
     assert_eq!(statistics.edges(), model.edges.len() as u64);
+}
+
+/// What kernels see of a type.
+fn check_kernels(reader: &telar_engine::Reader<'_>, model: &Model, ty: EdgeTypeId, dir: Direction) {
+    let lists = reader.adjacency(ty, dir).unwrap();
+    let bound = lists.vertex_bound();
+    let mut expected = vec![Vec::new(); bound as usize + 2];
+    for edge in model.edges.keys().filter(|e| e.ty == ty) {
+        expected[edge.start(dir).get() as usize].push(edge.end(dir).get() as u32);
+    }
+    expected.iter_mut().for_each(|ends| ends.sort_unstable());
+    let mut scanned = vec![Vec::new(); expected.len()];
+    lists.scan(0..bound, |v, run| scanned[v as usize].extend_from_slice(run));
+    let mut visited = vec![Vec::new(); expected.len()];
+    let all: Vec<u32> = (0..bound + 2).rev().collect();
+    lists.visit(&all, |v, run| visited[v as usize].extend_from_slice(run));
+    let mut scratch = Vec::new();
+    for (v, expected) in (0..).zip(&expected) {
+        scanned[v as usize].sort_unstable();
+        visited[v as usize].sort_unstable();
+        assert_eq!((&scanned[v as usize], &visited[v as usize]), (expected, expected));
+        assert_eq!(lists.sorted(v, &mut scratch), expected);
+        assert_eq!(lists.degree(v) as usize, expected.len());
+        for w in 0..bound {
+            assert_eq!(lists.contains(v, w), expected.contains(&w), "{v} to {w}");
+        }
+    }
 }
 
 fn check_newest(

@@ -140,13 +140,14 @@ impl Binder<'_> {
             Clause::CallSubquery(call) => self.call_subquery(call, input)?,
             Clause::LoadCsv(load) => {
                 let source = self.expression(&load.source)?;
-                let separator = load.terminator.as_ref().and_then(|t| t.chars().next());
+                let mut separator = load.terminator.as_deref().unwrap_or(",").chars();
+                let separator = separator.next().filter(|_| separator.next().is_none());
                 let slot = self.declare_new(&load.variable, Kind::Any)?;
                 Plan::LoadCsv(Box::new(plan::LoadCsv {
                     input,
                     source,
                     headers: load.headers,
-                    separator: separator.unwrap_or(','),
+                    separator,
                     slot,
                 }))
             }
@@ -185,7 +186,7 @@ impl Binder<'_> {
         let before = self.scope.slots();
         let mut pattern = self.pattern(&clause.patterns)?;
         if let Some(filter) = &clause.filter {
-            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+            pattern.filter(conjuncts(self.condition(filter)?));
         }
         if !clause.optional {
             return Ok(self.solve(input, before, pattern));

@@ -5,6 +5,7 @@
 //! - `expression`: expressions.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
+//! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
 //! - `solve`: the order in which they are.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
@@ -13,10 +14,12 @@
 
 mod clause;
 mod expression;
+mod group;
 mod pattern;
 mod projection;
 mod schema;
 mod scope;
+mod select;
 mod show;
 mod solve;
 mod subquery;
@@ -33,7 +36,7 @@ use telar_graph::Graph;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
-use crate::plan::Plan;
+use crate::plan::{Plan, Slots, prune};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
@@ -91,7 +94,7 @@ pub(crate) fn bind(
         aggregation: projection::Aggregation::Forbidden,
     };
     let (mut at, mut command) = (None, None);
-    let (plan, columns) = match &statement.kind {
+    let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
             binder.query(query, Plan::Unit)?
@@ -111,6 +114,8 @@ pub(crate) fn bind(
             (Plan::Unit, Vec::new())
         }
     };
+    let needed = columns.iter().map(|(_, slot)| *slot).collect();
+    prune(&mut plan, &needed, &Slots::new());
     let writes = plan.writes();
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown) = (binder.parameters, binder.unknown);

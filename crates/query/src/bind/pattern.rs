@@ -4,12 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, ArrowDirection, LabelExpr, LabelExprKind, NodePattern, PathPart, PathPattern, PathSearch,
+    self, ArrowDirection, LabelExpr, LabelExprKind, NodePattern, PathPart, PathPattern, Quantifier,
     RelationshipPattern,
 };
 
 use super::Binder;
+use super::group::{self, Group};
 use super::scope::Kind;
+use super::select::{Selection, Wanted};
+use super::subquery::conjuncts;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr};
 use crate::notification::NotificationKind;
@@ -26,6 +29,21 @@ pub(crate) struct Pattern {
     pub(crate) conditions: Vec<Expr>,
     /// Variables for paths, computed when all they need is found.
     pub(crate) paths: Vec<(Slot, Expr)>,
+    /// Paths of which only some of those that match are wanted.
+    pub(crate) selections: Vec<Selection>,
+}
+
+impl Pattern {
+    /// Adds what another one has to find.
+    fn absorb(&mut self, other: Self) {
+        let new = other.nodes.into_iter().filter(|node| !self.nodes.contains(node));
+        let new: Vec<Slot> = new.collect();
+        self.nodes.extend(new);
+        self.relationships.extend(other.relationships);
+        self.conditions.extend(other.conditions);
+        self.paths.extend(other.paths);
+        self.selections.extend(other.selections);
+    }
 }
 
 /// A relationship of a pattern.
@@ -38,6 +56,8 @@ pub(crate) struct Relationship {
     pub(crate) way: Way,
     /// Several in a row: the list is in `slot`.
     pub(crate) length: Option<Length>,
+    /// A path that is repeated; the list of all its relationships is in `slot`.
+    pub(crate) group: Option<Box<Group>>,
     /// The variable was bound before the clause.
     pub(crate) bound: bool,
     /// Which of the other relationships it must differ from.
@@ -53,56 +73,153 @@ pub(crate) struct Length {
     pub(crate) shortest: Option<Shortest>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shortest {
-    One,
-    All,
+/// Only the shortest of a relationship's paths.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shortest {
+    /// All of them, not one.
+    pub(crate) all: bool,
+    /// It is `shortestPath()`: conditions on the path in `WHERE` belong to the search.
+    pub(crate) function: bool,
+}
+
+/// A path whose variables are in scope.
+pub(crate) struct Declared<'p> {
+    pub(crate) path: &'p PathPattern,
+    /// Nodes and what connects them, in turn.
+    pub(crate) parts: Vec<(Slot, Part<'p>)>,
+    /// Conditions of groups that are not repeated.
+    pub(crate) filters: Vec<&'p ast::Expr>,
+    /// What is known so far of what has to be found.
+    pub(crate) found: Pattern,
+}
+
+/// A part of a path.
+pub(crate) enum Part<'p> {
+    /// A node; between a group and what is no node there is one that is not written down.
+    Node(Option<&'p NodePattern>),
+    /// A relationship, and how often it is repeated.
+    Relationship(&'p RelationshipPattern, Option<&'p Quantifier>),
+    /// A group that is repeated, which is bound already.
+    Group,
 }
 
 impl Binder<'_> {
-    /// Binds the patterns of a clause, whose variables come into scope. `own` are the variables
-    /// that existed before it.
+    /// Binds the patterns of a clause, whose variables come into scope.
     pub(crate) fn pattern(&mut self, patterns: &[PathPattern]) -> Result<Pattern, QueryError> {
         let before: HashSet<Slot> = self.scope.slots().into_iter().collect();
-        let mut found = Pattern::default();
         // Variables first, so that conditions may name those of later parts.
-        let mut ends: Vec<Vec<Slot>> = Vec::new();
+        let mut declared = Vec::new();
         for path in patterns {
-            ends.push(self.declare_path(path, &before, &mut found)?);
+            declared.push(self.declare_path(path, &before)?);
         }
-        for (path, slots) in patterns.iter().zip(&ends) {
-            self.bind_path(path, slots, &before, &mut found)?;
+        let mut found = Pattern::default();
+        for path in declared {
+            found.absorb(self.bind_path(path, &before)?);
         }
         Ok(found)
     }
 
-    /// Brings the variables of a path into scope; the slot of each part.
-    fn declare_path(
+    /// Brings the variables of a path into scope.
+    fn declare_path<'p>(
         &mut self,
-        path: &PathPattern,
+        path: &'p PathPattern,
         before: &HashSet<Slot>,
-        found: &mut Pattern,
-    ) -> Result<Vec<Slot>, QueryError> {
-        let mut slots = Vec::new();
-        for part in &path.parts {
-            slots.push(match part {
-                PathPart::Node(node) => self.node_slot(node, found)?,
-                PathPart::Relationship(r) => self.relationship_slot(r, before)?,
-                PathPart::Group(group) => {
-                    let message = "quantified path patterns are not supported yet";
-                    return Err(self.unsupported(message, group.span));
-                }
-            });
-        }
+    ) -> Result<Declared<'p>, QueryError> {
+        let (parts, filters, found) = Default::default();
+        let mut declared = Declared { path, parts, filters, found };
+        self.declare_parts(path, before, &mut declared)?;
+        self.node_between(&mut declared);
         if let Some(variable) = &path.variable {
-            if self.scope.find(&variable.text).is_some() {
-                let message = format!("the variable `{}` exists already", variable.text);
-                return Err(self.syntax("VariableAlreadyBound", message, variable.span));
-            }
-            let slot = self.declare(&variable.text, Kind::Path);
-            found.paths.push((slot, Expr::Path(slots.clone())));
+            let slot = self.declare_new(variable, Kind::Path)?;
+            let slots = declared.parts.iter().map(|(slot, _)| *slot).collect();
+            declared.found.paths.push((slot, Expr::Path(slots)));
         }
-        Ok(slots)
+        Ok(declared)
+    }
+
+    fn declare_parts<'p>(
+        &mut self,
+        path: &'p PathPattern,
+        before: &HashSet<Slot>,
+        declared: &mut Declared<'p>,
+    ) -> Result<(), QueryError> {
+        for part in &path.parts {
+            let after_node = matches!(declared.parts.last(), Some((_, Part::Node(_))));
+            let part = match part {
+                PathPart::Node(node) if after_node => {
+                    let message = "between two nodes there must be a relationship or a path that \
+                                   is repeated";
+                    return Err(self.syntax("InvalidPathPattern", message, node.span));
+                }
+                PathPart::Node(node) => {
+                    (self.node_slot(node, &mut declared.found)?, Part::Node(Some(node)))
+                }
+                PathPart::Relationship(r) => {
+                    let times = r.quantifier.as_ref();
+                    let slot = self.relationship_slot(r, times.is_some(), before)?;
+                    (slot, Part::Relationship(r, times))
+                }
+                PathPart::Group(group) => match &group.quantifier {
+                    None => {
+                        self.declare_inlined(group, before, declared)?;
+                        continue;
+                    }
+                    Some(times) if let Some(r) = group::only_relationship(group) => {
+                        self.node_between(declared);
+                        let slot = self.relationship_slot(r, true, before)?;
+                        (slot, Part::Relationship(r, Some(times)))
+                    }
+                    Some(times) => {
+                        self.node_between(declared);
+                        let slot = self.new_slot();
+                        let from = declared.parts[declared.parts.len() - 1].0;
+                        // The node after it is declared next.
+                        let repeated = self.group(group, times, slot, from, before)?;
+                        declared.found.relationships.push(repeated);
+                        (slot, Part::Group)
+                    }
+                },
+            };
+            if let (Some((_, Part::Group)), (node, Part::Node(_))) = (declared.parts.last(), &part)
+                && let Some(group) = declared.found.relationships.last_mut()
+            {
+                group.to = *node;
+            }
+            declared.parts.push(part);
+        }
+        Ok(())
+    }
+
+    /// A group that is not repeated is a part of the path as it stands.
+    fn declare_inlined<'p>(
+        &mut self,
+        group: &'p ast::GroupPattern,
+        before: &HashSet<Slot>,
+        declared: &mut Declared<'p>,
+    ) -> Result<(), QueryError> {
+        if group.path.variable.is_some() {
+            let message = "a path inside a path cannot have a variable; give it to the whole path";
+            return Err(self.unsupported(message, group.span));
+        }
+        self.declare_parts(&group.path, before, declared)?;
+        declared.filters.extend(&group.filter);
+        Ok(())
+    }
+
+    /// The node that is not written down before or after a group.
+    fn node_between(&mut self, declared: &mut Declared<'_>) {
+        match declared.parts.last() {
+            Some((_, Part::Node(_))) => return,
+            Some((_, Part::Relationship(..) | Part::Group)) | None => {}
+        }
+        let node = self.new_slot();
+        if let (Some((_, Part::Group)), Some(group)) =
+            (declared.parts.last(), declared.found.relationships.last_mut())
+        {
+            group.to = node;
+        }
+        declared.found.nodes.push(node);
+        declared.parts.push((node, Part::Node(None)));
     }
 
     pub(crate) fn unsupported(&self, message: &str, span: telar_cypher::span::Span) -> QueryError {
@@ -131,9 +248,13 @@ impl Binder<'_> {
     fn relationship_slot(
         &mut self,
         r: &RelationshipPattern,
+        repeated: bool,
         before: &HashSet<Slot>,
     ) -> Result<Slot, QueryError> {
         let Some(name) = &r.variable else { return Ok(self.new_slot()) };
+        if repeated {
+            return self.declare_new(name, Kind::Relationships);
+        }
         let many = r.length.is_some();
         let wanted = if many { Kind::Relationships } else { Kind::Relationship };
         let Some(variable) = self.scope.find(&name.text) else {
@@ -164,60 +285,67 @@ impl Binder<'_> {
 
     fn bind_path(
         &mut self,
-        path: &PathPattern,
-        slots: &[Slot],
+        declared: Declared<'_>,
         before: &HashSet<Slot>,
-        found: &mut Pattern,
-    ) -> Result<(), QueryError> {
-        let shortest = match &path.search {
-            PathSearch::All => None,
-            PathSearch::ShortestPath => Some(Shortest::One),
-            PathSearch::AllShortestPaths | PathSearch::AllShortest => Some(Shortest::All),
-            PathSearch::Shortest(ast::Count::Literal(1)) => Some(Shortest::One),
-            _ => {
-                return Err(self.unsupported("this path selector is not supported yet", path.span));
-            }
+    ) -> Result<Pattern, QueryError> {
+        let wanted = self.wanted(&declared)?;
+        let shortest = match &wanted {
+            Some(Wanted::Simple(shortest)) => Some(*shortest),
+            _ => None,
         };
-        for (at, part) in path.parts.iter().enumerate() {
-            let slot = slots[at];
+        let Declared { parts, filters, mut found, .. } = declared;
+        for (at, (slot, part)) in parts.iter().enumerate() {
             match part {
-                PathPart::Node(node) => {
-                    if let Some(labels) = &node.labels {
-                        let labels = self.labels(labels)?;
-                        let object = Box::new(Expr::Slot(slot));
-                        found.conditions.push(Expr::HasLabels(object, labels));
-                    }
-                    self.property_conditions(node.properties.as_ref(), slot, found)?;
-                    if let Some(filter) = &node.filter {
-                        found.conditions.push(self.condition(filter)?);
-                    }
+                Part::Node(Some(node)) => self.bind_node(node, *slot, &mut found)?,
+                Part::Relationship(r, times) => {
+                    let ends = (parts[at - 1].0, parts[at + 1].0);
+                    self.bind_relationship((r, *times), *slot, ends, shortest, before, &mut found)?;
                 }
-                PathPart::Relationship(r) => {
-                    let ends = (slots[at - 1], slots[at + 1]);
-                    self.bind_relationship(r, slot, ends, shortest, before, found)?;
-                }
-                PathPart::Group(_) => {}
+                Part::Node(None) | Part::Group => {}
             }
         }
-        if shortest.is_some() && path.parts.len() != 3 {
-            let message = "a shortest path is asked for with one relationship pattern";
-            return Err(self.syntax("InvalidPathPattern", message, path.span));
+        for filter in filters {
+            found.conditions.extend(conjuncts(self.condition(filter)?));
+        }
+        Ok(match wanted {
+            Some(Wanted::General(paths)) => {
+                let slots = parts.iter().map(|(slot, _)| *slot).collect();
+                Selection::of(found, slots, paths, before)
+            }
+            None | Some(Wanted::Simple(_)) => found,
+        })
+    }
+
+    fn bind_node(
+        &mut self,
+        node: &NodePattern,
+        slot: Slot,
+        found: &mut Pattern,
+    ) -> Result<(), QueryError> {
+        if let Some(labels) = &node.labels {
+            let labels = self.labels(labels)?;
+            let object = Box::new(Expr::Slot(slot));
+            found.conditions.push(Expr::HasLabels(object, labels));
+        }
+        self.property_conditions(node.properties.as_ref(), slot, found)?;
+        if let Some(filter) = &node.filter {
+            found.conditions.push(self.condition(filter)?);
         }
         Ok(())
     }
 
     fn bind_relationship(
         &mut self,
-        r: &RelationshipPattern,
+        (r, times): (&RelationshipPattern, Option<&Quantifier>),
         slot: Slot,
         (from, to): (Slot, Slot),
         shortest: Option<Shortest>,
         before: &HashSet<Slot>,
         found: &mut Pattern,
     ) -> Result<(), QueryError> {
-        if r.quantifier.is_some() {
-            let message = "quantified relationships are not supported yet; use *min..max";
-            return Err(self.unsupported(message, r.span));
+        if let (Some(times), Some(_)) = (times, &r.length) {
+            let message = "a relationship of variable length cannot be repeated as well";
+            return Err(self.syntax("InvalidRelationshipPattern", message, times.span));
         }
         let way = match r.direction {
             ArrowDirection::Right => Way::Out,
@@ -225,10 +353,16 @@ impl Binder<'_> {
             ArrowDirection::Either => Way::Both,
         };
         let types = self.types(r.types.as_ref())?;
-        let length = match (&r.length, shortest) {
+        let times = match (&r.length, times) {
+            (Some(length), _) => Some((length.min.unwrap_or(1), length.max)),
+            // The same as a group around it.
+            (None, Some(times)) => Some((times.min, times.max)),
+            (None, None) => None,
+        };
+        let length = match (times, shortest) {
             (None, None) => None,
             (None, Some(shortest)) => Some((1, Some(1), Some(shortest))),
-            (Some(length), shortest) => Some((length.min.unwrap_or(1), length.max, shortest)),
+            (Some((min, max)), shortest) => Some((min, max, shortest)),
         };
         let bound = before.contains(&slot);
         let length = match length {
@@ -264,7 +398,9 @@ impl Binder<'_> {
             }
         };
         let distinct = shortest.is_none();
-        let relationship = Relationship { slot, from, to, types, way, length, bound, distinct };
+        let group = None;
+        let relationship =
+            Relationship { slot, from, to, types, way, length, group, bound, distinct };
         found.relationships.push(relationship);
         Ok(())
     }

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! input ─► Aggregate (if any item aggregates) ─► Extend: items ─► Distinct ─► Extend: sort keys
-//!       ─► Sort ─► Skip ─► Limit ─► Keep: items
+//!       ─► Sort ─► Skip ─► Limit ─► Extend: items not needed before ─► Keep: items
 //! ```
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
@@ -56,6 +57,27 @@ fn is_simple(e: &ast::Expr) -> bool {
         ExprKind::Property { object, .. } => is_simple(object),
         _ => syntax::aggregate_name(e).is_some(),
     }
+}
+
+/// Splits off the columns that sorting does not need: they are computed for the first rows only.
+fn delay(plan: Plan, sort: &[(Expr, bool)]) -> (Plan, Vec<(Slot, Expr)>) {
+    let Plan::Extend(input, items) = plan else { return (plan, Vec::new()) };
+    let mut needed = HashSet::new();
+    sort.iter().for_each(|(key, _)| key.slots(&mut |slot| _ = needed.insert(slot)));
+    let (mut early, mut late) = (Vec::new(), Vec::new());
+    // Items see those before them, so what an early one needs is found from the back.
+    for (slot, e) in items.into_iter().rev() {
+        if needed.contains(&slot) {
+            e.slots(&mut |slot| _ = needed.insert(slot));
+            early.push((slot, e));
+        } else {
+            late.push((slot, e));
+        }
+    }
+    early.reverse();
+    late.reverse();
+    let plan = if early.is_empty() { *input } else { Plan::Extend(input, early) };
+    (plan, late)
 }
 
 impl Binder<'_> {
@@ -194,6 +216,10 @@ impl Binder<'_> {
             // All rows do their work, whether they are wanted afterwards or not.
             plan = Plan::Eager(Box::new(plan));
         }
+        let mut late = Vec::new();
+        if !sort.is_empty() && limit.is_some() && !writes {
+            (plan, late) = delay(plan, &sort);
+        }
         if !sort.is_empty() {
             let top = match (&skip, &limit) {
                 (None, Some(limit)) => Some(limit.clone()),
@@ -211,6 +237,9 @@ impl Binder<'_> {
         }
         if let Some(limit) = limit {
             plan = Plan::Limit(Box::new(plan), limit);
+        }
+        if !late.is_empty() {
+            plan = Plan::Extend(Box::new(plan), late);
         }
         if let Some(filter) = filter {
             plan = Plan::Filter(Box::new(plan), filter);

@@ -10,11 +10,14 @@ use std::sync::Arc;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 
 use super::Binder;
-use super::pattern::{Length, Pattern, Relationship, Shortest};
+use super::group::Group;
+use super::pattern::{Length, Pattern, Relationship};
+use super::select::Selection;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr, GraphFunction, Labels};
 use crate::plan::{
-    Expand, IndexSeek, NodeById, NodeScan, Plan, ShortestPath, Types, VarExpand, Way,
+    Expand, IndexSeek, NodeById, NodeScan, Plan, Repeat, Select, ShortestPath, Types, VarExpand,
+    Way,
 };
 
 /// A pattern being solved.
@@ -35,8 +38,18 @@ impl Binder<'_> {
         bound: impl IntoIterator<Item = Slot>,
         pattern: Pattern,
     ) -> Plan {
-        let bound = bound.into_iter().collect();
-        let mut solver = Solver { binder: self, plan: input, bound, pattern, found: Vec::new() };
+        self.solve_after(input, bound.into_iter().collect(), Vec::new(), pattern)
+    }
+
+    /// As [`solve`](Self::solve), where relationships must differ from those found before.
+    fn solve_after(
+        &mut self,
+        input: Plan,
+        bound: HashSet<Slot>,
+        found: Vec<(Slot, Types)>,
+        pattern: Pattern,
+    ) -> Plan {
+        let mut solver = Solver { binder: self, plan: input, bound, pattern, found };
         solver.run();
         solver.plan
     }
@@ -63,11 +76,16 @@ impl Solver<'_, '_> {
             if let Some(at) = self.next_relationship() {
                 let relationship = self.pattern.relationships.remove(at);
                 self.follow(relationship);
+            } else if let Some(at) = self.next_selection() {
+                let selection = self.pattern.selections.remove(at);
+                self.select(selection);
             } else if let Some(node) = self.next_node() {
                 self.find_node(node);
             } else if let Some(relationship) = self.pattern.relationships.pop() {
                 // Its condition names what only it would bind: evaluating that says so.
                 self.follow(relationship);
+            } else if let Some(selection) = self.pattern.selections.pop() {
+                self.select(selection);
             } else {
                 break;
             }
@@ -88,8 +106,10 @@ impl Solver<'_, '_> {
     /// it see to that themselves.
     fn test_known_nodes(&mut self) {
         let pattern = &self.pattern;
-        let touched =
-            |node: Slot| pattern.relationships.iter().any(|r| r.from == node || r.to == node);
+        let touched = |node: Slot| {
+            pattern.relationships.iter().any(|r| r.from == node || r.to == node)
+                || pattern.selections.iter().any(|s| s.slots.contains(&node))
+        };
         let alone = |node: &Slot| self.knows(*node) && !touched(*node);
         let tests: Vec<Expr> = (pattern.nodes.iter().copied().filter(alone))
             .map(|node| Expr::IsNull(Box::new(Expr::Slot(node)), true))
@@ -132,7 +152,7 @@ impl Solver<'_, '_> {
             !needs_both && ready(r) && (known || self.knows(r.from) || self.knows(r.to))
         };
         // Several steps may find very much: single ones come first.
-        let single = |r: &Relationship| one(r) && r.length.is_none();
+        let single = |r: &Relationship| one(r) && r.length.is_none() && r.group.is_none();
         let position = |f: &dyn Fn(&Relationship) -> bool| relationships.iter().position(f);
         position(&both).or_else(|| position(&single)).or_else(|| position(&one))
     }
@@ -158,6 +178,10 @@ impl Solver<'_, '_> {
             self.found.push((r.slot, r.types.clone()));
         }
         let (slot, types) = (r.slot, r.types);
+        if let Some(group) = r.group {
+            self.repeat(*group, slot, (from, to), forward);
+            return;
+        }
         match r.length {
             None => self.wrap(|input| {
                 let edge = slot;
@@ -165,7 +189,7 @@ impl Solver<'_, '_> {
                 Plan::Expand(Box::new(e))
             }),
             Some(Length { min, max, filter, shortest: Some(shortest) }) => self.wrap(|input| {
-                let all = shortest == Shortest::All;
+                let all = shortest.all;
                 let edges = slot;
                 let p = ShortestPath { input, from, to, edges, types, way, min, max, filter, all };
                 Plan::ShortestPath(Box::new(p))
@@ -182,6 +206,7 @@ impl Solver<'_, '_> {
                         to,
                         into,
                         edges,
+                        lists: true,
                         reversed,
                         types,
                         way,
@@ -195,6 +220,59 @@ impl Solver<'_, '_> {
             }
         }
         self.bound.extend([slot, to]);
+    }
+
+    /// Follows a path that is repeated, from a known node on.
+    fn repeat(&mut self, group: Group, edges: Slot, (from, to): (Slot, Slot), forward: bool) {
+        let Group { pattern, first, last, relationships, lists, min, max, shortest } = group;
+        let (first, last) = if forward { (first, last) } else { (last, first) };
+        let mut bound = self.bound.clone();
+        bound.insert(first);
+        // The list of what earlier repetitions found is one of those to differ from.
+        let found = self.found.clone();
+        let inner = self.binder.solve_after(Plan::Argument, bound, found, pattern);
+        let row = self.binder.new_slot();
+        let into = self.knows(to);
+        self.bound.extend([edges, to]);
+        self.bound.extend(lists.iter().map(|(_, list)| *list));
+        let reversed = !forward;
+        self.wrap(|input| {
+            Plan::Repeat(Box::new(Repeat {
+                input,
+                inner,
+                row,
+                from,
+                to,
+                into,
+                first,
+                last,
+                relationships,
+                edges,
+                lists,
+                reversed,
+                min,
+                max,
+                shortest: shortest.map(|shortest| shortest.all),
+            }))
+        });
+    }
+
+    fn next_selection(&self) -> Option<usize> {
+        let nodes = &self.pattern.nodes;
+        let ready = |s: &Selection| s.is_ready(nodes, &|slot| self.knows(slot));
+        self.pattern.selections.iter().position(ready)
+    }
+
+    /// Finds paths between two known nodes and takes as many as are wanted.
+    fn select(&mut self, selection: Selection) {
+        let (from, to) = selection.ends();
+        let Selection { pattern, slots, paths, .. } = selection;
+        let bound = self.bound.iter().copied().chain([from, to]);
+        let inner = self.binder.solve(Plan::Argument, bound.collect::<Vec<_>>(), pattern);
+        let mut own = Vec::new();
+        inner.own_slots(&mut own);
+        self.bound.extend(own);
+        self.wrap(|input| Plan::Select(Box::new(Select { input, inner, slots, paths })));
     }
 
     /// A relationship that is known already: its nodes are what it connects.
@@ -248,26 +326,53 @@ impl Solver<'_, '_> {
         found
     }
 
+    /// A condition on a property of a node, as `property op value` with a known value.
+    fn comparison(&self, condition: &Expr, node: Slot) -> Option<(Binary, Arc<str>, Expr)> {
+        let Expr::Binary(op, left, right) = condition else { return None };
+        let mirrored = match op {
+            Binary::Equal => Some(Binary::Equal),
+            Binary::Less => Some(Binary::Greater),
+            Binary::LessOrEqual => Some(Binary::GreaterOrEqual),
+            Binary::Greater => Some(Binary::Less),
+            Binary::GreaterOrEqual => Some(Binary::LessOrEqual),
+            Binary::In => None,
+            _ => return None,
+        };
+        let sides = [(Some(*op), left, right), (mirrored, right, left)];
+        sides.into_iter().find_map(|(op, property, value)| {
+            let Expr::Property(object, key) = &**property else { return None };
+            let of_node = matches!(**object, Expr::Slot(slot) if slot == node);
+            let known = value.is_bound(&|slot| self.knows(slot));
+            (of_node && known).then(|| Some((op?, key.clone(), (**value).clone()))).flatten()
+        })
+    }
+
+    /// `x.a = 1 AND .. OR x.a = 2 AND ..` as `x.a IN [1, 2]`.
+    fn alternatives(&self, parts: &[Expr], node: Slot) -> Vec<(Binary, Arc<str>, Expr)> {
+        let equalities = |part: &Expr| -> Vec<(Arc<str>, Expr)> {
+            let conjuncts = super::subquery::conjuncts(part.clone());
+            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, node));
+            equal.filter(|c| c.0 == Binary::Equal).map(|(_, key, value)| (key, value)).collect()
+        };
+        let parts: Vec<_> = parts.iter().map(equalities).collect();
+        let Some(first) = parts.first() else { return Vec::new() };
+        let of_key = |key: &Arc<str>| {
+            let value = |part: &Vec<(Arc<str>, Expr)>| {
+                part.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+            };
+            let values: Option<Vec<Expr>> = parts.iter().map(value).collect();
+            values.map(|values| (Binary::In, key.clone(), Expr::List(values)))
+        };
+        first.iter().filter_map(|(key, _)| of_key(key)).collect()
+    }
+
     /// What conditions say of a property of a node, as `property op value` with a known value.
     fn comparisons(&self, node: Slot) -> Vec<(Binary, Arc<str>, Expr)> {
         let mut found = Vec::new();
         for condition in &self.pattern.conditions {
-            let Expr::Binary(op, left, right) = condition else { continue };
-            let mirrored = match op {
-                Binary::Equal => Binary::Equal,
-                Binary::Less => Binary::Greater,
-                Binary::LessOrEqual => Binary::GreaterOrEqual,
-                Binary::Greater => Binary::Less,
-                Binary::GreaterOrEqual => Binary::LessOrEqual,
-                _ => continue,
-            };
-            for (op, property, value) in [(*op, left, right), (mirrored, right, left)] {
-                if let Expr::Property(object, key) = &**property
-                    && matches!(**object, Expr::Slot(slot) if slot == node)
-                    && value.is_bound(&|slot| self.knows(slot))
-                {
-                    found.push((op, key.clone(), (**value).clone()));
-                }
+            match condition {
+                Expr::Or(parts) => found.extend(self.alternatives(parts, node)),
+                _ => found.extend(self.comparison(condition, node)),
             }
         }
         found
@@ -317,10 +422,11 @@ impl Solver<'_, '_> {
                 let ranges =
                     [Binary::Less, Binary::LessOrEqual, Binary::Greater, Binary::GreaterOrEqual];
                 let range = ranges.iter().any(|op| compared(*op, &index, equal));
-                let score = if index.unique && equal == index.properties.len() {
-                    1000
+                let any = usize::from(compared(Binary::In, &index, equal));
+                let score = if index.unique && equal + any == index.properties.len() {
+                    1000 - any
                 } else {
-                    2 * equal + usize::from(range)
+                    3 * equal + 2 * any + usize::from(range && any == 0)
                 };
                 if score > best.as_ref().map_or(0, |(score, ..)| *score) {
                     best = Some((score, label.clone(), index));
@@ -370,16 +476,21 @@ impl Solver<'_, '_> {
         let value = |op: Binary, key: &Arc<str>| {
             comparisons.iter().find(|(o, k, _)| *o == op && k == key).map(|(_, _, v)| v.clone())
         };
-        let prefix: Vec<Expr> = keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
+        let mut prefix: Vec<Expr> =
+            keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
+        let list = keys.get(prefix.len()).and_then(|key| value(Binary::In, key));
+        let any = list.is_some();
+        prefix.extend(list);
         let (mut from, mut to) = (None, None);
-        if let Some(key) = keys.get(prefix.len()) {
+        if let Some(key) = keys.get(prefix.len()).filter(|_| !any) {
             from = value(Binary::Greater, key).map(|v| (v, false));
             from = from.or_else(|| value(Binary::GreaterOrEqual, key).map(|v| (v, true)));
             to = value(Binary::Less, key).map(|v| (v, false));
             to = to.or_else(|| value(Binary::LessOrEqual, key).map(|v| (v, true)));
         }
         self.wrap(|input| {
-            Plan::IndexSeek(Box::new(IndexSeek { input, slot, label, keys, prefix, from, to }))
+            let seek = IndexSeek { input, slot, label, keys, prefix, any, from, to };
+            Plan::IndexSeek(Box::new(seek))
         });
     }
 }

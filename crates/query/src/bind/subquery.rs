@@ -8,12 +8,18 @@ use telar_cypher::span::Span;
 use super::Binder;
 use crate::batch::Slot;
 use crate::expr::{Expr, Subquery, SubqueryKind};
-use crate::plan::Plan;
+use crate::plan::{Plan, Slots, prune};
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
-    fn sub(&mut self, kind: SubqueryKind, plan: Plan) -> Expr {
+    fn sub(&mut self, kind: SubqueryKind, mut plan: Plan) -> Expr {
         let row = self.new_slot();
+        let mut needed = Slots::from([row]);
+        if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = kind {
+            needed.insert(slot);
+        }
+        // It may begin with any variable there is.
+        prune(&mut plan, &needed, &(0..self.slots.len()).collect());
         Expr::Subquery(Box::new(Subquery { kind, plan, row }))
     }
 
@@ -26,7 +32,7 @@ impl Binder<'_> {
         let bound = self.scope.slots();
         let mut pattern = self.pattern(patterns)?;
         if let Some(filter) = filter {
-            pattern.conditions.extend(conjuncts(self.condition(filter)?));
+            pattern.filter(conjuncts(self.condition(filter)?));
         }
         Ok(self.solve(Plan::Argument, bound, pattern))
     }

@@ -1,9 +1,9 @@
 //! Grouping and `DISTINCT`.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use telar_graph::Value;
 
 use super::{Exec, Operator, Source};
@@ -43,12 +43,12 @@ impl<'p> Aggregate<'p> {
 
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<Vec<(Vec<Value>, Accumulators)>, QueryError> {
         let mut groups: Vec<(Vec<Value>, Accumulators)> = Vec::new();
-        let mut places: HashMap<Vec<Value>, usize> = HashMap::new();
+        let mut places: HashMap<Vec<Value>, usize, RandomState> = HashMap::default();
         if self.plan.keys.is_empty() {
             groups.push((Vec::new(), self.accumulators()?));
             places.insert(Vec::new(), 0);
         }
-        let mut arguments: Vec<Value> = Vec::new();
+        let (mut arguments, mut key): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
         while let Some(rows) = self.input.next(cx)? {
             cx.check()?;
             let mut grown = 0;
@@ -65,13 +65,15 @@ impl<'p> Aggregate<'p> {
                 inputs.push(columns);
             }
             for row in 0..rows.rows() {
-                let key: Vec<Value> = keys.iter().map(|column| column.get(row)).collect();
-                let place = match places.entry(key) {
-                    Entry::Occupied(entry) => *entry.get(),
-                    Entry::Vacant(entry) => {
+                key.clear();
+                key.extend(keys.iter().map(|column| column.get(row)));
+                let place = match places.get(&key[..]) {
+                    Some(place) => *place,
+                    None => {
                         cx.hold(64 + size_of::<Value>() * keys.len())?;
-                        groups.push((entry.key().clone(), self.accumulators()?));
-                        *entry.insert(groups.len() - 1)
+                        groups.push((key.clone(), self.accumulators()?));
+                        places.insert(key.clone(), groups.len() - 1);
+                        groups.len() - 1
                     }
                 };
                 for (accumulator, columns) in groups[place].1.iter_mut().zip(&inputs) {
@@ -123,12 +125,12 @@ impl Operator for Aggregate<'_> {
 pub(crate) struct Distinct<'p> {
     input: Source<'p>,
     slots: &'p [Slot],
-    seen: HashSet<Vec<Value>>,
+    seen: HashSet<Vec<Value>, RandomState>,
 }
 
 impl<'p> Distinct<'p> {
     pub(crate) fn new(input: Source<'p>, slots: &'p [Slot]) -> Self {
-        Self { input, slots, seen: HashSet::new() }
+        Self { input, slots, seen: HashSet::default() }
     }
 }
 
@@ -137,10 +139,12 @@ impl Operator for Distinct<'_> {
         while let Some(rows) = self.input.next(cx)? {
             cx.check()?;
             let columns: Vec<_> = self.slots.iter().map(|slot| rows.column(*slot)).collect();
-            let mut kept = Vec::new();
+            let (mut kept, mut key) = (Vec::new(), Vec::new());
             for row in 0..rows.rows() {
-                let key: Vec<Value> = columns.iter().map(|column| column.get(row)).collect();
-                if self.seen.insert(key) {
+                key.clear();
+                key.extend(columns.iter().map(|column| column.get(row)));
+                if !self.seen.contains(&key[..]) {
+                    self.seen.insert(key.clone());
                     cx.hold(size_of::<Value>() * self.slots.len() + 32)?;
                     kept.push(row as u32);
                 }

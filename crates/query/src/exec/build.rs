@@ -3,7 +3,7 @@
 use super::profile::Watched;
 use super::{
     Exec, Operator, Source, aggregate, apply, call, create, delete, expand, load_csv, merge,
-    project, scan, set, shortest, sort, union, unwind, var_expand,
+    project, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -39,9 +39,12 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p)),
         Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p)),
         Plan::ShortestPath(p) => Box::new(shortest::ShortestPath::new(input(&p.input), p)),
+        Plan::Repeat(p) => Box::new(repeat::Repeat::new(input(&p.input), p)),
+        Plan::Select(p) => Box::new(select::Select::new(input(&p.input), p)),
         Plan::Filter(from, condition) => Box::new(project::Filter::new(input(from), condition)),
         Plan::Extend(from, items) => Box::new(project::Extend::new(input(from), items)),
         Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
+        Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(input(&p.input), p)),
         Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),

@@ -61,6 +61,11 @@ macro_rules! counted {
                 self.graph.labels(vertex)
             }
 
+            fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+                add(self.hits, vertices.len());
+                self.graph.have_label(vertices, label, out);
+            }
+
             fn expand(
                 &self,
                 sources: &[VertexId],

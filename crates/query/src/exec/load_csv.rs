@@ -1,7 +1,11 @@
 //! `LOAD CSV`: a row for each record of a file.
 //!
 //! Only files that the session allows are read: a path below the import folder of its settings.
+//! What is wrong in a file is named with its line; what earlier rows changed is undone with the
+//! query.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
@@ -17,7 +21,12 @@ struct Open {
     rows: Batch,
     row: usize,
     headers: Option<Vec<Arc<str>>>,
-    reader: csv::Reader<std::fs::File>,
+    /// As the query names it.
+    source: Arc<str>,
+    separator: u8,
+    /// Where the last record begins.
+    last: csv::Position,
+    reader: csv::Reader<File>,
 }
 
 pub(crate) struct LoadCsv<'p> {
@@ -32,6 +41,41 @@ fn failed(source: &str, error: impl std::fmt::Display) -> QueryError {
     QueryError::runtime(ErrorKind::ExternalResource, "ExternalResourceFailed", message)
 }
 
+/// A record that cannot be read, with its line.
+fn broken(source: &str, error: &csv::Error) -> QueryError {
+    match (error.position(), error.kind()) {
+        (Some(at), csv::ErrorKind::Utf8 { .. }) => {
+            failed(&format!("{source}:{}", at.line()), "the text is not UTF-8")
+        }
+        (Some(at), _) => failed(&format!("{source}:{}", at.line()), error),
+        (None, _) => failed(source, error),
+    }
+}
+
+/// Whether a text ends inside of a field in quotes.
+fn ends_in_quotes(text: impl BufRead, separator: u8) -> std::io::Result<bool> {
+    #[derive(PartialEq)]
+    enum At {
+        Start,
+        Plain,
+        Quoted,
+        /// Behind a quote in quotes: the end, or the first of two.
+        Quote,
+    }
+    let mut at = At::Start;
+    for byte in text.bytes() {
+        let byte = byte?;
+        at = match (at, byte) {
+            (At::Start | At::Quote, b'"') | (At::Quoted, 0..b'"' | b'#'..) => At::Quoted,
+            (At::Quoted, b'"') => At::Quote,
+            (At::Start | At::Plain | At::Quote, b'\n' | b'\r') => At::Start,
+            (At::Start | At::Plain | At::Quote, byte) if byte == separator => At::Start,
+            (At::Start | At::Plain | At::Quote, _) => At::Plain,
+        };
+    }
+    Ok(at == At::Quoted)
+}
+
 impl<'p> LoadCsv<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::LoadCsv) -> Self {
         Self { input, plan, waiting: None, open: None }
@@ -43,8 +87,9 @@ impl<'p> LoadCsv<'p> {
             other => return Err(QueryError::wrong_type("a string", &other, "LOAD CSV")),
         };
         let path = cx.import_path(&source).map_err(|e| failed(&source, e))?;
-        let separator = u8::try_from(self.plan.separator)
-            .map_err(|_| failed(&source, "the field terminator must be one ASCII character"))?;
+        let separator = self.plan.separator.filter(char::is_ascii).map(|c| c as u8);
+        let separator = separator
+            .ok_or_else(|| failed(&source, "the field terminator must be one ASCII character"))?;
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(self.plan.headers)
             .delimiter(separator)
@@ -53,22 +98,41 @@ impl<'p> LoadCsv<'p> {
             .map_err(|e| failed(&source, e))?;
         let headers = match self.plan.headers {
             true => {
-                let names = reader.headers().map_err(|e| failed(&source, e))?;
+                let names = reader.headers().map_err(|e| broken(&source, &e))?;
                 Some(names.iter().map(Arc::from).collect())
             }
             false => None,
         };
-        Ok(Open { rows, row, headers, reader })
+        let last = csv::Position::new();
+        Ok(Open { rows, row, headers, source, separator, last, reader })
     }
 }
 
 impl Open {
+    /// Refuses a last record whose quotes are not closed: it would be the rest of the file.
+    fn check_end(&mut self) -> Result<(), QueryError> {
+        let file = self.reader.get_mut();
+        let open = file
+            .seek(SeekFrom::Start(self.last.byte()))
+            .and_then(|_| ends_in_quotes(BufReader::new(file), self.separator))
+            .map_err(|e| failed(&self.source, e))?;
+        if open {
+            let place = format!("{}:{}", self.source, self.last.line());
+            return Err(failed(&place, "a quote of the record that begins here is not closed"));
+        }
+        Ok(())
+    }
+
     fn read(&mut self) -> Result<Vec<Value>, QueryError> {
         let mut found = Vec::new();
         let mut record = csv::StringRecord::new();
         while found.len() < BATCH_ROWS {
-            if !self.reader.read_record(&mut record).map_err(|e| failed("the file", e))? {
+            if !self.reader.read_record(&mut record).map_err(|e| broken(&self.source, &e))? {
+                self.check_end()?;
                 break;
+            }
+            if let Some(position) = record.position() {
+                self.last = position.clone();
             }
             // An empty field is no value.
             let value = |field: &str| match field {

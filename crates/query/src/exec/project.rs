@@ -73,6 +73,27 @@ impl Operator for Keep<'_> {
     }
 }
 
+/// Drops columns that nobody reads any more.
+pub(crate) struct Prune<'p> {
+    input: Source<'p>,
+    slots: &'p [Slot],
+}
+
+impl<'p> Prune<'p> {
+    pub(crate) fn new(input: Source<'p>, slots: &'p [Slot]) -> Self {
+        Self { input, slots }
+    }
+}
+
+impl Operator for Prune<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        Ok(self.input.next(cx)?.map(|mut batch| {
+            batch.retain(self.slots);
+            batch
+        }))
+    }
+}
+
 /// Reads everything before it hands on the first row, so that what comes after cannot change what
 /// came before.
 pub(crate) struct Eager<'p> {

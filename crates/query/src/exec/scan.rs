@@ -1,6 +1,6 @@
 //! Operators that find nodes: by scan, through an index, by number.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops;
 
 use telar_graph::update::IndexedObjects;
@@ -127,10 +127,13 @@ impl<'p> IndexSeek<'p> {
             match &index {
                 None => {}
                 Some((_, Some(index))) => {
-                    let range = IndexRange { prefix, from, to, ..IndexRange::default() };
-                    graph
-                        .index_vertices(index.id, &range, &mut found)
-                        .map_err(|e| QueryError::database(&e))?;
+                    for prefix in alternatives(prefix, p.any)? {
+                        let (from, to) = (from.clone(), to.clone());
+                        let range = IndexRange { prefix, from, to, ..IndexRange::default() };
+                        graph
+                            .index_vertices(index.id, &range, &mut found)
+                            .map_err(|e| QueryError::database(&e))?;
+                    }
                 }
                 // The index was dropped since the plan was made. The conditions are tested anyway.
                 Some((label, None)) => {
@@ -142,6 +145,21 @@ impl<'p> IndexSeek<'p> {
         }
         Ok((numbers, found))
     }
+}
+
+/// The prefixes to be looked for: one, or one for each value in the list at its end, null left out.
+fn alternatives(mut prefix: Vec<Value>, any: bool) -> Result<Vec<Vec<Value>>, QueryError> {
+    if !any {
+        return Ok(vec![prefix]);
+    }
+    let values = match prefix.pop() {
+        Some(Value::List(values)) => values,
+        Some(other) => return Err(QueryError::wrong_type("a list", &other, "IN")),
+        None => return Ok(Vec::new()),
+    };
+    let mut seen: HashSet<&Value> = HashSet::new();
+    let each = values.iter().filter(|value| !value.is_null() && seen.insert(*value));
+    Ok(each.map(|value| prefix.iter().chain([value]).cloned().collect()).collect())
 }
 
 impl Operator for IndexSeek<'_> {

@@ -4,14 +4,16 @@
 //! meet; then the paths are read off the predecessors. A condition on the relationships is tested
 //! on the way. With a minimum length above 1 the search is one-sided over simple paths.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::collections::hash_map::{Entry, HashMap};
 
+use foldhash::fast::RandomState;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
-use super::expand::edge_types;
+use super::expand::{directions, edge_of, edge_types};
 use super::var_expand::{satisfying, steps};
 use super::{Exec, Operator, Source};
-use crate::batch::{Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 
@@ -21,10 +23,21 @@ pub(crate) struct ShortestPath<'p> {
     expansion: Expansion,
 }
 
-/// One end's side of the search: for each node reached, its distance and the steps that lead to it
-/// from one nearer to the end.
+/// A step that leads to a node, and from where.
+type Step = (EdgeId, VertexId);
+
+/// How a node was reached: its distance and the steps that lead to it from one nearer to the end.
+#[derive(Default)]
+struct Reached {
+    depth: u64,
+    first: Option<Step>,
+    /// Where all paths are wanted.
+    others: Vec<Step>,
+}
+
+/// One end's side of the search.
 struct Side {
-    reached: HashMap<VertexId, (u64, Vec<(EdgeId, VertexId)>)>,
+    reached: HashMap<VertexId, Reached, RandomState>,
     frontier: Vec<VertexId>,
     depth: u64,
     way: Way,
@@ -32,7 +45,7 @@ struct Side {
 
 impl Side {
     fn new(start: VertexId, way: Way) -> Self {
-        let reached = HashMap::from([(start, (0, Vec::new()))]);
+        let reached = HashMap::from_iter([(start, Reached::default())]);
         Self { reached, frontier: vec![start], depth: 0, way }
     }
 
@@ -41,8 +54,8 @@ impl Side {
         let mut done = Vec::new();
         let mut open = vec![(vertex, Vec::new())];
         while let Some((at, tail)) = open.pop() {
-            let (depth, before) = &self.reached[&at];
-            if *depth == 0 {
+            let reached = &self.reached[&at];
+            if reached.depth == 0 {
                 let mut path: Vec<EdgeId> = tail;
                 path.reverse();
                 done.push(path);
@@ -51,7 +64,7 @@ impl Side {
                 }
                 continue;
             }
-            for (edge, previous) in before {
+            for (edge, previous) in reached.first.iter().chain(&reached.others) {
                 let mut longer = tail.clone();
                 longer.push(*edge);
                 open.push((*previous, longer));
@@ -66,6 +79,30 @@ impl<'p> ShortestPath<'p> {
         Self { input, plan, expansion: Expansion::default() }
     }
 
+    /// The relationships of all these nodes, with the node each leads to.
+    fn steps_from(
+        &mut self,
+        sources: &[VertexId],
+        types: &[EdgeTypeId],
+        way: Way,
+        cx: &Exec<'_>,
+    ) -> Vec<Step> {
+        let mut found = Vec::new();
+        let expansion = &mut self.expansion;
+        for ty in types {
+            for direction in directions(way) {
+                cx.graph().expand(sources, *ty, *direction, expansion);
+                for (source, range) in sources.iter().zip(expansion.offsets.windows(2)) {
+                    found.extend((range[0] as usize..range[1] as usize).map(|at| {
+                        let (to, ordinal) = (expansion.neighbours[at], expansion.ordinals[at]);
+                        (edge_of(*ty, *source, to, ordinal, *direction), to)
+                    }));
+                }
+            }
+        }
+        found
+    }
+
     /// One more step of a side, all nodes of its frontier at once.
     fn advance(
         &mut self,
@@ -77,17 +114,23 @@ impl<'p> ShortestPath<'p> {
     ) -> Result<(), QueryError> {
         let mut next = Vec::new();
         side.depth += 1;
-        for vertex in std::mem::take(&mut side.frontier) {
+        for part in std::mem::take(&mut side.frontier).chunks(BATCH_ROWS) {
             cx.check()?;
-            let found = steps(vertex, types, side.way, &mut self.expansion, cx);
+            let found = self.steps_from(part, types, side.way, cx);
             let found = satisfying(found, self.plan.filter.as_ref(), rows, row, cx)?;
             for (edge, neighbour) in found {
-                let entry = side.reached.entry(neighbour).or_insert_with(|| {
-                    next.push(neighbour);
-                    (side.depth, Vec::new())
-                });
-                if entry.0 == side.depth {
-                    entry.1.push((edge, vertex));
+                let source = if edge.dst == neighbour { edge.src } else { edge.dst };
+                match side.reached.entry(neighbour) {
+                    Entry::Vacant(entry) => {
+                        let (first, others) = (Some((edge, source)), Vec::new());
+                        entry.insert(Reached { depth: side.depth, first, others });
+                        next.push(neighbour);
+                    }
+                    Entry::Occupied(mut entry) => {
+                        if self.plan.all && entry.get().depth == side.depth {
+                            entry.get_mut().others.push((edge, source));
+                        }
+                    }
                 }
             }
         }
@@ -127,7 +170,7 @@ impl<'p> ShortestPath<'p> {
             };
             let meeting: HashSet<VertexId> = meeting
                 .into_iter()
-                .filter(|v| near.reached[v].0 + far.reached[v].0 == length)
+                .filter(|v| near.reached[v].depth + far.reached[v].depth == length)
                 .collect();
             if !meeting.is_empty() {
                 let mut meeting: Vec<VertexId> = meeting.into_iter().collect();

@@ -50,6 +50,16 @@ impl<'p> Sort<'p> {
         keys.iter().zip(&self.plan.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
+    /// Whether a row comes before one with the keys `last`.
+    fn before(&self, columns: &[Arc<Column>], row: usize, last: &[Value]) -> bool {
+        let of = |((column, last), (_, descending)): ((&Arc<Column>, &Value), &(Expr, bool))| {
+            let ordering = column.get(row).cmp(last);
+            if *descending { ordering.reverse() } else { ordering }
+        };
+        let mut orders = columns.iter().zip(last).zip(&self.plan.keys).map(of);
+        orders.find(|o| o.is_ne()) == Some(Ordering::Less)
+    }
+
     /// The order of rows with these keys, the first `top` of them.
     fn order(&self, keys: &[Vec<Value>], rows: usize, top: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..rows as u32).collect();
@@ -74,19 +84,36 @@ impl<'p> Sort<'p> {
         let mut batches: Vec<Batch> = Vec::new();
         let mut keys: Vec<Vec<Value>> = vec![Vec::new(); self.plan.keys.len()];
         let (mut rows, mut held) = (0, 0);
-        while let Some(batch) = self.input.next(cx)? {
+        // With a limit: the keys of the last row that would be in the result by now. What comes
+        // after it, or later with the same keys, cannot be.
+        let mut last: Option<Vec<Value>> = None;
+        while let Some(mut batch) = self.input.next(cx)? {
             cx.check()?;
-            for (column, (expr, _)) in keys.iter_mut().zip(&self.plan.keys) {
-                let values = eval(expr, &batch, cx)?;
+            let mut columns = Vec::with_capacity(keys.len());
+            for (expr, _) in &self.plan.keys {
+                columns.push(eval(expr, &batch, cx)?);
+            }
+            if let Some(last) = &last {
+                let sooner = |row: &u32| self.before(&columns, *row as usize, last);
+                let kept: Vec<u32> = (0..batch.rows() as u32).filter(sooner).collect();
+                if kept.is_empty() {
+                    continue;
+                }
+                if kept.len() < batch.rows() {
+                    batch = batch.gather(&kept);
+                    columns = columns.iter().map(|c| Arc::new(c.gather(&kept))).collect();
+                }
+            }
+            for (column, values) in keys.iter_mut().zip(&columns) {
                 column.extend((0..batch.rows()).map(|row| values.get(row)));
             }
             rows += batch.rows();
             held += batch.bytes();
             cx.hold(batch.bytes())?;
             batches.push(batch);
-            // With a limit, what cannot come first any more is dropped now and then.
-            if rows > top.saturating_mul(2).saturating_add(4 * BATCH_ROWS) {
+            if rows > top.saturating_mul(2).saturating_add(BATCH_ROWS) {
                 let mut best = self.order(&keys, rows, top);
+                last = best.last().map(|r| keys.iter().map(|k| k[*r as usize].clone()).collect());
                 best.sort_unstable();
                 let kept = Batch::concat(std::mem::take(&mut batches)).gather(&best);
                 for column in &mut keys {

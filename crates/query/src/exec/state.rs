@@ -51,6 +51,16 @@ pub(crate) struct Exec<'g> {
     checks: u32,
     pub(crate) deleted_vertices: HashSet<VertexId>,
     pub(crate) deleted_edges: HashSet<EdgeId>,
+    /// Set while only short paths are searched for.
+    pub(crate) search: Option<Search>,
+}
+
+/// A search for paths up to some length.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Search {
+    pub(crate) longest: u64,
+    /// Longer paths were left out.
+    pub(crate) cut: bool,
 }
 
 impl<'g> Exec<'g> {
@@ -73,6 +83,7 @@ impl<'g> Exec<'g> {
             checks: 0,
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
+            search: None,
         }
     }
 
@@ -145,6 +156,17 @@ impl<'g> Exec<'g> {
         Ok(())
     }
 
+    /// Whether a path of this length may become longer in the search at hand.
+    pub(crate) fn may_grow(&mut self, length: u64) -> bool {
+        match &mut self.search {
+            Some(search) if length >= search.longest => {
+                search.cut = true;
+                false
+            }
+            _ => true,
+        }
+    }
+
     /// The file that an address in `LOAD CSV` means: `file:///name` or a plain path, below the
     /// import folder.
     pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
@@ -152,16 +174,19 @@ impl<'g> Exec<'g> {
             return Err("no import folder is set for this database".into());
         };
         let path = match address.split_once("://") {
-            Some(("file", path)) => path,
+            Some(("file", path)) => percent_decoded(path).ok_or("its % escapes are broken")?,
             Some((scheme, _)) => return Err(format!("{scheme} addresses are not allowed")),
-            None => address,
+            None => address.to_owned(),
         };
+        let leaves = || "the path leaves the import folder".to_owned();
         let path = Path::new(path.trim_start_matches('/'));
-        if path.components().all(|part| matches!(part, Component::Normal(_))) {
-            Ok(folder.join(path))
-        } else {
-            Err("the path leaves the import folder".into())
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(leaves());
         }
+        // Links in the folder may lead elsewhere.
+        let folder = folder.canonicalize().map_err(|e| format!("the import folder: {e}"))?;
+        let file = folder.join(path).canonicalize().map_err(|e| e.to_string())?;
+        if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
     }
 
     /// Accounts for memory that is kept; [`release`](Self::release) gives it back.
@@ -190,6 +215,24 @@ impl<'g> Exec<'g> {
     pub(crate) fn check_edge(&self, edge: EdgeId) -> Result<(), QueryError> {
         if self.deleted_edges.contains(&edge) { Err(deleted("relationship")) } else { Ok(()) }
     }
+}
+
+/// The text of an address: `%20` is a space.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        bytes.push(match first {
+            b'%' => {
+                let digits = std::str::from_utf8(more.get(..2)?).ok()?;
+                rest = &more[2..];
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => *byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }
 
 fn deleted(what: &str) -> QueryError {

@@ -97,10 +97,12 @@ impl<'p> VarExpand<'p> {
         if length < p.min || target.is_some_and(|target| target != Some(end)) {
             return;
         }
-        let edges = state.path.iter().map(|edge| Value::from(*edge));
-        let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
         found.rows.push(state.row as u32);
-        found.paths.push(Value::List(path));
+        if p.lists {
+            let edges = state.path.iter().map(|edge| Value::from(*edge));
+            let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
+            found.paths.push(Value::List(path));
+        }
         found.ends.push(end);
     }
 
@@ -114,6 +116,9 @@ impl<'p> VarExpand<'p> {
         let p = self.plan;
         cx.check()?;
         if p.max.is_some_and(|max| state.path.len() as u64 >= max) {
+            return Ok(Vec::new());
+        }
+        if !cx.may_grow(state.path.len() as u64) {
             return Ok(Vec::new());
         }
         let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx);
@@ -209,7 +214,9 @@ impl<'p> VarExpand<'p> {
             return None;
         }
         let mut out = rows.gather(&found.rows);
-        out.set(self.plan.edges, Column::Values(found.paths));
+        if !found.paths.is_empty() {
+            out.set(self.plan.edges, Column::Values(found.paths));
+        }
         if !self.plan.into {
             out.set(self.plan.to, Column::Vertices(found.ends));
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{EdgeId, Value, ValueMap};
+use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 
 use super::{GraphFunction, Labels};
 use crate::batch::{Batch, Column};
@@ -41,6 +41,22 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
             Ok(Column::Values(values))
         }
         Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
+        // Vertices, and nulls where an optional pattern found none.
+        Column::Values(values)
+            if values.iter().all(|v| matches!(v, Value::Vertex(_) | Value::Null)) =>
+        {
+            let vertices = values.iter().filter_map(|value| match value {
+                Value::Vertex(vertex) => Some(*vertex),
+                _ => None,
+            });
+            let found = property(&Column::Vertices(vertices.collect()), key, cx)?;
+            let mut found = found.into_values().into_iter();
+            let value = |of: &Value| match of {
+                Value::Null => Value::Null,
+                _ => found.next().unwrap_or_default(),
+            };
+            Ok(Column::Values(values.iter().map(value).collect()))
+        }
         _ => {
             let values = (0..objects.len()).map(|row| property_of(&objects.get(row), key, cx));
             Ok(Column::Values(values.collect::<Result<_, _>>()?))
@@ -159,6 +175,11 @@ pub(crate) fn has_labels(
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
+    if let Column::Vertices(vertices) = objects
+        && let Some(holds) = vertices_satisfy(vertices, labels, cx)?
+    {
+        return Ok(Column::Bools(holds));
+    }
     let mut values = Vec::with_capacity(objects.len());
     let label_names = cx.graph().label_names();
     for row in 0..objects.len() {
@@ -180,6 +201,43 @@ pub(crate) fn has_labels(
         values.push(Value::Bool(satisfies(labels, &names, batch, row, cx)?));
     }
     Ok(Column::Values(values))
+}
+
+/// Whether each vertex satisfies an expression whose labels are known; `None` if some are not.
+fn vertices_satisfy(
+    vertices: &[VertexId],
+    labels: &Labels,
+    cx: &Exec<'_>,
+) -> Result<Option<Vec<bool>>, QueryError> {
+    let graph = cx.graph();
+    let mut holds = Vec::with_capacity(vertices.len());
+    match labels {
+        Labels::Name(name) => {
+            for vertex in vertices {
+                cx.check_vertex(*vertex)?;
+            }
+            match graph.find_label(name) {
+                Some(label) => graph.have_label(vertices, label, &mut holds),
+                None => holds.resize(vertices.len(), false),
+            }
+        }
+        Labels::Not(inner) => {
+            let Some(inner) = vertices_satisfy(vertices, inner, cx)? else { return Ok(None) };
+            holds.extend(inner.into_iter().map(|holds| !holds));
+        }
+        Labels::And(parts) | Labels::Or(parts) => {
+            let all = matches!(labels, Labels::And(_));
+            holds.resize(vertices.len(), all);
+            for part in parts {
+                let Some(part) = vertices_satisfy(vertices, part, cx)? else { return Ok(None) };
+                for (holds, part) in holds.iter_mut().zip(part) {
+                    *holds = if all { *holds && part } else { *holds || part };
+                }
+            }
+        }
+        Labels::Wildcard | Labels::Dynamic(..) => return Ok(None),
+    }
+    Ok(Some(holds))
 }
 
 fn satisfies(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
-use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, subquery};
+use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, membership, subquery};
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::ops;
@@ -197,6 +197,7 @@ fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryErro
         (Column::Same(a, rows), Column::Same(b, _)) if *rows > 0 => {
             Ok(Column::Same(apply(op, a, b)?, *rows))
         }
+        (_, _) if op == Binary::In => membership::column(left, right),
         (Column::Vertices(a), Column::Vertices(b)) if op == Binary::Equal => {
             Ok(Column::Bools(a.iter().zip(b).map(|(a, b)| a == b).collect()))
         }

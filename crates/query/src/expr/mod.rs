@@ -3,6 +3,7 @@
 pub(crate) mod access;
 pub(crate) mod eval;
 pub(crate) mod lists;
+mod membership;
 pub(crate) mod print;
 pub(crate) mod subquery;
 pub(crate) mod walk;

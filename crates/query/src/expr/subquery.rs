@@ -15,6 +15,8 @@ pub(crate) fn run(
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
     let rows = batch.rows();
+    // A search around it is none of its business.
+    let search = cx.search.take();
     let mut found: Vec<Vec<Value>> = vec![Vec::new(); rows];
     let mut counts = vec![0_i64; rows];
     let mut collect = |argument: Batch, base: usize, cx: &mut Exec<'_>| {
@@ -44,6 +46,7 @@ pub(crate) fn run(
             collect(argument, row, cx)?;
         }
     }
+    cx.search = search;
     Ok(match subquery.kind {
         SubqueryKind::Exists => Column::Bools(counts.iter().map(|n| *n > 0).collect()),
         SubqueryKind::Count => Column::Ints(counts),

@@ -127,6 +127,8 @@ impl Counts {
                 (true, Some(_)) => first * second.max(1.0),
                 (true, None) => first * second,
             },
+            // Of a repetition, one; of a selection, all there are.
+            Plan::Repeat(_) | Plan::Select(_) => first * second,
             Plan::Union(_) => inputs.iter().sum(),
             Plan::Call(_) | Plan::LoadCsv(_) => first * LIST,
             _ => first,

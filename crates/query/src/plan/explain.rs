@@ -28,6 +28,12 @@ impl Explainer<'_> {
     /// Describes a plan that begins with `outer` rows and the variables in `live`; afterwards those
     /// are in `live` that its rows have. Also how many rows are expected.
     fn node(&self, plan: &Plan, live: &mut Vec<Slot>, outer: f64) -> (PlanDescription, f64) {
+        if let Plan::Prune(input, slots) = plan {
+            // It does nothing that anybody would want to know.
+            let described = self.node(input, live, outer);
+            live.retain(|slot| slots.contains(slot));
+            return described;
+        }
         let before = live.clone();
         let mut children = Vec::new();
         let mut rows = Vec::new();
@@ -112,6 +118,18 @@ impl Explainer<'_> {
                 let pattern = arrow(&p.slot(e.from), &inner, &p.slot(e.to), e.way);
                 (name, pattern + &self.each(e.filter.as_ref()))
             }
+            Plan::Repeat(r) => {
+                let max = r.max.map(|max| max.to_string()).unwrap_or_default();
+                let (from, to) = (p.slot(r.from), p.slot(r.to));
+                let name = if r.into { "RepeatInto" } else { "Repeat" };
+                (name, format!("({from}) (...){{{},{max}}} ({to})", r.min))
+            }
+            Plan::Select(s) => {
+                let name = if s.paths.groups { "SelectPathGroups" } else { "SelectPaths" };
+                let ends = s.slots.first().into_iter().chain(s.slots.last()).copied();
+                (name, format!("SHORTEST {} BETWEEN {}", p.expr(&s.paths.count), p.slots(ends)))
+            }
+            Plan::Prune(_, slots) => ("Prune", p.slots(slots.iter().copied())),
             Plan::Filter(_, condition) => ("Filter", p.expr(condition)),
             Plan::Extend(_, items) => {
                 ("Projection", p.assignments(items.iter().map(|(slot, e)| (*slot, e))))

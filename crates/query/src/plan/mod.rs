@@ -2,7 +2,10 @@
 
 pub(crate) mod estimate;
 pub(crate) mod explain;
+mod prune;
 mod walk;
+
+pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;
 
@@ -26,11 +29,15 @@ pub(crate) enum Plan {
     Expand(Box<Expand>),
     VarExpand(Box<VarExpand>),
     ShortestPath(Box<ShortestPath>),
+    Repeat(Box<Repeat>),
+    Select(Box<Select>),
     Filter(Box<Plan>, Expr),
     /// Adds columns.
     Extend(Box<Plan>, Vec<(Slot, Expr)>),
     /// Leaves only these columns.
     Keep(Box<Plan>, Vec<Slot>),
+    /// Leaves of these columns those that are there; nobody reads the others any more.
+    Prune(Box<Plan>, Vec<Slot>),
     Aggregate(Box<Aggregate>),
     /// Each row once, by these columns.
     Distinct(Box<Plan>, Vec<Slot>),
@@ -69,6 +76,8 @@ pub(crate) struct IndexSeek {
     pub(crate) keys: Vec<Arc<str>>,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
+    /// The last of them is a list: any of its elements will do.
+    pub(crate) any: bool,
     /// Bounds of the next key: the value, and whether it belongs to the range.
     pub(crate) from: Option<(Expr, bool)>,
     pub(crate) to: Option<(Expr, bool)>,
@@ -134,6 +143,8 @@ pub(crate) struct VarExpand {
     pub(crate) into: bool,
     /// The list of relationships, from `from` to `to`.
     pub(crate) edges: Slot,
+    /// Somebody reads the list.
+    pub(crate) lists: bool,
     /// The pattern was written the other way round: the list is reversed.
     pub(crate) reversed: bool,
     pub(crate) types: Types,
@@ -160,6 +171,54 @@ pub(crate) struct ShortestPath {
     pub(crate) filter: Option<(Slot, Expr)>,
     /// All shortest paths, not one.
     pub(crate) all: bool,
+}
+
+/// Follows a path again and again, each time from where it ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Repeat {
+    pub(crate) input: Plan,
+    /// One repetition: begins with `Argument`, in which the first node and the relationships so far
+    /// are known, and finds the last.
+    pub(crate) inner: Plan,
+    /// Numbers the rows that the inner plan begins with.
+    pub(crate) row: Slot,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    /// `to` is bound already.
+    pub(crate) into: bool,
+    pub(crate) first: Slot,
+    pub(crate) last: Slot,
+    /// The relationships of one repetition, in the order of the path.
+    pub(crate) relationships: Vec<Slot>,
+    /// The list of the relationships of all, in the order of the path.
+    pub(crate) edges: Slot,
+    /// Variables of a repetition, and the lists of what they were, in the order of the path.
+    pub(crate) lists: Vec<(Slot, Slot)>,
+    /// It is followed from its end.
+    pub(crate) reversed: bool,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// Only shortest paths are wanted, one, or if true all of them: none leads to a node again.
+    pub(crate) shortest: Option<bool>,
+}
+
+/// Of the paths that a plan finds between two nodes, some.
+#[derive(Debug, Clone)]
+pub(crate) struct Select {
+    pub(crate) input: Plan,
+    /// Finds the paths; begins with `Argument`, in which both ends are known.
+    pub(crate) inner: Plan,
+    /// Nodes, relationships and lists of relationships, from end to end.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) paths: Paths,
+}
+
+/// How many of the paths between two nodes are wanted, shorter ones first.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) count: Expr,
+    /// All paths of so many lengths, not so many paths.
+    pub(crate) groups: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -303,6 +362,7 @@ pub(crate) struct LoadCsv {
     pub(crate) input: Plan,
     pub(crate) source: Expr,
     pub(crate) headers: bool,
-    pub(crate) separator: char,
+    /// Missing if it is not one character.
+    pub(crate) separator: Option<char>,
     pub(crate) slot: Slot,
 }

@@ -15,9 +15,12 @@ impl Plan {
             Self::Expand(p) => vec![&p.input],
             Self::VarExpand(p) => vec![&p.input],
             Self::ShortestPath(p) => vec![&p.input],
+            Self::Repeat(p) => vec![&p.input, &p.inner],
+            Self::Select(p) => vec![&p.input, &p.inner],
             Self::Filter(input, _)
             | Self::Extend(input, _)
             | Self::Keep(input, _)
+            | Self::Prune(input, _)
             | Self::Distinct(input, _)
             | Self::Skip(input, _)
             | Self::Limit(input, _)
@@ -37,8 +40,42 @@ impl Plan {
         }
     }
 
+    /// The plan it reads its rows from, if there is exactly one.
+    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
+        Some(match self {
+            Self::Unit | Self::Argument | Self::Union(_) => return None,
+            Self::NodeScan(p) => &mut p.input,
+            Self::IndexSeek(p) => &mut p.input,
+            Self::NodeById(p) => &mut p.input,
+            Self::Expand(p) => &mut p.input,
+            Self::VarExpand(p) => &mut p.input,
+            Self::ShortestPath(p) => &mut p.input,
+            Self::Repeat(p) => &mut p.input,
+            Self::Select(p) => &mut p.input,
+            Self::Filter(input, _)
+            | Self::Extend(input, _)
+            | Self::Keep(input, _)
+            | Self::Prune(input, _)
+            | Self::Distinct(input, _)
+            | Self::Skip(input, _)
+            | Self::Limit(input, _)
+            | Self::Unwind(input, ..)
+            | Self::Eager(input)
+            | Self::Set(input, _) => input,
+            Self::Aggregate(p) => &mut p.input,
+            Self::Sort(p) => &mut p.input,
+            Self::Apply(p) => &mut p.input,
+            Self::Create(p) => &mut p.input,
+            Self::Merge(p) => &mut p.input,
+            Self::Delete(p) => &mut p.input,
+            Self::Foreach(p) => &mut p.input,
+            Self::Call(p) => &mut p.input,
+            Self::LoadCsv(p) => &mut p.input,
+        })
+    }
+
     /// Calls `f` with each of the operator's own expressions.
-    fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+    pub(super) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
         match self {
             Self::IndexSeek(p) => {
                 p.prefix.iter().for_each(&mut *f);
@@ -47,6 +84,7 @@ impl Plan {
             Self::NodeById(p) => f(&p.id),
             Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
+            Self::Select(p) => f(&p.paths.count),
             Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
                 f(e);
             }
@@ -85,7 +123,7 @@ impl Plan {
     }
 
     /// Slots that the operator reads beside those of its expressions.
-    fn read_slots(&self) -> Vec<Slot> {
+    pub(super) fn read_slots(&self) -> Vec<Slot> {
         match self {
             Self::Expand(p) => {
                 let mut slots = vec![p.from];
@@ -101,6 +139,12 @@ impl Plan {
                 slots
             }
             Self::ShortestPath(p) => vec![p.from, p.to],
+            Self::Repeat(p) => {
+                let mut slots = vec![p.from];
+                slots.extend(p.into.then_some(p.to));
+                slots
+            }
+            Self::Select(p) => p.slots.clone(),
             Self::Keep(_, slots) | Self::Distinct(_, slots) => slots.clone(),
             Self::Create(p) => create_ends(&p.steps),
             Self::Merge(p) => create_ends(&p.steps),
@@ -130,6 +174,12 @@ impl Plan {
             Self::ShortestPath(p) => {
                 let filter = p.filter.iter().map(|(slot, _)| *slot);
                 std::iter::once(p.edges).chain(filter).collect()
+            }
+            Self::Repeat(p) => {
+                let mut slots = vec![p.row, p.first, p.edges];
+                slots.extend((!p.into).then_some(p.to));
+                slots.extend(p.lists.iter().map(|(_, list)| *list));
+                slots
             }
             Self::Extend(_, items) => items.iter().map(|(slot, _)| *slot).collect(),
             Self::Aggregate(p) => {
@@ -174,8 +224,11 @@ impl Plan {
             | Self::Expand(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
+            | Self::Repeat(_)
+            | Self::Select(_)
             | Self::Filter(..)
             | Self::Extend(..)
+            | Self::Prune(..)
             | Self::Unwind(..) => true,
             Self::Apply(p) => p.returns && !p.inner.writes(),
             _ => false,
@@ -202,6 +255,8 @@ impl Plan {
                 | Self::Expand(_)
                 | Self::VarExpand(_)
                 | Self::ShortestPath(_)
+                | Self::Repeat(_)
+                | Self::Select(_)
                 | Self::Merge(_)
                 | Self::Call(_)
         );

@@ -18,8 +18,8 @@ use crate::wal::inspect;
 
 /// Below what is checked.
 const FILE: &str = "store/data.mdb";
-const NO_BACKUPS: &str = "the graph is whole; the next backup must be a full one, and so must the \
-                          store be made anew: `telar repair`";
+const NO_BACKUPS: &str = "the graph is whole; the next backup must be a full one (the next \
+                          checkpoint drops the list)";
 
 /// Checks the values of a store or an image as they come, in the order of their keys, and what must
 /// hold between them at the end.

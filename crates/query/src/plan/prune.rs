@@ -1,0 +1,102 @@
+//! Drops columns that nobody reads any more, below operators that would copy them.
+//!
+//! From the top down: what an operator's rows are needed for is known from what is above it. Where
+//! its input carries more, a [`Plan::Prune`] is put in between. Sets of slots may be too large,
+//! never too small: a slot in one that does not exist does no harm. Plans inside expressions are
+//! pruned when they are bound.
+
+use std::collections::HashSet;
+
+use super::Plan;
+use crate::batch::Slot;
+
+pub(crate) type Slots = HashSet<Slot>;
+
+/// Prunes a whole plan, of whose rows `needed` are read. Returns what its rows carry.
+pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots {
+    if let Plan::Keep(_, slots) = plan {
+        slots.retain(|slot| needed.contains(slot));
+    }
+    let mut below = needed.clone();
+    own_reads(plan, &mut below);
+    let mut carried = match plan {
+        Plan::Unit => return Slots::new(),
+        Plan::Argument => return argument.clone(),
+        Plan::Union(parts) => {
+            let mut carried = Slots::new();
+            for part in parts {
+                let of_part = prune(part, &below, argument);
+                carried.extend(drop_dead(part, of_part, &below));
+            }
+            carried
+        }
+        _ => {
+            let input = plan.input_mut().expect("INVARIANT: the others have one");
+            let carried = prune(input, &below, argument);
+            drop_dead(input, carried, &below)
+        }
+    };
+    // Plans inside see the rows of the input, and what the operator adds before it runs them.
+    let mut seen = carried.clone();
+    seen.extend(plan.bound_slots());
+    match plan {
+        Plan::Apply(p) => {
+            let mut wanted: Slots = p.optional.iter().chain(&p.by_row).flatten().copied().collect();
+            if p.by_row.is_none() {
+                wanted.extend(needed.iter().chain(&carried));
+                wanted.insert(p.row);
+            }
+            if !p.returns {
+                wanted.clear();
+            }
+            carried.extend(prune(&mut p.inner, &wanted, &seen));
+        }
+        Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
+        Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
+        _ => {}
+    }
+    carried.extend(plan.bound_slots());
+    match plan {
+        Plan::Keep(_, slots) => slots.iter().copied().collect(),
+        Plan::Prune(_, slots) => slots.iter().copied().filter(|s| carried.contains(s)).collect(),
+        Plan::Aggregate(_) => plan.bound_slots().into_iter().collect(),
+        _ => carried,
+    }
+}
+
+/// Adds what the operator reads of its input, plans inside included.
+fn own_reads(plan: &Plan, reads: &mut Slots) {
+    if let Plan::Aggregate(_) | Plan::Keep(..) = plan {
+        reads.clear();
+    }
+    let mut add = |slot: Slot| {
+        reads.insert(slot);
+    };
+    plan.read_slots().into_iter().for_each(&mut add);
+    plan.exprs(&mut |e| e.slots(&mut add));
+    match plan {
+        Plan::Apply(p) => p.inner.slots(&mut add),
+        Plan::Foreach(p) => p.inner.slots(&mut add),
+        // What these make of their inner rows needs all of them: the plan inside stays as it is.
+        Plan::Repeat(p) => p.inner.slots(&mut add),
+        Plan::Select(p) => p.inner.slots(&mut add),
+        Plan::Merge(p) => {
+            p.matching.slots(&mut add);
+            p.properties.iter().for_each(|e| e.slots(&mut add));
+        }
+        _ => {}
+    }
+}
+
+/// Puts a `Prune` over `input` if it carries what is not needed.
+fn drop_dead(input: &mut Plan, carried: Slots, needed: &Slots) -> Slots {
+    if carried.is_subset(needed) {
+        return carried;
+    }
+    let kept: Slots = carried.intersection(needed).copied().collect();
+    let mut slots: Vec<Slot> = kept.iter().copied().collect();
+    slots.sort_unstable();
+    let plan = std::mem::replace(input, Plan::Unit);
+    *input = Plan::Prune(Box::new(plan), slots);
+    kept
+}

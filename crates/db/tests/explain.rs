@@ -53,7 +53,7 @@ Keep                                           1  `c.name`, people
   Limit                                        1  3
     Top                                        1  people DESC, `c.name` LIMIT 3
       Projection                               1  c.name
-        Keep                                   1  c, people, of
+        Keep                                   1  c, people
           Filter                               1  people > 1
             Projection                         2  count(*) AS people, collect(DISTINCT p.name) AS of
               GroupedAggregation               2  count(*), collect(DISTINCT p.name) BY c
@@ -143,7 +143,7 @@ Operator          Estimated  Details
 Keep                      1  count(*)
   Projection              1  count(*)
     Aggregation           1  count(*)
-      Keep                1  name
+      Keep                1
         Filter            1  name = 'it\'s'
           Show           10  SHOW INDEXES
             Unit          1

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use telar_engine::{Engine, Error, Isolation};
-use telar_graph::{Graph, Value, ValueMap};
+use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Limits, Listed, Moment, Phase, Prepared, Procedures,
-    QueryError, QueryResult, Running,
+    Access, At, Context, ErrorKind, Limits, Listed, Moment, OpenTransaction, Phase, Prepared,
+    Procedures, QueryError, QueryResult, Running, Transactions,
 };
 
 use crate::refusal;
@@ -175,6 +175,21 @@ impl<'d> Session<'d> {
             let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
             return Ok(QueryResult { at: self.db.published(), ..done.unwrap_or_default() });
         }
+        if plan.in_transactions() && !plan.explains() {
+            let result = plan.run_with(
+                Access::Read(&reader),
+                Some(self),
+                parameters,
+                &context,
+                &self.procedures,
+                &limits,
+            );
+            return result.map_err(|e| match e.is_retryable() {
+                // To run it again would do again what was committed.
+                true => QueryError::runtime(ErrorKind::Database, "Conflict", e.message),
+                false => e,
+            });
+        }
         if !plan.writes() || plan.explains() {
             let at = plan.at(&reader, parameters, &context)?;
             let past = match at {
@@ -213,6 +228,32 @@ impl<'d> Session<'d> {
     }
 }
 
+/// A transaction that a query began.
+struct Open<'d>(telar_engine::Transaction<'d>, &'d Engine);
+
+impl OpenTransaction for Open<'_> {
+    fn graph(&self) -> &dyn Graph {
+        &self.0
+    }
+
+    fn update(&mut self) -> &mut dyn Update {
+        &mut self.0
+    }
+
+    fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
+        let Self(transaction, db) = *self;
+        let committed = transaction.commit().map(|committed| committed.ts);
+        committed.map_err(|e| refusal::query_error(db, &e))
+    }
+}
+
+impl Transactions for Session<'_> {
+    fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError> {
+        let begun = self.db.begin_with(self.isolation);
+        Ok(Box::new(Open(begun.map_err(|e| self.error(&e))?, self.db)))
+    }
+}
+
 /// Several statements in one transaction; each sees what those before it did. Dropping it undoes
 /// everything.
 #[derive(Debug)]
@@ -237,6 +278,11 @@ impl QueryTransaction<'_, '_> {
         }
         let session = self.session;
         let plan = session.prepare(text, &self.transaction)?;
+        if plan.in_transactions() {
+            let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
+            let detail = "TransactionStartFailed";
+            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+        }
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let limits = session.limits(&self.listed);

@@ -45,7 +45,7 @@ pub use telar_cypher as cypher;
 
 pub use description::{Measured, PlanDescription};
 pub use error::EvalError;
-pub use exec::{Access, Limits};
+pub use exec::{Access, Limits, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
 pub use notification::{Notification, NotificationKind};

@@ -12,7 +12,7 @@ use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
 use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::profile::Profile;
-use crate::exec::{Access, Exec, Limits, build};
+use crate::exec::{Access, Exec, Limits, Transactions, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
 use crate::notification::Notification;
@@ -96,6 +96,13 @@ impl Prepared {
     #[must_use]
     pub fn writes(&self) -> bool {
         self.bound.writes
+    }
+
+    /// Whether it begins transactions of its own, `CALL { } IN TRANSACTIONS`, so that it can run in
+    /// none, and not simply again.
+    #[must_use]
+    pub fn in_transactions(&self) -> bool {
+        self.bound.in_transactions
     }
 
     /// Names of the result's columns.
@@ -195,6 +202,23 @@ impl Prepared {
         procedures: &'g Procedures,
         limits: &'g Limits,
     ) -> Result<QueryResult, QueryError> {
+        self.run_with(graph, None, parameters, context, procedures, limits)
+    }
+
+    /// As [`run`](Self::run), for a query that [begins transactions](Self::in_transactions) of its
+    /// own; `graph` is what it sees at first.
+    ///
+    /// # Errors
+    /// Whatever goes wrong; what it committed before stays.
+    pub fn run_with<'g>(
+        &self,
+        graph: Access<'g>,
+        transactions: Option<&'g dyn Transactions>,
+        parameters: &'g ValueMap,
+        context: &'g Context,
+        procedures: &'g Procedures,
+        limits: &'g Limits,
+    ) -> Result<QueryResult, QueryError> {
         if self.changes_schema() && !self.explains() {
             let message = "an index or constraint cannot be made or dropped inside a transaction: \
                            what is done to them is there at once and cannot be undone. Run the \
@@ -208,6 +232,7 @@ impl Prepared {
             let graph: &dyn Graph = match &graph {
                 Access::Read(graph) => *graph,
                 Access::Write(graph) => &**graph,
+                Access::Own(transaction) => transaction.graph(),
             };
             result.plan = Some(self.explain(graph));
             result.notifications = self.notifications(graph);
@@ -215,7 +240,8 @@ impl Prepared {
         }
         self.check_parameters(parameters)?;
         if self.bound.mode == Mode::Run {
-            let cx = Exec::new(graph, parameters, context, procedures, limits);
+            let mut cx = Exec::new(graph, parameters, context, procedures, limits);
+            cx.transactions = transactions;
             return with_stack(|| self.collect(result, cx));
         }
         let profile = Arc::new(Profile::default());
@@ -227,14 +253,18 @@ impl Prepared {
         match graph {
             Access::Read(graph) => {
                 let graph = CountedRead { graph, hits };
-                let graph = Access::Read(&graph);
-                watch(Exec::new(graph, parameters, context, procedures, limits))
+                let mut cx =
+                    Exec::new(Access::Read(&graph), parameters, context, procedures, limits);
+                cx.transactions = transactions;
+                watch(cx)
             }
             Access::Write(graph) => {
                 let mut graph = CountedWrite { graph, hits };
                 let graph = Access::Write(&mut graph);
                 watch(Exec::new(graph, parameters, context, procedures, limits))
             }
+            // Its transactions come and go: what they are asked for is not counted.
+            own => watch(Exec::new(own, parameters, context, procedures, limits)),
         }
     }
 

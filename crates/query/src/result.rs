@@ -42,6 +42,34 @@ impl Counters {
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
+
+    /// Adds what another one counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let Self {
+            nodes_created,
+            nodes_deleted,
+            relationships_created,
+            relationships_deleted,
+            properties_set,
+            labels_added,
+            labels_removed,
+            indexes_added,
+            indexes_removed,
+            constraints_added,
+            constraints_removed,
+        } = other;
+        self.nodes_created += nodes_created;
+        self.nodes_deleted += nodes_deleted;
+        self.relationships_created += relationships_created;
+        self.relationships_deleted += relationships_deleted;
+        self.properties_set += properties_set;
+        self.labels_added += labels_added;
+        self.labels_removed += labels_removed;
+        self.indexes_added += indexes_added;
+        self.indexes_removed += indexes_removed;
+        self.constraints_added += constraints_added;
+        self.constraints_removed += constraints_removed;
+    }
 }
 
 /// A node as it was when the query ended.

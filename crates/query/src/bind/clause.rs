@@ -321,10 +321,6 @@ impl Binder<'_> {
     }
 
     fn call_subquery(&mut self, call: &CallSubquery, input: Plan) -> Result<Plan, QueryError> {
-        if let Some(transactions) = &call.transactions {
-            let message = "CALL { } IN TRANSACTIONS is not supported yet";
-            return Err(self.unsupported(message, transactions.span));
-        }
         let input = Self::after_writes(input);
         let outer = self.scope.clone();
         let mut imported = Scope::default();
@@ -357,7 +353,37 @@ impl Binder<'_> {
         let row = self.new_slot();
         let optional = call.optional.then(|| new.clone());
         let by_row = Some(if returns { new } else { Vec::new() });
-        Ok(Plan::Apply(Box::new(Apply { input, inner, row, optional, returns, by_row })))
+        let apply = Apply { input, inner, row, optional, returns, by_row };
+        match &call.transactions {
+            None => Ok(Plan::Apply(Box::new(apply))),
+            Some(transactions) => self.in_transactions(transactions, apply),
+        }
+    }
+
+    fn in_transactions(
+        &mut self,
+        transactions: &ast::InTransactions,
+        apply: Apply,
+    ) -> Result<Plan, QueryError> {
+        let on_error = transactions.on_error;
+        let rows = match &transactions.rows {
+            None => Expr::Const(telar_graph::Value::Int(1000)),
+            // The same for all rows: it knows none.
+            Some(rows) => self.inner_scope(|b| {
+                b.scope = Scope::default();
+                b.expression(rows)
+            })?,
+        };
+        let status = match &transactions.status {
+            Some(name) if on_error == ast::OnError::Fail => {
+                let message = "REPORT STATUS needs ON ERROR CONTINUE or ON ERROR BREAK";
+                return Err(self.syntax("InvalidClauseComposition", message, name.span));
+            }
+            Some(name) => Some(self.declare_new(name, Kind::Map)?),
+            None => None,
+        };
+        let p = plan::InTransactions { apply, rows, on_error, status };
+        Ok(Plan::InTransactions(Box::new(p)))
     }
 
     fn subquery_body(

@@ -50,6 +50,8 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
     pub(crate) writes: bool,
+    /// It begins transactions of its own.
+    pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
     /// `AT TIMESTAMP`
@@ -117,9 +119,23 @@ pub(crate) fn bind(
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
     prune(&mut plan, &needed, &Slots::new());
     let writes = plan.writes();
+    let in_transactions = plan
+        .in_transactions()
+        .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown) = (binder.parameters, binder.unknown);
-    Ok(Bound { plan, columns, mode, writes, parameters, at, names, unknown, command })
+    Ok(Bound {
+        plan,
+        columns,
+        mode,
+        writes,
+        in_transactions,
+        parameters,
+        at,
+        names,
+        unknown,
+        command,
+    })
 }
 
 impl Binder<'_> {

@@ -13,9 +13,9 @@ use crate::query_error::QueryError;
 
 /// Runs a plan for the rows of the input and joins what comes of it with them.
 pub(crate) struct Apply<'p> {
-    input: Source<'p>,
+    pub(super) input: Source<'p>,
     plan: &'p plan::Apply,
-    ready: VecDeque<Batch>,
+    pub(super) ready: VecDeque<Batch>,
 }
 
 impl<'p> Apply<'p> {
@@ -24,7 +24,7 @@ impl<'p> Apply<'p> {
     }
 
     /// Runs the inner plan for these rows, numbered by their place.
-    fn run(&mut self, mut rows: Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+    pub(super) fn run(&mut self, mut rows: Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         rows.set(self.plan.row, row_numbers(rows.rows()));
         let mut found = drain(&self.plan.inner, &rows, cx)?;
         if let Some(slots) = &self.plan.by_row {

@@ -2,8 +2,8 @@
 
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Source, aggregate, apply, call, create, delete, expand, load_csv, merge,
-    project, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
+    Exec, Operator, Source, aggregate, apply, call, create, delete, expand, in_transactions,
+    load_csv, merge, project, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -52,6 +52,9 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Limit(from, count) => Box::new(sort::Limit::new(input(from), count, from.writes())),
         Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
         Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p)),
+        Plan::InTransactions(p) => {
+            Box::new(in_transactions::InTransactions::new(input(&p.apply.input), p))
+        }
         Plan::Union(parts) => Box::new(union::Union::new(parts.iter().map(input).collect())),
         Plan::Eager(from) => Box::new(project::Eager::new(input(from))),
         Plan::Create(p) => Box::new(create::Create::new(input(&p.input), p)),

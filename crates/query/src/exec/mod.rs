@@ -12,6 +12,7 @@ pub(crate) mod counted;
 mod create;
 mod delete;
 mod expand;
+mod in_transactions;
 mod load_csv;
 mod merge;
 pub(crate) mod profile;
@@ -30,7 +31,7 @@ mod var_expand;
 pub(crate) use build::{build, drain};
 pub(crate) use sort::row_numbers;
 pub(crate) use state::Exec;
-pub use state::{Access, Limits};
+pub use state::{Access, Limits, OpenTransaction, Transactions};
 
 use crate::batch::Batch;
 use crate::query_error::QueryError;

@@ -1,14 +1,15 @@
 //! What a running query carries along: its graph, parameters, limits, counters.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use telar_graph::{EdgeId, Graph, Update, Value, ValueMap, VertexId};
+use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
 use super::profile::Profile;
+use crate::batch::Slot;
 use crate::function::Context;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
@@ -20,6 +21,33 @@ pub enum Access<'g> {
     Read(&'g dyn Graph),
     /// A transaction.
     Write(&'g mut dyn Update),
+    /// A transaction of the query's own.
+    Own(Box<dyn OpenTransaction + 'g>),
+}
+
+/// A transaction that a query began itself. Dropping it undoes everything.
+pub trait OpenTransaction {
+    /// What it sees.
+    fn graph(&self) -> &dyn Graph;
+
+    /// The same, for writing.
+    fn update(&mut self) -> &mut dyn Update;
+
+    /// Makes everything that was changed visible to others.
+    ///
+    /// # Errors
+    /// A conflict with another transaction, a violated constraint, and those of the database.
+    /// Nothing was changed.
+    fn commit(self: Box<Self>) -> Result<CommitTs, QueryError>;
+}
+
+/// Where `CALL { } IN TRANSACTIONS` gets its transactions from.
+pub trait Transactions {
+    /// Begins one, which sees everything committed so far.
+    ///
+    /// # Errors
+    /// If too many are open.
+    fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError>;
 }
 
 /// What a query may use.
@@ -39,7 +67,7 @@ pub struct Limits {
 
 /// State of one running query.
 pub(crate) struct Exec<'g> {
-    graph: Access<'g>,
+    pub(crate) graph: Access<'g>,
     pub(crate) parameters: &'g ValueMap,
     pub(crate) context: &'g Context,
     pub(crate) procedures: &'g Procedures,
@@ -53,6 +81,10 @@ pub(crate) struct Exec<'g> {
     pub(crate) deleted_edges: HashSet<EdgeId>,
     /// Set while only short paths are searched for.
     pub(crate) search: Option<Search>,
+    /// Where transactions of its own come from, if it may have any.
+    pub(crate) transactions: Option<&'g dyn Transactions>,
+    /// What the inputs of `CALL { } IN TRANSACTIONS` see, by its number.
+    pub(crate) views: HashMap<Slot, Access<'g>>,
 }
 
 /// A search for paths up to some length.
@@ -61,6 +93,16 @@ pub(crate) struct Search {
     pub(crate) longest: u64,
     /// Longer paths were left out.
     pub(crate) cut: bool,
+}
+
+impl Access<'_> {
+    fn graph(&self) -> &dyn Graph {
+        match self {
+            Self::Read(graph) => *graph,
+            Self::Write(graph) => &**graph,
+            Self::Own(transaction) => transaction.graph(),
+        }
+    }
 }
 
 impl<'g> Exec<'g> {
@@ -84,21 +126,21 @@ impl<'g> Exec<'g> {
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
             search: None,
+            transactions: None,
+            views: HashMap::new(),
         }
     }
 
     /// The graph, for reading.
     pub(crate) fn graph(&self) -> &dyn Graph {
-        match &self.graph {
-            Access::Read(graph) => *graph,
-            Access::Write(graph) => &**graph,
-        }
+        self.graph.graph()
     }
 
     /// The graph, for writing.
     pub(crate) fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
         match &mut self.graph {
             Access::Write(graph) => Ok(&mut **graph),
+            Access::Own(transaction) => Ok(transaction.update()),
             Access::Read(_) => Err(QueryError::runtime(
                 ErrorKind::AccessMode,
                 "ReadOnly",
@@ -153,6 +195,28 @@ impl<'g> Exec<'g> {
                 "the query took longer than its time limit",
             ));
         }
+        Ok(())
+    }
+
+    pub(crate) fn limits(&self) -> &'g Limits {
+        self.limits
+    }
+
+    /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.
+    pub(crate) fn swap_view(&mut self, number: Slot) {
+        if let Some(view) = self.views.get_mut(&number) {
+            std::mem::swap(&mut self.graph, view);
+        }
+    }
+
+    /// What comes behind sees everything committed so far; its input goes on with what it saw.
+    pub(crate) fn renew_view(&mut self, number: Slot) -> Result<(), QueryError> {
+        let Some(transactions) = self.transactions else { return Ok(()) };
+        let seen = std::mem::replace(&mut self.graph, Access::Own(transactions.begin()?));
+        if let Some(error) = seen.graph().error() {
+            return Err(QueryError::database(&*error));
+        }
+        self.views.entry(number).or_insert(seen);
         Ok(())
     }
 

@@ -127,6 +127,8 @@ impl Counts {
                 (true, Some(_)) => first * second.max(1.0),
                 (true, None) => first * second,
             },
+            Plan::InTransactions(p) if !p.apply.returns => first,
+            Plan::InTransactions(_) => first * second,
             // Of a repetition, one; of a selection, all there are.
             Plan::Repeat(_) | Plan::Select(_) => first * second,
             Plan::Union(_) => inputs.iter().sum(),

@@ -157,6 +157,9 @@ impl Explainer<'_> {
                 (None, true) => ("Apply", String::new()),
                 (None, false) => ("SubqueryForeach", String::new()),
             },
+            Plan::InTransactions(t) => {
+                ("SubqueryInTransactions", format!("OF {} ROWS", p.expr(&t.rows)))
+            }
             Plan::Union(_) => ("Union", String::new()),
             Plan::Eager(_) => ("Eager", String::new()),
             Plan::Create(c) => ("Create", self.steps(&c.steps)),

@@ -9,6 +9,8 @@ pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;
 
+use telar_cypher::ast::OnError;
+
 use crate::batch::Slot;
 use crate::expr::{Expr, Labels};
 use crate::procedure;
@@ -46,6 +48,7 @@ pub(crate) enum Plan {
     Limit(Box<Plan>, Expr),
     Unwind(Box<Plan>, Slot, Expr),
     Apply(Box<Apply>),
+    InTransactions(Box<InTransactions>),
     /// The rows of both.
     Union(Vec<Plan>),
     /// All rows before the first goes on.
@@ -259,6 +262,18 @@ pub(crate) struct Apply {
     /// Runs the inner plan for one row at a time, as its operators demand; then only these columns
     /// of it are added to the row.
     pub(crate) by_row: Option<Vec<Slot>>,
+}
+
+/// `CALL { } IN TRANSACTIONS`
+#[derive(Debug, Clone)]
+pub(crate) struct InTransactions {
+    /// Runs row by row.
+    pub(crate) apply: Apply,
+    /// Rows of one transaction; needs no row itself.
+    pub(crate) rows: Expr,
+    pub(crate) on_error: OnError,
+    /// A map that says what became of the row's transaction.
+    pub(crate) status: Option<Slot>,
 }
 
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use super::Plan;
+use super::{Apply, Plan};
 use crate::batch::Slot;
 
 pub(crate) type Slots = HashSet<Slot>;
@@ -40,16 +40,9 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     let mut seen = carried.clone();
     seen.extend(plan.bound_slots());
     match plan {
-        Plan::Apply(p) => {
-            let mut wanted: Slots = p.optional.iter().chain(&p.by_row).flatten().copied().collect();
-            if p.by_row.is_none() {
-                wanted.extend(needed.iter().chain(&carried));
-                wanted.insert(p.row);
-            }
-            if !p.returns {
-                wanted.clear();
-            }
-            carried.extend(prune(&mut p.inner, &wanted, &seen));
+        Plan::Apply(p) => carried.extend(prune_inner(p, needed, &carried, &seen)),
+        Plan::InTransactions(p) => {
+            carried.extend(prune_inner(&mut p.apply, needed, &carried, &seen));
         }
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
@@ -64,6 +57,19 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     }
 }
 
+/// Prunes the plan inside of an `Apply` whose input carries `carried`.
+fn prune_inner(p: &mut Apply, needed: &Slots, carried: &Slots, seen: &Slots) -> Slots {
+    let mut wanted: Slots = p.optional.iter().chain(&p.by_row).flatten().copied().collect();
+    if p.by_row.is_none() {
+        wanted.extend(needed.iter().chain(carried));
+        wanted.insert(p.row);
+    }
+    if !p.returns {
+        wanted.clear();
+    }
+    prune(&mut p.inner, &wanted, seen)
+}
+
 /// Adds what the operator reads of its input, plans inside included.
 fn own_reads(plan: &Plan, reads: &mut Slots) {
     if let Plan::Aggregate(_) | Plan::Keep(..) = plan {
@@ -76,6 +82,7 @@ fn own_reads(plan: &Plan, reads: &mut Slots) {
     plan.exprs(&mut |e| e.slots(&mut add));
     match plan {
         Plan::Apply(p) => p.inner.slots(&mut add),
+        Plan::InTransactions(p) => p.apply.inner.slots(&mut add),
         Plan::Foreach(p) => p.inner.slots(&mut add),
         // What these make of their inner rows needs all of them: the plan inside stays as it is.
         Plan::Repeat(p) => p.inner.slots(&mut add),

@@ -30,6 +30,7 @@ impl Plan {
             Self::Aggregate(p) => vec![&p.input],
             Self::Sort(p) => vec![&p.input],
             Self::Apply(p) => vec![&p.input, &p.inner],
+            Self::InTransactions(p) => vec![&p.apply.input, &p.apply.inner],
             Self::Union(parts) => parts.iter().collect(),
             Self::Create(p) => vec![&p.input],
             Self::Merge(p) => vec![&p.input, &p.matching],
@@ -65,6 +66,7 @@ impl Plan {
             Self::Aggregate(p) => &mut p.input,
             Self::Sort(p) => &mut p.input,
             Self::Apply(p) => &mut p.input,
+            Self::InTransactions(p) => &mut p.apply.input,
             Self::Create(p) => &mut p.input,
             Self::Merge(p) => &mut p.input,
             Self::Delete(p) => &mut p.input,
@@ -85,6 +87,7 @@ impl Plan {
             Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::Select(p) => f(&p.paths.count),
+            Self::InTransactions(p) => f(&p.rows),
             Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
                 f(e);
             }
@@ -187,6 +190,17 @@ impl Plan {
                 keys.chain(p.aggregates.iter().map(|(slot, _)| *slot)).collect()
             }
             Self::Unwind(_, slot, _) => vec![*slot],
+            // Its rows are some of those of the plan inside.
+            Self::Select(p) => {
+                let mut slots = Vec::new();
+                p.inner.own_slots(&mut slots);
+                slots
+            }
+            Self::InTransactions(p) => {
+                let mut slots = vec![p.apply.row];
+                slots.extend(p.apply.by_row.iter().flatten().chain(&p.status));
+                slots
+            }
             Self::Apply(p) => {
                 std::iter::once(p.row).chain(p.optional.iter().flatten().copied()).collect()
             }
@@ -238,11 +252,44 @@ impl Plan {
 
     /// Whether the plan changes the graph.
     pub(crate) fn writes(&self) -> bool {
-        let itself = matches!(
+        self.changes_graph() || self.inputs().into_iter().any(Self::writes)
+    }
+
+    /// Whether the operator itself changes the graph.
+    fn changes_graph(&self) -> bool {
+        matches!(
             self,
             Self::Create(_) | Self::Merge(_) | Self::Set(..) | Self::Delete(_) | Self::Foreach(_)
-        );
-        itself || self.inputs().into_iter().any(Self::writes)
+        )
+    }
+
+    /// Whether `CALL { } IN TRANSACTIONS` stands in the plan, or what forbids it there.
+    pub(crate) fn in_transactions(&self) -> Result<bool, &'static str> {
+        fn count(plan: &Plan) -> usize {
+            let itself = usize::from(matches!(plan, Plan::InTransactions(_)));
+            itself + plan.inputs().into_iter().map(count).sum::<usize>()
+        }
+        let all = count(self);
+        if all == 0 {
+            return Ok(false);
+        }
+        let (mut at, mut outermost) = (self, 0);
+        while !matches!(at, Self::Union(_)) {
+            let mut inputs = at.inputs().into_iter();
+            let Some(next) = inputs.next() else { break };
+            if matches!(at, Self::InTransactions(_)) {
+                outermost += 1;
+            } else if at.changes_graph() || inputs.any(Self::writes) {
+                return Err("beside CALL { } IN TRANSACTIONS nothing may change the graph");
+            }
+            at = next;
+        }
+        match outermost == all {
+            true => Ok(true),
+            false => {
+                Err("CALL { } IN TRANSACTIONS stands neither in another subquery nor in UNION")
+            }
+        }
     }
 
     /// Whether the plan reads the graph.

@@ -59,6 +59,7 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
+mod refusal;
 mod session;
 
 use std::path::Path;

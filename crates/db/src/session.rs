@@ -7,9 +7,11 @@ use parking_lot::Mutex;
 use telar_engine::{Engine, Error, Isolation};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Limits, Moment, OpenTransaction, Phase, Prepared, Procedures,
-    QueryError, QueryResult, Transactions,
+    Access, At, Context, ErrorKind, Limits, Listed, Moment, OpenTransaction, Phase, Prepared,
+    Procedures, QueryError, QueryResult, Running, Transactions,
 };
+
+use crate::refusal;
 
 /// Plans kept; when there are more, all are forgotten.
 const PLANS_MAX: usize = 1024;
@@ -41,25 +43,32 @@ pub struct Session<'d> {
     procedures: Procedures,
     limits: Limits,
     isolation: Isolation,
-    plans: Mutex<HashMap<Box<str>, Arc<Prepared>>>,
+    plans: Mutex<Plans>,
 }
 
-fn engine_error(error: &Error) -> QueryError {
-    let (kind, detail) = match error {
-        Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
-        _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
-        _ => (ErrorKind::Database, "DatabaseError"),
-    };
-    QueryError::runtime(kind, detail, error.to_string())
+/// Refuses to go on with what was terminated, which from now on it cannot be.
+fn close(listed: Listed) -> Result<(), QueryError> {
+    if !listed.close() {
+        return Ok(());
+    }
+    let message = "the transaction was terminated";
+    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+}
+
+/// Plans by text, as long as the indexes are those they were made for.
+#[derive(Debug, Default)]
+struct Plans {
+    version: u64,
+    by_text: HashMap<Box<str>, Arc<Prepared>>,
 }
 
 impl<'d> Session<'d> {
-    /// A session without limits, under snapshot isolation.
+    /// A session without limits, under snapshot isolation, with the built-in procedures.
     #[must_use]
     pub fn new(db: &'d Engine) -> Self {
         Self {
             db,
-            procedures: Procedures::default(),
+            procedures: Procedures::builtin(),
             limits: Limits::default(),
             isolation: Isolation::default(),
             plans: Mutex::default(),
@@ -78,23 +87,50 @@ impl<'d> Session<'d> {
         Self { isolation, ..self }
     }
 
-    /// What `CALL` can run in this session.
+    /// What `CALL` can run in this session. Sessions whose [`Procedures::running`] is the same list
+    /// and end each other's queries.
     pub fn procedures_mut(&mut self) -> &mut Procedures {
-        // Plans name procedures by what they were when the plan was made.
-        self.plans.get_mut().clear();
+        // Plans hold procedures as they were when the plan was made.
+        self.plans.get_mut().by_text.clear();
         &mut self.procedures
     }
 
+    /// What runs in this session, and in those that share it.
+    #[must_use]
+    pub fn running(&self) -> &Arc<Running> {
+        &self.procedures.running
+    }
+
+    fn error(&self, error: &Error) -> QueryError {
+        refusal::query_error(self.db, error)
+    }
+
+    /// The limits of a query that is listed.
+    fn limits(&self, listed: &Listed) -> Limits {
+        Limits { terminated: Some(listed.flag()), ..self.limits.clone() }
+    }
+
     fn prepare(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
-        if let Some(plan) = self.plans.lock().get(text) {
-            return Ok(Arc::clone(plan));
+        // Read first: a plan made while an index comes is made again.
+        let version = self.db.schema_version();
+        {
+            let mut plans = self.plans.lock();
+            if plans.version != version {
+                plans.by_text.clear();
+                plans.version = version;
+            }
+            if let Some(plan) = plans.by_text.get(text) {
+                return Ok(Arc::clone(plan));
+            }
         }
         let plan = Arc::new(telar_query::prepare(text, graph, &self.procedures)?);
         let mut plans = self.plans.lock();
-        if plans.len() >= PLANS_MAX {
-            plans.clear();
+        if plans.by_text.len() >= PLANS_MAX {
+            plans.by_text.clear();
         }
-        plans.insert(text.into(), Arc::clone(&plan));
+        if plans.version == version {
+            plans.by_text.insert(text.into(), Arc::clone(&plan));
+        }
         Ok(plan)
     }
 
@@ -123,10 +159,22 @@ impl<'d> Session<'d> {
     }
 
     fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let context = Context::new(Moment::now());
-        let snapshot = self.db.snapshot().map_err(|e| engine_error(&e))?;
+        let now = Moment::now();
+        let listed = self.procedures.running.list(now);
+        let context = Context::new(now);
+        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.prepare(text, &reader)?;
+        listed.set_query(Some(plan.text().clone()), now);
+        let limits = self.limits(&listed);
+        if plan.changes_schema() && !plan.explains() {
+            let change = plan.schema_change(&reader, parameters, &context)?;
+            drop(reader);
+            drop(snapshot);
+            let describe = |e| refusal::update_error(self.db, e);
+            let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
+            return Ok(QueryResult { at: self.db.published(), ..done.unwrap_or_default() });
+        }
         if plan.in_transactions() && !plan.explains() {
             let result = plan.run_with(
                 Access::Read(&reader),
@@ -134,7 +182,7 @@ impl<'d> Session<'d> {
                 parameters,
                 &context,
                 &self.procedures,
-                &self.limits,
+                &limits,
             );
             return result.map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
@@ -149,19 +197,20 @@ impl<'d> Session<'d> {
                 Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
                 Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
             };
-            let past = past.transpose().map_err(|e| engine_error(&e))?;
+            let past = past.transpose().map_err(|e| self.error(&e))?;
             let past = past.as_ref().map(|past| past.reader());
             let reader = past.as_ref().unwrap_or(&reader);
             let access = Access::Read(reader);
-            return plan.run(access, parameters, &context, &self.procedures, &self.limits);
+            return plan.run(access, parameters, &context, &self.procedures, &limits);
         }
         drop(reader);
         drop(snapshot);
         let begun = self.db.begin_with(self.isolation);
-        let mut transaction = begun.map_err(|e| engine_error(&e))?;
+        let mut transaction = begun.map_err(|e| self.error(&e))?;
         let access = Access::Write(&mut transaction);
-        let mut result = plan.run(access, parameters, &context, &self.procedures, &self.limits)?;
-        let committed = transaction.commit().map_err(|e| engine_error(&e))?;
+        let mut result = plan.run(access, parameters, &context, &self.procedures, &limits)?;
+        close(listed)?;
+        let committed = transaction.commit().map_err(|e| self.error(&e))?;
         result.at = committed.ts;
         Ok(result)
     }
@@ -172,13 +221,15 @@ impl<'d> Session<'d> {
     /// If too many are open.
     pub fn begin(&self) -> Result<QueryTransaction<'_, 'd>, QueryError> {
         let begun = self.db.begin_with(self.isolation);
-        let transaction = begun.map_err(|e| engine_error(&e))?;
-        Ok(QueryTransaction { session: self, transaction, began: Moment::now(), failed: false })
+        let transaction = begun.map_err(|e| self.error(&e))?;
+        let began = Moment::now();
+        let listed = self.procedures.running.list(began);
+        Ok(QueryTransaction { session: self, transaction, began, failed: false, listed })
     }
 }
 
 /// A transaction that a query began.
-struct Open<'d>(telar_engine::Transaction<'d>);
+struct Open<'d>(telar_engine::Transaction<'d>, &'d Engine);
 
 impl OpenTransaction for Open<'_> {
     fn graph(&self) -> &dyn Graph {
@@ -190,14 +241,16 @@ impl OpenTransaction for Open<'_> {
     }
 
     fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
-        self.0.commit().map(|committed| committed.ts).map_err(|e| engine_error(&e))
+        let Self(transaction, db) = *self;
+        let committed = transaction.commit().map(|committed| committed.ts);
+        committed.map_err(|e| refusal::query_error(db, &e))
     }
 }
 
 impl Transactions for Session<'_> {
     fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError> {
         let begun = self.db.begin_with(self.isolation);
-        Ok(Box::new(Open(begun.map_err(|e| engine_error(&e))?)))
+        Ok(Box::new(Open(begun.map_err(|e| self.error(&e))?, self.db)))
     }
 }
 
@@ -209,10 +262,12 @@ pub struct QueryTransaction<'s, 'd> {
     transaction: telar_engine::Transaction<'d>,
     began: Moment,
     failed: bool,
+    listed: Listed,
 }
 
 impl QueryTransaction<'_, '_> {
-    /// Runs one statement.
+    /// Runs one statement. Indexes and constraints cannot be made or dropped here, as that could
+    /// not be undone: [`Session::run`] does it.
     ///
     /// # Errors
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
@@ -229,8 +284,11 @@ impl QueryTransaction<'_, '_> {
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         }
         let context = Context::new(self.began);
+        self.listed.set_query(Some(plan.text().clone()), Moment::now());
+        let limits = session.limits(&self.listed);
         let access = Access::Write(&mut self.transaction);
-        let result = plan.run(access, parameters, &context, &session.procedures, &session.limits);
+        let result = plan.run(access, parameters, &context, &session.procedures, &limits);
+        self.listed.set_query(None, self.began);
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
         result
     }
@@ -245,7 +303,9 @@ impl QueryTransaction<'_, '_> {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
-        self.transaction.commit().map(drop).map_err(|e| engine_error(&e))
+        close(self.listed)?;
+        let session = self.session;
+        self.transaction.commit().map(drop).map_err(|e| session.error(&e))
     }
 
     /// Undoes everything.

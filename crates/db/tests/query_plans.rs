@@ -63,7 +63,7 @@ fn lists_and_alternatives_go_through_an_index() {
     assert_eq!(rows(&indexed, query).len(), 1);
     for condition in ["a.id IN [1, 2]", "a.id = 1 OR a.id = 2", "a.group IN [1] AND a.name = '1'"] {
         let explain = format!("EXPLAIN MATCH (a:A) WHERE {condition} RETURN a");
-        let plan = session(&indexed).run(&explain, &[]).unwrap().plan.unwrap();
+        let plan = session(&indexed).run(&explain, &[]).unwrap().plan.unwrap().to_string();
         assert!(plan.contains("NodeIndexSeek"), "{plan}");
     }
     let wrong = session(&indexed).run("MATCH (a:A) WHERE a.id IN 5 RETURN a", &[]);

@@ -206,6 +206,13 @@ impl Engine {
         self.shared.indexes.all().iter().find(|i| i.definition.name == name).map(|i| i.id)
     }
 
+    /// How often an index or constraint came, went, or could be read at last: whoever keeps what
+    /// depends on them makes it anew when this differs.
+    #[must_use]
+    pub fn schema_version(&self) -> u64 {
+        self.shared.indexes.changes()
+    }
+
     // ---- transactions and snapshots ----
 
     /// Begins a transaction under snapshot isolation.

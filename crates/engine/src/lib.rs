@@ -86,10 +86,10 @@ pub use engine::{Engine, MemoryUse, SettleState};
 pub use error::{Error, ErrorKind, Object, Violation};
 pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
-    PropertyType,
 };
 pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
+pub use telar_graph::PropertyType;
 pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

@@ -1,12 +1,15 @@
-//! Schema names as queries ask for them, and how a new name is made.
+//! Names, indexes and constraints as queries ask for them, and how a new name is made.
 
 use telar_graph::name::NameKind;
-use telar_graph::update::{IndexedObjects, ReadableIndex};
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
+use telar_graph::rule::{Rule, RuleKind, RuleState, SchemaUpdate};
+use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Schema};
 
 use crate::catalog::{EdgeOrder, EdgeTypeOptions};
+use crate::engine::Engine;
 use crate::error::Error;
-use crate::index::IndexTarget;
+use crate::index::{self, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, IndexTarget};
+use crate::index::{IndexInfo, IndexState};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
 use crate::transaction::Transaction;
@@ -56,6 +59,23 @@ impl Shared {
         Ok(catalog.add_edge_type(name, options))
     }
 
+    /// Every index and constraint.
+    fn rules(&self) -> Vec<Rule> {
+        self.indexes.infos().into_iter().map(rule).collect()
+    }
+
+    /// The number of an edge type; if there is none, one is made for any edges.
+    pub(crate) fn some_edge_type(&self, name: &str) -> Result<EdgeTypeId, Error> {
+        // A type that a bulk load or a program made has the options it was made with.
+        match self.catalog.find_edge_type(name) {
+            Some(ty) => Ok(ty),
+            None => match self.add_edge_type(name, EdgeTypeOptions::general()) {
+                Err(Error::EdgeTypeExists { .. }) => self.some_edge_type(name),
+                made => made,
+            },
+        }
+    }
+
     /// Indexes with entries that a snapshot at `read_ts` can read.
     fn readable_indexes(&self, read_ts: u64) -> Vec<ReadableIndex> {
         let guard = crossbeam_epoch::pin();
@@ -66,14 +86,84 @@ impl Shared {
             .filter(|index| index.definition.kind.has_entries() && readable(index.id))
             .map(|index| ReadableIndex {
                 id: index.id,
-                objects: match index.definition.target {
-                    IndexTarget::Vertices(label) => IndexedObjects::Vertices(label),
-                    IndexTarget::Edges(ty) => IndexedObjects::Edges(ty),
-                },
+                objects: objects(index.definition.target),
                 properties: index.definition.properties.clone(),
                 unique: index.definition.kind.is_unique(),
             })
             .collect()
+    }
+}
+
+fn objects(target: IndexTarget) -> IndexedObjects {
+    match target {
+        IndexTarget::Vertices(label) => IndexedObjects::Vertices(label),
+        IndexTarget::Edges(ty) => IndexedObjects::Edges(ty),
+    }
+}
+
+fn rule(info: IndexInfo) -> Rule {
+    Rule {
+        id: info.id,
+        name: info.name,
+        objects: objects(info.target),
+        properties: info.properties,
+        kind: match info.kind {
+            IndexKind::Range => RuleKind::Range,
+            IndexKind::Constraint(ConstraintKind::Unique) => RuleKind::Unique,
+            IndexKind::Constraint(ConstraintKind::Key) => RuleKind::Key,
+            IndexKind::Constraint(ConstraintKind::Exists) => RuleKind::Exists,
+            IndexKind::Constraint(ConstraintKind::Type(ty)) => RuleKind::Typed(ty),
+        },
+        state: match info.state {
+            IndexState::Building { done, total } => RuleState::Building { done, total },
+            IndexState::Online => RuleState::Online,
+        },
+    }
+}
+
+impl SchemaUpdate for Engine {
+    fn label(&self, name: &str) -> Result<LabelId, UpdateError> {
+        Ok(Engine::label(self, name)?)
+    }
+
+    fn edge_type(&self, name: &str) -> Result<EdgeTypeId, UpdateError> {
+        Ok(self.shared.some_edge_type(name)?)
+    }
+
+    fn property_key(&self, name: &str) -> Result<PropertyKeyId, UpdateError> {
+        Ok(Engine::property_key(self, name)?)
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        self.shared.rules()
+    }
+
+    fn create_rule(
+        &self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<IndexId, UpdateError> {
+        let target = match objects {
+            IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
+            IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
+        };
+        let (name, properties) = (name.to_owned(), properties.to_vec());
+        let kind = match kind {
+            RuleKind::Range => {
+                return Ok(self.create_index(IndexSpec { name, target, properties })?);
+            }
+            RuleKind::Unique => ConstraintKind::Unique,
+            RuleKind::Key => ConstraintKind::Key,
+            RuleKind::Exists => ConstraintKind::Exists,
+            RuleKind::Typed(ty) => ConstraintKind::Type(ty),
+        };
+        Ok(self.create_constraint(ConstraintSpec { name, target, properties, kind })?)
+    }
+
+    fn drop_rule(&self, id: IndexId) -> Result<(), UpdateError> {
+        Ok(index::drop_index(&self.shared, id)?)
     }
 }
 
@@ -113,6 +203,11 @@ macro_rules! schema {
             fn readable_indexes(&self) -> Vec<ReadableIndex> {
                 let $this = self;
                 $shared.readable_indexes($read_ts)
+            }
+
+            fn rules(&self) -> Vec<Rule> {
+                let $this = self;
+                $shared.rules()
             }
         }
     };

@@ -53,8 +53,10 @@ impl Names {
     }
 }
 
-/// What can be made: three range indexes, two unique constraints, two of the other kinds.
-const DEFINITIONS: usize = 7;
+/// What can be made: three range indexes, two unique constraints, a key, two of the other kinds.
+const DEFINITIONS: usize = 8;
+/// Those before this one have entries.
+const WITHOUT_ENTRIES: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
@@ -75,6 +77,10 @@ fn definition(n: usize, names: &Names) -> (IndexTarget, Vec<PropertyKeyId>, Kind
         }
         4 => (edges, vec![y, x], Kind::Constraint(ConstraintKind::Unique)),
         5 => {
+            let target = IndexTarget::Vertices(names.labels[1]);
+            (target, vec![y, x], Kind::Constraint(ConstraintKind::Key))
+        }
+        6 => {
             let target = IndexTarget::Vertices(names.labels[1]);
             (target, vec![y], Kind::Constraint(ConstraintKind::Exists))
         }
@@ -129,14 +135,14 @@ impl Model {
 
     /// Whether a constraint holds.
     fn holds(&self, n: usize, names: &Names) -> bool {
+        let unique = || self.entries(n, names).windows(2).all(|pair| pair[0].0 != pair[1].0);
+        let exists =
+            || self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| !v.is_null()));
         match definition(n, names).2 {
             Kind::Range => true,
-            Kind::Constraint(ConstraintKind::Unique) => {
-                self.entries(n, names).windows(2).all(|pair| pair[0].0 != pair[1].0)
-            }
-            Kind::Constraint(ConstraintKind::Exists) => {
-                self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| !v.is_null()))
-            }
+            Kind::Constraint(ConstraintKind::Unique) => unique(),
+            Kind::Constraint(ConstraintKind::Exists) => exists(),
+            Kind::Constraint(ConstraintKind::Key) => unique() && exists(),
             Kind::Constraint(ConstraintKind::Type(ty)) => {
                 self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| ty.admits(v)))
             }
@@ -574,7 +580,7 @@ reads!(Transaction<'_>);
 /// Every index must find what a filter finds. Returns how many could be read.
 fn check(db: &Engine, reads: &impl Reads, model: &Model, names: &Names) -> usize {
     let mut readable = 0;
-    for n in 0..5 {
+    for n in 0..WITHOUT_ENTRIES {
         let Some(id) = db.find_index(&format!("index {n}")) else { continue };
         let entries = model.entries(n, names);
         let properties = definition(n, names).1.len();
@@ -672,7 +678,7 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
             committed = model;
         }
         let readable = check_snapshot(db, &db.snapshot().unwrap(), &committed, &names);
-        let entries = committed.indexes.iter().filter(|n| **n < 5).count();
+        let entries = committed.indexes.iter().filter(|n| **n < WITHOUT_ENTRIES).count();
         assert!(readable >= entries, "a new snapshot can read every index");
     }
     for (snapshot, model) in &held {

@@ -14,6 +14,8 @@ pub mod codec;
 pub mod ids;
 pub mod name;
 pub mod order;
+mod property_type;
+pub mod rule;
 pub mod sortkey;
 pub mod topology;
 pub mod update;
@@ -24,6 +26,8 @@ pub mod view;
 mod arbitrary;
 
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
+pub use property_type::PropertyType;
+pub use rule::{Rule, RuleKind, RuleState, SchemaUpdate};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};

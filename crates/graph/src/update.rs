@@ -1,5 +1,6 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
+use crate::rule::Rule;
 use crate::{EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, view::View};
 
 /// What an index is on.
@@ -48,6 +49,9 @@ pub trait Schema {
 
     /// Every index that can be read now, constraints with entries included.
     fn readable_indexes(&self) -> Vec<ReadableIndex>;
+
+    /// Every index and constraint there is now, in the order they were made.
+    fn rules(&self) -> Vec<Rule>;
 }
 
 /// A graph as a read-only query sees it.
@@ -69,6 +73,8 @@ pub enum UpdateErrorKind {
     Name,
     /// A constraint forbids it.
     Constraint,
+    /// An index or constraint cannot be made like this, or does not exist.
+    Rule,
     /// Another transaction was first; the same transaction may succeed if it is run again.
     Conflict,
     /// The database cannot do it now: a limit was reached, the log failed, data is damaged.

@@ -18,29 +18,41 @@
 //! - [`aggregate`]: accumulators of the aggregating functions.
 //! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
 //! - [`procedure`]: what `CALL` runs.
-//! - [`result`]: what comes back.
+//! - [`schema`]: commands that make and drop indexes and constraints.
+//! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
+//! - [`result`], [`description`], [`notification`]: what comes back.
 
 pub mod aggregate;
 mod batch;
 mod bind;
+pub mod description;
 pub mod error;
 mod exec;
 mod expr;
 pub mod function;
+pub mod notification;
 pub mod ops;
 mod plan;
 pub mod procedure;
 pub mod query;
 pub mod query_error;
 pub mod result;
+pub mod running;
+pub mod schema;
 pub mod value_type;
 
 pub use telar_cypher as cypher;
 
+pub use description::{Measured, PlanDescription};
 pub use error::EvalError;
 pub use exec::{Access, Limits, OpenTransaction, Transactions};
+pub use expr::print::literal;
 pub use function::{Context, Moment};
+pub use notification::{Notification, NotificationKind};
+pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
 pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship};
+pub use running::{Listed, Running};
+pub use schema::SchemaChange;

@@ -1,4 +1,12 @@
 //! Procedures: named things that `CALL` runs, with columns.
+//!
+//! - [`builtin`](Procedures::builtin): those that every session has.
+//! - `schema`: what labels, types and properties a graph has.
+//! - `show`: the rows of `SHOW` and `TERMINATE`.
+
+mod builtin;
+mod schema;
+pub(crate) mod show;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,6 +15,7 @@ use std::sync::Arc;
 use telar_graph::{Graph, Value};
 
 use crate::query_error::QueryError;
+use crate::running::Running;
 use crate::value_type::ValueType;
 
 /// A named, typed argument or column of a procedure.
@@ -16,9 +25,27 @@ pub struct Field {
     pub name: Arc<str>,
     /// Its type.
     pub of: ValueType,
+    /// What an argument is if it is left out; those after it have one, too.
+    pub default: Option<Value>,
 }
 
 impl Field {
+    /// A field without a default, of a type written as in Cypher.
+    ///
+    /// # Panics
+    /// If there is no such type.
+    #[must_use]
+    pub fn new(name: &str, of: &str) -> Self {
+        let of = of.parse().unwrap_or_else(|e| panic!("type {of}: {e}"));
+        Self { name: name.into(), of, default: None }
+    }
+
+    /// The same, with what it is if it is left out.
+    #[must_use]
+    pub fn or(self, default: impl Into<Value>) -> Self {
+        Self { default: Some(default.into()), ..self }
+    }
+
     /// Makes sure that a value is of this type; an integer becomes a float where one is wanted.
     pub(crate) fn coerce(&self, value: &mut Value) -> Result<(), ()> {
         if value.is_null() || self.of.contains(value) {
@@ -38,6 +65,31 @@ impl Field {
 /// A procedure's rows, one value per column.
 pub type Rows = Vec<Vec<Value>>;
 
+/// What a procedure may use while it runs.
+pub struct CallContext<'a> {
+    /// The graph, at the query's snapshot.
+    pub graph: &'a dyn Graph,
+    /// What else can be called.
+    pub procedures: &'a Procedures,
+    pub(crate) check: &'a dyn Fn() -> Result<(), QueryError>,
+}
+
+impl CallContext<'_> {
+    /// Whether to go on: to be asked in every loop that can be long.
+    ///
+    /// # Errors
+    /// If the query was terminated, or has used up its time.
+    pub fn check(&self) -> Result<(), QueryError> {
+        (self.check)()
+    }
+}
+
+impl fmt::Debug for CallContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext").finish_non_exhaustive()
+    }
+}
+
 /// Something that `CALL` can run. It reads the graph at the query's snapshot.
 pub trait Procedure: Send + Sync {
     /// What it takes.
@@ -53,13 +105,47 @@ pub trait Procedure: Send + Sync {
     ///
     /// # Errors
     /// Whatever it cannot do.
-    fn run(&self, graph: &dyn Graph, arguments: &[Value]) -> Result<Rows, QueryError>;
+    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError>;
 }
 
-/// Procedures by name.
-#[derive(Default, Clone)]
+/// A procedure as a plan holds it.
+#[derive(Clone)]
+pub(crate) struct Bound(pub(crate) Arc<dyn Procedure>);
+
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.description())
+    }
+}
+
+/// `name(argument :: TYPE = default, ...) :: (column :: TYPE, ...)`
+pub(crate) fn signature(name: &str, procedure: &dyn Procedure) -> String {
+    let field = |field: &Field| {
+        let default = field.default.as_ref();
+        let default = default.map(|v| format!(" = {}", crate::expr::print::literal(v)));
+        format!("{} :: {}{}", field.name, field.of, default.unwrap_or_default())
+    };
+    let list = |fields: &[Field]| fields.iter().map(field).collect::<Vec<_>>().join(", ");
+    let (arguments, columns) = (list(procedure.arguments()), list(procedure.columns()));
+    format!("{name}({arguments}) :: ({columns})")
+}
+
+/// Procedures by name, and what runs beside them.
+#[derive(Clone)]
 pub struct Procedures {
     by_name: BTreeMap<Arc<str>, Arc<dyn Procedure>>,
+    /// The queries that `SHOW TRANSACTIONS` lists.
+    pub running: Arc<Running>,
+    /// What the database is called.
+    pub database: Arc<str>,
+}
+
+impl Default for Procedures {
+    /// None, of a database called telar.
+    fn default() -> Self {
+        let (by_name, running) = (BTreeMap::new(), Arc::default());
+        Self { by_name, running, database: "telar".into() }
+    }
 }
 
 impl fmt::Debug for Procedures {
@@ -69,6 +155,21 @@ impl fmt::Debug for Procedures {
 }
 
 impl Procedures {
+    /// Those that every database has: `db.labels`, `db.schema.nodeTypeProperties`, ...
+    #[must_use]
+    pub fn builtin() -> Self {
+        let mut procedures = Self::default();
+        builtin::add(&mut procedures);
+        schema::add(&mut procedures);
+        procedures
+    }
+
+    /// The procedure whose name is most like one that does not exist.
+    #[must_use]
+    pub fn closest(&self, name: &str) -> Option<&str> {
+        telar_cypher::suggest::closest(name, self.by_name.keys().map(|name| &**name))
+    }
+
     /// Adds a procedure, or replaces the one of this name.
     pub fn add(&mut self, name: impl Into<Arc<str>>, procedure: Arc<dyn Procedure>) {
         self.by_name.insert(name.into(), procedure);

@@ -1,5 +1,6 @@
 //! From a text to its result.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use telar_cypher::ast::Mode;
@@ -8,18 +9,26 @@ use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
 use crate::batch::Batch;
 use crate::bind::{self, Bound};
+use crate::description::{Measured, PlanDescription};
+use crate::exec::counted::{CountedRead, CountedWrite};
+use crate::exec::profile::Profile;
 use crate::exec::{Access, Exec, Limits, Transactions, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
+use crate::notification::Notification;
+use crate::plan::estimate::Counts;
+use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{Names, QueryResult};
+use crate::schema::SchemaChange;
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     bound: Bound,
+    text: Arc<str>,
 }
 
 /// When a query of the past reads.
@@ -44,7 +53,7 @@ pub fn prepare(
         let parsed = telar_cypher::parse(text);
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
         let bound = bind::bind(&statement, text, graph, procedures)?;
-        Ok(Prepared { bound })
+        Ok(Prepared { bound, text: text.into() })
     })
 }
 
@@ -107,10 +116,52 @@ impl Prepared {
         self.bound.mode == Mode::Explain
     }
 
-    /// The plan as text, an operator per line.
+    /// What was prepared.
     #[must_use]
-    pub fn explain(&self) -> String {
-        self.bound.plan.explain()
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// The plan, with estimates from the counts of a graph.
+    #[must_use]
+    pub fn explain(&self, graph: &dyn Graph) -> PlanDescription {
+        self.describe(graph, None)
+    }
+
+    fn describe(
+        &self,
+        graph: &dyn Graph,
+        measured: Option<HashMap<usize, Measured>>,
+    ) -> PlanDescription {
+        if let Some(command) = &self.bound.command {
+            return command.describe();
+        }
+        let (names, counts) = (&self.bound.names[..], Counts::of(graph));
+        Explainer { names, counts, measured }.describe(&self.bound.plan)
+    }
+
+    /// What a command that makes or drops an index or constraint is to do, if it is one. It cannot
+    /// [`run`](Self::run) in a transaction.
+    ///
+    /// # Errors
+    /// If a parameter is missing, or no name.
+    pub fn schema_change(
+        &self,
+        graph: &dyn Graph,
+        parameters: &ValueMap,
+        context: &Context,
+    ) -> Result<Option<SchemaChange>, QueryError> {
+        let Some(command) = &self.bound.command else { return Ok(None) };
+        self.check_parameters(parameters)?;
+        let (procedures, limits) = (Procedures::default(), Limits::default());
+        let mut cx = Exec::new(Access::Read(graph), parameters, context, &procedures, &limits);
+        SchemaChange::new(command, &mut cx).map(Some)
+    }
+
+    /// Whether it makes or drops an index or constraint.
+    #[must_use]
+    pub fn changes_schema(&self) -> bool {
+        self.bound.command.is_some()
     }
 
     /// Which state of the graph the query wants to read, if not the present.
@@ -168,16 +219,58 @@ impl Prepared {
         procedures: &'g Procedures,
         limits: &'g Limits,
     ) -> Result<QueryResult, QueryError> {
+        if self.changes_schema() && !self.explains() {
+            let message = "an index or constraint cannot be made or dropped inside a transaction: \
+                           what is done to them is there at once and cannot be undone. Run the \
+                           command by itself";
+            let kind = ErrorKind::TransactionType;
+            return Err(QueryError::compile(kind, "ForbiddenDueToTransactionType", message));
+        }
         let columns = self.columns().cloned().collect();
-        let plan = (self.bound.mode != Mode::Run).then(|| self.explain());
-        let result = QueryResult { columns, plan, ..QueryResult::default() };
+        let mut result = QueryResult { columns, ..QueryResult::default() };
         if self.explains() {
+            let graph: &dyn Graph = match &graph {
+                Access::Read(graph) => *graph,
+                Access::Write(graph) => &**graph,
+                Access::Own(transaction) => transaction.graph(),
+            };
+            result.plan = Some(self.explain(graph));
+            result.notifications = self.notifications(graph);
             return Ok(result);
         }
         self.check_parameters(parameters)?;
-        let mut cx = Exec::new(graph, parameters, context, procedures, limits);
-        cx.transactions = transactions;
-        with_stack(|| self.collect(result, cx))
+        if self.bound.mode == Mode::Run {
+            let mut cx = Exec::new(graph, parameters, context, procedures, limits);
+            cx.transactions = transactions;
+            return with_stack(|| self.collect(result, cx));
+        }
+        let profile = Arc::new(Profile::default());
+        let hits = &profile.hits;
+        let watch = |mut cx: Exec<'_>| {
+            cx.profile = Some(Arc::clone(&profile));
+            with_stack(|| self.collect(result, cx))
+        };
+        match graph {
+            Access::Read(graph) => {
+                let graph = CountedRead { graph, hits };
+                let mut cx =
+                    Exec::new(Access::Read(&graph), parameters, context, procedures, limits);
+                cx.transactions = transactions;
+                watch(cx)
+            }
+            Access::Write(graph) => {
+                let mut graph = CountedWrite { graph, hits };
+                let graph = Access::Write(&mut graph);
+                watch(Exec::new(graph, parameters, context, procedures, limits))
+            }
+            // Its transactions come and go: what they are asked for is not counted.
+            own => watch(Exec::new(own, parameters, context, procedures, limits)),
+        }
+    }
+
+    /// What is probably not meant as it is written.
+    fn notifications(&self, graph: &dyn Graph) -> Vec<Notification> {
+        self.bound.unknown.iter().filter_map(|unknown| unknown.notification(graph)).collect()
     }
 
     /// Runs the plan to its end.
@@ -186,7 +279,7 @@ impl Prepared {
         mut result: QueryResult,
         mut cx: Exec<'_>,
     ) -> Result<QueryResult, QueryError> {
-        let mut operator = build(&self.bound.plan, &Batch::empty(1));
+        let mut operator = build(&self.bound.plan, &Batch::empty(1), &cx);
         while let Some(batch) = operator.next(&mut cx)? {
             let slots = self.bound.columns.iter().map(|(_, slot)| batch.column(*slot));
             let columns: Vec<_> = slots.collect();
@@ -206,6 +299,10 @@ impl Prepared {
         }
         if let Some(error) = graph.error() {
             return Err(QueryError::database(&*error));
+        }
+        result.notifications = self.notifications(graph);
+        if let Some(profile) = &cx.profile {
+            result.plan = Some(self.describe(graph, Some(profile.measured())));
         }
         result.at = graph.read_ts();
         result.counters = cx.counters;

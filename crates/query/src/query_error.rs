@@ -29,7 +29,17 @@ pub enum ErrorKind {
     EntityNotFound,
     ParameterMissing,
     Procedure,
+    ProcedureFailed,
     ConstraintViolation,
+    ConstraintCreation,
+    EquivalentRule,
+    IndexExists,
+    IndexNameTaken,
+    IndexDrop,
+    ConstraintExists,
+    ConstraintNameTaken,
+    ConstraintDrop,
+    TransactionType,
     Conflict,
     AccessMode,
     Terminated,
@@ -53,7 +63,17 @@ impl ErrorKind {
             Self::EntityNotFound => "Neo.ClientError.Statement.EntityNotFound",
             Self::ParameterMissing => "Neo.ClientError.Statement.ParameterMissing",
             Self::Procedure => "Neo.ClientError.Procedure.ProcedureNotFound",
+            Self::ProcedureFailed => "Neo.ClientError.Procedure.ProcedureCallFailed",
             Self::ConstraintViolation => "Neo.ClientError.Schema.ConstraintValidationFailed",
+            Self::ConstraintCreation => "Neo.DatabaseError.Schema.ConstraintCreationFailed",
+            Self::EquivalentRule => "Neo.ClientError.Schema.EquivalentSchemaRuleAlreadyExists",
+            Self::IndexExists => "Neo.ClientError.Schema.IndexAlreadyExists",
+            Self::IndexNameTaken => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
+            Self::IndexDrop => "Neo.DatabaseError.Schema.IndexDropFailed",
+            Self::ConstraintExists => "Neo.ClientError.Schema.ConstraintAlreadyExists",
+            Self::ConstraintNameTaken => "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
+            Self::ConstraintDrop => "Neo.DatabaseError.Schema.ConstraintDropFailed",
+            Self::TransactionType => "Neo.ClientError.Transaction.ForbiddenDueToTransactionType",
             Self::Conflict => "Neo.TransientError.Transaction.Outdated",
             Self::AccessMode => "Neo.ClientError.Statement.AccessMode",
             Self::Terminated => "Neo.TransientError.Transaction.Terminated",
@@ -75,6 +95,16 @@ pub struct Position {
     pub line: usize,
     /// Its column in characters, from 1.
     pub column: usize,
+}
+
+impl Position {
+    /// Where so many bytes of `text` have gone by.
+    pub(crate) fn of(text: &str, offset: usize) -> Self {
+        let before = &text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = before.matches('\n').count() + 1;
+        Self { offset, line, column: text[line_start..offset].chars().count() + 1 }
+    }
 }
 
 /// Why a query failed. Nothing of it was committed.
@@ -126,15 +156,13 @@ impl QueryError {
         if self.position.is_some() || start > text.len() {
             return self;
         }
-        let before = &text[..start];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        let position = Position::of(text, start);
+        let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-        let line = before.matches('\n').count() + 1;
-        let column = text[line_start..start].chars().count() + 1;
         let width = text[start..end.clamp(start, line_end)].chars().count().max(1);
-        self.position = Some(Position { offset: start, line, column });
-        let shown = &text[line_start..line_end];
-        self.excerpt = Some(format!("{shown}\n{}{}", " ".repeat(column - 1), "^".repeat(width)));
+        let (shown, indent) = (&text[line_start..line_end], " ".repeat(position.column - 1));
+        self.position = Some(position);
+        self.excerpt = Some(format!("{shown}\n{indent}{}", "^".repeat(width)));
         self
     }
 
@@ -182,6 +210,7 @@ impl From<UpdateError> for QueryError {
             UpdateErrorKind::Value => (ErrorKind::Type, "InvalidPropertyType"),
             UpdateErrorKind::Name => (ErrorKind::Argument, "InvalidName"),
             UpdateErrorKind::Constraint => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
+            UpdateErrorKind::Rule => (ErrorKind::Argument, "InvalidSchemaRule"),
             UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
             _ => (ErrorKind::Database, "DatabaseError"),
         };

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Value, ValueMap, VertexId};
 
+use crate::description::PlanDescription;
+use crate::notification::Notification;
+
 /// What a query changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -23,6 +26,14 @@ pub struct Counters {
     pub labels_added: u64,
     /// Labels removed from nodes.
     pub labels_removed: u64,
+    /// Indexes created.
+    pub indexes_added: u64,
+    /// Indexes dropped.
+    pub indexes_removed: u64,
+    /// Constraints created.
+    pub constraints_added: u64,
+    /// Constraints dropped.
+    pub constraints_removed: u64,
 }
 
 impl Counters {
@@ -42,6 +53,10 @@ impl Counters {
             properties_set,
             labels_added,
             labels_removed,
+            indexes_added,
+            indexes_removed,
+            constraints_added,
+            constraints_removed,
         } = other;
         self.nodes_created += nodes_created;
         self.nodes_deleted += nodes_deleted;
@@ -50,6 +65,10 @@ impl Counters {
         self.properties_set += properties_set;
         self.labels_added += labels_added;
         self.labels_removed += labels_removed;
+        self.indexes_added += indexes_added;
+        self.indexes_removed += indexes_removed;
+        self.constraints_added += constraints_added;
+        self.constraints_removed += constraints_removed;
     }
 }
 
@@ -95,7 +114,9 @@ pub struct QueryResult {
     /// An open transaction has not been given one: then it is the one it reads at.
     pub at: CommitTs,
     /// The plan, where it was asked for.
-    pub plan: Option<String>,
+    pub plan: Option<PlanDescription>,
+    /// What is probably not meant as it is written.
+    pub notifications: Vec<Notification>,
 }
 
 impl Default for QueryResult {
@@ -108,6 +129,7 @@ impl Default for QueryResult {
             counters: Counters::default(),
             at: CommitTs::ZERO,
             plan: None,
+            notifications: Vec::new(),
         }
     }
 }

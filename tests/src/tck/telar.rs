@@ -5,7 +5,7 @@ use std::sync::Arc;
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
 use telar_db::query::{self, Entities, QueryError};
 use telar_db::{Database, Session};
-use telar_graph::{EdgeId, Graph, Value, VertexId};
+use telar_graph::{EdgeId, Value, VertexId};
 
 use super::graph::{self, from_tck, to_tck};
 use super::step::Procedure;
@@ -109,7 +109,7 @@ impl Subject for Telar {
                 let ty = ty.trim_end_matches('?').replace("NUMBER", "INTEGER | FLOAT");
                 let of = ty.parse();
                 let of = of.map_err(|e| format!("type {ty}: {e:?}"))?;
-                Ok(Field { name: name.as_str().into(), of })
+                Ok(Field { name: name.as_str().into(), of, default: None })
             };
             fields.iter().map(field).collect::<Result<Vec<_>, String>>()
         };
@@ -145,7 +145,11 @@ impl query::Procedure for Table {
         "A table of the TCK."
     }
 
-    fn run(&self, _: &dyn Graph, arguments: &[Value]) -> Result<ProcedureRows, QueryError> {
+    fn run(
+        &self,
+        _: &query::CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<ProcedureRows, QueryError> {
         let asked = |row: &&Vec<Value>| row[..arguments.len()] == *arguments;
         let rest = |row: &Vec<Value>| row[arguments.len()..].to_vec();
         Ok(self.rows.iter().filter(asked).map(rest).collect())

@@ -81,8 +81,13 @@ impl Rule {
     ) -> Result<Option<SortKey>, String> {
         let constraint = &self.name;
         let of = |i: usize| &names[self.properties[i].0];
-        match self.kind {
-            ConstraintKind::Unique => {
+        let missing = || values.iter().position(Value::is_null);
+        match (self.kind, missing()) {
+            (ConstraintKind::Exists | ConstraintKind::Key, Some(i)) => {
+                Err(format!("constraint {constraint}: {} is missing", of(i)))
+            }
+            (ConstraintKind::Exists, None) => Ok(None),
+            (ConstraintKind::Unique | ConstraintKind::Key, _) => {
                 let Some(key) = SortKey::of(values) else { return Ok(None) };
                 if !self.keys.contains(&key) && !self.is_taken(&key, shared) {
                     return Ok(Some(key));
@@ -94,11 +99,7 @@ impl Rule {
                     .collect();
                 Err(format!("constraint {constraint}: {} is taken already", named.join(", ")))
             }
-            ConstraintKind::Exists => match values.iter().position(Value::is_null) {
-                Some(i) => Err(format!("constraint {constraint}: {} is missing", of(i))),
-                None => Ok(None),
-            },
-            ConstraintKind::Type(ty) => match values.iter().position(|v| !ty.admits(v)) {
+            (ConstraintKind::Type(ty), _) => match values.iter().position(|v| !ty.admits(v)) {
                 Some(i) => Err(format!(
                     "constraint {constraint}: {} must be {}, not {}",
                     of(i),

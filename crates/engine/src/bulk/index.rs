@@ -201,15 +201,17 @@ impl New<'_, '_> {
         sorter: &mut EntrySorter<'_, N>,
     ) -> Result<(), Error> {
         let definition = &self.index.definition;
-        if definition.kind.has_entries() {
-            let key = Source::key_of(&definition.properties, |k| value(&self.chunks, k, at));
-            return key.map_or(Ok(()), |key| sorter.add((key, item(at))));
-        }
         let object = || self.object(item(at));
-        match crate::index::violation(definition, object, |k| value(&self.chunks, k, at)) {
-            None => Ok(()),
-            Some(violation) => Err(violation.of(&definition.name)),
+        if let Some(violation) =
+            crate::index::violation(definition, object, |k| value(&self.chunks, k, at))
+        {
+            return Err(violation.of(&definition.name));
         }
+        if !definition.kind.has_entries() {
+            return Ok(());
+        }
+        let key = Source::key_of(&definition.properties, |k| value(&self.chunks, k, at));
+        key.map_or(Ok(()), |key| sorter.add((key, item(at))))
     }
 
     /// Puts the entries into the tree, in order.

@@ -125,6 +125,7 @@ fn finish(shared: &Shared, index: &Index) -> Result<(), Error> {
     shared.log_schema(&record::encode_index(index.id, &index.definition))?;
     failpoint!("index::logged");
     index.set_online(shared.clock.published());
+    shared.indexes.note_change();
     Ok(())
 }
 
@@ -201,6 +202,8 @@ pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
 fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
     if index.definition.kind.has_entries() {
         scan_unchecked(shared, index, ts);
+    }
+    if !index.definition.kind.checks_values() {
         return Ok(());
     }
     let mut found = None;

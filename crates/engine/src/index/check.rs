@@ -28,18 +28,21 @@ pub(super) fn constraints(
 ) -> Result<(), Error> {
     for (at, index) in maintenance.list.iter().enumerate() {
         // One that is not loaded is not concerned.
-        let IndexKind::Constraint(kind) = index.definition.kind else { continue };
-        if !index.is_loaded() {
+        let kind = index.definition.kind;
+        if kind == IndexKind::Range || !index.is_loaded() {
             continue;
         }
-        match (kind, index.entries()) {
-            (ConstraintKind::Unique, Entries::Vertices(tree)) => {
+        if kind.checks_values() {
+            values(maintenance, index, read_ts, guard)?;
+        }
+        match index.entries() {
+            Entries::None => {}
+            Entries::Vertices(tree) => {
                 unique(maintenance, at, tree, |item| [item[0]], read_ts, guard)?;
             }
-            (ConstraintKind::Unique, Entries::Edges(tree)) => {
+            Entries::Edges(tree) => {
                 unique(maintenance, at, tree, |item| item, read_ts, guard)?;
             }
-            (_, _) => values(maintenance, index, read_ts, guard)?,
         }
     }
     Ok(())
@@ -136,7 +139,7 @@ pub(crate) fn violation(
     let IndexKind::Constraint(kind) = definition.kind else { return None };
     definition.properties.iter().find_map(|key| match kind {
         ConstraintKind::Unique => None,
-        ConstraintKind::Exists => {
+        ConstraintKind::Exists | ConstraintKind::Key => {
             value(*key).is_null().then(|| Violation::Missing { object: object(), property: *key })
         }
         ConstraintKind::Type(ty) => {

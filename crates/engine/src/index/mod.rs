@@ -70,7 +70,6 @@ pub(crate) use build::{
 pub(crate) use check::violation;
 pub use spec::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
-    PropertyType,
 };
 pub(crate) use spec::{Definition, KEYS_MAX};
 pub(crate) use tree::Tree;
@@ -367,6 +366,8 @@ pub(crate) struct Indexes {
     gate: ShardedLock<()>,
     /// How many numbers were given out.
     numbers: AtomicU64,
+    /// How often what can be read has changed.
+    changes: AtomicU64,
     /// Held while an index is made or dropped.
     pub(crate) making: Mutex<()>,
 }
@@ -399,6 +400,19 @@ impl Indexes {
         let mut list = self.list(guard).to_vec();
         change(&mut list);
         self.list.put(list, guard);
+        self.note_change();
+    }
+
+    /// Says that an index came, went, or can be read from now on.
+    fn note_change(&self) {
+        // ORDERING: release pairs with the acquire in `changes`: who sees it sees what changed.
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    /// How often an index came, went, or could be read at last.
+    pub(crate) fn changes(&self) -> u64 {
+        // ORDERING: acquire pairs with the release in `note_change`.
+        self.changes.load(Ordering::Acquire)
     }
 
     /// The index with this number, built or not.

@@ -1,7 +1,7 @@
 //! What an index or a constraint is: names, targets, kinds.
 
 use telar_graph::codec::put_varint;
-use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value};
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, PropertyType};
 
 use crate::txn::record::Reader;
 
@@ -37,6 +37,8 @@ pub enum ConstraintKind {
     Unique,
     /// Every object has each of the properties.
     Exists,
+    /// Both: every object has each of the properties, and no two the same values of all.
+    Key,
     /// Where an object has one of the properties, it is of this type.
     Type(PropertyType),
 }
@@ -54,67 +56,6 @@ pub struct ConstraintSpec {
     pub kind: ConstraintKind,
 }
 
-macro_rules! property_types {
-    ($($number:literal $name:ident $text:literal => $pattern:pat,)*) => {
-        /// A type of property values.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[expect(missing_docs, reason = "each is the type of its name")]
-        pub enum PropertyType {
-            $($name,)*
-        }
-
-        impl PropertyType {
-            fn number(self) -> u64 {
-                match self {
-                    $(Self::$name => $number,)*
-                }
-            }
-
-            fn from_number(number: u64) -> Option<Self> {
-                match number {
-                    $($number => Some(Self::$name),)*
-                    _ => None,
-                }
-            }
-
-            /// Its name in Cypher.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-
-            /// Whether `value` is of this type. Null is of every type.
-            #[must_use]
-            pub fn admits(self, value: &Value) -> bool {
-                match self {
-                    $(Self::$name => matches!(value, Value::Null | $pattern),)*
-                }
-            }
-        }
-    };
-}
-
-// Numbers stand in the log and in checkpoints and are never given anew.
-property_types! {
-    1 Bool "BOOLEAN" => Value::Bool(_),
-    2 Int "INTEGER" => Value::Int(_),
-    3 Float "FLOAT" => Value::Float(_),
-    4 String "STRING" => Value::String(_),
-    5 Bytes "BYTES" => Value::Bytes(_),
-    6 List "LIST" => Value::List(_),
-    7 Map "MAP" => Value::Map(_),
-    8 Date "DATE" => Value::Date(_),
-    9 LocalTime "LOCAL TIME" => Value::LocalTime(_),
-    10 Time "ZONED TIME" => Value::Time(_),
-    11 LocalDateTime "LOCAL DATETIME" => Value::LocalDateTime(_),
-    12 DateTime "ZONED DATETIME" => Value::DateTime(_),
-    13 Duration "DURATION" => Value::Duration(_),
-    14 Point "POINT" => Value::Point(_),
-    15 Number "INTEGER | FLOAT" => Value::Int(_) | Value::Float(_),
-}
-
 /// What an index or constraint does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IndexKind {
@@ -128,11 +69,16 @@ impl IndexKind {
     /// Whether it keeps entries that can be read.
     #[must_use]
     pub fn has_entries(self) -> bool {
-        matches!(self, Self::Range | Self::Constraint(ConstraintKind::Unique))
+        self == Self::Range || self.is_unique()
+    }
+
+    /// Whether it demands something of each object by itself.
+    pub(crate) fn checks_values(self) -> bool {
+        !matches!(self, Self::Range | Self::Constraint(ConstraintKind::Unique))
     }
 
     pub(crate) fn is_unique(self) -> bool {
-        self == Self::Constraint(ConstraintKind::Unique)
+        matches!(self, Self::Constraint(ConstraintKind::Unique | ConstraintKind::Key))
     }
 }
 
@@ -201,6 +147,7 @@ const KIND_RANGE: u8 = 1;
 const KIND_UNIQUE: u8 = 2;
 const KIND_EXISTS: u8 = 3;
 const KIND_TYPE: u8 = 4;
+const KIND_KEY: u8 = 5;
 
 const TARGET_VERTICES: u8 = 1;
 const TARGET_EDGES: u8 = 2;
@@ -214,6 +161,7 @@ impl Definition {
             IndexKind::Range => out.push(KIND_RANGE),
             IndexKind::Constraint(ConstraintKind::Unique) => out.push(KIND_UNIQUE),
             IndexKind::Constraint(ConstraintKind::Exists) => out.push(KIND_EXISTS),
+            IndexKind::Constraint(ConstraintKind::Key) => out.push(KIND_KEY),
             IndexKind::Constraint(ConstraintKind::Type(ty)) => {
                 out.push(KIND_TYPE);
                 put_varint(ty.number(), out);
@@ -236,6 +184,7 @@ impl Definition {
             KIND_RANGE => IndexKind::Range,
             KIND_UNIQUE => IndexKind::Constraint(ConstraintKind::Unique),
             KIND_EXISTS => IndexKind::Constraint(ConstraintKind::Exists),
+            KIND_KEY => IndexKind::Constraint(ConstraintKind::Key),
             KIND_TYPE => {
                 let number = r.varint()?;
                 let ty = PropertyType::from_number(number)
@@ -274,7 +223,7 @@ mod tests {
         let vertices = IndexTarget::Vertices(LabelId::from_raw(4));
         let edges = IndexTarget::Edges(EdgeTypeId::from_raw(2));
         let constraint = IndexKind::Constraint;
-        let cases: [(Definition, &[u8]); 4] = [
+        let cases: [(Definition, &[u8]); 5] = [
             (definition(IndexKind::Range, vertices), &[1, b'i', 1, 1, 4, 2, 0xAC, 2, 5]),
             (
                 definition(constraint(ConstraintKind::Unique), edges),
@@ -283,6 +232,10 @@ mod tests {
             (
                 definition(constraint(ConstraintKind::Exists), vertices),
                 &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5],
+            ),
+            (
+                definition(constraint(ConstraintKind::Key), vertices),
+                &[1, b'i', 5, 1, 4, 2, 0xAC, 2, 5],
             ),
             (
                 definition(constraint(ConstraintKind::Type(PropertyType::Number)), vertices),
@@ -298,17 +251,5 @@ mod tests {
                 assert!(Definition::decode(&mut Reader(&bytes[..end])).is_err());
             }
         }
-    }
-
-    #[test]
-    fn types_have_numbers_of_their_own() {
-        for number in 1..=15 {
-            let ty = PropertyType::from_number(number).unwrap();
-            assert_eq!(ty.number(), number);
-            assert!(ty.admits(&Value::Null));
-        }
-        assert!(PropertyType::Number.admits(&Value::Float(1.0)));
-        assert!(!PropertyType::Int.admits(&Value::Float(1.0)));
-        assert_eq!(PropertyType::from_number(16), None);
     }
 }

@@ -6,7 +6,6 @@ use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
 
 use super::Transaction;
 use crate::adjacency::ListKind;
-use crate::catalog::EdgeTypeOptions;
 use crate::error::{Error, ErrorKind, Object};
 
 impl From<Error> for UpdateError {
@@ -20,6 +19,9 @@ impl From<Error> for UpdateError {
             | Error::SortProperty { .. }
             | Error::SortPropertyFixed { .. } => UpdateErrorKind::Value,
             Error::Name(_) => UpdateErrorKind::Name,
+            Error::IndexSpec { .. } | Error::IndexExists { .. } | Error::UnknownIndex(_) => {
+                UpdateErrorKind::Rule
+            }
             Error::ConstraintViolated { .. } | Error::EdgeExists { .. } => {
                 UpdateErrorKind::Constraint
             }
@@ -36,15 +38,7 @@ impl Update for Transaction<'_> {
     }
 
     fn edge_type(&mut self, name: &str) -> Result<EdgeTypeId, UpdateError> {
-        let shared = self.shared();
-        // A type that a bulk load or a program made has the options it was made with.
-        match shared.catalog.find_edge_type(name) {
-            Some(ty) => Ok(ty),
-            None => match shared.add_edge_type(name, EdgeTypeOptions::general()) {
-                Err(Error::EdgeTypeExists { .. }) => self.edge_type(name),
-                made => Ok(made?),
-            },
-        }
+        Ok(self.shared().some_edge_type(name)?)
     }
 
     fn property_key(&mut self, name: &str) -> Result<PropertyKeyId, UpdateError> {

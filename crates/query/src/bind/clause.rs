@@ -12,6 +12,7 @@ use super::subquery::{conjuncts, is_update};
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Apply, Plan};
+use crate::procedure;
 use crate::query_error::{ErrorKind, QueryError};
 
 /// Columns of a result: their names and slots.
@@ -31,6 +32,9 @@ impl Binder<'_> {
         }
         let common: Columns =
             columns.iter().map(|(name, _)| (name.clone(), self.new_slot())).collect();
+        for (name, slot) in &common {
+            self.name_slot(*slot, name);
+        }
         let mut plan = renamed(first, &columns, &common);
         for union in &query.unions {
             self.scope = outer.clone();
@@ -212,24 +216,37 @@ impl Binder<'_> {
         let name = call.procedure.dotted();
         let procedures = self.procedures;
         let Some(procedure) = procedures.find(&name) else {
-            let message = format!("there is no procedure `{name}`");
+            let near = procedures.closest(&name);
+            let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("there is no procedure `{name}`{help}");
             let span = call.procedure.span;
             return Err(self.error(ErrorKind::Procedure, "ProcedureNotFound", message, span));
         };
         let fields = procedure.arguments();
         let arguments = match &call.arguments {
             Some(arguments) => {
-                if arguments.len() != fields.len() {
-                    let message =
-                        format!("{name} takes {} arguments, not {}", fields.len(), arguments.len());
+                let needed = fields.iter().take_while(|field| field.default.is_none()).count();
+                if !(needed..=fields.len()).contains(&arguments.len()) {
+                    let signature = procedure::signature(&name, &**procedure);
+                    let given = arguments.len();
+                    let message = format!("{signature} was given {given} arguments");
                     return Err(self.syntax("InvalidNumberOfArguments", message, call.span));
                 }
                 for (field, argument) in fields.iter().zip(arguments) {
                     self.check_argument(field, argument)?;
                 }
-                self.expressions(arguments)?
+                let mut bound = self.expressions(arguments)?;
+                let left_out = fields[arguments.len()..].iter();
+                bound.extend(left_out.filter_map(|f| f.default.clone()).map(Expr::Const));
+                bound
             }
-            None if alone => fields.iter().map(|field| self.parameter(&field.name)).collect(),
+            None if alone => fields
+                .iter()
+                .map(|field| match &field.default {
+                    Some(default) => Expr::Const(default.clone()),
+                    None => self.parameter(&field.name),
+                })
+                .collect(),
             None => {
                 let message = "inside a query the arguments of a procedure must be written down";
                 return Err(self.syntax("InvalidArgumentPassingMode", message, call.span));
@@ -269,7 +286,8 @@ impl Binder<'_> {
         }
         let plan = Plan::Call(Box::new(plan::Call {
             input,
-            procedure: name.into(),
+            name: name.into(),
+            procedure: procedure::Bound(procedure.clone()),
             arguments,
             yields,
             optional: call.optional,
@@ -280,7 +298,7 @@ impl Binder<'_> {
 
     fn check_argument(
         &self,
-        field: &crate::procedure::Field,
+        field: &procedure::Field,
         argument: &ast::Expr,
     ) -> Result<(), QueryError> {
         if let ast::ExprKind::Literal(literal) = &argument.kind {

@@ -15,6 +15,7 @@ use crate::expr::{
     self, Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, Unary,
 };
 use crate::function;
+use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::value_type::ValueType;
@@ -45,6 +46,9 @@ impl Binder<'_> {
             ExprKind::Property { object, key } => {
                 self.expect(object, KEYED, "InvalidArgumentType")
                     .map_err(|e| QueryError { kind: ErrorKind::Type, ..e })?;
+                if matches!(self.kind_of(object), Kind::Node | Kind::Relationship) {
+                    self.reads_name(NotificationKind::UnknownPropertyKey, key);
+                }
                 let object = self.expression(object)?;
                 Expr::Property(Box::new(object), key.text.as_ref().into())
             }
@@ -298,7 +302,10 @@ impl Binder<'_> {
             parts.iter().map(|part| b.labels(part)).collect::<Result<Vec<_>, _>>()
         };
         Ok(match &labels.kind {
-            LabelExprKind::Label(name) => Labels::Name(name.text.as_ref().into()),
+            LabelExprKind::Label(name) => {
+                self.reads_name(NotificationKind::UnknownLabel, name);
+                Labels::Name(name.text.as_ref().into())
+            }
             LabelExprKind::Dynamic { names, any } => {
                 Labels::Dynamic(Box::new(self.expression(names)?), *any)
             }

@@ -9,6 +9,7 @@
 //! - `solve`: the order in which they are.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
+//! - `schema`, `show`: commands that are no queries.
 //! - `syntax`: walks over the syntax tree.
 
 mod clause;
@@ -16,8 +17,10 @@ mod expression;
 mod group;
 mod pattern;
 mod projection;
+mod schema;
 mod scope;
 mod select;
+mod show;
 mod solve;
 mod subquery;
 mod syntax;
@@ -26,15 +29,17 @@ mod update;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use telar_cypher::ast::{Mode, Statement, StatementKind};
+use telar_cypher::ast::{Mode, Name, Statement, StatementKind};
 use telar_cypher::span::Span;
 use telar_graph::Graph;
 
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::notification::{NotificationKind, UnknownName};
 use crate::plan::{Plan, Slots, prune};
 use crate::procedure::Procedures;
-use crate::query_error::{ErrorKind, QueryError};
+use crate::query_error::{ErrorKind, Position, QueryError};
+use crate::schema::SchemaCommand;
 use scope::Scope;
 
 /// A query that is ready to run.
@@ -51,6 +56,12 @@ pub(crate) struct Bound {
     pub(crate) parameters: BTreeSet<Arc<str>>,
     /// `AT TIMESTAMP`
     pub(crate) at: Option<Expr>,
+    /// Names of the variables, by slot.
+    pub(crate) names: Vec<Arc<str>>,
+    /// Names that the database does not have.
+    pub(crate) unknown: Vec<UnknownName>,
+    /// A command instead of a plan.
+    pub(crate) command: Option<SchemaCommand>,
 }
 
 /// State of binding one statement.
@@ -58,8 +69,9 @@ pub(crate) struct Binder<'a> {
     source: &'a str,
     graph: &'a dyn Graph,
     procedures: &'a Procedures,
-    /// How many slots there are.
-    slots: usize,
+    /// The name of each slot, if it has one.
+    slots: Vec<Option<Arc<str>>>,
+    unknown: Vec<UnknownName>,
     scope: Scope,
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
@@ -77,31 +89,53 @@ pub(crate) fn bind(
         source,
         graph,
         procedures,
-        slots: 0,
+        slots: Vec::new(),
+        unknown: Vec::new(),
         scope: Scope::default(),
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
     };
-    match &statement.kind {
-        StatementKind::Query { at, query } => {
-            let at = at.as_ref().map(|at| binder.expression(at)).transpose()?;
-            let (mut plan, columns) = binder.query(query, Plan::Unit)?;
-            let needed = columns.iter().map(|(_, slot)| *slot).collect();
-            prune(&mut plan, &needed, &Slots::new());
-            let writes = plan.writes();
-            let in_transactions = plan.in_transactions().map_err(|message| {
-                binder.syntax("InvalidClauseComposition", message, statement.span)
-            })?;
-            let (mode, parameters) = (statement.mode, binder.parameters);
-            Ok(Bound { plan, columns, mode, writes, in_transactions, parameters, at })
+    let (mut at, mut command) = (None, None);
+    let (mut plan, columns) = match &statement.kind {
+        StatementKind::Query { at: time, query } => {
+            at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
+            binder.query(query, Plan::Unit)?
         }
-        _ => Err(binder.error(
-            ErrorKind::NotSupported,
-            "NotSupported",
-            "this command is not supported yet",
-            statement.span,
-        )),
-    }
+        StatementKind::Show(show) => binder.show(show, statement.span)?,
+        StatementKind::Terminate(c) => binder.terminate(c, statement.span)?,
+        StatementKind::CreateIndex(c) => {
+            command = Some(binder.create_index(c)?);
+            (Plan::Unit, Vec::new())
+        }
+        StatementKind::CreateConstraint(c) => {
+            command = Some(binder.create_constraint(c)?);
+            (Plan::Unit, Vec::new())
+        }
+        StatementKind::Drop(c) => {
+            command = Some(binder.drop_rule(c));
+            (Plan::Unit, Vec::new())
+        }
+    };
+    let needed = columns.iter().map(|(_, slot)| *slot).collect();
+    prune(&mut plan, &needed, &Slots::new());
+    let writes = plan.writes();
+    let in_transactions = plan
+        .in_transactions()
+        .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
+    let (mode, names) = (statement.mode, binder.slot_names());
+    let (parameters, unknown) = (binder.parameters, binder.unknown);
+    Ok(Bound {
+        plan,
+        columns,
+        mode,
+        writes,
+        in_transactions,
+        parameters,
+        at,
+        names,
+        unknown,
+        command,
+    })
 }
 
 impl Binder<'_> {
@@ -113,8 +147,40 @@ impl Binder<'_> {
     }
 
     pub(crate) fn new_slot(&mut self) -> Slot {
-        self.slots += 1;
-        self.slots - 1
+        self.slots.push(None);
+        self.slots.len() - 1
+    }
+
+    /// Calls a slot by this name in plans, unless it has one.
+    pub(crate) fn name_slot(&mut self, slot: Slot, name: &str) {
+        self.slots[slot].get_or_insert_with(|| name.into());
+    }
+
+    /// The name of each slot; those without one are numbered.
+    fn slot_names(&self) -> Vec<Arc<str>> {
+        let mut unnamed = 0..;
+        let mut next = || format!("anon_{}", unnamed.next().unwrap_or(0)).into();
+        self.slots.iter().map(|name| name.clone().unwrap_or_else(&mut next)).collect()
+    }
+
+    /// Notes a name that is read, if the database does not have it.
+    pub(crate) fn reads_name(&mut self, kind: NotificationKind, name: &Name) {
+        let range = name.span.range();
+        let known = match kind {
+            // After a colon behind a variable, it may be either.
+            NotificationKind::UnknownLabel => {
+                self.graph.find_label(&name.text).is_some()
+                    || self.graph.find_edge_type(&name.text).is_some()
+            }
+            NotificationKind::UnknownType => self.graph.find_edge_type(&name.text).is_some(),
+            _ => self.graph.find_property_key(&name.text).is_some(),
+        };
+        let again = |u: &UnknownName| u.kind == kind && u.name == name.text;
+        if !known && !self.unknown.iter().any(again) {
+            let position = Position::of(self.source, range.start);
+            let name = name.text.clone();
+            self.unknown.push(UnknownName { kind, name, position });
+        }
     }
 
     pub(crate) fn error(

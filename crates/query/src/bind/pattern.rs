@@ -15,6 +15,7 @@ use super::select::{Selection, Wanted};
 use super::subquery::conjuncts;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr};
+use crate::notification::NotificationKind;
 use crate::plan::{Types, Way};
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -405,9 +406,9 @@ impl Binder<'_> {
     }
 
     pub(crate) fn types(&mut self, types: Option<&LabelExpr>) -> Result<Types, QueryError> {
-        fn names(labels: &LabelExpr) -> Option<Vec<Arc<str>>> {
+        fn names(labels: &LabelExpr) -> Option<Vec<&ast::Name>> {
             match &labels.kind {
-                LabelExprKind::Label(name) => Some(vec![name.text.as_ref().into()]),
+                LabelExprKind::Label(name) => Some(vec![name]),
                 LabelExprKind::Or(parts) => {
                     let parts: Option<Vec<_>> = parts.iter().map(names).collect();
                     parts.map(|parts| parts.concat())
@@ -418,7 +419,12 @@ impl Binder<'_> {
         Ok(match types {
             None => Types::Any,
             Some(labels) => match names(labels) {
-                Some(names) => Types::Of(names),
+                Some(names) => {
+                    for name in &names {
+                        self.reads_name(NotificationKind::UnknownType, name);
+                    }
+                    Types::Of(names.iter().map(|name| name.text.as_ref().into()).collect())
+                }
                 None => Types::Where(self.labels(labels)?),
             },
         })
@@ -435,6 +441,7 @@ impl Binder<'_> {
         match &properties.kind {
             ast::ExprKind::Map(entries) => {
                 for entry in entries {
+                    self.reads_name(NotificationKind::UnknownPropertyKey, &entry.key);
                     let key: Arc<str> = entry.key.text.as_ref().into();
                     let property = Expr::Property(Box::new(Expr::Slot(slot)), key);
                     let value = self.expression(&entry.value)?;

@@ -141,6 +141,7 @@ impl Binder<'_> {
             return Err(self.syntax("NonConstantExpression", message, e.span));
         }
         let slot = self.new_slot();
+        self.name_slot(slot, e.span.text(self.source));
         if let Aggregation::Collect { known, calls, .. } = &mut self.aggregation {
             let function = function.into();
             calls.push((slot, AggregateCall { function, distinct, arguments }));
@@ -206,6 +207,7 @@ impl Binder<'_> {
         let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
         self.scope = Scope::default();
         for ((name, slot), kind) in columns.iter().zip(kinds) {
+            self.name_slot(*slot, name);
             self.scope.variables.push(Variable { name: name.clone(), slot: *slot, kind });
         }
         let skip = self.row_count(p.skip.as_ref(), "SKIP")?;

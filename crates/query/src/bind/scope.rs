@@ -82,6 +82,7 @@ impl Binder<'_> {
     /// Makes a variable; one of the same name is hidden.
     pub(crate) fn declare(&mut self, name: &str, kind: Kind) -> Slot {
         let slot = self.new_slot();
+        self.name_slot(slot, name);
         self.scope.variables.retain(|v| *v.name != *name);
         self.scope.variables.push(Variable { name: name.into(), slot, kind });
         slot

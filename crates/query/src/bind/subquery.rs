@@ -19,7 +19,7 @@ impl Binder<'_> {
             needed.insert(slot);
         }
         // It may begin with any variable there is.
-        prune(&mut plan, &needed, &(0..self.slots).collect());
+        prune(&mut plan, &needed, &(0..self.slots.len()).collect());
         Expr::Subquery(Box::new(Subquery { kind, plan, row }))
     }
 

@@ -218,7 +218,10 @@ impl Binder<'_> {
         self.created_path(&clause.pattern, false, &mut made)?;
         let after = self.scope.clone();
         self.scope = before.clone();
+        // What it does not find it makes: names may well be new.
+        let unknown = self.unknown.len();
         let pattern = self.pattern(std::slice::from_ref(&clause.pattern))?;
+        self.unknown.truncate(unknown);
         let matching = self.solve(Plan::Argument, before.slots(), pattern);
         // Both ways lead to the same slots: those of the creation.
         let mut moves = Vec::new();

@@ -1,5 +1,6 @@
 //! From a plan to running operators.
 
+use super::profile::Watched;
 use super::{
     Exec, Operator, Source, aggregate, apply, call, create, delete, expand, in_transactions,
     load_csv, merge, project, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
@@ -18,8 +19,17 @@ impl Operator for Rows {
 }
 
 /// The operators of `plan`; `argument` are the rows that its [`Plan::Argument`] begins with.
-pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch) -> Source<'p> {
-    let input = |plan: &'p Plan| build(plan, argument);
+/// Where the query is profiled, each is watched.
+pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
+    let operator = operator(plan, argument, cx);
+    match &cx.profile {
+        None => operator,
+        Some(profile) => Box::new(Watched::new(operator, plan, profile)),
+    }
+}
+
+fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
+    let input = |plan: &'p Plan| build(plan, argument, cx);
     match plan {
         Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
         Plan::Argument => Box::new(Rows(Some(argument.clone()))),
@@ -63,7 +73,7 @@ pub(crate) fn drain(
     argument: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Vec<Batch>, QueryError> {
-    let mut operator = build(plan, argument);
+    let mut operator = build(plan, argument, cx);
     let mut batches = Vec::new();
     while let Some(batch) = operator.next(cx)? {
         batches.push(batch);

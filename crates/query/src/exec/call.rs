@@ -6,7 +6,7 @@ use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
-use crate::query_error::{ErrorKind, QueryError};
+use crate::query_error::QueryError;
 
 pub(crate) struct Call<'p> {
     input: Source<'p>,
@@ -22,12 +22,7 @@ impl<'p> Call<'p> {
 impl Operator for Call<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         while let Some(rows) = self.input.next(cx)? {
-            let procedures = cx.procedures;
-            let name = &self.plan.procedure;
-            let procedure = procedures.find(name).ok_or_else(|| {
-                let message = format!("there is no procedure {name}");
-                QueryError::runtime(ErrorKind::Procedure, "ProcedureNotFound", message)
-            })?;
+            let (name, procedure) = (&self.plan.name, &self.plan.procedure.0);
             let mut columns = Vec::new();
             for argument in &self.plan.arguments {
                 columns.push(eval(argument, &rows, cx)?);
@@ -43,7 +38,7 @@ impl Operator for Call<'_> {
                         QueryError::wrong_type(&field.of.to_string(), argument, &what)
                     })?;
                 }
-                let mut results = procedure.run(cx.graph(), &arguments)?;
+                let mut results = cx.call(&**procedure, &arguments)?;
                 if results.is_empty() && self.plan.optional {
                     results.push(vec![Value::Null; procedure.columns().len()]);
                 }

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
+use super::profile::Profile;
 use crate::batch::Slot;
 use crate::function::Context;
-use crate::procedure::Procedures;
+use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 
@@ -60,6 +61,8 @@ pub struct Limits {
     pub import_folder: Option<PathBuf>,
     /// Set from outside to give it up.
     pub cancelled: Option<Arc<AtomicBool>>,
+    /// The same, set by `TERMINATE TRANSACTIONS`.
+    pub terminated: Option<Arc<AtomicBool>>,
 }
 
 /// State of one running query.
@@ -69,6 +72,8 @@ pub(crate) struct Exec<'g> {
     pub(crate) context: &'g Context,
     pub(crate) procedures: &'g Procedures,
     pub(crate) counters: Counters,
+    /// Where operators note what they do, for `PROFILE`.
+    pub(crate) profile: Option<Arc<Profile>>,
     limits: &'g Limits,
     held: usize,
     checks: u32,
@@ -114,6 +119,7 @@ impl<'g> Exec<'g> {
             context,
             procedures,
             counters: Counters::default(),
+            profile: None,
             limits,
             held: 0,
             checks: 0,
@@ -143,6 +149,17 @@ impl<'g> Exec<'g> {
         }
     }
 
+    /// Runs a procedure.
+    pub(crate) fn call(
+        &self,
+        procedure: &dyn Procedure,
+        arguments: &[Value],
+    ) -> Result<Rows, QueryError> {
+        let check = || self.check_now();
+        let call = CallContext { graph: self.graph(), procedures: self.procedures, check: &check };
+        procedure.run(&call, arguments)
+    }
+
     pub(crate) fn parameter(&self, name: &str) -> Result<Value, QueryError> {
         self.parameters.get(name).cloned().ok_or_else(|| {
             QueryError::runtime(
@@ -163,7 +180,8 @@ impl<'g> Exec<'g> {
 
     pub(crate) fn check_now(&self) -> Result<(), QueryError> {
         // ORDERING: relaxed, as nothing else is read because of the flag.
-        if self.limits.cancelled.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) {
+        let flags = [&self.limits.cancelled, &self.limits.terminated];
+        if flags.into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed)) {
             return Err(QueryError::runtime(
                 ErrorKind::Terminated,
                 "Terminated",

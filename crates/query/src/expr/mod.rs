@@ -4,6 +4,7 @@ pub(crate) mod access;
 pub(crate) mod eval;
 pub(crate) mod lists;
 mod membership;
+pub(crate) mod print;
 pub(crate) mod subquery;
 pub(crate) mod walk;
 
@@ -176,6 +177,11 @@ pub(crate) enum SubqueryKind {
 
 impl Expr {
     pub(crate) const NULL: Self = Self::Const(Value::Null);
+
+    /// Whether it is this variable.
+    pub(crate) fn is_slot(&self, slot: Slot) -> bool {
+        matches!(self, Self::Slot(s) if *s == slot)
+    }
 
     pub(crate) fn text(text: &str) -> Self {
         Self::Const(Value::from(text))

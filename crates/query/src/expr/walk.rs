@@ -2,6 +2,7 @@
 
 use super::{Expr, Labels};
 use crate::batch::Slot;
+use crate::plan::Plan;
 
 impl Labels {
     fn visit<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
@@ -59,6 +60,14 @@ impl Expr {
                 m.entries.iter().for_each(|(_, e)| f(e));
             }
             Self::Subquery(_) => {}
+        }
+    }
+
+    /// Calls `f` with the plan of every subquery in it.
+    pub(crate) fn subqueries<'e>(&'e self, f: &mut dyn FnMut(&'e Plan)) {
+        match self {
+            Self::Subquery(subquery) => f(&subquery.plan),
+            _ => self.parts(&mut |part| part.subqueries(f)),
         }
     }
 

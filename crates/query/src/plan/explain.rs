@@ -1,108 +1,322 @@
-//! Plans as text: a line per operator, what it reads from below it.
+//! Plans as people read them.
 
-use std::fmt::Write;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-use super::{Plan, Types, Way};
+use super::{CreateStep, LabelName, Plan, SetItem, Types, Way, estimate};
+use crate::batch::Slot;
+use crate::description::{Measured, PlanDescription};
+use crate::expr::Expr;
+use crate::expr::print::{self, Printer};
 
-impl Plan {
-    /// The plan as an indented tree.
-    pub(crate) fn explain(&self) -> String {
-        let mut out = String::new();
-        self.line(0, &mut out);
-        out
+/// What is known beside the plan.
+pub(crate) struct Explainer<'a> {
+    /// Names of variables, by slot.
+    pub(crate) names: &'a [Arc<str>],
+    pub(crate) counts: estimate::Counts,
+    /// What operators did, by address; `None` unless they ran for this.
+    pub(crate) measured: Option<HashMap<usize, Measured>>,
+}
+
+impl Explainer<'_> {
+    /// The tree for people.
+    pub(crate) fn describe(&self, plan: &Plan) -> PlanDescription {
+        let mut live = Vec::new();
+        self.node(plan, &mut live, 1.0).0
     }
 
-    fn line(&self, depth: usize, out: &mut String) {
-        if let Self::Prune(input, _) = self {
-            return input.line(depth, out);
+    /// Describes a plan that begins with `outer` rows and the variables in `live`; afterwards those
+    /// are in `live` that its rows have. Also how many rows are expected.
+    fn node(&self, plan: &Plan, live: &mut Vec<Slot>, outer: f64) -> (PlanDescription, f64) {
+        if let Plan::Prune(input, slots) = plan {
+            // It does nothing that anybody would want to know.
+            let described = self.node(input, live, outer);
+            live.retain(|slot| slots.contains(slot));
+            return described;
         }
-        let _ = writeln!(out, "{}{}", "  ".repeat(depth), self.describe());
-        for input in self.inputs() {
-            input.line(depth + 1, out);
+        let before = live.clone();
+        let mut children = Vec::new();
+        let mut rows = Vec::new();
+        for (at, input) in plan.inputs().into_iter().enumerate() {
+            // What comes second begins with the rows of the first, or, in a union, with the same.
+            if matches!(plan, Plan::Union(_)) {
+                *live = before.clone();
+            }
+            let inner = at > 0 && !matches!(plan, Plan::Union(_));
+            let (child, expected) = self.node(input, live, if inner { 1.0 } else { outer });
+            children.push(child);
+            rows.push(expected);
+        }
+        match plan {
+            Plan::Keep(_, slots) => live.clone_from(slots),
+            Plan::Aggregate(_) => *live = plan.bound_slots(),
+            _ => live.extend(plan.bound_slots()),
+        }
+        let mut subplans: Vec<&Plan> = Vec::new();
+        plan.subqueries(&mut |inner| subplans.push(inner));
+        for inner in subplans {
+            children.push(self.node(inner, &mut live.clone(), 1.0).0);
+        }
+        let expected = self.counts.rows(plan, &rows, outer);
+        let (operator, details) = self.line(plan);
+        let measured = self.measured.as_ref();
+        let measured = measured.map(|m| m.get(&plan.address()).copied().unwrap_or_default());
+        let estimated_rows = expected.ceil().min(1e18) as u64;
+        let identifiers = self.identifiers(live);
+        let description =
+            PlanDescription { operator, details, identifiers, estimated_rows, measured, children };
+        (description, expected)
+    }
+
+    /// Names of live variables that a query can write.
+    fn identifiers(&self, live: &[Slot]) -> Vec<Arc<str>> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for name in live.iter().filter_map(|slot| self.names.get(*slot)) {
+            if !name.starts_with("anon_") && !name.starts_with('\0') && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// Name and details of the operator alone.
+    fn line(&self, plan: &Plan) -> (&'static str, String) {
+        let p = Printer(self.names);
+        match plan {
+            Plan::Unit => ("Unit", String::new()),
+            Plan::Argument => ("Argument", String::new()),
+            Plan::NodeScan(s) => match &s.label {
+                Some(label) => {
+                    ("NodeByLabelScan", format!("({}:{})", p.slot(s.slot), print::name(label)))
+                }
+                None => ("AllNodesScan", format!("({})", p.slot(s.slot))),
+            },
+            Plan::IndexSeek(s) => self.seek(s),
+            Plan::NodeById(s) => {
+                let function = if s.element { "elementId" } else { "id" };
+                let (slot, id) = (p.slot(s.slot), p.expr(&s.id));
+                ("NodeByIdSeek", format!("({slot}) {function}({slot}) = {id}"))
+            }
+            Plan::Expand(e) => {
+                let name = if e.into { "ExpandInto" } else { "Expand" };
+                let inner = format!("{}{}", p.slot(e.edge), self.types(&e.types));
+                (name, arrow(&p.slot(e.from), &inner, &p.slot(e.to), e.way))
+            }
+            Plan::VarExpand(e) => {
+                let name = if e.into { "VarExpandInto" } else { "VarExpand" };
+                let max = e.max.map(|max| max.to_string()).unwrap_or_default();
+                let types = self.types(&e.types);
+                let inner = format!("{}{types}*{}..{max}", p.slot(e.edges), e.min);
+                let pattern = arrow(&p.slot(e.from), &inner, &p.slot(e.to), e.way);
+                (name, pattern + &self.each(e.filter.as_ref()))
+            }
+            Plan::ShortestPath(e) => {
+                let name = if e.all { "AllShortestPaths" } else { "ShortestPath" };
+                let max = e.max.map(|max| max.to_string()).unwrap_or_default();
+                let types = self.types(&e.types);
+                let inner = format!("{}{types}*{}..{max}", p.slot(e.edges), e.min);
+                let pattern = arrow(&p.slot(e.from), &inner, &p.slot(e.to), e.way);
+                (name, pattern + &self.each(e.filter.as_ref()))
+            }
+            Plan::Repeat(r) => {
+                let max = r.max.map(|max| max.to_string()).unwrap_or_default();
+                let (from, to) = (p.slot(r.from), p.slot(r.to));
+                let name = if r.into { "RepeatInto" } else { "Repeat" };
+                (name, format!("({from}) (...){{{},{max}}} ({to})", r.min))
+            }
+            Plan::Select(s) => {
+                let name = if s.paths.groups { "SelectPathGroups" } else { "SelectPaths" };
+                let ends = s.slots.first().into_iter().chain(s.slots.last()).copied();
+                (name, format!("SHORTEST {} BETWEEN {}", p.expr(&s.paths.count), p.slots(ends)))
+            }
+            Plan::Prune(_, slots) => ("Prune", p.slots(slots.iter().copied())),
+            Plan::Filter(_, condition) => ("Filter", p.expr(condition)),
+            Plan::Extend(_, items) => {
+                ("Projection", p.assignments(items.iter().map(|(slot, e)| (*slot, e))))
+            }
+            Plan::Keep(_, slots) => ("Keep", p.slots(slots.iter().copied())),
+            Plan::Aggregate(a) => self.aggregate(a),
+            Plan::Distinct(_, slots) => ("Distinct", p.slots(slots.iter().copied())),
+            Plan::Sort(s) => {
+                let key = |(e, descending): &(Expr, bool)| {
+                    p.expr(e) + if *descending { " DESC" } else { "" }
+                };
+                let keys = s.keys.iter().map(key).collect::<Vec<_>>().join(", ");
+                match &s.top {
+                    Some(top) => ("Top", format!("{keys} LIMIT {}", p.expr(top))),
+                    None => ("Sort", keys),
+                }
+            }
+            Plan::Skip(_, count) => ("Skip", p.expr(count)),
+            Plan::Limit(_, count) => ("Limit", p.expr(count)),
+            Plan::Unwind(_, slot, list) => {
+                ("Unwind", format!("{} AS {}", p.expr(list), p.slot(*slot)))
+            }
+            Plan::Apply(a) => match (&a.optional, a.returns) {
+                (Some(slots), _) => ("OptionalApply", p.slots(slots.iter().copied())),
+                (None, true) => ("Apply", String::new()),
+                (None, false) => ("SubqueryForeach", String::new()),
+            },
+            Plan::InTransactions(t) => {
+                ("SubqueryInTransactions", format!("OF {} ROWS", p.expr(&t.rows)))
+            }
+            Plan::Union(_) => ("Union", String::new()),
+            Plan::Eager(_) => ("Eager", String::new()),
+            Plan::Create(c) => ("Create", self.steps(&c.steps)),
+            Plan::Merge(m) => {
+                let set = |on: &str, items: &[SetItem]| match items.is_empty() {
+                    true => String::new(),
+                    false => format!(" ON {on} SET {}", self.set(items)),
+                };
+                let (created, matched) = (set("CREATE", &m.on_create), set("MATCH", &m.on_match));
+                ("Merge", format!("{}{created}{matched}", self.steps(&m.steps)))
+            }
+            Plan::Set(_, items) => ("Set", self.set(items)),
+            Plan::Delete(d) => {
+                (if d.detach { "DetachDelete" } else { "Delete" }, p.exprs(&d.targets))
+            }
+            Plan::Foreach(f) => {
+                ("Foreach", format!("{} IN {}", p.slot(f.variable), p.expr(&f.list)))
+            }
+            // No procedure has a name like `SHOW INDEXES`.
+            Plan::Call(c) if c.name.contains(' ') => {
+                ("Show", format!("{} {}", c.name, p.exprs(&c.arguments)).trim_end().to_owned())
+            }
+            Plan::Call(c) => ("ProcedureCall", format!("{}({})", c.name, p.exprs(&c.arguments))),
+            Plan::LoadCsv(l) => ("LoadCsv", format!("{} AS {}", p.expr(&l.source), p.slot(l.slot))),
         }
     }
 
-    fn describe(&self) -> String {
-        match self {
-            Self::Unit => "Unit".into(),
-            Self::Argument => "Argument".into(),
-            Self::NodeScan(p) => match &p.label {
-                Some(label) => format!("NodeByLabelScan (#{}:{label})", p.slot),
-                None => format!("AllNodesScan (#{})", p.slot),
-            },
-            Self::IndexSeek(p) => {
-                let how = if p.from.is_some() || p.to.is_some() { "Range" } else { "" };
-                format!("NodeIndexSeek{how} (#{}:{}({}))", p.slot, p.label, p.keys.join(", "))
-            }
-            Self::NodeById(p) => format!("NodeByIdSeek (#{})", p.slot),
-            Self::Expand(p) => {
-                let name = if p.into { "ExpandInto" } else { "Expand" };
-                format!("{name} {}", arrow(p.from, p.edge, p.to, &p.types, p.way, ""))
-            }
-            Self::VarExpand(p) => {
-                let max = p.max.map(|max| max.to_string()).unwrap_or_default();
-                let length = format!("*{}..{max}", p.min);
-                format!("VarExpand {}", arrow(p.from, p.edges, p.to, &p.types, p.way, &length))
-            }
-            Self::ShortestPath(p) => {
-                let name = if p.all { "AllShortestPaths" } else { "ShortestPath" };
-                format!("{name} {}", arrow(p.from, p.edges, p.to, &p.types, p.way, "*"))
-            }
-            Self::Repeat(p) => {
-                let max = p.max.map(|max| max.to_string()).unwrap_or_default();
-                format!("Repeat (#{}) {{{},{max}}} (#{})", p.from, p.min, p.to)
-            }
-            Self::Select(p) => {
-                let what = if p.paths.groups { "SelectPathGroups" } else { "SelectPaths" };
-                format!("{what} (#{}, #{})", p.slots[0], p.slots[p.slots.len() - 1])
-            }
-            Self::Filter(..) => "Filter".into(),
-            Self::Extend(_, items) => format!("Projection ({})", list(items.iter().map(|i| i.0))),
-            Self::Keep(_, slots) => format!("Keep ({})", list(slots.iter().copied())),
-            Self::Prune(_, slots) => format!("Prune ({})", list(slots.iter().copied())),
-            Self::Aggregate(p) => format!(
-                "Aggregation (by {}; {})",
-                list(p.keys.iter().map(|k| k.0)),
-                p.aggregates.iter().map(|a| &*a.1.function).collect::<Vec<_>>().join(", ")
-            ),
-            Self::Distinct(_, slots) => format!("Distinct ({})", list(slots.iter().copied())),
-            Self::Sort(p) => if p.top.is_some() { "Top" } else { "Sort" }.into(),
-            Self::Skip(..) => "Skip".into(),
-            Self::Limit(..) => "Limit".into(),
-            Self::Unwind(_, slot, _) => format!("Unwind (#{slot})"),
-            Self::Apply(p) => match (&p.optional, p.returns) {
-                (Some(_), _) => "OptionalApply".into(),
-                (None, true) => "Apply".into(),
-                (None, false) => "SubqueryForeach".into(),
-            },
-            Self::InTransactions(_) => "SubqueryInTransactions".into(),
-            Self::Union(_) => "Union".into(),
-            Self::Eager(_) => "Eager".into(),
-            Self::Create(p) => format!("Create ({} steps)", p.steps.len()),
-            Self::Merge(_) => "Merge".into(),
-            Self::Set(_, items) => format!("SetItems ({})", items.len()),
-            Self::Delete(p) => if p.detach { "DetachDelete" } else { "Delete" }.into(),
-            Self::Foreach(p) => format!("Foreach (#{})", p.variable),
-            Self::Call(p) => format!("ProcedureCall ({})", p.procedure),
-            Self::LoadCsv(p) => format!("LoadCsv (#{})", p.slot),
+    fn seek(&self, s: &super::IndexSeek) -> (&'static str, String) {
+        let p = Printer(self.names);
+        let slot = p.slot(s.slot);
+        let property = |at: usize| format!("{slot}.{}", print::name(&s.keys[at]));
+        let mut conditions: Vec<String> = s
+            .prefix
+            .iter()
+            .enumerate()
+            .map(|(at, e)| format!("{} = {}", property(at), p.expr(e)))
+            .collect();
+        let bounds = [(&s.from, ">"), (&s.to, "<")];
+        for ((e, inclusive), sign) in
+            bounds.into_iter().filter_map(|(bound, sign)| Some((bound.as_ref()?, sign)))
+        {
+            let equal = if *inclusive { "=" } else { "" };
+            conditions.push(format!("{} {sign}{equal} {}", property(s.prefix.len()), p.expr(e)));
         }
+        let range = s.from.is_some() || s.to.is_some();
+        let name = if range { "NodeIndexSeekByRange" } else { "NodeIndexSeek" };
+        let keys: Vec<String> = s.keys.iter().map(|key| print::name(key)).collect();
+        let (label, keys) = (print::name(&s.label), keys.join(", "));
+        (name, format!("RANGE INDEX ({slot}:{label}({keys})) WHERE {}", conditions.join(" AND ")))
+    }
+
+    fn aggregate(&self, a: &super::Aggregate) -> (&'static str, String) {
+        let p = Printer(self.names);
+        let keys = p.assignments(a.keys.iter().map(|(slot, e)| (*slot, e)));
+        let calls: Vec<String> = a
+            .aggregates
+            .iter()
+            .map(|(slot, call)| {
+                let distinct = if call.distinct { "DISTINCT " } else { "" };
+                let arguments = match call.arguments.is_empty() {
+                    true => "*".to_owned(),
+                    false => p.exprs(&call.arguments),
+                };
+                let text = format!("{}({distinct}{arguments})", call.function);
+                let name = p.slot(*slot);
+                if name == text { text } else { format!("{text} AS {name}") }
+            })
+            .collect();
+        let calls = calls.join(", ");
+        match keys.is_empty() {
+            true => ("Aggregation", calls),
+            false => ("GroupedAggregation", format!("{calls} BY {keys}")),
+        }
+    }
+
+    /// What every relationship of a path must satisfy.
+    fn each(&self, filter: Option<&(Slot, Expr)>) -> String {
+        let p = Printer(self.names);
+        let text =
+            |(slot, e): &(Slot, Expr)| format!(" WHERE EACH {} {}", p.slot(*slot), p.expr(e));
+        filter.map(text).unwrap_or_default()
+    }
+
+    fn types(&self, types: &Types) -> String {
+        match types {
+            Types::Any => String::new(),
+            Types::Of(names) => {
+                let names: Vec<String> = names.iter().map(|name| print::name(name)).collect();
+                format!(":{}", names.join("|"))
+            }
+            Types::Where(labels) => format!(":{}", Printer(self.names).labels(labels)),
+        }
+    }
+
+    fn label(&self, label: &LabelName) -> String {
+        match label {
+            LabelName::Static(label) => format!(":{}", print::name(label)),
+            LabelName::Dynamic(e) => format!(":$({})", Printer(self.names).expr(e)),
+        }
+    }
+
+    fn steps(&self, steps: &[CreateStep]) -> String {
+        let p = Printer(self.names);
+        let map = |properties: &Option<Expr>| {
+            properties.as_ref().map(|e| format!(" {}", p.expr(e))).unwrap_or_default()
+        };
+        let step = |step: &CreateStep| match step {
+            CreateStep::Node { slot, labels, properties } => {
+                let labels: String = labels.iter().map(|label| self.label(label)).collect();
+                format!("({}{labels}{})", p.slot(*slot), map(properties))
+            }
+            CreateStep::Relationship { slot, ty, from, to, properties } => {
+                let inner = format!("{}{}{}", p.slot(*slot), self.label(ty), map(properties));
+                arrow(&p.slot(*from), &inner, &p.slot(*to), Way::Out)
+            }
+            CreateStep::Extend(slot, e) => format!("{} = {}", p.slot(*slot), p.expr(e)),
+        };
+        steps.iter().map(step).collect::<Vec<_>>().join(", ")
+    }
+
+    fn set(&self, items: &[SetItem]) -> String {
+        let p = Printer(self.names);
+        let labels = |labels: &[LabelName]| -> String {
+            labels.iter().map(|label| self.label(label)).collect()
+        };
+        let item = |item: &SetItem| match item {
+            SetItem::Property {
+                object,
+                key: Expr::Const(telar_graph::Value::String(key)),
+                value,
+            } => {
+                format!("{}.{} = {}", p.expr(object), print::name(key), p.expr(value))
+            }
+            SetItem::Property { object, key, value } => {
+                format!("{}[{}] = {}", p.expr(object), p.expr(key), p.expr(value))
+            }
+            SetItem::Properties { object, value, replace } => {
+                let sign = if *replace { "=" } else { "+=" };
+                format!("{} {sign} {}", p.expr(object), p.expr(value))
+            }
+            SetItem::AddLabels { node, labels: names } => {
+                format!("{}{}", p.expr(node), labels(names))
+            }
+            SetItem::RemoveLabels { node, labels: names } => {
+                format!("REMOVE {}{}", p.expr(node), labels(names))
+            }
+        };
+        items.iter().map(item).collect::<Vec<_>>().join(", ")
     }
 }
 
-fn list(slots: impl Iterator<Item = usize>) -> String {
-    slots.map(|slot| format!("#{slot}")).collect::<Vec<_>>().join(", ")
-}
-
-fn arrow(from: usize, edge: usize, to: usize, types: &Types, way: Way, length: &str) -> String {
-    let types = match types {
-        Types::Any => String::new(),
-        Types::Of(names) => format!(":{}", names.join("|")),
-        Types::Where(_) => ":...".into(),
-    };
+/// `(from)-[inner]->(to)`
+fn arrow(from: &str, inner: &str, to: &str, way: Way) -> String {
     let (left, right) = match way {
         Way::Out => ("-", "->"),
         Way::In => ("<-", "-"),
         Way::Both => ("-", "-"),
     };
-    format!("(#{from}){left}[#{edge}{types}{length}]{right}(#{to})")
+    format!("({from}){left}[{inner}]{right}({to})")
 }

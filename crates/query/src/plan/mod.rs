@@ -1,6 +1,7 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
-mod explain;
+pub(crate) mod estimate;
+pub(crate) mod explain;
 mod prune;
 mod walk;
 
@@ -12,6 +13,7 @@ use telar_cypher::ast::OnError;
 
 use crate::batch::Slot;
 use crate::expr::{Expr, Labels};
+use crate::procedure;
 
 /// An operator and what it reads from. `exec` has a file for each.
 #[derive(Debug, Clone)]
@@ -362,7 +364,8 @@ pub(crate) struct Foreach {
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) input: Plan,
-    pub(crate) procedure: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) procedure: procedure::Bound,
     pub(crate) arguments: Vec<Expr>,
     /// Number of the procedure's column, and where it goes.
     pub(crate) yields: Vec<(usize, Slot)>,

@@ -115,6 +115,16 @@ impl Plan {
         }
     }
 
+    /// Calls `f` with the plan of every subquery in the operator's own expressions.
+    pub(crate) fn subqueries<'p>(&'p self, f: &mut dyn FnMut(&'p Self)) {
+        self.exprs(&mut |e| e.subqueries(f));
+    }
+
+    /// What tells this operator apart from all others of a plan.
+    pub(crate) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
     /// Slots that the operator reads beside those of its expressions.
     pub(super) fn read_slots(&self) -> Vec<Slot> {
         match self {

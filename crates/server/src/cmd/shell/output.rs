@@ -29,7 +29,7 @@ pub(crate) fn render(result: &QueryResult, format: Format) -> anyhow::Result<Str
     if let Some(plan) = &result.plan
         && result.rows.is_empty()
     {
-        return Ok(plan.clone());
+        return Ok(plan.to_string());
     }
     match format {
         Format::Table => Ok(table(result)),

@@ -95,6 +95,15 @@ impl<'s, 'd> State<'s, 'd> {
         let took = begun.elapsed();
         let shown = output::render(&result, self.format)?;
         pager::show(&shown, self.paging)?;
+        if let Some(plan) = &result.plan
+            && !result.rows.is_empty()
+        {
+            // Rows may be for a program; what PROFILE measured is for people.
+            eprintln!("{plan}");
+        }
+        for notification in &result.notifications {
+            eprintln!("{}: {}", notification.kind.severity().to_lowercase(), notification.message);
+        }
         if self.timing && self.format == Format::Table {
             eprintln!("{}", summary(&result, took));
         }
@@ -123,6 +132,10 @@ fn summary(result: &QueryResult, took: Duration) -> String {
     count(c.properties_set, "properties set");
     count(c.labels_added, "labels added");
     count(c.labels_removed, "labels removed");
+    count(c.indexes_added, "indexes created");
+    count(c.indexes_removed, "indexes dropped");
+    count(c.constraints_added, "constraints created");
+    count(c.constraints_removed, "constraints dropped");
     let rows = result.rows.len();
     if !result.columns.is_empty() || parts.is_empty() {
         parts.insert(0, format!("{rows} row{}", if rows == 1 { "" } else { "s" }));

@@ -1,0 +1,102 @@
+//! Errors of the engine as queries report them: with names instead of numbers.
+
+use telar_engine::{Engine, Error, IndexTarget, Object, Violation};
+use telar_graph::update::UpdateError;
+use telar_graph::{PropertyKeyId, Value};
+use telar_query::{ErrorKind, QueryError, literal};
+
+/// The error of a query that the engine refused.
+pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
+    let (kind, detail) = match error {
+        Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
+        Error::IndexSpec { .. } | Error::IndexExists { .. } | Error::UnknownIndex(_) => {
+            (ErrorKind::Argument, "InvalidSchemaRule")
+        }
+        Error::Name(_) => (ErrorKind::Argument, "InvalidName"),
+        _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
+        _ => (ErrorKind::Database, "DatabaseError"),
+    };
+    let message = match error {
+        Error::ConstraintViolated { constraint, violation } => {
+            message(db, violation, Rule::find(db, constraint).as_ref())
+        }
+        error => error.to_string(),
+    };
+    QueryError::runtime(kind, detail, message)
+}
+
+/// The error of a schema command that the engine refused.
+pub(crate) fn update_error(db: &Engine, error: UpdateError) -> QueryError {
+    match error.source.downcast_ref::<Error>() {
+        Some(error) => query_error(db, error),
+        None => error.into(),
+    }
+}
+
+/// What a constraint is about, in words.
+struct Rule {
+    /// `` with label `Person` ``
+    label: String,
+    properties: Vec<PropertyKeyId>,
+    constraint: String,
+}
+
+impl Rule {
+    /// The constraint of this name, unless it is gone, or was never there: then making it failed.
+    fn find(db: &Engine, constraint: &str) -> Option<Self> {
+        let info = db.indexes().into_iter().find(|info| info.name == constraint)?;
+        let label = match info.target {
+            IndexTarget::Vertices(label) => {
+                format!("with label `{}`", db.labels().get(usize::from(label.get()))?)
+            }
+            IndexTarget::Edges(ty) => {
+                format!("with type `{}`", db.edge_types().get(usize::from(ty.get()))?.0)
+            }
+        };
+        Some(Self { label, properties: info.properties, constraint: info.name })
+    }
+}
+
+fn key_name(db: &Engine, key: PropertyKeyId) -> String {
+    db.property_keys().get(usize::from(key.get())).cloned().unwrap_or_default()
+}
+
+fn object_name(object: &Object) -> String {
+    match object {
+        Object::Vertex(v) => format!("Node({v})"),
+        Object::Edge(e) => format!("Relationship({e})"),
+        other => other.to_string(),
+    }
+}
+
+/// What breaks a constraint, as Neo4j says it.
+fn message(db: &Engine, violation: &Violation, rule: Option<&Rule>) -> String {
+    let label = rule.map(|rule| format!(" {}", rule.label)).unwrap_or_default();
+    let by = rule.map(|rule| format!(" (constraint `{}`)", rule.constraint)).unwrap_or_default();
+    match violation {
+        Violation::Duplicate { key, object, existing } => {
+            let (object, existing) = (object_name(object), object_name(existing));
+            let Some(rule) = rule else {
+                let key = key.iter().map(literal).collect::<Vec<_>>().join(", ");
+                return format!("Both {existing} and {object} have {key}");
+            };
+            let pair = |(k, value): (&PropertyKeyId, &Value)| {
+                format!("`{}` = {}", key_name(db, *k), literal(value))
+            };
+            let pairs: Vec<String> = rule.properties.iter().zip(key).map(pair).collect();
+            let word = if pairs.len() == 1 { "property" } else { "properties" };
+            format!("{existing} already exists{label} and {word} {}{by}", pairs.join(", "))
+        }
+        Violation::Missing { object, property } => {
+            let (object, key) = (object_name(object), key_name(db, *property));
+            format!("{object}{label} must have the property `{key}`{by}")
+        }
+        Violation::WrongType { object, property, expected, found } => {
+            let (object, key) = (object_name(object), key_name(db, *property));
+            format!(
+                "{object}{label} must have the property `{key}` of type {expected}, not {found}{by}"
+            )
+        }
+        other => other.to_string(),
+    }
+}

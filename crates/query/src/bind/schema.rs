@@ -1,0 +1,117 @@
+//! Commands that make and drop indexes and constraints.
+
+use std::sync::Arc;
+
+use telar_cypher::ast::{
+    CreateConstraint, CreateIndex, DropCommand, EntityKind, IndexKind, IndexTarget, Name,
+    NameOrParameter, Requirement, TypeExpr,
+};
+use telar_graph::{PropertyType, RuleKind};
+
+use super::Binder;
+use crate::expr::Expr;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::schema::{CreateRule, DropRule, SchemaCommand};
+use crate::value_type::ValueType;
+
+impl Binder<'_> {
+    /// A name, or the parameter that holds it.
+    pub(crate) fn name_or_parameter(&mut self, name: &NameOrParameter) -> Expr {
+        match name {
+            NameOrParameter::Name(name) => Expr::text(&name.text),
+            NameOrParameter::Parameter(name) => self.parameter(&name.text),
+        }
+    }
+
+    pub(crate) fn create_index(&mut self, c: &CreateIndex) -> Result<SchemaCommand, QueryError> {
+        let kind = match c.kind {
+            IndexKind::Range => None,
+            IndexKind::Text => Some(("TEXT", "a RANGE index serves equality and STARTS WITH")),
+            IndexKind::Point => Some(("POINT", "a RANGE index serves equality")),
+            IndexKind::Lookup => Some(("LOOKUP", "labels and types are always indexed")),
+            IndexKind::Fulltext => Some(("FULLTEXT", "use CONTAINS, which scans")),
+            IndexKind::Vector => Some(("VECTOR", "there is no substitute")),
+        };
+        if let Some((kind, instead)) = kind {
+            let message = format!("{kind} indexes are not supported: {instead}");
+            return Err(QueryError::compile(ErrorKind::NotSupported, "NotSupported", message));
+        }
+        let IndexTarget::Properties { entity, labels, keys } = &c.target else {
+            unreachable!("INVARIANT: only a lookup index is of no properties")
+        };
+        let label = labels.first().expect("INVARIANT: the parser demands a label");
+        Ok(SchemaCommand::Create(CreateRule {
+            name: c.name.as_ref().map(|name| self.name_or_parameter(name)),
+            if_not_exists: c.if_not_exists,
+            nodes: *entity == EntityKind::Node,
+            label: label.text.as_ref().into(),
+            keys: self.keys(keys)?,
+            kind: RuleKind::Range,
+            options: c.options.as_ref().map(|options| self.expression(options)).transpose()?,
+        }))
+    }
+
+    pub(crate) fn create_constraint(
+        &mut self,
+        c: &CreateConstraint,
+    ) -> Result<SchemaCommand, QueryError> {
+        let kind = match &c.requirement {
+            Requirement::Unique => RuleKind::Unique,
+            Requirement::Key => RuleKind::Key,
+            Requirement::NotNull => RuleKind::Exists,
+            Requirement::Typed(of) => RuleKind::Typed(self.property_type(of)?),
+        };
+        if let (RuleKind::Exists | RuleKind::Typed(_), [_, second, ..]) = (kind, &c.keys[..]) {
+            let message = "such a constraint is of one property: make one for each";
+            return Err(self.syntax("UnexpectedSyntax", message, second.span));
+        }
+        Ok(SchemaCommand::Create(CreateRule {
+            name: c.name.as_ref().map(|name| self.name_or_parameter(name)),
+            if_not_exists: c.if_not_exists,
+            nodes: c.entity == EntityKind::Node,
+            label: c.label.text.as_ref().into(),
+            keys: self.keys(&c.keys)?,
+            kind,
+            options: c.options.as_ref().map(|options| self.expression(options)).transpose()?,
+        }))
+    }
+
+    pub(crate) fn drop_rule(&mut self, c: &DropCommand) -> SchemaCommand {
+        SchemaCommand::Drop(DropRule {
+            constraint: c.constraint,
+            name: self.name_or_parameter(&c.name),
+            if_exists: c.if_exists,
+        })
+    }
+
+    /// Property keys, each once.
+    fn keys(&self, names: &[Name]) -> Result<Vec<Arc<str>>, QueryError> {
+        let mut keys: Vec<Arc<str>> = Vec::new();
+        for name in names {
+            if keys.iter().any(|key| **key == *name.text) {
+                let message = format!("the property `{}` is named twice", name.text);
+                return Err(self.syntax("RepeatedPropertyInCompositeSchema", message, name.span));
+            }
+            keys.push(name.text.as_ref().into());
+        }
+        Ok(keys)
+    }
+
+    /// The type that a constraint demands.
+    fn property_type(&self, of: &TypeExpr) -> Result<PropertyType, QueryError> {
+        let parsed: Result<ValueType, _> = of.span.text(self.source).parse();
+        let ty = parsed.map_err(|e| self.syntax("InvalidType", format!("{e}"), of.span))?;
+        let name = match ty.to_string() {
+            list if list == "LIST<ANY>" => "LIST".to_owned(),
+            name => name,
+        };
+        PropertyType::ALL.iter().copied().find(|ty| ty.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = PropertyType::ALL.iter().map(|ty| ty.name()).collect();
+            let message = format!(
+                "a constraint of type {name} is not supported; there are {} (LIST is LIST<ANY>)",
+                names.join(", ")
+            );
+            self.unsupported(&message, of.span)
+        })
+    }
+}

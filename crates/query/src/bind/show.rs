@@ -1,0 +1,125 @@
+//! `SHOW` and `TERMINATE`: a procedure whose rows are yielded, filtered and returned.
+
+use std::sync::Arc;
+
+use telar_cypher::ast::{
+    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, IndexKind, Name,
+    Projection, ProjectionItem, Show, ShowTarget, Terminate,
+};
+use telar_cypher::span::Span;
+
+use super::Binder;
+use super::clause::Columns;
+use super::scope::Kind;
+use crate::expr::Expr;
+use crate::plan::{self, Plan};
+use crate::procedure::show::{self, Shown};
+use crate::procedure::{self, Procedure};
+use crate::query_error::QueryError;
+
+impl Binder<'_> {
+    pub(crate) fn show(&mut self, c: &Show, span: Span) -> Result<(Plan, Columns), QueryError> {
+        let mut arguments = Vec::new();
+        let (name, shown): (&str, Shown) = match &c.target {
+            ShowTarget::Indexes { kind } => {
+                // There are no others: asking for them finds nothing.
+                let none = kind.is_some_and(|kind| kind != IndexKind::Range);
+                ("SHOW INDEXES", show::indexes(none))
+            }
+            ShowTarget::Constraints(filter) => ("SHOW CONSTRAINTS", show::constraints(*filter)),
+            ShowTarget::Procedures(executable) => {
+                self.no_users(executable, span)?;
+                ("SHOW PROCEDURES", show::procedures())
+            }
+            ShowTarget::Functions { built_in, executable } => {
+                self.no_users(executable, span)?;
+                ("SHOW FUNCTIONS", show::functions(*built_in))
+            }
+            ShowTarget::Databases(filter) => {
+                if let DatabaseFilter::Named(name) = filter {
+                    arguments.push(self.name_or_parameter(name));
+                }
+                ("SHOW DATABASES", show::databases(!arguments.is_empty()))
+            }
+            ShowTarget::Transactions { ids } => {
+                arguments = self.expressions(ids)?;
+                ("SHOW TRANSACTIONS", show::transactions(ids.len()))
+            }
+        };
+        self.shown(name, shown, arguments, &c.output, span)
+    }
+
+    pub(crate) fn terminate(
+        &mut self,
+        c: &Terminate,
+        span: Span,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let arguments = self.expressions(&c.ids)?;
+        let shown = show::terminate(c.ids.len());
+        self.shown("TERMINATE TRANSACTIONS", shown, arguments, &c.output, span)
+    }
+
+    fn no_users(&self, executable: &Executable, span: Span) -> Result<(), QueryError> {
+        match executable {
+            Executable::By(_) => {
+                Err(self.unsupported("there are no users: EXECUTABLE BY is not supported", span))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `YIELD ... WHERE ... RETURN ...` over the rows of a procedure.
+    fn shown(
+        &mut self,
+        name: &str,
+        shown: Shown,
+        arguments: Vec<Expr>,
+        output: &CommandOutput,
+        span: Span,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let mut yields = Vec::new();
+        for (at, column) in shown.columns().iter().enumerate() {
+            // Without YIELD, only these can be named.
+            if output.yields.is_some() || at < shown.default_columns() {
+                yields.push((at, self.declare(&column.name, Kind::Any)));
+            }
+        }
+        let names: Vec<Arc<str>> =
+            yields.iter().map(|(at, _)| shown.columns()[*at].name.clone()).collect();
+        let plan = Plan::Call(Box::new(plan::Call {
+            input: Plan::Unit,
+            name: name.into(),
+            procedure: procedure::Bound(Arc::new(shown)),
+            arguments,
+            yields,
+            optional: false,
+        }));
+        let every = || Projection {
+            distinct: false,
+            star: false,
+            items: names.iter().map(|name| item(name, span)).collect(),
+            order_by: Vec::new(),
+            skip: None,
+            limit: None,
+            span,
+        };
+        let projection = match &output.yields {
+            None => every(),
+            Some(yields) if yields.star => {
+                Projection { items: every().items, star: false, ..yields.clone() }
+            }
+            Some(yields) => yields.clone(),
+        };
+        let bound = self.projection(&projection, output.filter.as_ref(), true, plan)?;
+        match &output.returns {
+            None => Ok(bound),
+            Some(returns) => self.projection(&returns.projection, None, false, bound.0),
+        }
+    }
+}
+
+/// A column that is passed on.
+fn item(name: &str, span: Span) -> ProjectionItem {
+    let kind = ExprKind::Variable(Name { text: name.into(), span });
+    ProjectionItem { expr: AstExpr { kind, span }, alias: None, span }
+}

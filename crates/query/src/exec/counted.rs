@@ -1,0 +1,282 @@
+//! A graph that counts what it is asked for: vertices, neighbours, values and changes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use telar_graph::update::{ReadableIndex, UpdateError};
+use telar_graph::{
+    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexId, IndexRange,
+    IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Update, Value, VertexId,
+    View,
+};
+
+/// A snapshot that counts.
+pub(crate) struct CountedRead<'g> {
+    pub(crate) graph: &'g dyn Graph,
+    pub(crate) hits: &'g AtomicU64,
+}
+
+/// A transaction that counts.
+pub(crate) struct CountedWrite<'g> {
+    pub(crate) graph: &'g mut dyn Update,
+    pub(crate) hits: &'g AtomicU64,
+}
+
+/// What a batch is counted as: each vertex, neighbour or value once, and the call itself if there
+/// are none.
+fn add(hits: &AtomicU64, count: usize) {
+    // ORDERING: relaxed, as it counts and orders nothing.
+    hits.fetch_add(count.max(1) as u64, Ordering::Relaxed);
+}
+
+macro_rules! counted {
+    ($counted:ident) => {
+        impl View for $counted<'_> {
+            fn read_ts(&self) -> CommitTs {
+                self.graph.read_ts()
+            }
+
+            fn vertex_bound(&self) -> VertexId {
+                self.graph.vertex_bound()
+            }
+
+            fn scan(
+                &self,
+                label: Option<LabelId>,
+                from: VertexId,
+                to: VertexId,
+                out: &mut Vec<VertexId>,
+            ) {
+                let before = out.len();
+                self.graph.scan(label, from, to, out);
+                add(self.hits, out.len() - before);
+            }
+
+            fn edge_exists(&self, edge: EdgeId) -> bool {
+                add(self.hits, 1);
+                self.graph.edge_exists(edge)
+            }
+
+            fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
+                add(self.hits, 1);
+                self.graph.labels(vertex)
+            }
+
+            fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+                add(self.hits, vertices.len());
+                self.graph.have_label(vertices, label, out);
+            }
+
+            fn expand(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                out: &mut Expansion,
+            ) {
+                self.graph.expand(sources, ty, dir, out);
+                add(self.hits, sources.len() + out.neighbours.len());
+            }
+
+            fn degrees(
+                &self,
+                vertices: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                out: &mut Vec<u64>,
+            ) {
+                add(self.hits, vertices.len());
+                self.graph.degrees(vertices, ty, dir, out);
+            }
+
+            fn search_edges(
+                &self,
+                pairs: &[(VertexId, VertexId)],
+                ty: EdgeTypeId,
+                out: &mut Vec<bool>,
+            ) {
+                add(self.hits, pairs.len());
+                self.graph.search_edges(pairs, ty, out);
+            }
+
+            fn vertex_properties(
+                &self,
+                vertices: &[VertexId],
+                key: PropertyKeyId,
+                out: &mut Vec<Value>,
+            ) {
+                add(self.hits, vertices.len());
+                self.graph.vertex_properties(vertices, key, out);
+            }
+
+            fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+                add(self.hits, edges.len());
+                self.graph.edge_properties(edges, key, out);
+            }
+
+            fn all_vertex_properties(
+                &self,
+                vertex: VertexId,
+                out: &mut Vec<(PropertyKeyId, Value)>,
+            ) {
+                let before = out.len();
+                self.graph.all_vertex_properties(vertex, out);
+                add(self.hits, out.len() - before);
+            }
+
+            fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
+                let before = out.len();
+                self.graph.all_edge_properties(edge, out);
+                add(self.hits, out.len() - before);
+            }
+
+            fn index_vertices(
+                &self,
+                index: IndexId,
+                range: &IndexRange,
+                out: &mut Vec<VertexId>,
+            ) -> Result<(), IndexUnavailable> {
+                let before = out.len();
+                let read = self.graph.index_vertices(index, range, out);
+                add(self.hits, out.len() - before);
+                read
+            }
+
+            fn index_edges(
+                &self,
+                index: IndexId,
+                range: &IndexRange,
+                out: &mut Vec<EdgeId>,
+            ) -> Result<(), IndexUnavailable> {
+                let before = out.len();
+                let read = self.graph.index_edges(index, range, out);
+                add(self.hits, out.len() - before);
+                read
+            }
+
+            fn lookup_vertices(
+                &self,
+                index: IndexId,
+                keys: &[Value],
+                out: &mut Vec<(u32, VertexId)>,
+            ) -> Result<(), IndexUnavailable> {
+                add(self.hits, keys.len());
+                self.graph.lookup_vertices(index, keys, out)
+            }
+
+            fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
+                self.graph.error()
+            }
+
+            fn statistics(&self) -> Statistics {
+                self.graph.statistics()
+            }
+        }
+
+        impl Schema for $counted<'_> {
+            fn find_label(&self, name: &str) -> Option<LabelId> {
+                self.graph.find_label(name)
+            }
+
+            fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+                self.graph.find_edge_type(name)
+            }
+
+            fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+                self.graph.find_property_key(name)
+            }
+
+            fn label_names(&self) -> Vec<String> {
+                self.graph.label_names()
+            }
+
+            fn edge_type_names(&self) -> Vec<String> {
+                self.graph.edge_type_names()
+            }
+
+            fn property_key_names(&self) -> Vec<String> {
+                self.graph.property_key_names()
+            }
+
+            fn readable_indexes(&self) -> Vec<ReadableIndex> {
+                self.graph.readable_indexes()
+            }
+
+            fn rules(&self) -> Vec<Rule> {
+                self.graph.rules()
+            }
+        }
+    };
+}
+
+counted!(CountedRead);
+counted!(CountedWrite);
+
+impl Update for CountedWrite<'_> {
+    fn label(&mut self, name: &str) -> Result<LabelId, UpdateError> {
+        self.graph.label(name)
+    }
+
+    fn edge_type(&mut self, name: &str) -> Result<EdgeTypeId, UpdateError> {
+        self.graph.edge_type(name)
+    }
+
+    fn property_key(&mut self, name: &str) -> Result<PropertyKeyId, UpdateError> {
+        self.graph.property_key(name)
+    }
+
+    fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, UpdateError> {
+        add(self.hits, 1 + labels.len());
+        self.graph.create_vertex(labels)
+    }
+
+    fn create_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        src: VertexId,
+        dst: VertexId,
+        properties: &[(PropertyKeyId, Value)],
+    ) -> Result<EdgeId, UpdateError> {
+        add(self.hits, 1 + properties.len());
+        self.graph.create_edge(ty, src, dst, properties)
+    }
+
+    fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
+        add(self.hits, 1);
+        self.graph.add_label(vertex, label)
+    }
+
+    fn remove_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
+        add(self.hits, 1);
+        self.graph.remove_label(vertex, label)
+    }
+
+    fn set_vertex_property(
+        &mut self,
+        vertex: VertexId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError> {
+        add(self.hits, 1);
+        self.graph.set_vertex_property(vertex, key, value)
+    }
+
+    fn set_edge_property(
+        &mut self,
+        edge: EdgeId,
+        key: PropertyKeyId,
+        value: Value,
+    ) -> Result<(), UpdateError> {
+        add(self.hits, 1);
+        self.graph.set_edge_property(edge, key, value)
+    }
+
+    fn delete_edge(&mut self, edge: EdgeId) -> Result<bool, UpdateError> {
+        add(self.hits, 1);
+        self.graph.delete_edge(edge)
+    }
+
+    fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {
+        add(self.hits, 1);
+        self.graph.delete_vertex(vertex, detach)
+    }
+}

@@ -1,0 +1,157 @@
+//! Procedures about names, indexes and the database itself.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use telar_graph::{RuleState, Value};
+
+use super::show::Shown;
+use super::{CallContext, Field, Procedures, Rows};
+use crate::query_error::{ErrorKind, QueryError};
+
+/// How often a procedure that waits looks again.
+const LOOKS_AGAIN: Duration = Duration::from_millis(10);
+
+pub(super) fn add(procedures: &mut Procedures) {
+    let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
+    let names = |names: Vec<String>| Ok(names.into_iter().map(|name| vec![name.into()]).collect());
+    add(
+        "db.labels",
+        Shown::new("Every label.", Vec::new(), &[("label", "STRING")], move |call, _| {
+            names(call.graph.label_names())
+        }),
+    );
+    add(
+        "db.relationshipTypes",
+        Shown::new(
+            "Every relationship type.",
+            Vec::new(),
+            &[("relationshipType", "STRING")],
+            move |call, _| names(call.graph.edge_type_names()),
+        ),
+    );
+    add(
+        "db.propertyKeys",
+        Shown::new(
+            "Every property key.",
+            Vec::new(),
+            &[("propertyKey", "STRING")],
+            move |call, _| names(call.graph.property_key_names()),
+        ),
+    );
+    add(
+        "db.awaitIndex",
+        Shown::new(
+            "Waits until an index can be read, at most so many seconds.",
+            vec![
+                Field::new("indexName", "STRING"),
+                Field::new("timeOutSeconds", "INTEGER").or(300),
+            ],
+            &[],
+            |call, arguments| await_indexes(call, arguments.first(), arguments.get(1)),
+        ),
+    );
+    add(
+        "db.awaitIndexes",
+        Shown::new(
+            "Waits until every index can be read, at most so many seconds.",
+            vec![Field::new("timeOutSeconds", "INTEGER").or(300)],
+            &[],
+            |call, arguments| await_indexes(call, None, arguments.first()),
+        ),
+    );
+    add(
+        "db.ping",
+        Shown::new("Answers.", Vec::new(), &[("success", "BOOLEAN")], |_, _| {
+            Ok(vec![vec![true.into()]])
+        }),
+    );
+    add(
+        "db.info",
+        Shown::new(
+            "What the database is called, and its last commit.",
+            Vec::new(),
+            &[("name", "STRING"), ("lastCommit", "INTEGER")],
+            |call, _| {
+                let last = call.graph.read_ts().get() as i64;
+                Ok(vec![vec![call.procedures.database.clone().into(), last.into()]])
+            },
+        ),
+    );
+    add(
+        "dbms.components",
+        Shown::new(
+            "The program and its version.",
+            Vec::new(),
+            &[("name", "STRING"), ("versions", "LIST<STRING>"), ("edition", "STRING")],
+            |_, _| {
+                let versions = Value::list([env!("CARGO_PKG_VERSION")]);
+                Ok(vec![vec!["Telar".into(), versions, "community".into()]])
+            },
+        ),
+    );
+    add(
+        "telar.statistics",
+        Shown::new(
+            "How many nodes, nodes of each label and relationships of each type there are.",
+            Vec::new(),
+            &[("kind", "STRING"), ("name", "STRING"), ("count", "INTEGER")],
+            |call, _| Ok(statistics(call)),
+        ),
+    );
+}
+
+fn await_indexes(
+    call: &CallContext<'_>,
+    name: Option<&Value>,
+    seconds: Option<&Value>,
+) -> Result<Rows, QueryError> {
+    let seconds = match seconds {
+        Some(Value::Int(seconds)) => u64::try_from(*seconds).unwrap_or(0),
+        _ => 0,
+    };
+    let name = match name {
+        Some(Value::String(name)) => Some(name),
+        _ => None,
+    };
+    let begin = Instant::now();
+    loop {
+        let mut rules = call.graph.rules();
+        if let Some(name) = name {
+            rules.retain(|rule| *rule.name == **name);
+            if rules.is_empty() {
+                let message = format!("there is no index called `{name}`");
+                let kind = ErrorKind::ProcedureFailed;
+                return Err(QueryError::runtime(kind, "ProcedureCallFailed", message));
+            }
+        }
+        if rules.iter().all(|rule| rule.state == RuleState::Online) {
+            return Ok(Rows::new());
+        }
+        if begin.elapsed() >= Duration::from_secs(seconds) {
+            let message = format!("after {seconds} seconds an index is still being built");
+            let kind = ErrorKind::ProcedureFailed;
+            return Err(QueryError::runtime(kind, "ProcedureCallFailed", message));
+        }
+        call.check()?;
+        std::thread::sleep(LOOKS_AGAIN);
+    }
+}
+
+fn statistics(call: &CallContext<'_>) -> Rows {
+    let found = call.graph.statistics();
+    let row = |kind: &str, name: Option<String>, count: u64| {
+        vec![kind.into(), name.into(), Value::try_from(count).unwrap_or_default()]
+    };
+    let mut rows = vec![row("nodes", None, found.vertices)];
+    let counted = |names: Vec<String>, counts: Vec<u64>| {
+        let counts = counts.into_iter().chain(std::iter::repeat(0));
+        names.into_iter().map(Some).zip(counts)
+    };
+    let labels = counted(call.graph.label_names(), found.vertices_by_label.clone());
+    rows.extend(labels.map(|(name, count)| row("label", name, count)));
+    rows.push(row("relationships", None, found.edges()));
+    let types = counted(call.graph.edge_type_names(), found.edges_by_type);
+    rows.extend(types.map(|(name, count)| row("type", name, count)));
+    rows
+}

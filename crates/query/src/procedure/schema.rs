@@ -1,0 +1,220 @@
+//! What a graph has: which labels with which properties, and what connects them.
+//!
+//! *Cost*: each is a pass over the whole graph; nothing is guessed from a sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, PropertyKeyId, Value, VertexId};
+
+use super::show::Shown;
+use super::{CallContext, Procedures, Rows};
+use crate::query_error::QueryError;
+
+/// Vertices looked at between two questions whether to go on.
+const STEP: u64 = 1024;
+
+pub(super) fn add(procedures: &mut Procedures) {
+    let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
+    add(
+        "db.schema.nodeTypeProperties",
+        Shown::new(
+            "For each set of labels, the properties of its nodes and their types.",
+            Vec::new(),
+            &[
+                ("nodeType", "STRING"),
+                ("nodeLabels", "LIST<STRING>"),
+                ("propertyName", "STRING"),
+                ("propertyTypes", "LIST<STRING>"),
+                ("mandatory", "BOOLEAN"),
+            ],
+            |call, _| node_types(call),
+        ),
+    );
+    add(
+        "db.schema.relTypeProperties",
+        Shown::new(
+            "For each type, the properties of its relationships and their types.",
+            Vec::new(),
+            &[
+                ("relType", "STRING"),
+                ("propertyName", "STRING"),
+                ("propertyTypes", "LIST<STRING>"),
+                ("mandatory", "BOOLEAN"),
+            ],
+            |call, _| relationship_types(call),
+        ),
+    );
+    add(
+        "db.schema.visualization",
+        Shown::new(
+            "The labels as nodes, and which types of relationships connect them, as maps.",
+            Vec::new(),
+            &[("nodes", "LIST<MAP>"), ("relationships", "LIST<MAP>")],
+            |call, _| visualization(call),
+        ),
+    );
+}
+
+/// What is known of the objects of one kind.
+#[derive(Debug, Default)]
+struct Seen {
+    objects: u64,
+    /// By property: how many have it, and of which types.
+    properties: BTreeMap<PropertyKeyId, (u64, BTreeSet<String>)>,
+}
+
+impl Seen {
+    fn add(&mut self, properties: &[(PropertyKeyId, Value)]) {
+        self.objects += 1;
+        for (key, value) in properties {
+            let (count, types) = self.properties.entry(*key).or_default();
+            *count += 1;
+            types.insert(type_name(value));
+        }
+    }
+
+    /// A row per property, behind `first`; one without a property if there is none.
+    fn rows(&self, first: &[Value], names: &[String], rows: &mut Rows) {
+        let row = |name: Value, types: Value, mandatory: bool| {
+            let mut row = first.to_vec();
+            row.extend([name, types, mandatory.into()]);
+            row
+        };
+        if self.properties.is_empty() {
+            rows.push(row(Value::Null, Value::Null, false));
+        }
+        for (key, (count, types)) in &self.properties {
+            let name = names[usize::from(key.get())].as_str().into();
+            rows.push(row(name, Value::list(types.iter().cloned()), *count == self.objects));
+        }
+    }
+}
+
+/// The name of a value's type, as Neo4j's procedures spell it.
+fn type_name(value: &Value) -> String {
+    let simple = |value: &Value| match value {
+        Value::Bool(_) => "Boolean",
+        Value::Int(_) => "Long",
+        Value::Float(_) => "Double",
+        Value::String(_) => "String",
+        Value::Bytes(_) => "ByteArray",
+        Value::Date(_) => "Date",
+        Value::LocalTime(_) => "LocalTime",
+        Value::Time(_) => "Time",
+        Value::LocalDateTime(_) => "LocalDateTime",
+        Value::DateTime(_) => "DateTime",
+        Value::Duration(_) => "Duration",
+        Value::Point(_) => "Point",
+        Value::Map(_) => "Map",
+        _ => "List",
+    };
+    let Value::List(list) = value else { return simple(value).into() };
+    match list.first().map(simple) {
+        Some(first) if list.iter().all(|v| simple(v) == first) => format!("{first}Array"),
+        _ => "List".into(),
+    }
+}
+
+/// Calls `f` with every vertex, some at a time.
+fn each_vertices(call: &CallContext<'_>, mut f: impl FnMut(&[VertexId])) -> Result<(), QueryError> {
+    let bound = call.graph.vertex_bound().get();
+    let mut found = Vec::new();
+    for first in (0..bound).step_by(STEP as usize) {
+        call.check()?;
+        let end = bound.min(first.saturating_add(STEP));
+        found.clear();
+        call.graph.scan(None, VertexId::from_raw(first), VertexId::from_raw(end), &mut found);
+        f(&found);
+    }
+    Ok(())
+}
+
+/// Calls `f` with every edge of a type.
+fn each_edge(
+    call: &CallContext<'_>,
+    ty: EdgeTypeId,
+    mut f: impl FnMut(EdgeId),
+) -> Result<(), QueryError> {
+    let mut found = Expansion::default();
+    each_vertices(call, |sources| {
+        call.graph.expand(sources, ty, Direction::Out, &mut found);
+        for (at, src) in sources.iter().enumerate() {
+            for place in found.offsets[at] as usize..found.offsets[at + 1] as usize {
+                let (dst, ordinal) = (found.neighbours[place], found.ordinals[place]);
+                f(EdgeId { ty, src: *src, dst, ordinal });
+            }
+        }
+    })
+}
+
+/// Names of the labels of a vertex, sorted.
+fn label_names(call: &CallContext<'_>, vertex: VertexId, names: &[String]) -> Vec<String> {
+    let labels = call.graph.labels(vertex).unwrap_or_default();
+    let mut labels: Vec<String> =
+        labels.iter().map(|label| names[usize::from(label.get())].clone()).collect();
+    labels.sort_unstable();
+    labels
+}
+
+fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let (names, keys) = (call.graph.label_names(), call.graph.property_key_names());
+    let mut seen: BTreeMap<Vec<String>, Seen> = BTreeMap::new();
+    let mut properties = Vec::new();
+    each_vertices(call, |vertices| {
+        for vertex in vertices {
+            properties.clear();
+            call.graph.all_vertex_properties(*vertex, &mut properties);
+            let labels = label_names(call, *vertex, &names);
+            seen.entry(labels).or_default().add(&properties);
+        }
+    })?;
+    let mut rows = Rows::new();
+    for (labels, seen) in seen {
+        let of: String = labels.iter().map(|label| format!(":`{label}`")).collect();
+        seen.rows(&[of.into(), Value::list(labels)], &keys, &mut rows);
+    }
+    Ok(rows)
+}
+
+fn relationship_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let (names, keys) = (call.graph.edge_type_names(), call.graph.property_key_names());
+    let mut rows = Rows::new();
+    let mut properties = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        let mut seen = Seen::default();
+        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
+            properties.clear();
+            call.graph.all_edge_properties(edge, &mut properties);
+            seen.add(&properties);
+        })?;
+        if seen.objects > 0 {
+            seen.rows(&[format!(":`{name}`").into()], &keys, &mut rows);
+        }
+    }
+    Ok(rows)
+}
+
+fn visualization(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let (labels, types) = (call.graph.label_names(), call.graph.edge_type_names());
+    let mut used: BTreeSet<String> = BTreeSet::new();
+    each_vertices(call, |vertices| {
+        used.extend(vertices.iter().flat_map(|vertex| label_names(call, *vertex, &labels)));
+    })?;
+    let mut connected: BTreeSet<(String, String, String)> = BTreeSet::new();
+    for (number, ty) in types.iter().enumerate() {
+        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
+            for from in label_names(call, edge.src, &labels) {
+                for to in label_names(call, edge.dst, &labels) {
+                    connected.insert((from.clone(), ty.clone(), to));
+                }
+            }
+        })?;
+    }
+    let nodes = used.into_iter().map(|name| Value::map([("name", name)]));
+    let relationship = |(from, ty, to): (String, String, String)| {
+        Value::map([("type", ty), ("from", from), ("to", to)])
+    };
+    let relationships = connected.into_iter().map(relationship);
+    Ok(vec![vec![Value::list(nodes), Value::list(relationships)]])
+}

@@ -1,0 +1,493 @@
+//! The rows of `SHOW` and `TERMINATE`, in the columns of Neo4j 5.
+
+use std::fmt;
+use std::sync::Arc;
+
+use telar_cypher::ast::{ConstraintFilter, ConstraintKind, EntityKind};
+use telar_graph::update::IndexedObjects;
+use telar_graph::value::{DateTime, Duration, UtcOffset};
+use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
+
+use super::{CallContext, Field, Procedure, Rows, signature};
+use crate::aggregate;
+use crate::expr::print;
+use crate::function::{self, Moment};
+use crate::query_error::QueryError;
+use crate::schema::type_name;
+
+type Returned = Result<Rows, QueryError>;
+type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
+
+/// A procedure that is a function.
+pub(crate) struct Shown {
+    description: &'static str,
+    arguments: Vec<Field>,
+    columns: Vec<Field>,
+    default_columns: usize,
+    run: Box<Run>,
+}
+
+impl fmt::Debug for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.description)
+    }
+}
+
+impl Shown {
+    /// A procedure with these columns, written `name TYPE`.
+    pub(super) fn new(
+        description: &'static str,
+        arguments: Vec<Field>,
+        columns: &[(&str, &str)],
+        run: impl Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync + 'static,
+    ) -> Self {
+        let columns: Vec<Field> = columns.iter().map(|(name, of)| Field::new(name, of)).collect();
+        let default_columns = columns.len();
+        Self { description, arguments, columns, default_columns, run: Box::new(run) }
+    }
+
+    /// The same; without `YIELD` only the columns before `name` are shown.
+    fn shows_before(mut self, name: &str) -> Self {
+        let at = self.columns.iter().position(|column| *column.name == *name);
+        self.default_columns = at.expect("INVARIANT: one of its columns");
+        self
+    }
+
+    /// How many of the columns are shown without `YIELD`.
+    pub(crate) fn default_columns(&self) -> usize {
+        self.default_columns
+    }
+}
+
+impl Procedure for Shown {
+    fn arguments(&self) -> &[Field] {
+        &self.arguments
+    }
+
+    fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    fn description(&self) -> &str {
+        self.description
+    }
+
+    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+        (self.run)(call, arguments)
+    }
+}
+
+const S: &str = "STRING";
+const I: &str = "INTEGER";
+const B: &str = "BOOLEAN";
+const L: &str = "LIST<STRING>";
+const ANY: &str = "ANY";
+
+/// Whether a rule is about nodes, the name of its label or type, and those of its properties.
+fn about(rule: &Rule, graph: &dyn Graph) -> (bool, String, Vec<String>) {
+    let name = |names: Vec<String>, at: u16| names.into_iter().nth(at.into()).unwrap_or_default();
+    let (nodes, label) = match rule.objects {
+        IndexedObjects::Vertices(label) => (true, name(graph.label_names(), label.get())),
+        IndexedObjects::Edges(ty) => (false, name(graph.edge_type_names(), ty.get())),
+    };
+    let names = graph.property_key_names();
+    let key = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].clone();
+    (nodes, label, rule.properties.iter().map(key).collect())
+}
+
+/// The command that makes a rule.
+fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
+    let (nodes, label, keys) = about(rule, graph);
+    let (label, name) = (print::name(&label), print::name(&rule.name));
+    let (variable, pattern) = match nodes {
+        true => ("n", format!("(n:{label})")),
+        false => ("r", format!("()-[r:{label}]-()")),
+    };
+    let keys: Vec<String> =
+        keys.iter().map(|key| format!("{variable}.{}", print::name(key))).collect();
+    let keys = keys.join(", ");
+    let required = match (rule.kind, nodes) {
+        (RuleKind::Range, _) => {
+            return format!("CREATE RANGE INDEX {name} FOR {pattern} ON ({keys})");
+        }
+        (RuleKind::Unique, _) => "UNIQUE".into(),
+        (RuleKind::Key, true) => "NODE KEY".into(),
+        (RuleKind::Key, false) => "RELATIONSHIP KEY".into(),
+        (RuleKind::Exists, _) => "NOT NULL".into(),
+        (RuleKind::Typed(telar_graph::PropertyType::List), _) => ":: LIST<ANY>".into(),
+        (RuleKind::Typed(ty), _) => format!(":: {}", ty.name()),
+    };
+    format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
+}
+
+fn sorted_rules(graph: &dyn Graph, wanted: impl Fn(&Rule) -> bool) -> Vec<Rule> {
+    let mut rules = graph.rules();
+    rules.retain(wanted);
+    rules.sort_by(|a, b| a.name.cmp(&b.name));
+    rules
+}
+
+fn entity(nodes: bool) -> &'static str {
+    if nodes { "NODE" } else { "RELATIONSHIP" }
+}
+
+/// `SHOW INDEXES`; `none` of a kind there is not.
+pub(crate) fn indexes(none: bool) -> Shown {
+    let columns = [
+        ("id", I),
+        ("name", S),
+        ("state", S),
+        ("populationPercent", "FLOAT"),
+        ("type", S),
+        ("entityType", S),
+        ("labelsOrTypes", L),
+        ("properties", L),
+        ("indexProvider", S),
+        ("owningConstraint", S),
+        ("lastRead", "ZONED DATETIME"),
+        ("readCount", I),
+        ("trackedSince", "ZONED DATETIME"),
+        ("options", "MAP"),
+        ("failureMessage", S),
+        ("createStatement", S),
+    ];
+    let run = move |call: &CallContext<'_>, _: &[Value]| {
+        let graph = call.graph;
+        let rules = sorted_rules(graph, |rule| !none && rule.kind.has_entries());
+        let row = |rule: Rule| {
+            let (nodes, label, keys) = about(&rule, graph);
+            let (state, percent) = match rule.state {
+                RuleState::Online => ("ONLINE", 100.0),
+                RuleState::Building { done, total } => {
+                    ("POPULATING", 100.0 * done as f64 / total.max(1) as f64)
+                }
+            };
+            let owner = rule.kind.is_constraint().then(|| rule.name.clone());
+            let statement = create_statement(&rule, graph);
+            vec![
+                i64::from(rule.id.get()).into(),
+                rule.name.into(),
+                state.into(),
+                percent.into(),
+                "RANGE".into(),
+                entity(nodes).into(),
+                Value::list([label]),
+                Value::list(keys),
+                "range-1.0".into(),
+                owner.into(),
+                Value::Null,
+                Value::Null,
+                Value::Null,
+                Value::map([
+                    ("indexProvider", Value::from("range-1.0")),
+                    ("indexConfig", Value::map::<&str, Value>([])),
+                ]),
+                "".into(),
+                statement.into(),
+            ]
+        };
+        Ok(rules.into_iter().map(row).collect())
+    };
+    Shown::new("Every index.", Vec::new(), &columns, run).shows_before("trackedSince")
+}
+
+fn wanted(filter: ConstraintFilter, rule: &Rule) -> bool {
+    let nodes = matches!(rule.objects, IndexedObjects::Vertices(_));
+    let of_entity = filter.entity.is_none_or(|e| (e == EntityKind::Node) == nodes);
+    let of_kind = match filter.kind {
+        None => rule.kind.is_constraint(),
+        Some(ConstraintKind::Unique) => rule.kind == RuleKind::Unique,
+        Some(ConstraintKind::Key) => rule.kind == RuleKind::Key,
+        Some(ConstraintKind::Existence) => rule.kind == RuleKind::Exists,
+        Some(ConstraintKind::PropertyType) => matches!(rule.kind, RuleKind::Typed(_)),
+    };
+    of_entity && of_kind
+}
+
+/// `SHOW CONSTRAINTS`
+pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
+    let columns = [
+        ("id", I),
+        ("name", S),
+        ("type", S),
+        ("entityType", S),
+        ("labelsOrTypes", L),
+        ("properties", L),
+        ("ownedIndex", S),
+        ("propertyType", S),
+        ("options", "MAP"),
+        ("createStatement", S),
+    ];
+    let run = move |call: &CallContext<'_>, _: &[Value]| {
+        let graph = call.graph;
+        let row = |rule: Rule| {
+            let (nodes, label, keys) = about(&rule, graph);
+            let ty = match rule.kind {
+                RuleKind::Typed(ty) => Some(ty.name()),
+                _ => None,
+            };
+            let owned = rule.kind.has_entries();
+            vec![
+                i64::from(rule.id.get()).into(),
+                rule.name.as_str().into(),
+                type_name(rule.kind, nodes).into(),
+                entity(nodes).into(),
+                Value::list([label]),
+                Value::list(keys),
+                owned.then_some(rule.name.as_str()).into(),
+                ty.into(),
+                Value::map::<&str, Value>([]),
+                create_statement(&rule, graph).into(),
+            ]
+        };
+        let rules = sorted_rules(graph, |rule| wanted(filter, rule));
+        Ok(rules.into_iter().map(row).collect())
+    };
+    Shown::new("Every constraint.", Vec::new(), &columns, run).shows_before("options")
+}
+
+/// `SHOW PROCEDURES`
+pub(crate) fn procedures() -> Shown {
+    let columns = [
+        ("name", S),
+        ("description", S),
+        ("mode", S),
+        ("worksOnSystem", B),
+        ("signature", S),
+        ("argumentDescription", "LIST<MAP>"),
+        ("returnDescription", "LIST<MAP>"),
+    ];
+    let run = |call: &CallContext<'_>, _: &[Value]| {
+        let fields = |fields: &[Field]| {
+            Value::list(fields.iter().map(|field| {
+                Value::map([
+                    ("name", Value::from(field.name.clone())),
+                    ("type", field.of.to_string().into()),
+                    ("default", field.default.as_ref().map(print::literal).into()),
+                ])
+            }))
+        };
+        let row = |(name, procedure): (&str, &dyn Procedure)| {
+            vec![
+                name.into(),
+                procedure.description().into(),
+                "READ".into(),
+                false.into(),
+                signature(name, procedure).into(),
+                fields(procedure.arguments()),
+                fields(procedure.columns()),
+            ]
+        };
+        Ok(call.procedures.iter().map(row).collect())
+    };
+    Shown::new("Every procedure.", Vec::new(), &columns, run).shows_before("signature")
+}
+
+/// Functions that ask the graph: the table of functions has only those on values.
+const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 9] = [
+    ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
+    ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
+    ("exists", "Predicate", "(input :: ANY) :: BOOLEAN", "Whether a value is not null."),
+    ("id", "Scalar", "(input :: NODE | RELATIONSHIP) :: INTEGER", "An identity as a number."),
+    (
+        "keys",
+        "List",
+        "(input :: NODE | RELATIONSHIP | MAP) :: LIST<STRING>",
+        "Names of properties.",
+    ),
+    ("labels", "List", "(input :: NODE) :: LIST<STRING>", "The labels of a node."),
+    (
+        "properties",
+        "Scalar",
+        "(input :: NODE | RELATIONSHIP | MAP) :: MAP",
+        "All properties as a map.",
+    ),
+    ("startNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship begins."),
+    ("type", "Scalar", "(input :: RELATIONSHIP) :: STRING", "The type of a relationship."),
+];
+
+/// `SHOW FUNCTIONS`
+pub(crate) fn functions(built_in: Option<bool>) -> Shown {
+    let columns = [
+        ("name", S),
+        ("category", S),
+        ("description", S),
+        ("signature", S),
+        ("isBuiltIn", B),
+        ("aggregating", B),
+    ];
+    let run = move |_: &CallContext<'_>, _: &[Value]| {
+        // There are none that somebody else defined.
+        if built_in == Some(false) {
+            return Ok(Rows::new());
+        }
+        let row = |name: &str, category: &str, description: &str, signature: &str, aggregating| {
+            let text = [name, category, description, signature];
+            let mut row: Vec<Value> = text.into_iter().map(Value::from).collect();
+            row.extend([true.into(), Value::Bool(aggregating)]);
+            row
+        };
+        let scalar =
+            function::all().iter().filter(|f| GRAPH_FUNCTIONS.iter().all(|g| g.0 != f.name));
+        let scalar = scalar.map(|f| row(f.name, f.category, f.description, f.signature, false));
+        let aggregates = aggregate::all().iter();
+        let aggregates =
+            aggregates.map(|f| row(f.name, "Aggregating", f.description, f.signature, true));
+        let graph = GRAPH_FUNCTIONS.iter().map(|(name, category, signature, description)| {
+            row(name, category, description, &format!("{name}{signature}"), false)
+        });
+        let mut rows: Rows = scalar.chain(aggregates).chain(graph).collect();
+        rows.sort_by_key(|row| match &row[0] {
+            Value::String(name) => name.to_lowercase(),
+            _ => String::new(),
+        });
+        Ok(rows)
+    };
+    Shown::new("Every function.", Vec::new(), &columns, run).shows_before("signature")
+}
+
+/// `SHOW DATABASES`: there is one. With an argument, only if that is its name.
+pub(crate) fn databases(named: bool) -> Shown {
+    let columns = [
+        ("name", S),
+        ("type", S),
+        ("aliases", L),
+        ("access", S),
+        ("address", S),
+        ("role", S),
+        ("writer", B),
+        ("requestedStatus", S),
+        ("currentStatus", S),
+        ("statusMessage", S),
+        ("default", B),
+        ("home", B),
+        ("constituents", L),
+        ("lastCommittedTxn", I),
+    ];
+    let arguments = if named { vec![Field::new("name", S)] } else { Vec::new() };
+    let run = |call: &CallContext<'_>, arguments: &[Value]| {
+        let name = &call.procedures.database;
+        if let Some(Value::String(asked)) = arguments.first()
+            && !asked.eq_ignore_ascii_case(name)
+        {
+            return Ok(Rows::new());
+        }
+        Ok(vec![vec![
+            name.clone().into(),
+            "standard".into(),
+            Value::list::<&str>([]),
+            "read-write".into(),
+            Value::Null,
+            "primary".into(),
+            true.into(),
+            "online".into(),
+            "online".into(),
+            "".into(),
+            true.into(),
+            true.into(),
+            Value::list::<&str>([]),
+            (call.graph.read_ts().get() as i64).into(),
+        ]])
+    };
+    Shown::new("The database.", arguments, &columns, run).shows_before("lastCommittedTxn")
+}
+
+fn moment(moment: Moment) -> Value {
+    let utc = UtcOffset::default();
+    DateTime::from_epoch(moment.seconds, moment.nanos.into(), utc).ok().into()
+}
+
+fn duration(nanos: u128) -> Value {
+    let (seconds, nanos) = (nanos / 1_000_000_000, nanos % 1_000_000_000);
+    Duration::new(0, 0, seconds as i64, nanos as i64).ok().into()
+}
+
+/// What transactions are called.
+fn transaction_id(database: &str, number: u64) -> String {
+    format!("{database}-transaction-{number}")
+}
+
+/// The ids that arguments name: strings, or lists of them.
+fn ids(arguments: &[Value]) -> Result<Vec<Arc<str>>, QueryError> {
+    let mut ids = Vec::new();
+    for argument in arguments {
+        match argument {
+            Value::String(id) => ids.push(id.clone()),
+            Value::List(list) => ids.extend(self::ids(list)?),
+            other => {
+                let expected = "STRING or LIST<STRING>";
+                return Err(QueryError::wrong_type(expected, other, "the id of a transaction"));
+            }
+        }
+    }
+    Ok(ids)
+}
+
+fn id_arguments(count: usize) -> Vec<Field> {
+    (0..count).map(|at| Field::new(&format!("id{at}"), ANY)).collect()
+}
+
+/// `SHOW TRANSACTIONS`, with so many arguments that name some.
+pub(crate) fn transactions(count: usize) -> Shown {
+    let columns = [
+        ("database", S),
+        ("transactionId", S),
+        ("currentQueryId", S),
+        ("connectionId", S),
+        ("clientAddress", S),
+        ("username", S),
+        ("currentQuery", S),
+        ("startTime", "ZONED DATETIME"),
+        ("status", S),
+        ("elapsedTime", "DURATION"),
+        ("currentQueryStartTime", "ZONED DATETIME"),
+        ("currentQueryElapsedTime", "DURATION"),
+    ];
+    let run = |call: &CallContext<'_>, arguments: &[Value]| {
+        let asked = ids(arguments)?;
+        let database = &call.procedures.database;
+        let mut rows = Rows::new();
+        for (number, entry) in call.procedures.running.all() {
+            let id = transaction_id(database, number);
+            if !arguments.is_empty() && !asked.iter().any(|asked| **asked == *id) {
+                continue;
+            }
+            let query = entry.query.lock().clone();
+            let status = if entry.is_ended() { "Terminated" } else { "Running" };
+            rows.push(vec![
+                database.clone().into(),
+                id.into(),
+                query.as_ref().map(|_| format!("query-{number}")).into(),
+                "".into(),
+                "".into(),
+                "".into(),
+                query.as_ref().map_or("", |query| &query.0).into(),
+                moment(entry.began),
+                status.into(),
+                duration(entry.began_at.elapsed().as_nanos()),
+                query.as_ref().map(|query| moment(query.1)).into(),
+                query.as_ref().map(|query| duration(query.2.elapsed().as_nanos())).into(),
+            ]);
+        }
+        Ok(rows)
+    };
+    Shown::new("What runs.", id_arguments(count), &columns, run)
+        .shows_before("currentQueryStartTime")
+}
+
+/// `TERMINATE TRANSACTIONS`
+pub(crate) fn terminate(count: usize) -> Shown {
+    let columns = [("transactionId", S), ("username", S), ("message", S)];
+    let run = |call: &CallContext<'_>, arguments: &[Value]| {
+        let prefix = transaction_id(&call.procedures.database, 0);
+        let prefix = &prefix[..prefix.len() - 1];
+        let row = |id: Arc<str>| {
+            let number = id.strip_prefix(prefix).and_then(|number| number.parse().ok());
+            let ended = number.is_some_and(|number| call.procedures.running.terminate(number));
+            let message = if ended { "Transaction terminated." } else { "Transaction not found." };
+            vec![id.into(), ended.then_some("").into(), message.into()]
+        };
+        Ok(ids(arguments)?.into_iter().map(row).collect())
+    };
+    Shown::new("Ends transactions.", id_arguments(count), &columns, run)
+}

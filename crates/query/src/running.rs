@@ -1,0 +1,121 @@
+//! The queries and transactions that run at the moment, so that they can be listed and ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use crate::function::Moment;
+
+/// What runs, by number. Sessions that share one list each other's queries.
+#[derive(Debug, Default)]
+pub struct Running {
+    numbers: AtomicU64,
+    entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
+}
+
+/// A query, or a transaction with the query it is at.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) began: Moment,
+    pub(crate) began_at: Instant,
+    pub(crate) ended: Arc<AtomicBool>,
+    /// The text, and since when it runs; nothing between two statements of a transaction.
+    pub(crate) query: Mutex<Option<(Arc<str>, Moment, Instant)>>,
+}
+
+impl Entry {
+    pub(crate) fn is_ended(&self) -> bool {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+/// A place in the list, given up when it is dropped.
+#[derive(Debug)]
+pub struct Listed {
+    running: Arc<Running>,
+    number: u64,
+    entry: Arc<Entry>,
+}
+
+impl Running {
+    /// Lists a transaction that begins.
+    #[must_use]
+    pub fn list(self: &Arc<Self>, began: Moment) -> Listed {
+        // ORDERING: relaxed, as the number says nothing of anything else.
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let ended = Arc::new(AtomicBool::new(false));
+        let began_at = Instant::now();
+        let entry = Arc::new(Entry { began, began_at, ended, query: Mutex::default() });
+        self.entries.lock().insert(number, Arc::clone(&entry));
+        Listed { running: Arc::clone(self), number, entry }
+    }
+
+    /// What runs, the oldest first.
+    pub(crate) fn all(&self) -> Vec<(u64, Arc<Entry>)> {
+        self.entries.lock().iter().map(|(number, entry)| (*number, Arc::clone(entry))).collect()
+    }
+
+    /// Ends a transaction: its query fails soon, or its next one does. Whether there is one.
+    pub fn terminate(&self, number: u64) -> bool {
+        let entries = self.entries.lock();
+        let found = entries.get(&number);
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        found.inspect(|entry| entry.ended.store(true, Ordering::Relaxed)).is_some()
+    }
+}
+
+impl Listed {
+    /// What it does now.
+    pub fn set_query(&self, query: Option<Arc<str>>, began: Moment) {
+        *self.entry.query.lock() = query.map(|query| (query, began, Instant::now()));
+    }
+
+    /// Set when it is to be given up.
+    #[must_use]
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.entry.ended)
+    }
+
+    /// Takes it off the list. Whether it was terminated before: nobody can any more.
+    #[must_use]
+    pub fn close(self) -> bool {
+        let entry = Arc::clone(&self.entry);
+        drop(self);
+        entry.is_ended()
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.running.entries.lock().remove(&self.number);
+    }
+}
+
+#[test]
+fn what_runs_is_listed_until_it_is_dropped() {
+    let running = Arc::new(Running::default());
+    let first = running.list(Moment::now());
+    let second = running.list(Moment::now());
+    second.set_query(Some("RETURN 1".into()), Moment::now());
+    assert_eq!(running.all().len(), 2);
+    assert!(running.terminate(second.number()));
+    assert!(second.flag().load(Ordering::Relaxed) && !first.flag().load(Ordering::Relaxed));
+    let number = second.number();
+    drop(second);
+    assert!(!running.terminate(number));
+    assert_eq!(running.all().len(), 1);
+    assert!(!first.close());
+    let third = running.list(Moment::now());
+    running.terminate(third.number());
+    assert!(third.close() && running.all().is_empty());
+}

@@ -1,0 +1,392 @@
+//! Commands that make and drop indexes and constraints, as they run.
+//!
+//! They are no part of a transaction: what one did holds for everybody when it returns. Names that
+//! are not given are made of what the index or constraint is about, so that the same command makes
+//! the same name anywhere.
+
+use std::sync::Arc;
+
+use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
+use telar_graph::{Rule, RuleKind, SchemaUpdate, Value};
+
+use crate::batch::Batch;
+use crate::description::PlanDescription;
+use crate::exec::Exec;
+use crate::expr::Expr;
+use crate::expr::eval::eval;
+use crate::expr::print::{self, Printer};
+use crate::notification::{Notification, NotificationKind};
+use crate::query_error::{ErrorKind, QueryError};
+use crate::result::QueryResult;
+
+/// A command as bound: names and options are expressions over parameters.
+#[derive(Debug, Clone)]
+pub(crate) enum SchemaCommand {
+    Create(CreateRule),
+    Drop(DropRule),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct CreateRule {
+    pub(crate) name: Option<Expr>,
+    pub(crate) if_not_exists: bool,
+    /// On nodes; otherwise on relationships.
+    pub(crate) nodes: bool,
+    pub(crate) label: Arc<str>,
+    pub(crate) keys: Vec<Arc<str>>,
+    pub(crate) kind: RuleKind,
+    pub(crate) options: Option<Expr>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct DropRule {
+    /// Of a constraint; otherwise of an index.
+    pub(crate) constraint: bool,
+    pub(crate) name: Expr,
+    pub(crate) if_exists: bool,
+}
+
+impl SchemaCommand {
+    /// What `EXPLAIN` shows.
+    pub(crate) fn describe(&self) -> PlanDescription {
+        let name = |e: &Expr| match e {
+            Expr::Const(Value::String(text)) => print::name(text),
+            e => Printer(&[]).expr(e),
+        };
+        let (operator, details) = match self {
+            Self::Create(c) => {
+                let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
+                let described = c.described();
+                let ty = type_name(c.kind, c.nodes);
+                let operator =
+                    if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
+                (operator, format!("{named}{ty} {}", described.pattern()))
+            }
+            Self::Drop(c) if c.constraint => ("DropConstraint", name(&c.name)),
+            Self::Drop(c) => ("DropIndex", name(&c.name)),
+        };
+        PlanDescription { operator, details, ..PlanDescription::default() }
+    }
+}
+
+/// A change of the schema whose parameters are known.
+#[derive(Debug)]
+pub struct SchemaChange {
+    command: SchemaCommand,
+    name: Option<String>,
+}
+
+impl SchemaChange {
+    /// Evaluates names and options.
+    pub(crate) fn new(command: &SchemaCommand, cx: &mut Exec<'_>) -> Result<Self, QueryError> {
+        let row = Batch::empty(1);
+        let name = match command {
+            SchemaCommand::Create(c) => c.name.as_ref(),
+            SchemaCommand::Drop(c) => Some(&c.name),
+        };
+        let name = match name.map(|name| eval(name, &row, cx)).transpose()?.map(|v| v.get(0)) {
+            None => None,
+            Some(Value::String(name)) => Some(name.to_string()),
+            Some(other) => {
+                return Err(QueryError::wrong_type("STRING", &other, "the name"));
+            }
+        };
+        if let SchemaCommand::Create(CreateRule { options: Some(options), .. }) = command {
+            check_options(&eval(options, &row, cx)?.get(0))?;
+        }
+        Ok(Self { command: command.clone(), name })
+    }
+
+    /// Does it. `describe` makes an error for people of a refusal of the database.
+    ///
+    /// # Errors
+    /// If there is an index or constraint of this name or definition, or none to be dropped; and
+    /// what `describe` returns. Nothing has changed.
+    pub fn run(
+        &self,
+        database: &dyn SchemaUpdate,
+        describe: &dyn Fn(UpdateError) -> QueryError,
+    ) -> Result<QueryResult, QueryError> {
+        match &self.command {
+            SchemaCommand::Create(c) => c.run(self.name.as_deref(), database, describe),
+            SchemaCommand::Drop(c) => {
+                let name = self.name.as_deref().unwrap_or_default();
+                c.run(name, database, describe)
+            }
+        }
+    }
+}
+
+/// Refuses options that an index here does not have.
+fn check_options(options: &Value) -> Result<(), QueryError> {
+    let refuse = |what: &str| {
+        let message = format!("{what}; an index here has the provider range-1.0 and no settings");
+        Err(QueryError::runtime(ErrorKind::Argument, "InvalidArgumentValue", message))
+    };
+    let Value::Map(options) = options else {
+        return Err(QueryError::wrong_type("MAP", options, "OPTIONS"));
+    };
+    for (key, value) in options.iter() {
+        let fine = match (&**key, value) {
+            ("indexProvider", Value::String(provider)) => **provider == *"range-1.0",
+            ("indexConfig", Value::Map(config)) => config.is_empty(),
+            _ => false,
+        };
+        if !fine {
+            return refuse(&format!("the option {key} cannot be so"));
+        }
+    }
+    Ok(())
+}
+
+/// What a rule is called and about, as `Constraint( name='x', type='UNIQUENESS', schema=(...) )`.
+struct Described<'a> {
+    nodes: bool,
+    label: &'a str,
+    keys: &'a [Arc<str>],
+    kind: RuleKind,
+}
+
+impl Described<'_> {
+    /// `(:Label {a, b})`, `()-[:TYPE {a}]-()`
+    fn pattern(&self) -> String {
+        let keys = self.keys.join(", ");
+        let label = self.label;
+        if self.nodes {
+            format!("(:{label} {{{keys}}})")
+        } else {
+            format!("()-[:{label} {{{keys}}}]-()")
+        }
+    }
+
+    fn text(&self, name: &str) -> String {
+        let what = if self.kind.is_constraint() { "Constraint" } else { "Index" };
+        let ty = type_name(self.kind, self.nodes);
+        format!("{what}( name='{name}', type='{ty}', schema={} )", self.pattern())
+    }
+
+    /// A name made of what it is about: FNV-1a of the description, which no version may change.
+    fn generated(&self, salt: u32) -> String {
+        let text = format!(
+            "{}{}",
+            self.text(""),
+            if salt == 0 { String::new() } else { salt.to_string() }
+        );
+        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+        let what = if self.kind.is_constraint() { "constraint" } else { "index" };
+        format!("{what}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
+    }
+}
+
+/// The name of a kind in `SHOW INDEXES` and `SHOW CONSTRAINTS`.
+pub(crate) fn type_name(kind: RuleKind, nodes: bool) -> &'static str {
+    match (kind, nodes) {
+        (RuleKind::Range, _) => "RANGE",
+        (RuleKind::Unique, true) => "UNIQUENESS",
+        (RuleKind::Unique, false) => "RELATIONSHIP_UNIQUENESS",
+        (RuleKind::Key, true) => "NODE_KEY",
+        (RuleKind::Key, false) => "RELATIONSHIP_KEY",
+        (RuleKind::Exists, true) => "NODE_PROPERTY_EXISTENCE",
+        (RuleKind::Exists, false) => "RELATIONSHIP_PROPERTY_EXISTENCE",
+        (RuleKind::Typed(_), true) => "NODE_PROPERTY_TYPE",
+        (RuleKind::Typed(_), false) => "RELATIONSHIP_PROPERTY_TYPE",
+    }
+}
+
+fn refuse<T>(kind: ErrorKind, detail: &str, message: String) -> Result<T, QueryError> {
+    Err(QueryError::runtime(kind, detail, message))
+}
+
+impl CreateRule {
+    fn run(
+        &self,
+        name: Option<&str>,
+        database: &dyn SchemaUpdate,
+        describe: &dyn Fn(UpdateError) -> QueryError,
+    ) -> Result<QueryResult, QueryError> {
+        let objects = if self.nodes {
+            database.label(&self.label).map(IndexedObjects::Vertices)
+        } else {
+            database.edge_type(&self.label).map(IndexedObjects::Edges)
+        };
+        let objects = objects.map_err(describe)?;
+        let keys: Result<Vec<_>, _> =
+            self.keys.iter().map(|key| database.property_key(key)).collect();
+        let keys = keys.map_err(describe)?;
+        let rules = database.rules();
+        let same = |r: &&Rule| r.objects == objects && r.properties == keys;
+        let about: Vec<&Rule> = rules.iter().filter(same).collect();
+        if let Some(there) = self.clash(name, &about, &rules)? {
+            let mut result = QueryResult::default();
+            let message = format!("`{}` exists: the command does nothing", there.name);
+            let kind = NotificationKind::RuleExists;
+            result.notifications.push(Notification::new(kind, message));
+            return Ok(result);
+        }
+        let described = self.described();
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => (0..)
+                .map(|salt| described.generated(salt))
+                .find(|name| rules.iter().all(|r| r.name != *name))
+                .unwrap_or_default(),
+        };
+        database.create_rule(&name, objects, &keys, self.kind).map_err(|e| {
+            let broken = e.kind == UpdateErrorKind::Constraint;
+            let mut error = describe(e);
+            error.message =
+                format!("Unable to create {}: {}", described.text(&name), error.message);
+            if broken {
+                error.kind = ErrorKind::ConstraintCreation;
+                error.detail = "ConstraintCreationFailed".into();
+            }
+            error
+        })?;
+        let mut result = QueryResult::default();
+        match self.kind.is_constraint() {
+            true => result.counters.constraints_added = 1,
+            false => result.counters.indexes_added = 1,
+        }
+        Ok(result)
+    }
+
+    fn described(&self) -> Described<'_> {
+        Described { nodes: self.nodes, label: &self.label, keys: &self.keys, kind: self.kind }
+    }
+
+    /// What is in the way. `Ok(Some)`: something for which `IF NOT EXISTS` lets it be.
+    fn clash<'r>(
+        &self,
+        name: Option<&str>,
+        about: &[&'r Rule],
+        all: &'r [Rule],
+    ) -> Result<Option<&'r Rule>, QueryError> {
+        let constraint = self.kind.is_constraint();
+        let pattern = self.described().pattern();
+        let named = name.and_then(|name| all.iter().find(|r| r.name == name));
+        // An index belongs to a unique constraint or a key, and has its name.
+        let same_class = |r: &Rule| match constraint {
+            true => r.kind.is_constraint(),
+            false => r.kind.has_entries(),
+        };
+        let equal = about.iter().copied().find(|r| match constraint {
+            true => r.kind == self.kind,
+            false => r.kind.has_entries(),
+        });
+        if self.if_not_exists
+            && let Some(there) = equal.or(named.filter(|r| same_class(r)))
+        {
+            return Ok(Some(there));
+        }
+        let equivalent = equal.filter(|r| r.kind == self.kind && name.is_none_or(|n| n == r.name));
+        if let Some(there) = equivalent {
+            let what = if constraint { "constraint" } else { "index" };
+            let text = self.described().text(&there.name);
+            let detail = "EquivalentSchemaRuleAlreadyExists";
+            let message = format!("An equivalent {what} already exists, '{text}'.");
+            return refuse(ErrorKind::EquivalentRule, detail, message);
+        }
+        if let Some(there) = equal {
+            if there.kind == RuleKind::Range {
+                let message = format!("There already exists an index {pattern}: `{}`.", there.name);
+                return refuse(ErrorKind::IndexExists, "IndexAlreadyExists", message);
+            }
+            let message = format!("There is a constraint on {pattern} already: `{}`.", there.name);
+            return refuse(ErrorKind::ConstraintExists, "ConstraintAlreadyExists", message);
+        }
+        if let Some(there) = named {
+            let (kind, detail, what) = match there.kind.is_constraint() {
+                true => {
+                    let detail = "ConstraintWithNameAlreadyExists";
+                    (ErrorKind::ConstraintNameTaken, detail, "a constraint")
+                }
+                false => (ErrorKind::IndexNameTaken, "IndexWithNameAlreadyExists", "an index"),
+            };
+            let message = format!("There already exists {what} called '{}'.", there.name);
+            return refuse(kind, detail, message);
+        }
+        for there in about {
+            let name = &there.name;
+            match (self.kind, there.kind) {
+                (RuleKind::Unique | RuleKind::Key, RuleKind::Range) => {
+                    let message = format!(
+                        "There already exists an index {pattern}: `{name}`. A constraint cannot \
+                         be created until it has been dropped."
+                    );
+                    return refuse(ErrorKind::IndexExists, "IndexAlreadyExists", message);
+                }
+                (RuleKind::Unique, RuleKind::Key)
+                | (RuleKind::Key, RuleKind::Unique)
+                | (RuleKind::Typed(_), RuleKind::Typed(_)) => {
+                    let message =
+                        format!("The constraint `{name}` on {pattern} conflicts with it.");
+                    let detail = "ConstraintAlreadyExists";
+                    return refuse(ErrorKind::ConstraintExists, detail, message);
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl DropRule {
+    fn run(
+        &self,
+        name: &str,
+        database: &dyn SchemaUpdate,
+        describe: &dyn Fn(UpdateError) -> QueryError,
+    ) -> Result<QueryResult, QueryError> {
+        let rules = database.rules();
+        let mut result = QueryResult::default();
+        let found = rules.iter().find(|r| r.name == name);
+        let found = match found {
+            Some(rule) if !self.constraint && rule.kind.is_constraint() => {
+                if rule.kind.has_entries() {
+                    let message = format!(
+                        "Unable to drop index called `{name}`. It belongs to the constraint \
+                         `{name}`: drop that."
+                    );
+                    return refuse(ErrorKind::IndexDrop, "IndexDropFailed", message);
+                }
+                None
+            }
+            Some(rule) if self.constraint && !rule.kind.is_constraint() => None,
+            found => found,
+        };
+        let Some(rule) = found else {
+            let what = if self.constraint { "constraint" } else { "index" };
+            let message = format!("there is no {what} called `{name}`");
+            if self.if_exists {
+                let kind = NotificationKind::RuleMissing;
+                let message = format!("{message}: the command does nothing");
+                result.notifications.push(Notification::new(kind, message));
+                return Ok(result);
+            }
+            let same_kind = |r: &&Rule| r.kind.is_constraint() == self.constraint;
+            let names = rules.iter().filter(same_kind).map(|r| r.name.as_str());
+            let help = telar_cypher::suggest::closest(name, names);
+            let help = help.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let message = format!("Unable to drop {what} called `{name}`: {message}{help}");
+            return match self.constraint {
+                true => refuse(ErrorKind::ConstraintDrop, "ConstraintDropFailed", message),
+                false => refuse(ErrorKind::IndexDrop, "IndexDropFailed", message),
+            };
+        };
+        database.drop_rule(rule.id).map_err(describe)?;
+        match self.constraint {
+            true => result.counters.constraints_removed = 1,
+            false => result.counters.indexes_removed = 1,
+        }
+        Ok(result)
+    }
+}
+
+#[test]
+fn generated_names_stay_the_same() {
+    let keys = ["name".into(), "age".into()];
+    let of = |nodes, kind| Described { nodes, label: "Person", keys: &keys, kind }.generated(0);
+    assert_eq!(of(true, RuleKind::Range), "index_63e1b403");
+    assert_eq!(of(false, RuleKind::Key), "constraint_ba8f3cd9");
+}

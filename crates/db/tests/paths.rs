@@ -6,7 +6,8 @@ use common::examples;
 
 /// Three stations in a row and a loop back; prices on the lines.
 const STATIONS: &str = "
-    CREATE (a:S {n: 'a', h: 1}), (b:S:Big {n: 'b', h: 2}), (c:S {n: 'c', h: 3}), (d:T {n: 'd', h: 0})
+    CREATE (a:S {n: 'a', h: 1}), (b:S:Big {n: 'b', h: 2}), (c:S {n: 'c', h: 3}),
+           (d:T {n: 'd', h: 0})
     CREATE (a)-[:L {p: 1}]->(b), (b)-[:L {p: 2}]->(c), (c)-[:L {p: 3}]->(a), (c)-[:M {p: 4}]->(d)";
 
 #[test]

@@ -330,7 +330,7 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Table, Fail
         let join = |thread: std::thread::ScopedJoinHandle<'_, Result<(), Failed>>| {
             thread.join().map_err(|_| "a thread panicked")?
         };
-        threads.into_iter().map(join).collect()
+        threads.into_iter().try_for_each(join)
     })?;
     soak.verify(&soak.db.reader()?, Some(soak.by_value))?;
     soak.drain()?;

@@ -1,5 +1,4 @@
 //! `CALL { } IN TRANSACTIONS`: what is committed when, what sees it, and what errors leave behind.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -294,3 +294,24 @@ fn patterns_that_mean_nothing_are_refused() {
         ],
     );
 }
+#[test]
+fn dense_graphs_are_not_walked_over_and_over() {
+    // 31^30 paths lead from each node, and none to the last.
+    examples(
+        "UNWIND range(1, 32) AS i CREATE (:N {i: i}) WITH count(*) AS all CREATE (:Z)
+         WITH all MATCH (a:N), (b:N) WHERE a <> b CREATE (a)-[:R]->(b)",
+        &[
+            ("MATCH SHORTEST 1 ({i: 1}) ((x)-[r]->(y) WHERE y.i > 0)+ (:Z) RETURN 1", &[]),
+            ("MATCH ALL SHORTEST ({i: 1}) ((x)-[r]->(y))+ (:Z) RETURN 1", &[]),
+            ("MATCH ANY ({i: 1})-->+(:Z) RETURN 1", &[]),
+            ("MATCH p = allShortestPaths(({i: 1})-[*]-(:Z)) RETURN 1", &[]),
+            (
+                "MATCH p = ALL SHORTEST ({i: 1}) ((x)-->(y) WHERE y.i < 9)+ ({i: 2}) RETURN x, y",
+                &["[()] | [()]"],
+            ),
+            ("MATCH p = SHORTEST 3 ({i: 1})-->+({i: 2}) RETURN length(p)", &["1", "2", "2"]),
+            ("MATCH p = SHORTEST 2 GROUPS ({i: 1})-->+({i: 2}) RETURN count(p)", &["31"]),
+            ("MATCH ({i: 1})-->{2}({i: 2}) RETURN count(*)", &["30"]),
+        ],
+    );
+}

@@ -2,8 +2,8 @@
 //!
 //! Of all paths that match the pattern, as many as wanted are taken for each pair of end nodes.
 //! What stands inside of the pattern is a condition on the paths to choose from; what `WHERE`
-//! behind it says is tested on those chosen. The old `shortestPath()` is another matter: there conditions
-//! on the path in `WHERE` belong to the search.
+//! behind it says is tested on those chosen. The old `shortestPath()` is another matter: there
+//! conditions on the path in `WHERE` belong to the search.
 
 use std::collections::HashSet;
 

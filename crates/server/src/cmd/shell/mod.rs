@@ -1,11 +1,11 @@
 //! `telar shell`: queries typed by a person, or read from a file.
 //!
-//! - [`line`]: editing, completion, colours.
-//! - [`command`]: what begins with a colon.
-//! - [`state`]: the session, parameters, the open transaction; runs what was typed.
-//! - [`output`]: results as a table, CSV, JSON or graph.
-//! - [`text`]: values as Cypher writes them.
-//! - [`pager`]: long results, page by page.
+//! - `line`: editing, completion, colours.
+//! - `command`: what begins with a colon.
+//! - `state`: the session, parameters, the open transaction; runs what was typed.
+//! - `output`: results as a table, CSV, JSON or graph.
+//! - `text`: values as Cypher writes them.
+//! - `pager`: long results, page by page.
 
 mod command;
 mod line;

@@ -211,8 +211,9 @@ mod tests {
         judged(|_, _| ()).unwrap();
         judged(|s, sample| sample.high[0] += (s << 30) as f64).unwrap();
         for (i, figure) in FIGURES.iter().enumerate().filter(|(_, f)| f.slack.is_finite()) {
-            let leak =
-                |s: u64, sample: &mut Sample| sample.low[i] += s as f64 * figure.slack / 15.0;
+            // A tenth of what swings and of the slack, second by second.
+            let rate = (10.0 * figure.unit + figure.slack) / 10.0;
+            let leak = |s: u64, sample: &mut Sample| sample.low[i] += s as f64 * rate;
             let error = judged(leak).unwrap_err().to_string();
             assert!(error.contains(figure.name) && error.contains("grew"), "{error}");
         }

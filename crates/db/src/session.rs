@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use telar_engine::{Engine, Error, Isolation};
@@ -42,6 +43,7 @@ pub struct Session<'d> {
     db: &'d Engine,
     procedures: Procedures,
     limits: Limits,
+    timeout: Option<Duration>,
     isolation: Isolation,
     plans: Mutex<Plans>,
 }
@@ -70,6 +72,7 @@ impl<'d> Session<'d> {
             db,
             procedures: Procedures::builtin(),
             limits: Limits::default(),
+            timeout: None,
             isolation: Isolation::default(),
             plans: Mutex::default(),
         }
@@ -79,6 +82,13 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same session, in which each statement is given up after this time, with
+    /// [`ErrorKind::TimedOut`], and changes nothing.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout: Some(timeout), ..self }
     }
 
     /// The same session, whose updates are isolated like this.
@@ -105,9 +115,11 @@ impl<'d> Session<'d> {
         refusal::query_error(self.db, error)
     }
 
-    /// The limits of a query that is listed.
+    /// The limits of a query that is listed and begins now.
     fn limits(&self, listed: &Listed) -> Limits {
-        Limits { terminated: Some(listed.flag()), ..self.limits.clone() }
+        let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let deadline = [own, self.limits.deadline].into_iter().flatten().min();
+        Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
     }
 
     fn prepare(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {

@@ -100,6 +100,17 @@ fn limits_end_queries_that_take_too_long_or_too_much() {
     let session = session.with_limits(limits);
     let endless = "MATCH (a:N), (b:N), (c:N), (d:N), (e:N) RETURN count(*)";
     assert_eq!(session.run(endless, &[]).unwrap_err().kind, ErrorKind::TimedOut);
+    let limits = Limits::default();
+    let session = session.with_limits(limits).with_timeout(Duration::from_millis(50));
+    for _ in 0..2 {
+        assert_eq!(session.run(endless, &[]).unwrap_err().kind, ErrorKind::TimedOut);
+    }
+    assert_eq!(one(&session, "RETURN 1"), Value::Int(1));
+    let mut transaction = session.begin().unwrap();
+    let ended = transaction.run(endless, &ValueMap::new()).unwrap_err();
+    assert_eq!(ended.kind, ErrorKind::TimedOut);
+    drop(transaction);
+    let session = session.with_timeout(Duration::from_secs(600));
     let limits = Limits { memory: Some(1 << 20), ..Limits::default() };
     let session = session.with_limits(limits);
     let large = "MATCH (a:N), (b:N), (c:N) RETURN a.i + b.i AS x ORDER BY x";

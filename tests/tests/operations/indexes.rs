@@ -109,10 +109,12 @@ fn made(dir: &Path) -> (Files, Dump, Vec<(String, IndexId)>) {
             if i % 3 != 0 {
                 txn.set_vertex_property(v, m, Value::Float((number % 70) as f64 / 8.0)).unwrap();
             }
-            if let Some(other) = vertices.get(i as usize / 2) {
+            // Some were deleted, and their numbers may not be in use again yet.
+            let other = vertices.get(i as usize / 2).filter(|other| txn.exists(**other));
+            if let Some(other) = other.copied() {
                 let weight = Value::Int(number * 7919 % 1000);
-                txn.create_edge(ty, v, *other, &[(n, weight)]).unwrap();
-                txn.create_edge(ty, *other, v, &[]).unwrap();
+                txn.create_edge(ty, v, other, &[(n, weight)]).unwrap();
+                txn.create_edge(ty, other, v, &[]).unwrap();
             }
             vertices.push(v);
         }

@@ -196,7 +196,8 @@ impl Transaction<'_> {
         let writes = self.writes.edges.items();
         let mut own: Vec<u32> = Vec::new();
         if !writes.is_empty() {
-            self.ends.borrow_mut().of(writes, ty, v, direction, &mut own);
+            let mut ends = self.ends.borrow_mut();
+            ends.get_or_insert_default().of(writes, ty, v, direction, &mut own);
         }
         // A write to an edge of this list is in this list, too.
         let written = |e: &EdgeId| match (number(e.src), number(e.dst)) {

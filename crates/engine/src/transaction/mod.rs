@@ -50,8 +50,9 @@ pub struct Committed {
 pub struct Transaction<'e> {
     registration: Registration<'e>,
     writes: WriteSet,
-    /// Its edge writes by their ends.
-    ends: RefCell<EdgeEnds>,
+    /// Its edge writes by their ends, once it has read edges after writing some: a transaction
+    /// that only writes pays nothing for them.
+    ends: RefCell<Option<Box<EdgeEnds>>>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
     committed: bool,

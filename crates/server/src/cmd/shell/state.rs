@@ -168,11 +168,18 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
             rest = &rest[end..];
             continue;
         }
-        let Some(first) = cypher::split(rest).into_iter().next() else { return found };
-        let range = first.range();
-        found.push(Piece::Statement(&rest[range.clone()]));
-        let after = &rest[range.end..];
-        rest = after.find(';').map_or("", |at| &after[at + 1..]);
+        // One look at the text for all statements up to the next command.
+        let mut end = None;
+        for statement in cypher::split(rest) {
+            let text = &rest[statement.range()];
+            if text.starts_with(':') {
+                break;
+            }
+            found.push(Piece::Statement(text));
+            end = Some(statement.range().end);
+        }
+        let Some(end) = end else { return found };
+        rest = rest[end..].find(';').map_or("", |at| &rest[end + at + 1..]);
     }
 }
 

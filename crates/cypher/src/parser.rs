@@ -31,7 +31,7 @@ use crate::span::Span;
 use crate::token::TokenKind;
 
 use cursor::Parser;
-pub(crate) use expression::Level;
+pub use expression::Level;
 
 /// Deepest nesting of a text, and greatest height of its tree.
 ///

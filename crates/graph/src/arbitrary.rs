@@ -1,9 +1,10 @@
-//! Random values for property tests, with the awkward ones drawn often.
+//! Random values for property tests, with the awkward ones drawn often. The tests of `telar-query`
+//! include this file, too.
 
 use proptest::prelude::*;
 
-use crate::ids::{EdgeId, EdgeTypeId, VertexId};
-use crate::value::{
+use telar_graph::ids::{EdgeId, EdgeTypeId, VertexId};
+use telar_graph::value::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Srid, Time, UtcOffset, Value,
 };
 

@@ -22,6 +22,10 @@ pub mod update;
 pub mod value;
 pub mod view;
 
+// `arbitrary.rs` names this crate as the tests of others do.
+#[cfg(test)]
+extern crate self as telar_graph;
+
 #[cfg(test)]
 mod arbitrary;
 

@@ -33,6 +33,11 @@ pub(crate) enum Column {
 }
 
 impl Column {
+    /// The numbers of so many rows, for plans that run for many rows at once.
+    pub(crate) fn numbers(rows: usize) -> Self {
+        Self::Ints((0..rows as i64).collect())
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Vertices(v) => v.len(),

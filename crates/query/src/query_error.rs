@@ -100,10 +100,9 @@ pub struct Position {
 impl Position {
     /// Where so many bytes of `text` have gone by.
     pub(crate) fn of(text: &str, offset: usize) -> Self {
-        let before = &text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        let line = before.matches('\n').count() + 1;
-        Self { offset, line, column: text[line_start..offset].chars().count() + 1 }
+        let telar_cypher::Position { line, column } =
+            telar_cypher::Position::of(text, offset as u32);
+        Self { offset, line, column }
     }
 }
 

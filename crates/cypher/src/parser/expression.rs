@@ -9,9 +9,10 @@ use crate::literal;
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
 
-/// How tightly an operator binds; see [`ExprKind`].
+/// How tightly an operator binds, loosest first; see [`ExprKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Level {
+#[expect(missing_docs, reason = "the names are those of the operators")]
+pub enum Level {
     Or = 1,
     Xor,
     And,
@@ -27,7 +28,8 @@ pub(crate) enum Level {
 
 impl Level {
     /// The level above, for the right operands of operators that associate to the left.
-    pub(crate) fn tighter(self) -> Level {
+    #[must_use]
+    pub fn tighter(self) -> Level {
         match self {
             Level::Or => Level::Xor,
             Level::Xor => Level::And,

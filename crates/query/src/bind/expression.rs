@@ -6,6 +6,7 @@ use telar_cypher::ast::{
     self, BinaryOp, Case, CaseTest, CompareOp, ExprKind, FunctionCall, LabelExpr, LabelExprKind,
     Literal, LogicalOp, MapProjection, MapProjectionItem, Name, QuantifierKind, UnaryOp,
 };
+use telar_cypher::suggest::closest;
 use telar_graph::Value;
 
 use super::projection::Aggregation;
@@ -354,9 +355,7 @@ impl Binder<'_> {
             return Ok(Expr::IsNull(Box::new(self.expression(&call.arguments[0])?), true));
         }
         let Some(found) = function::lookup(&name) else {
-            let near = function::all().iter().map(|f| f.name);
-            let near = near.min_by_key(|n| super::scope::distance(n, &name));
-            let near = near.filter(|n| super::scope::distance(n, &name) <= 2);
+            let near = closest(&name, function::all().iter().map(|f| f.name));
             let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
             let message = format!("there is no function `{}`{hint}", call.name.dotted());
             return Err(self.syntax("UnknownFunction", message, call.name.span));

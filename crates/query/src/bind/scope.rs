@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::Name;
+use telar_cypher::suggest::closest;
 
 use super::Binder;
 use crate::batch::Slot;
@@ -100,36 +101,11 @@ impl Binder<'_> {
     pub(crate) fn variable(&self, name: &Name) -> Result<&Variable, QueryError> {
         self.scope.find(&name.text).ok_or_else(|| {
             let mut message = format!("the variable `{}` is not defined", name.text);
-            let near = self.scope.variables.iter().map(|v| &v.name);
-            if let Some(near) = near.min_by_key(|n| distance(n, &name.text))
-                && distance(near, &name.text) <= 1 + name.text.len() / 4
-            {
+            let names = self.scope.variables.iter().map(|v| &*v.name);
+            if let Some(near) = closest(&name.text, names) {
                 message.push_str(&format!("; did you mean `{near}`?"));
             }
             self.syntax("UndefinedVariable", message, name.span)
         })
     }
-}
-
-/// Levenshtein's distance.
-pub(crate) fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().flat_map(char::to_lowercase).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().flat_map(char::to_lowercase).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[test]
-fn distance_counts_edits() {
-    assert_eq!(distance("person", "persom"), 1);
-    assert_eq!(distance("abc", "ABC"), 0);
-    assert_eq!(distance("", "abc"), 3);
 }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use telar_graph::Value;
 
-use super::sort::row_numbers;
 use super::{Exec, Operator, Source, drain};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
@@ -25,7 +24,7 @@ impl<'p> Apply<'p> {
 
     /// Runs the inner plan for these rows, numbered by their place.
     pub(super) fn run(&mut self, mut rows: Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
-        rows.set(self.plan.row, row_numbers(rows.rows()));
+        rows.set(self.plan.row, Column::numbers(rows.rows()));
         let mut found = drain(&self.plan.inner, &rows, cx)?;
         if let Some(slots) = &self.plan.by_row {
             for batch in &mut found {

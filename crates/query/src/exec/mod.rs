@@ -29,7 +29,6 @@ mod unwind;
 mod var_expand;
 
 pub(crate) use build::{build, drain};
-pub(crate) use sort::row_numbers;
 pub(crate) use state::Exec;
 pub use state::{Access, Limits, OpenTransaction, Transactions};
 

@@ -11,7 +11,6 @@ use std::collections::{HashMap, VecDeque};
 
 use telar_graph::{Value, VertexId};
 
-use super::sort::row_numbers;
 use super::{Exec, Operator, Source, drain};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan;
@@ -133,7 +132,7 @@ impl<'p> Repeat<'p> {
         let mut argument = rows.gather(&bundle.rows);
         argument.set(p.first, Column::Vertices(bundle.ends.clone()));
         argument.set(p.edges, Column::Values(bundle.lists[0].clone()));
-        argument.set(p.row, row_numbers(bundle.len()));
+        argument.set(p.row, Column::numbers(bundle.len()));
         let mut longer_ones = Vec::new();
         for found in drain(&p.inner, &argument, cx)? {
             let numbers = found.column(p.row);

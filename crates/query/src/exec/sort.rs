@@ -218,8 +218,3 @@ impl Operator for Limit<'_> {
         Ok(Some(batch))
     }
 }
-
-/// A column of the numbers of rows, for plans that run for many rows at once.
-pub(crate) fn row_numbers(rows: usize) -> Arc<Column> {
-    Arc::new(Column::Ints((0..rows as i64).collect()))
-}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use telar_cypher::parser::Level;
 use telar_graph::Value;
 
 use super::{
@@ -12,22 +13,6 @@ use crate::ops::NormalForm;
 
 /// Elements of a list or map that are written out; a plan is no place for thousands.
 const ELEMENTS_MAX: usize = 8;
-
-/// How tightly an expression binds, loosest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Or,
-    Xor,
-    And,
-    Not,
-    Compare,
-    Predicate,
-    Add,
-    Multiply,
-    Power,
-    Unary,
-    Access,
-}
 
 /// A value as it would be written in a query; of long lists and maps the beginning.
 #[must_use]
@@ -146,10 +131,10 @@ impl Printer<'_> {
             Expr::Unary(Unary::Plus, e) => format!("+{}", self.within(e, Level::Access)),
             Expr::Binary(op, left, right) => {
                 let (level, word) = binary(*op);
-                let right = self.within(right, tighter(level));
+                let right = self.within(right, level.tighter());
                 let left = match level {
                     // `a < b < c` is another thing than `(a < b) < c`.
-                    Level::Compare => self.within(left, tighter(level)),
+                    Level::Compare => self.within(left, level.tighter()),
                     _ => self.within(left, level),
                 };
                 format!("{left} {word} {right}")
@@ -290,21 +275,6 @@ fn level(e: &Expr) -> Level {
         Expr::Const(Value::Int(n)) if *n < 0 => Level::Unary,
         Expr::Const(Value::Float(n)) if n.is_sign_negative() => Level::Unary,
         _ => Level::Access,
-    }
-}
-
-fn tighter(level: Level) -> Level {
-    match level {
-        Level::Or => Level::Xor,
-        Level::Xor => Level::And,
-        Level::And => Level::Not,
-        Level::Not => Level::Compare,
-        Level::Compare => Level::Predicate,
-        Level::Predicate => Level::Add,
-        Level::Add => Level::Multiply,
-        Level::Multiply => Level::Power,
-        Level::Power => Level::Unary,
-        Level::Unary | Level::Access => Level::Access,
     }
 }
 

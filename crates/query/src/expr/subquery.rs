@@ -4,7 +4,7 @@ use telar_graph::Value;
 
 use super::{Subquery, SubqueryKind};
 use crate::batch::{Batch, Column};
-use crate::exec::{Exec, drain, row_numbers};
+use crate::exec::{Exec, drain};
 use crate::query_error::QueryError;
 
 /// What becomes of each row: the plan begins with all rows at once if its operators keep rows
@@ -37,7 +37,7 @@ pub(crate) fn run(
     };
     if subquery.plan.keeps_rows_apart() {
         let mut argument = batch.clone();
-        argument.set(subquery.row, row_numbers(rows));
+        argument.set(subquery.row, Column::numbers(rows));
         collect(argument, 0, cx)?;
     } else {
         for row in 0..rows {

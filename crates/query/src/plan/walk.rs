@@ -4,76 +4,73 @@ use super::{CreateStep, LabelName, Plan, SetItem};
 use crate::batch::Slot;
 use crate::expr::Expr;
 
+/// The plan that an operator reads its rows from, borrowed one way or the other.
+macro_rules! input {
+    ($plan:expr $(, $mut:tt)?) => {
+        Some(match $plan {
+            Plan::Unit | Plan::Argument | Plan::Union(_) => return None,
+            Plan::NodeScan(p) => &$($mut)? p.input,
+            Plan::IndexSeek(p) => &$($mut)? p.input,
+            Plan::NodeById(p) => &$($mut)? p.input,
+            Plan::Expand(p) => &$($mut)? p.input,
+            Plan::VarExpand(p) => &$($mut)? p.input,
+            Plan::ShortestPath(p) => &$($mut)? p.input,
+            Plan::Repeat(p) => &$($mut)? p.input,
+            Plan::Select(p) => &$($mut)? p.input,
+            Plan::Filter(input, _)
+            | Plan::Extend(input, _)
+            | Plan::Keep(input, _)
+            | Plan::Prune(input, _)
+            | Plan::Distinct(input, _)
+            | Plan::Skip(input, _)
+            | Plan::Limit(input, _)
+            | Plan::Unwind(input, ..)
+            | Plan::Eager(input)
+            | Plan::Set(input, _) => input,
+            Plan::Aggregate(p) => &$($mut)? p.input,
+            Plan::Sort(p) => &$($mut)? p.input,
+            Plan::Apply(p) => &$($mut)? p.input,
+            Plan::InTransactions(p) => &$($mut)? p.apply.input,
+            Plan::Create(p) => &$($mut)? p.input,
+            Plan::Merge(p) => &$($mut)? p.input,
+            Plan::Delete(p) => &$($mut)? p.input,
+            Plan::Foreach(p) => &$($mut)? p.input,
+            Plan::Call(p) => &$($mut)? p.input,
+            Plan::LoadCsv(p) => &$($mut)? p.input,
+        })
+    };
+}
+
 impl Plan {
+    /// The plan it reads its rows from, if there is exactly one.
+    fn input(&self) -> Option<&Self> {
+        input!(self)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
+        input!(self, mut)
+    }
+
+    /// The plan that begins with `Argument`, if it has one.
+    fn inner(&self) -> Option<&Self> {
+        Some(match self {
+            Self::Repeat(p) => &p.inner,
+            Self::Select(p) => &p.inner,
+            Self::Apply(p) => &p.inner,
+            Self::InTransactions(p) => &p.apply.inner,
+            Self::Merge(p) => &p.matching,
+            Self::Foreach(p) => &p.inner,
+            _ => return None,
+        })
+    }
+
     /// The plans it reads from; inner plans, which begin with `Argument`, come last.
     pub(crate) fn inputs(&self) -> Vec<&Self> {
         match self {
-            Self::Unit | Self::Argument => Vec::new(),
-            Self::NodeScan(p) => vec![&p.input],
-            Self::IndexSeek(p) => vec![&p.input],
-            Self::NodeById(p) => vec![&p.input],
-            Self::Expand(p) => vec![&p.input],
-            Self::VarExpand(p) => vec![&p.input],
-            Self::ShortestPath(p) => vec![&p.input],
-            Self::Repeat(p) => vec![&p.input, &p.inner],
-            Self::Select(p) => vec![&p.input, &p.inner],
-            Self::Filter(input, _)
-            | Self::Extend(input, _)
-            | Self::Keep(input, _)
-            | Self::Prune(input, _)
-            | Self::Distinct(input, _)
-            | Self::Skip(input, _)
-            | Self::Limit(input, _)
-            | Self::Unwind(input, ..)
-            | Self::Eager(input)
-            | Self::Set(input, _) => vec![input],
-            Self::Aggregate(p) => vec![&p.input],
-            Self::Sort(p) => vec![&p.input],
-            Self::Apply(p) => vec![&p.input, &p.inner],
-            Self::InTransactions(p) => vec![&p.apply.input, &p.apply.inner],
             Self::Union(parts) => parts.iter().collect(),
-            Self::Create(p) => vec![&p.input],
-            Self::Merge(p) => vec![&p.input, &p.matching],
-            Self::Delete(p) => vec![&p.input],
-            Self::Foreach(p) => vec![&p.input, &p.inner],
-            Self::Call(p) => vec![&p.input],
-            Self::LoadCsv(p) => vec![&p.input],
+            _ => self.input().into_iter().chain(self.inner()).collect(),
         }
-    }
-
-    /// The plan it reads its rows from, if there is exactly one.
-    pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
-        Some(match self {
-            Self::Unit | Self::Argument | Self::Union(_) => return None,
-            Self::NodeScan(p) => &mut p.input,
-            Self::IndexSeek(p) => &mut p.input,
-            Self::NodeById(p) => &mut p.input,
-            Self::Expand(p) => &mut p.input,
-            Self::VarExpand(p) => &mut p.input,
-            Self::ShortestPath(p) => &mut p.input,
-            Self::Repeat(p) => &mut p.input,
-            Self::Select(p) => &mut p.input,
-            Self::Filter(input, _)
-            | Self::Extend(input, _)
-            | Self::Keep(input, _)
-            | Self::Prune(input, _)
-            | Self::Distinct(input, _)
-            | Self::Skip(input, _)
-            | Self::Limit(input, _)
-            | Self::Unwind(input, ..)
-            | Self::Eager(input)
-            | Self::Set(input, _) => input,
-            Self::Aggregate(p) => &mut p.input,
-            Self::Sort(p) => &mut p.input,
-            Self::Apply(p) => &mut p.input,
-            Self::InTransactions(p) => &mut p.apply.input,
-            Self::Create(p) => &mut p.input,
-            Self::Merge(p) => &mut p.input,
-            Self::Delete(p) => &mut p.input,
-            Self::Foreach(p) => &mut p.input,
-            Self::Call(p) => &mut p.input,
-            Self::LoadCsv(p) => &mut p.input,
-        })
     }
 
     /// Calls `f` with each of the operator's own expressions.

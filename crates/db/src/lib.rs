@@ -64,7 +64,7 @@ mod session;
 
 use std::path::Path;
 
-pub use session::{QueryTransaction, Session};
+pub use session::{QueryTransaction, Runtime, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use telar_engine::{Engine, Error, Isolation};
+use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Limits, Listed, Moment, OpenTransaction, Phase, Prepared,
-    Procedures, QueryError, QueryResult, Running, Transactions,
+    Access, At, Context, ErrorKind, Inputs, Limits, Listed, Moment, OpenTransaction, Phase,
+    Prepared, Procedures, QueryError, QueryResult, Running, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
@@ -41,11 +41,66 @@ const RETRIES_MAX: u32 = 100;
 #[derive(Debug)]
 pub struct Session<'d> {
     db: &'d Engine,
-    procedures: Procedures,
+    runtime: Arc<Runtime>,
     limits: Limits,
     timeout: Option<Duration>,
     isolation: Isolation,
+    read_only: bool,
+}
+
+/// What the sessions of one database share: what they can call, the plans that were made, and the
+/// list of what runs.
+#[derive(Debug)]
+pub struct Runtime {
+    procedures: Procedures,
     plans: Mutex<Plans>,
+}
+
+impl Default for Runtime {
+    /// With the built-in procedures.
+    fn default() -> Self {
+        Self::new(Procedures::builtin())
+    }
+}
+
+impl Runtime {
+    /// With these procedures.
+    #[must_use]
+    pub fn new(procedures: Procedures) -> Self {
+        Self { procedures, plans: Mutex::default() }
+    }
+
+    /// What `CALL` can run.
+    #[must_use]
+    pub fn procedures(&self) -> &Procedures {
+        &self.procedures
+    }
+
+    /// What runs in the sessions.
+    #[must_use]
+    pub fn running(&self) -> &Arc<Running> {
+        &self.procedures.running
+    }
+
+    /// The plan for `text`, if it was made for these indexes.
+    fn plan(&self, text: &str, version: u64) -> Option<Arc<Prepared>> {
+        let mut plans = self.plans.lock();
+        if plans.version != version {
+            plans.by_text.clear();
+            plans.version = version;
+        }
+        plans.by_text.get(text).cloned()
+    }
+
+    fn keep(&self, plan: &Arc<Prepared>, version: u64) {
+        let mut plans = self.plans.lock();
+        if plans.by_text.len() >= PLANS_MAX {
+            plans.by_text.clear();
+        }
+        if plans.version == version {
+            plans.by_text.insert(Box::from(&**plan.text()), Arc::clone(plan));
+        }
+    }
 }
 
 /// Refuses to go on with what was terminated, which from now on it cannot be.
@@ -55,6 +110,20 @@ fn close(listed: Listed) -> Result<(), QueryError> {
     }
     let message = "the transaction was terminated";
     Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+}
+
+/// A statement that runs by itself.
+struct Began {
+    listed: Listed,
+    now: Moment,
+    context: Context,
+}
+
+impl Began {
+    fn new(session: &Session<'_>) -> Self {
+        let now = Moment::now();
+        Self { listed: session.runtime.running().list(now), now, context: Context::new(now) }
+    }
 }
 
 /// Plans by text, as long as the indexes are those they were made for.
@@ -68,14 +137,15 @@ impl<'d> Session<'d> {
     /// A session without limits, under snapshot isolation, with the built-in procedures.
     #[must_use]
     pub fn new(db: &'d Engine) -> Self {
-        Self {
-            db,
-            procedures: Procedures::builtin(),
-            limits: Limits::default(),
-            timeout: None,
-            isolation: Isolation::default(),
-            plans: Mutex::default(),
-        }
+        Self::with_runtime(db, Arc::default())
+    }
+
+    /// As [`new`](Self::new), for a session that shares plans with others of the same database; they
+    /// list and end each other's queries.
+    #[must_use]
+    pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
+        let (limits, isolation) = (Limits::default(), Isolation::default());
+        Self { db, runtime, limits, timeout: None, isolation, read_only: false }
     }
 
     /// The same session, for which queries may use no more than this.
@@ -97,18 +167,17 @@ impl<'d> Session<'d> {
         Self { isolation, ..self }
     }
 
-    /// What `CALL` can run in this session. Sessions whose [`Procedures::running`] is the same list
-    /// and end each other's queries.
-    pub fn procedures_mut(&mut self) -> &mut Procedures {
-        // Plans hold procedures as they were when the plan was made.
-        self.plans.get_mut().by_text.clear();
-        &mut self.procedures
+    /// The same session, in which statements that change anything are refused, with
+    /// [`ErrorKind::AccessMode`].
+    #[must_use]
+    pub fn read_only(self) -> Self {
+        Self { read_only: true, ..self }
     }
 
-    /// What runs in this session, and in those that share it.
+    /// What it shares with others.
     #[must_use]
-    pub fn running(&self) -> &Arc<Running> {
-        &self.procedures.running
+    pub fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
     }
 
     fn error(&self, error: &Error) -> QueryError {
@@ -122,28 +191,32 @@ impl<'d> Session<'d> {
         Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
     }
 
-    fn prepare(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
         let version = self.db.schema_version();
-        {
-            let mut plans = self.plans.lock();
-            if plans.version != version {
-                plans.by_text.clear();
-                plans.version = version;
+        let plan = match self.runtime.plan(text, version) {
+            Some(plan) => plan,
+            None => {
+                let plan = Arc::new(telar_query::prepare(text, graph, &self.runtime.procedures)?);
+                self.runtime.keep(&plan, version);
+                plan
             }
-            if let Some(plan) = plans.by_text.get(text) {
-                return Ok(Arc::clone(plan));
-            }
-        }
-        let plan = Arc::new(telar_query::prepare(text, graph, &self.procedures)?);
-        let mut plans = self.plans.lock();
-        if plans.by_text.len() >= PLANS_MAX {
-            plans.by_text.clear();
-        }
-        if plans.version == version {
-            plans.by_text.insert(text.into(), Arc::clone(&plan));
+        };
+        if self.read_only && !plan.explains() && (plan.writes() || plan.changes_schema()) {
+            let message = "the statement changes the database, in a session that only reads";
+            return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    fn inputs<'a>(
+        &'a self,
+        parameters: &'a ValueMap,
+        context: &'a Context,
+        limits: &'a Limits,
+    ) -> Inputs<'a> {
+        let procedures = &self.runtime.procedures;
+        Inputs { parameters, context, procedures, limits, transactions: None }
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
@@ -170,17 +243,63 @@ impl<'d> Session<'d> {
         }
     }
 
-    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let now = Moment::now();
-        let listed = self.procedures.running.list(now);
-        let context = Context::new(now);
+    /// Runs one statement and hands its rows to `sink` as they come. Those of a statement that
+    /// changes something are held until it is committed, so that a slow reader keeps no transaction
+    /// open; those of one that only reads are not, and its snapshot lives as long as they last.
+    ///
+    /// # Errors
+    /// [`QueryError`]: nothing was changed, or it is the sink's own. The sink may have been given
+    /// rows.
+    pub fn stream(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<Summary, QueryError> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
-        let plan = self.prepare(text, &reader)?;
-        listed.set_query(Some(plan.text().clone()), now);
-        let limits = self.limits(&listed);
+        let plan = self.plan(text, &reader)?;
+        if plan.explains() || !(plan.writes() || plan.changes_schema() || plan.in_transactions()) {
+            let began = Began::new(self);
+            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+                plan.stream(graph, inputs, sink)
+            });
+        }
+        drop(reader);
+        drop(snapshot);
+        self.run_with(text, parameters)?.send(sink)
+    }
+
+    /// Lets `run` read the state of the graph that a plan wants, which is the present in `reader` if
+    /// it does not say.
+    fn read<T>(
+        &self,
+        plan: &Prepared,
+        reader: &Reader<'_>,
+        parameters: &ValueMap,
+        began: &Began,
+        run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
+        let Began { listed, now, context } = began;
+        listed.set_query(Some(plan.text().clone()), *now);
+        let limits = self.limits(listed);
+        let past = match plan.at(reader, parameters, context)? {
+            None => None,
+            Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
+            Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
+        };
+        let past = past.transpose().map_err(|e| self.error(&e))?;
+        let past = past.as_ref().map(|past| past.reader());
+        run(past.as_ref().unwrap_or(reader), self.inputs(parameters, context, &limits))
+    }
+
+    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+        let began = Began::new(self);
+        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+        let reader = snapshot.reader();
+        let plan = self.plan(text, &reader)?;
         if plan.changes_schema() && !plan.explains() {
-            let change = plan.schema_change(&reader, parameters, &context)?;
+            let change = plan.schema_change(&reader, parameters, &began.context)?;
             drop(reader);
             drop(snapshot);
             let describe = |e| refusal::update_error(self.db, e);
@@ -188,39 +307,31 @@ impl<'d> Session<'d> {
             return Ok(QueryResult { at: self.db.published(), ..done.unwrap_or_default() });
         }
         if plan.in_transactions() && !plan.explains() {
-            let result = plan.run_with(
-                Access::Read(&reader),
-                Some(self),
-                parameters,
-                &context,
-                &self.procedures,
-                &limits,
-            );
-            return result.map_err(|e| match e.is_retryable() {
+            let Began { listed, now, context } = &began;
+            listed.set_query(Some(plan.text().clone()), *now);
+            let limits = self.limits(listed);
+            let inputs = self.inputs(parameters, context, &limits);
+            let inputs = Inputs { transactions: Some(self), ..inputs };
+            return plan.run(Access::Read(&reader), inputs).map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
                 true => QueryError::runtime(ErrorKind::Database, "Conflict", e.message),
                 false => e,
             });
         }
         if !plan.writes() || plan.explains() {
-            let at = plan.at(&reader, parameters, &context)?;
-            let past = match at {
-                None => None,
-                Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
-                Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
-            };
-            let past = past.transpose().map_err(|e| self.error(&e))?;
-            let past = past.as_ref().map(|past| past.reader());
-            let reader = past.as_ref().unwrap_or(&reader);
-            let access = Access::Read(reader);
-            return plan.run(access, parameters, &context, &self.procedures, &limits);
+            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+                plan.run(Access::Read(graph), inputs)
+            });
         }
         drop(reader);
         drop(snapshot);
+        let Began { listed, now, context } = began;
+        listed.set_query(Some(plan.text().clone()), now);
+        let limits = self.limits(&listed);
         let begun = self.db.begin_with(self.isolation);
         let mut transaction = begun.map_err(|e| self.error(&e))?;
-        let access = Access::Write(&mut transaction);
-        let mut result = plan.run(access, parameters, &context, &self.procedures, &limits)?;
+        let inputs = self.inputs(parameters, &context, &limits);
+        let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
         close(listed)?;
         let committed = transaction.commit().map_err(|e| self.error(&e))?;
         result.at = committed.ts;
@@ -235,13 +346,13 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.procedures.running.list(began);
+        let listed = self.runtime.running().list(began);
         Ok(QueryTransaction { session: self, transaction, began, failed: false, listed })
     }
 }
 
 /// A transaction that a query began.
-struct Open<'d>(telar_engine::Transaction<'d>, &'d Engine);
+struct Open<'d>(Transaction<'d>, &'d Engine);
 
 impl OpenTransaction for Open<'_> {
     fn graph(&self) -> &dyn Graph {
@@ -271,7 +382,7 @@ impl Transactions for Session<'_> {
 #[derive(Debug)]
 pub struct QueryTransaction<'s, 'd> {
     session: &'s Session<'d>,
-    transaction: telar_engine::Transaction<'d>,
+    transaction: Transaction<'d>,
     began: Moment,
     failed: bool,
     listed: Listed,
@@ -284,12 +395,39 @@ impl QueryTransaction<'_, '_> {
     /// # Errors
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+        self.statement(text, parameters, |plan, transaction, inputs| {
+            plan.run(Access::Write(transaction), inputs)
+        })
+    }
+
+    /// As [`run`](Self::run), handing rows to `sink`: as they come, if the statement only reads.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and those of the sink.
+    pub fn stream(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<Summary, QueryError> {
+        self.statement(text, parameters, |plan, transaction, inputs| match plan.writes() {
+            true => plan.run(Access::Write(transaction), inputs)?.send(sink),
+            false => plan.stream(transaction, inputs, sink),
+        })
+    }
+
+    fn statement<T>(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+        run: impl FnOnce(&Prepared, &mut Transaction<'_>, Inputs<'_>) -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
         let session = self.session;
-        let plan = session.prepare(text, &self.transaction)?;
+        let plan = session.plan(text, &self.transaction)?;
         if plan.in_transactions() {
             let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
             let detail = "TransactionStartFailed";
@@ -298,8 +436,8 @@ impl QueryTransaction<'_, '_> {
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let limits = session.limits(&self.listed);
-        let access = Access::Write(&mut self.transaction);
-        let result = plan.run(access, parameters, &context, &session.procedures, &limits);
+        let inputs = session.inputs(parameters, &context, &limits);
+        let result = run(&plan, &mut self.transaction, inputs);
         self.listed.set_query(None, self.began);
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
         result

@@ -1,13 +1,14 @@
 //! `SHOW`, `TERMINATE`, the procedures that every session has, and notifications.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use telar_db::query::{
-    CallContext, ErrorKind, NotificationKind, Procedure, QueryError, QueryResult, literal,
+    CallContext, ErrorKind, NotificationKind, Procedure, Procedures, QueryError, QueryResult,
+    literal,
     procedure::{Field, Rows},
 };
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Runtime, Session, Value, ValueMap};
 
 fn run(db: &Database, text: &str) -> QueryResult {
     Session::new(db).run(text, &[]).unwrap_or_else(|e| panic!("{text}\n{e}"))
@@ -327,11 +328,12 @@ impl Procedure for Waits {
 fn running_query_is_listed_and_terminated() {
     let db = sample();
     let (begun, listen) = mpsc::sync_channel(1);
-    let mut session = Session::new(&db);
     let waits = Waits(begun, [Field::new("x", "ANY")]);
-    session.procedures_mut().add("test.wait", std::sync::Arc::new(waits));
-    let mut other = Session::new(&db);
-    other.procedures_mut().running = session.running().clone();
+    let mut procedures = Procedures::builtin();
+    procedures.add("test.wait", Arc::new(waits));
+    let runtime = Arc::new(Runtime::new(procedures));
+    let session = Session::with_runtime(&db, Arc::clone(&runtime));
+    let other = Session::with_runtime(&db, runtime);
     thread::scope(|scope| {
         let query = scope.spawn(|| session.run("CALL test.wait()", &[]));
         listen.recv().unwrap();

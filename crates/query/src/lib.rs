@@ -20,7 +20,7 @@
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
-//! - [`result`], [`description`], [`notification`]: what comes back.
+//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back, whole or as it comes.
 
 pub mod aggregate;
 mod batch;
@@ -39,13 +39,14 @@ pub mod query_error;
 pub mod result;
 pub mod running;
 pub mod schema;
+pub mod sink;
 pub mod value_type;
 
 pub use telar_cypher as cypher;
 
 pub use description::{Measured, PlanDescription};
 pub use error::EvalError;
-pub use exec::{Access, Limits, OpenTransaction, Transactions};
+pub use exec::{Access, Inputs, Limits, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
 pub use notification::{Notification, NotificationKind};
@@ -56,3 +57,4 @@ pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship};
 pub use running::{Listed, Running};
 pub use schema::SchemaChange;
+pub use sink::{Rows, Sink, Summary};

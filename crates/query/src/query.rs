@@ -12,7 +12,7 @@ use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
 use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::profile::Profile;
-use crate::exec::{Access, Exec, Limits, Transactions, build};
+use crate::exec::{Access, Exec, Inputs, Limits, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
 use crate::notification::Notification;
@@ -20,8 +20,9 @@ use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::result::{Names, QueryResult};
+use crate::result::{Counters, QueryResult};
 use crate::schema::SchemaChange;
+use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.
@@ -154,7 +155,9 @@ impl Prepared {
         let Some(command) = &self.bound.command else { return Ok(None) };
         self.check_parameters(parameters)?;
         let (procedures, limits) = (Procedures::default(), Limits::default());
-        let mut cx = Exec::new(Access::Read(graph), parameters, context, &procedures, &limits);
+        let (procedures, limits) = (&procedures, &limits);
+        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
+        let mut cx = Exec::new(Access::Read(graph), inputs);
         SchemaChange::new(command, &mut cx).map(Some)
     }
 
@@ -176,7 +179,9 @@ impl Prepared {
     ) -> Result<Option<At>, QueryError> {
         let Some(at) = &self.bound.at else { return Ok(None) };
         let (procedures, limits) = (Procedures::default(), Limits::default());
-        let mut cx = Exec::new(Access::Read(graph), parameters, context, &procedures, &limits);
+        let (procedures, limits) = (&procedures, &limits);
+        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
+        let mut cx = Exec::new(Access::Read(graph), inputs);
         match eval(at, &Batch::empty(1), &mut cx)?.get(0) {
             Value::Int(ts) if ts >= 0 => Ok(Some(At::Commit(CommitTs::from_raw(ts as u64)))),
             Value::DateTime(time) => {
@@ -190,35 +195,44 @@ impl Prepared {
         }
     }
 
-    /// Runs it. What it changed is in the transaction of `graph`, which the caller commits.
+    /// Runs it, and keeps its rows. What it changed is in the transaction of `graph`, which the
+    /// caller commits.
     ///
     /// # Errors
-    /// Whatever goes wrong; the transaction then holds a part of the changes and must be aborted.
+    /// Whatever goes wrong. The transaction then holds a part of the changes and must be aborted;
+    /// what [transactions of its own](Self::in_transactions) committed stays.
     pub fn run<'g>(
         &self,
         graph: Access<'g>,
-        parameters: &'g ValueMap,
-        context: &'g Context,
-        procedures: &'g Procedures,
-        limits: &'g Limits,
+        inputs: Inputs<'g>,
     ) -> Result<QueryResult, QueryError> {
-        self.run_with(graph, None, parameters, context, procedures, limits)
+        let mut kept = Kept::default();
+        let summary = self.execute(graph, inputs, &mut kept)?;
+        let Kept { columns, rows, entities } = kept;
+        let Summary { counters, at, plan, notifications } = summary;
+        Ok(QueryResult { columns, rows, entities, counters, at, plan, notifications })
     }
 
-    /// As [`run`](Self::run), for a query that [begins transactions](Self::in_transactions) of its
-    /// own; `graph` is what it sees at first.
+    /// As [`run`](Self::run), for a query that changes nothing: its rows go to `sink` as they come,
+    /// and those that have gone are not held.
     ///
     /// # Errors
-    /// Whatever goes wrong; what it committed before stays.
-    pub fn run_with<'g>(
+    /// Whatever goes wrong, and what the sink ends the query with; it may have been given rows.
+    pub fn stream(
+        &self,
+        graph: &dyn Graph,
+        inputs: Inputs<'_>,
+        sink: &mut dyn Sink,
+    ) -> Result<Summary, QueryError> {
+        self.execute(Access::Read(graph), inputs, &mut Streamed::new(sink))
+    }
+
+    fn execute<'g>(
         &self,
         graph: Access<'g>,
-        transactions: Option<&'g dyn Transactions>,
-        parameters: &'g ValueMap,
-        context: &'g Context,
-        procedures: &'g Procedures,
-        limits: &'g Limits,
-    ) -> Result<QueryResult, QueryError> {
+        inputs: Inputs<'g>,
+        output: &mut dyn Output,
+    ) -> Result<Summary, QueryError> {
         if self.changes_schema() && !self.explains() {
             let message = "an index or constraint cannot be made or dropped inside a transaction: \
                            what is done to them is there at once and cannot be undone. Run the \
@@ -226,86 +240,69 @@ impl Prepared {
             let kind = ErrorKind::TransactionType;
             return Err(QueryError::compile(kind, "ForbiddenDueToTransactionType", message));
         }
-        let columns = self.columns().cloned().collect();
-        let mut result = QueryResult { columns, ..QueryResult::default() };
+        let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
-            let graph: &dyn Graph = match &graph {
-                Access::Read(graph) => *graph,
-                Access::Write(graph) => &**graph,
-                Access::Own(transaction) => transaction.graph(),
-            };
-            result.plan = Some(self.explain(graph));
-            result.notifications = self.notifications(graph);
-            return Ok(result);
+            output.columns(&columns)?;
+            let graph = graph.graph();
+            return Ok(Summary {
+                counters: Counters::default(),
+                at: CommitTs::ZERO,
+                plan: Some(self.explain(graph)),
+                notifications: self.notifications(graph),
+            });
         }
-        self.check_parameters(parameters)?;
+        self.check_parameters(inputs.parameters)?;
+        output.columns(&columns)?;
         if self.bound.mode == Mode::Run {
-            let mut cx = Exec::new(graph, parameters, context, procedures, limits);
-            cx.transactions = transactions;
-            return with_stack(|| self.collect(result, cx));
+            let cx = Exec::new(graph, inputs);
+            return with_stack(|| self.drive(cx, output));
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
-        let watch = |mut cx: Exec<'_>| {
+        let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
-            with_stack(|| self.collect(result, cx))
+            with_stack(|| self.drive(cx, output))
         };
         match graph {
             Access::Read(graph) => {
                 let graph = CountedRead { graph, hits };
-                let mut cx =
-                    Exec::new(Access::Read(&graph), parameters, context, procedures, limits);
-                cx.transactions = transactions;
-                watch(cx)
+                watch(Exec::new(Access::Read(&graph), inputs))
             }
             Access::Write(graph) => {
                 let mut graph = CountedWrite { graph, hits };
-                let graph = Access::Write(&mut graph);
-                watch(Exec::new(graph, parameters, context, procedures, limits))
+                watch(Exec::new(Access::Write(&mut graph), inputs))
             }
             // Its transactions come and go: what they are asked for is not counted.
-            own => watch(Exec::new(own, parameters, context, procedures, limits)),
+            own => watch(Exec::new(own, inputs)),
         }
+    }
+
+    /// Runs the plan to its end.
+    fn drive(&self, mut cx: Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
+        let mut operator = build(&self.bound.plan, &Batch::empty(1), &cx);
+        while let Some(batch) = operator.next(&mut cx)? {
+            let slots = self.bound.columns.iter();
+            let columns: Vec<_> = slots.map(|(_, slot)| Arc::clone(batch.column(*slot))).collect();
+            if !columns.is_empty() && batch.rows() > 0 {
+                output.rows(&columns, &mut cx)?;
+            }
+        }
+        drop(operator);
+        let graph = cx.graph();
+        output.end(graph);
+        if let Some(error) = graph.error() {
+            return Err(QueryError::database(&*error));
+        }
+        Ok(Summary {
+            counters: cx.counters,
+            at: graph.read_ts(),
+            plan: cx.profile.as_ref().map(|p| self.describe(graph, Some(p.measured()))),
+            notifications: self.notifications(graph),
+        })
     }
 
     /// What is probably not meant as it is written.
     fn notifications(&self, graph: &dyn Graph) -> Vec<Notification> {
         self.bound.unknown.iter().filter_map(|unknown| unknown.notification(graph)).collect()
-    }
-
-    /// Runs the plan to its end.
-    fn collect(
-        &self,
-        mut result: QueryResult,
-        mut cx: Exec<'_>,
-    ) -> Result<QueryResult, QueryError> {
-        let mut operator = build(&self.bound.plan, &Batch::empty(1), &cx);
-        while let Some(batch) = operator.next(&mut cx)? {
-            let slots = self.bound.columns.iter().map(|(_, slot)| batch.column(*slot));
-            let columns: Vec<_> = slots.collect();
-            if columns.is_empty() {
-                continue;
-            }
-            cx.hold(batch.bytes())?;
-            for row in 0..batch.rows() {
-                result.rows.push(columns.iter().map(|column| column.get(row)).collect());
-            }
-        }
-        drop(operator);
-        let graph = cx.graph();
-        let names = Names::new(graph);
-        for value in result.rows.iter().flatten() {
-            result.entities.add(value, graph, &names);
-        }
-        if let Some(error) = graph.error() {
-            return Err(QueryError::database(&*error));
-        }
-        result.notifications = self.notifications(graph);
-        if let Some(profile) = &cx.profile {
-            result.plan = Some(self.describe(graph, Some(profile.measured())));
-        }
-        result.at = graph.read_ts();
-        result.counters = cx.counters;
-        Ok(result)
     }
 }

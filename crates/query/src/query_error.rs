@@ -124,11 +124,8 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    pub(crate) fn compile(
-        kind: ErrorKind,
-        detail: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
+    /// An error found before the query runs.
+    pub fn compile(kind: ErrorKind, detail: impl Into<String>, message: impl Into<String>) -> Self {
         let (detail, message) = (detail.into(), message.into());
         Self { kind, phase: Phase::Compile, detail, message, position: None, excerpt: None }
     }

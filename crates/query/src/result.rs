@@ -1,9 +1,12 @@
 //! What a query returns.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use telar_graph::{CommitTs, EdgeId, Graph, Value, ValueMap, VertexId};
+use telar_graph::{
+    CommitTs, EdgeId, EdgeTypeId, Graph, LabelId, PropertyKeyId, Value, ValueMap, VertexId,
+};
 
 use crate::description::PlanDescription;
 use crate::notification::Notification;
@@ -151,53 +154,62 @@ impl Entities {
     }
 
     fn add_node(&mut self, vertex: VertexId, graph: &dyn Graph, names: &Names) {
-        self.nodes.entry(vertex).or_insert_with(|| {
-            let mut found = Vec::new();
-            graph.all_vertex_properties(vertex, &mut found);
-            let labels = graph.labels(vertex).unwrap_or_default();
-            let mut labels: Vec<String> =
-                labels.iter().map(|l| Names::of(&names.labels, l.get())).collect();
-            labels.sort_unstable();
-            Node { labels, properties: names.properties(found) }
-        });
+        self.nodes.entry(vertex).or_insert_with(|| Node::read(vertex, graph, names));
     }
 
     fn add_relationship(&mut self, edge: EdgeId, graph: &dyn Graph, names: &Names) {
-        self.relationships.entry(edge).or_insert_with(|| {
-            let mut found = Vec::new();
-            graph.all_edge_properties(edge, &mut found);
-            let ty = Names::of(&names.types, edge.ty.get());
-            Relationship { ty, properties: names.properties(found) }
-        });
+        self.relationships.entry(edge).or_insert_with(|| Relationship::read(edge, graph, names));
     }
 }
 
-/// Every schema name, by number.
+impl Node {
+    pub(crate) fn read(vertex: VertexId, graph: &dyn Graph, names: &Names) -> Self {
+        let mut found = Vec::new();
+        graph.all_vertex_properties(vertex, &mut found);
+        let labels = graph.labels(vertex).unwrap_or_default();
+        let mut labels: Vec<String> = labels.iter().map(|l| names.label(*l, graph)).collect();
+        labels.sort_unstable();
+        Self { labels, properties: names.properties(found, graph) }
+    }
+}
+
+impl Relationship {
+    pub(crate) fn read(edge: EdgeId, graph: &dyn Graph, names: &Names) -> Self {
+        let mut found = Vec::new();
+        graph.all_edge_properties(edge, &mut found);
+        let ty = names.edge_type(edge.ty, graph);
+        Self { ty, properties: names.properties(found, graph) }
+    }
+}
+
+/// Schema names by number, read from the graph when the first is needed.
+#[derive(Debug, Default)]
 pub(crate) struct Names {
-    labels: Vec<String>,
-    types: Vec<String>,
-    keys: Vec<String>,
+    labels: OnceCell<Vec<String>>,
+    types: OnceCell<Vec<String>>,
+    keys: OnceCell<Vec<String>>,
 }
 
 impl Names {
-    pub(crate) fn new(graph: &dyn Graph) -> Self {
-        Self {
-            labels: graph.label_names(),
-            types: graph.edge_type_names(),
-            keys: graph.property_key_names(),
+    fn label(&self, label: LabelId, graph: &dyn Graph) -> String {
+        named(self.labels.get_or_init(|| graph.label_names()), label.get())
+    }
+
+    fn edge_type(&self, ty: EdgeTypeId, graph: &dyn Graph) -> String {
+        named(self.types.get_or_init(|| graph.edge_type_names()), ty.get())
+    }
+
+    fn properties(&self, found: Vec<(PropertyKeyId, Value)>, graph: &dyn Graph) -> ValueMap {
+        if found.is_empty() {
+            return ValueMap::new();
         }
+        let keys = self.keys.get_or_init(|| graph.property_key_names());
+        found.into_iter().map(|(key, value)| (Arc::from(named(keys, key.get())), value)).collect()
     }
+}
 
-    fn of(names: &[String], number: u16) -> String {
-        names.get(usize::from(number)).cloned().unwrap_or_default()
-    }
-
-    fn properties(&self, found: Vec<(telar_graph::PropertyKeyId, Value)>) -> ValueMap {
-        let named = |(key, value): (telar_graph::PropertyKeyId, Value)| {
-            (Arc::from(Self::of(&self.keys, key.get())), value)
-        };
-        found.into_iter().map(named).collect()
-    }
+fn named(names: &[String], number: u16) -> String {
+    names.get(usize::from(number)).cloned().unwrap_or_default()
 }
 
 /// `elementId()` of a node.

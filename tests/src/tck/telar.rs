@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, QueryError};
-use telar_db::{Database, Session};
+use telar_db::query::{self, Entities, Procedures, QueryError};
+use telar_db::{Database, Runtime, Session};
 use telar_graph::{EdgeId, Value, VertexId};
 
 use super::graph::{self, from_tck, to_tck};
@@ -83,10 +83,11 @@ impl Subject for Telar {
             detail: String::new(),
             message,
         };
-        let mut session = Session::new(&self.db);
+        let mut procedures = Procedures::builtin();
         for (name, table) in &self.procedures {
-            session.procedures_mut().add(name.as_str(), table.clone());
+            procedures.add(name.as_str(), table.clone());
         }
+        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)));
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -97,13 +97,7 @@ impl<'p> InTransactions<'p> {
         cx: &mut Exec<'_>,
     ) -> Result<CommitTs, QueryError> {
         // What the subquery needs of the query around it outlives neither.
-        let mut inner = Exec::new(
-            Access::Own(transactions.begin()?),
-            cx.parameters,
-            cx.context,
-            cx.procedures,
-            cx.limits(),
-        );
+        let mut inner = Exec::new(Access::Own(transactions.begin()?), cx.inputs());
         inner.deleted_vertices = cx.deleted_vertices.clone();
         inner.deleted_edges = cx.deleted_edges.clone();
         for row in 0..rows.rows() {

@@ -30,7 +30,7 @@ mod var_expand;
 
 pub(crate) use build::{build, drain};
 pub(crate) use state::Exec;
-pub use state::{Access, Limits, OpenTransaction, Transactions};
+pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};
 
 use crate::batch::Batch;
 use crate::query_error::QueryError;

@@ -65,6 +65,21 @@ pub struct Limits {
     pub terminated: Option<Arc<AtomicBool>>,
 }
 
+/// What a query runs with.
+#[derive(Clone, Copy)]
+pub struct Inputs<'g> {
+    /// By name.
+    pub parameters: &'g ValueMap,
+    /// The clock, and the like.
+    pub context: &'g Context,
+    /// What it can call.
+    pub procedures: &'g Procedures,
+    /// What it may use.
+    pub limits: &'g Limits,
+    /// Where transactions of its own come from, if it may have any.
+    pub transactions: Option<&'g dyn Transactions>,
+}
+
 /// State of one running query.
 pub(crate) struct Exec<'g> {
     pub(crate) graph: Access<'g>,
@@ -96,7 +111,7 @@ pub(crate) struct Search {
 }
 
 impl Access<'_> {
-    fn graph(&self) -> &dyn Graph {
+    pub(crate) fn graph(&self) -> &dyn Graph {
         match self {
             Self::Read(graph) => *graph,
             Self::Write(graph) => &**graph,
@@ -106,13 +121,8 @@ impl Access<'_> {
 }
 
 impl<'g> Exec<'g> {
-    pub(crate) fn new(
-        graph: Access<'g>,
-        parameters: &'g ValueMap,
-        context: &'g Context,
-        procedures: &'g Procedures,
-        limits: &'g Limits,
-    ) -> Self {
+    pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
+        let Inputs { parameters, context, procedures, limits, transactions } = inputs;
         Self {
             graph,
             parameters,
@@ -126,7 +136,7 @@ impl<'g> Exec<'g> {
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
             search: None,
-            transactions: None,
+            transactions,
             views: HashMap::new(),
         }
     }
@@ -198,8 +208,10 @@ impl<'g> Exec<'g> {
         Ok(())
     }
 
-    pub(crate) fn limits(&self) -> &'g Limits {
-        self.limits
+    /// What another one runs with that is a part of this, and begins no transactions.
+    pub(crate) fn inputs(&self) -> Inputs<'g> {
+        let Self { parameters, context, procedures, limits, .. } = *self;
+        Inputs { parameters, context, procedures, limits, transactions: None }
     }
 
     /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.

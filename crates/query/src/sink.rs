@@ -1,0 +1,200 @@
+//! Results as they come: who wants rows one batch after the other, and holds none.
+
+use std::sync::Arc;
+
+use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
+
+use crate::batch::{BATCH_ROWS, Column};
+use crate::description::PlanDescription;
+use crate::exec::Exec;
+use crate::notification::Notification;
+use crate::query_error::QueryError;
+use crate::result::{Counters, Entities, Names, Node, QueryResult, Relationship};
+
+/// Takes the rows of a result as they come. The query goes on when a call returns: one that blocks
+/// holds it back, and an error ends it.
+pub trait Sink {
+    /// Names of the columns: called once, before the first row, and if there are no rows.
+    ///
+    /// # Errors
+    /// Whatever is to end the query.
+    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError>;
+
+    /// The next rows, at least one.
+    ///
+    /// # Errors
+    /// Whatever is to end the query.
+    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError>;
+}
+
+/// Some rows of a result, and what the nodes and relationships in them are.
+#[derive(Debug)]
+pub struct Rows<'a>(Source<'a>);
+
+enum Source<'a> {
+    /// A batch of a query that runs.
+    Live { columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names },
+    /// What was kept of one that ended.
+    Kept { rows: &'a [Vec<Value>], entities: &'a Entities },
+}
+
+impl std::fmt::Debug for Source<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Live { columns, .. } => f.debug_tuple("Live").field(columns).finish(),
+            Self::Kept { rows, .. } => f.debug_tuple("Kept").field(rows).finish(),
+        }
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// A batch with at least one column.
+    fn live(columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names) -> Self {
+        Self(Source::Live { columns, graph, names })
+    }
+
+    fn kept(rows: &'a [Vec<Value>], entities: &'a Entities) -> Self {
+        Self(Source::Kept { rows, entities })
+    }
+
+    /// How many there are.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a sink is never given none")]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Source::Live { columns, .. } => columns.first().map_or(0, |column| column.len()),
+            Source::Kept { rows, .. } => rows.len(),
+        }
+    }
+
+    /// The value in a row and column.
+    ///
+    /// # Panics
+    /// If there is no such row or column.
+    #[must_use]
+    pub fn get(&self, row: usize, column: usize) -> Value {
+        match &self.0 {
+            Source::Live { columns, .. } => columns[column].get(row),
+            Source::Kept { rows, .. } => rows[row][column].clone(),
+        }
+    }
+
+    /// Labels and properties of a node in the rows; of one that is gone, none.
+    #[must_use]
+    pub fn node(&self, vertex: VertexId) -> Node {
+        match &self.0 {
+            Source::Live { graph, names, .. } => Node::read(vertex, *graph, names),
+            Source::Kept { entities, .. } => {
+                entities.nodes.get(&vertex).cloned().unwrap_or_default()
+            }
+        }
+    }
+
+    /// Type and properties of a relationship in the rows; of one that is gone, no properties.
+    #[must_use]
+    pub fn relationship(&self, edge: EdgeId) -> Relationship {
+        match &self.0 {
+            Source::Live { graph, names, .. } => Relationship::read(edge, *graph, names),
+            Source::Kept { entities, .. } => {
+                entities.relationships.get(&edge).cloned().unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Where a plan that runs puts its rows.
+pub(crate) trait Output {
+    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError>;
+
+    /// Rows of at least one column.
+    fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError>;
+
+    /// Called after the last row.
+    fn end(&mut self, graph: &dyn Graph);
+}
+
+/// Hands rows on.
+pub(crate) struct Streamed<'s> {
+    sink: &'s mut dyn Sink,
+    names: Names,
+}
+
+impl<'s> Streamed<'s> {
+    pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
+        Self { sink, names: Names::default() }
+    }
+}
+
+impl Output for Streamed<'_> {
+    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
+        self.sink.columns(columns)
+    }
+
+    fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let graph = cx.graph();
+        if let Some(error) = graph.error() {
+            return Err(QueryError::database(&*error));
+        }
+        self.sink.rows(&Rows::live(rows, graph, &self.names))
+    }
+
+    fn end(&mut self, _: &dyn Graph) {}
+}
+
+/// Keeps all rows.
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) columns: Vec<Arc<str>>,
+    pub(crate) rows: Vec<Vec<Value>>,
+    pub(crate) entities: Entities,
+}
+
+impl Output for Kept {
+    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        cx.hold(rows.iter().map(|column| column.len() * size_of::<Value>()).sum())?;
+        for row in 0..rows[0].len() {
+            self.rows.push(rows.iter().map(|column| column.get(row)).collect());
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, graph: &dyn Graph) {
+        let names = Names::default();
+        for value in self.rows.iter().flatten() {
+            self.entities.add(value, graph, &names);
+        }
+    }
+}
+
+/// What there is to say of a query once its rows are out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// What was changed.
+    pub counters: Counters,
+    /// As [`QueryResult::at`].
+    pub at: CommitTs,
+    /// The plan, where it was asked for.
+    pub plan: Option<PlanDescription>,
+    /// What is probably not meant as it is written.
+    pub notifications: Vec<Notification>,
+}
+
+impl QueryResult {
+    /// Hands a whole result on, in batches.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn send(self, sink: &mut dyn Sink) -> Result<Summary, QueryError> {
+        sink.columns(&self.columns)?;
+        for rows in self.rows.chunks(BATCH_ROWS) {
+            sink.rows(&Rows::kept(rows, &self.entities))?;
+        }
+        let Self { counters, at, plan, notifications, .. } = self;
+        Ok(Summary { counters, at, plan, notifications })
+    }
+}

@@ -60,11 +60,13 @@
 
 pub mod import;
 mod refusal;
+mod runtime;
 mod session;
 
 use std::path::Path;
 
-pub use session::{QueryTransaction, Runtime, Session};
+pub use runtime::Runtime;
+pub use session::{QueryTransaction, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,

@@ -1,21 +1,18 @@
 //! openCypher on a database.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Inputs, Limits, Listed, Moment, OpenTransaction, Phase,
-    Prepared, Procedures, QueryError, QueryResult, Running, Sink, Summary, Transactions,
+    Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
+use crate::runtime::Runtime;
 
-/// Plans kept; when there are more, all are forgotten.
-const PLANS_MAX: usize = 1024;
 /// Times a query that lost against another transaction is run again.
 const RETRIES_MAX: u32 = 100;
 
@@ -48,61 +45,6 @@ pub struct Session<'d> {
     read_only: bool,
 }
 
-/// What the sessions of one database share: what they can call, the plans that were made, and the
-/// list of what runs.
-#[derive(Debug)]
-pub struct Runtime {
-    procedures: Procedures,
-    plans: Mutex<Plans>,
-}
-
-impl Default for Runtime {
-    /// With the built-in procedures.
-    fn default() -> Self {
-        Self::new(Procedures::builtin())
-    }
-}
-
-impl Runtime {
-    /// With these procedures.
-    #[must_use]
-    pub fn new(procedures: Procedures) -> Self {
-        Self { procedures, plans: Mutex::default() }
-    }
-
-    /// What `CALL` can run.
-    #[must_use]
-    pub fn procedures(&self) -> &Procedures {
-        &self.procedures
-    }
-
-    /// What runs in the sessions.
-    #[must_use]
-    pub fn running(&self) -> &Arc<Running> {
-        &self.procedures.running
-    }
-
-    /// The plan for `text`, if it was made for these indexes.
-    fn plan(&self, text: &str, version: u64) -> Option<Arc<Prepared>> {
-        let mut plans = self.plans.lock();
-        if plans.version != version {
-            plans.by_text.clear();
-            plans.version = version;
-        }
-        plans.by_text.get(text).cloned()
-    }
-
-    fn keep(&self, plan: &Arc<Prepared>, version: u64) {
-        let mut plans = self.plans.lock();
-        if plans.by_text.len() >= PLANS_MAX {
-            plans.by_text.clear();
-        }
-        if plans.version == version {
-            plans.by_text.insert(Box::from(&**plan.text()), Arc::clone(plan));
-        }
-    }
-}
-
 /// Refuses to go on with what was terminated, which from now on it cannot be.
 fn close(listed: Listed) -> Result<(), QueryError> {
     if !listed.close() {
@@ -126,13 +68,6 @@ impl Began {
     }
 }
 
-/// Plans by text, as long as the indexes are those they were made for.
-#[derive(Debug, Default)]
-struct Plans {
-    version: u64,
-    by_text: HashMap<Box<str>, Arc<Prepared>>,
-}
-
 impl<'d> Session<'d> {
     /// A session without limits, under snapshot isolation, with the built-in procedures.
     #[must_use]
@@ -140,8 +75,8 @@ impl<'d> Session<'d> {
         Self::with_runtime(db, Arc::default())
     }
 
-    /// As [`new`](Self::new), for a session that shares plans with others of the same database; they
-    /// list and end each other's queries.
+    /// As [`new`](Self::new), sharing plans with other sessions of the same database; they list and
+    /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
         let (limits, isolation) = (Limits::default(), Isolation::default());
@@ -197,7 +132,7 @@ impl<'d> Session<'d> {
         let plan = match self.runtime.plan(text, version) {
             Some(plan) => plan,
             None => {
-                let plan = Arc::new(telar_query::prepare(text, graph, &self.runtime.procedures)?);
+                let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
                 self.runtime.keep(&plan, version);
                 plan
             }
@@ -215,7 +150,7 @@ impl<'d> Session<'d> {
         context: &'a Context,
         limits: &'a Limits,
     ) -> Inputs<'a> {
-        let procedures = &self.runtime.procedures;
+        let procedures = self.runtime.procedures();
         Inputs { parameters, context, procedures, limits, transactions: None }
     }
 
@@ -270,8 +205,8 @@ impl<'d> Session<'d> {
         self.run_with(text, parameters)?.send(sink)
     }
 
-    /// Lets `run` read the state of the graph that a plan wants, which is the present in `reader` if
-    /// it does not say.
+    /// Lets `run` read the state of the graph that a plan wants: the present, in `reader`, if it
+    /// does not say.
     fn read<T>(
         &self,
         plan: &Prepared,
@@ -443,19 +378,20 @@ impl QueryTransaction<'_, '_> {
         result
     }
 
-    /// Makes everything that was changed visible to others.
+    /// Makes everything that was changed visible to others, and says with which timestamp: what it
+    /// read at, if it changed nothing.
     ///
     /// # Errors
     /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`], and
     /// those of the database itself. Nothing was changed.
-    pub fn commit(self) -> Result<(), QueryError> {
+    pub fn commit(self) -> Result<CommitTs, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
         close(self.listed)?;
         let session = self.session;
-        self.transaction.commit().map(drop).map_err(|e| session.error(&e))
+        self.transaction.commit().map(|committed| committed.ts).map_err(|e| session.error(&e))
     }
 
     /// Undoes everything.

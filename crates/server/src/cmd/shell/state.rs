@@ -42,7 +42,8 @@ impl<'s, 'd> State<'s, 'd> {
 
     pub(crate) fn commit(&mut self) -> anyhow::Result<()> {
         let transaction = self.transaction.take().context("no transaction is open")?;
-        Ok(transaction.commit()?)
+        transaction.commit()?;
+        Ok(())
     }
 
     pub(crate) fn rollback(&mut self) -> anyhow::Result<()> {

@@ -14,7 +14,8 @@
 //! [`Span`]). What two spellings share is one tree: `--` and `-[]-`, `:A:B` and `:A&B`, `SKIP` and
 //! `OFFSET`, `<>` and `!=`. The parser bounds the height of a tree, so
 //! functions on trees may recurse; long chains of
-//! `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists, and do not add to the height.
+//! `+`, `||`, `*`, `^` and their kin, `AND`, `OR`, `XOR`, comparisons, unions and path parts are
+//! lists, and do not add to the height.
 
 pub mod clause;
 pub mod command;

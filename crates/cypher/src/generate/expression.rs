@@ -2,21 +2,18 @@
 
 use super::{DEPTH_MAX, Generator};
 use crate::ast::*;
+use crate::parser::Level;
 use crate::span::Span;
 
 const QUANTIFIERS: [QuantifierKind; 4] =
     [QuantifierKind::All, QuantifierKind::Any, QuantifierKind::None, QuantifierKind::Single];
 const FORMS: [NormalForm; 4] =
     [NormalForm::Nfc, NormalForm::Nfd, NormalForm::Nfkc, NormalForm::Nfkd];
-const ARITHMETIC: [BinaryOp; 7] = [
-    BinaryOp::Add,
-    BinaryOp::Subtract,
-    BinaryOp::Multiply,
-    BinaryOp::Divide,
-    BinaryOp::Modulo,
-    BinaryOp::Power,
-    BinaryOp::Concatenate,
-];
+const SUMS: [ArithmeticOp; 3] =
+    [ArithmeticOp::Add, ArithmeticOp::Subtract, ArithmeticOp::Concatenate];
+const PRODUCTS: [ArithmeticOp; 3] =
+    [ArithmeticOp::Multiply, ArithmeticOp::Divide, ArithmeticOp::Modulo];
+const POWERS: [ArithmeticOp; 1] = [ArithmeticOp::Power];
 const PREDICATES: [BinaryOp; 5] =
     [BinaryOp::In, BinaryOp::StartsWith, BinaryOp::EndsWith, BinaryOp::Contains, BinaryOp::Matches];
 const COMPARISONS: [CompareOp; 6] = [
@@ -84,10 +81,7 @@ impl Generator<'_> {
                 let op = self.one_of(&[UnaryOp::Not, UnaryOp::Minus, UnaryOp::Plus]);
                 ExprKind::Unary { op, operand: self.boxed() }
             }
-            13 | 14 => {
-                let op = self.one_of(&ARITHMETIC);
-                ExprKind::Binary { op, left: self.boxed(), right: self.boxed() }
-            }
+            13 | 14 => self.arithmetic(),
             15 | 16 => {
                 let op = self.one_of(&[LogicalOp::And, LogicalOp::Or, LogicalOp::Xor]);
                 ExprKind::Logical { op, operands: self.exprs(2) }
@@ -140,6 +134,22 @@ impl Generator<'_> {
                 let operand = self.expr();
                 self.predicate(operand)
             }
+        }
+    }
+
+    fn arithmetic(&mut self) -> ExprKind {
+        let ops = self.one_of(&[&SUMS[..], &PRODUCTS, &POWERS]);
+        let first = self.expr();
+        let rest = self.some(1, |g| ArithmeticLink { op: g.one_of(ops), operand: g.expr() });
+        // A chain that begins with one of its own level goes on with it.
+        match first.kind {
+            ExprKind::Arithmetic { first, rest: mut before }
+                if Level::of_chain(&before) == Level::of_chain(&rest) =>
+            {
+                before.extend(rest);
+                ExprKind::Arithmetic { first, rest: before }
+            }
+            kind => ExprKind::Arithmetic { first: Box::new(expr(kind)), rest },
         }
     }
 

@@ -4,9 +4,9 @@ use std::fmt::{self, Formatter, Write};
 
 use super::{filter, name, parameter, qualified, separated, variable};
 use crate::ast::{
-    BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, LabelExprKind, Literal, LogicalOp,
-    MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch, QuantifierKind, Subquery,
-    SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
+    ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, LabelExprKind, Literal,
+    LogicalOp, MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch, QuantifierKind,
+    Subquery, SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
 };
 use crate::parser::Level;
 
@@ -29,7 +29,8 @@ fn level(expr: &Expr) -> Level {
         ExprKind::Pattern(path) if path.search == PathSearch::All => Level::Not,
         // Behind `ANY`, `<` would belong to the type.
         ExprKind::Comparison { .. } | ExprKind::IsTyped { .. } => Level::Compare,
-        ExprKind::Binary { op, .. } => binary(*op).0,
+        ExprKind::Arithmetic { rest, .. } => Level::of_chain(rest),
+        ExprKind::Binary { .. } => Level::Predicate,
         ExprKind::IsNull { .. } | ExprKind::IsNormalized { .. } => Level::Predicate,
         ExprKind::Unary { .. } | ExprKind::HasLabels { .. } => Level::Unary,
         ExprKind::Literal(Literal::Int(value)) if *value < 0 => Level::Unary,
@@ -64,10 +65,17 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         }
         ExprKind::Unary { op, operand } => unary(f, *op, operand),
         ExprKind::Binary { op, left, right } => {
-            let (level, text) = binary(*op);
-            expression(f, left, level)?;
-            write!(f, " {text} ")?;
-            expression(f, right, level.tighter())
+            expression(f, left, Level::Predicate)?;
+            write!(f, " {} ", binary(*op))?;
+            expression(f, right, Level::Add)
+        }
+        ExprKind::Arithmetic { first, rest } => {
+            let tighter = Level::of_chain(rest).tighter();
+            expression(f, first, tighter)?;
+            rest.iter().try_for_each(|link| {
+                write!(f, " {} ", arithmetic(link.op))?;
+                expression(f, &link.operand, tighter)
+            })
         }
         ExprKind::Logical { op, operands } => {
             let (level, separator) = logical(*op);
@@ -198,20 +206,25 @@ fn logical(op: LogicalOp) -> (Level, &'static str) {
     }
 }
 
-fn binary(op: BinaryOp) -> (Level, &'static str) {
+fn arithmetic(op: ArithmeticOp) -> &'static str {
     match op {
-        BinaryOp::Add => (Level::Add, "+"),
-        BinaryOp::Subtract => (Level::Add, "-"),
-        BinaryOp::Concatenate => (Level::Add, "||"),
-        BinaryOp::Multiply => (Level::Multiply, "*"),
-        BinaryOp::Divide => (Level::Multiply, "/"),
-        BinaryOp::Modulo => (Level::Multiply, "%"),
-        BinaryOp::Power => (Level::Power, "^"),
-        BinaryOp::StartsWith => (Level::Predicate, "STARTS WITH"),
-        BinaryOp::EndsWith => (Level::Predicate, "ENDS WITH"),
-        BinaryOp::Contains => (Level::Predicate, "CONTAINS"),
-        BinaryOp::Matches => (Level::Predicate, "=~"),
-        BinaryOp::In => (Level::Predicate, "IN"),
+        ArithmeticOp::Add => "+",
+        ArithmeticOp::Subtract => "-",
+        ArithmeticOp::Concatenate => "||",
+        ArithmeticOp::Multiply => "*",
+        ArithmeticOp::Divide => "/",
+        ArithmeticOp::Modulo => "%",
+        ArithmeticOp::Power => "^",
+    }
+}
+
+fn binary(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::StartsWith => "STARTS WITH",
+        BinaryOp::EndsWith => "ENDS WITH",
+        BinaryOp::Contains => "CONTAINS",
+        BinaryOp::Matches => "=~",
+        BinaryOp::In => "IN",
     }
 }
 

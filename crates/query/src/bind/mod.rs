@@ -2,7 +2,7 @@
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
-//! - `expression`: expressions.
+//! - `expression`: expressions, `kind`: what is known of their values.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
@@ -15,6 +15,7 @@
 mod clause;
 mod expression;
 mod group;
+mod kind;
 mod pattern;
 mod projection;
 mod schema;

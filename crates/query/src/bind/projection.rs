@@ -115,6 +115,23 @@ impl Binder<'_> {
         }
     }
 
+    /// The longest beginning of a chain of operators that stands for a slot here, and how many
+    /// links it has: `a + b` in `ORDER BY a + b + 1`, if `a + b` was projected.
+    pub(crate) fn known_prefix(
+        &self,
+        first: &ast::Expr,
+        rest: &[ast::ArithmeticLink],
+    ) -> Option<(Slot, usize)> {
+        let Aggregation::Known(known) = &self.aggregation else { return None };
+        let prefixes = known.iter().filter_map(|(k, slot)| match &k.kind {
+            ExprKind::Arithmetic { first: f, rest: links } => {
+                (**f == *first && rest.starts_with(links)).then_some((*slot, links.len()))
+            }
+            _ => None,
+        });
+        prefixes.max_by_key(|(_, links)| *links)
+    }
+
     fn aggregate_call(&mut self, function: String, e: &ast::Expr) -> Result<Expr, QueryError> {
         let (distinct, arguments): (bool, &[ast::Expr]) = match &e.kind {
             ExprKind::Function(call) => (call.distinct, &call.arguments),

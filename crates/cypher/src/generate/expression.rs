@@ -2,7 +2,7 @@
 
 use super::{DEPTH_MAX, Generator};
 use crate::ast::*;
-use crate::parser::Level;
+use crate::parser::{Level, TRIM_SIDES};
 use crate::span::Span;
 
 const QUANTIFIERS: [QuantifierKind; 4] =
@@ -87,6 +87,7 @@ impl Generator<'_> {
                 ExprKind::Logical { op, operands: self.exprs(2) }
             }
             17 => ExprKind::CountStar,
+            18 if self.pick(4) == 3 => ExprKind::Function(Box::new(self.trim())),
             18 => ExprKind::Function(Box::new(self.call_expr())),
             19 => ExprKind::Case(Box::new(self.case())),
             20 => ExprKind::ListComprehension(Box::new(ListComprehension {
@@ -187,6 +188,19 @@ impl Generator<'_> {
         let arguments = self.exprs(0);
         let distinct = !arguments.is_empty() && self.chance();
         FunctionCall { name, distinct, arguments }
+    }
+
+    /// `trim(LEADING x FROM y)`, or one with arguments.
+    fn trim(&mut self) -> FunctionCall {
+        let name = Name { text: "trim".into(), span: Span::default() };
+        let name = QualifiedName { parts: vec![name], span: Span::default() };
+        let mut arguments = self.exprs(0);
+        if self.chance() {
+            let side = self.one_of(&TRIM_SIDES).into();
+            arguments.truncate(2);
+            arguments.insert(0, expr(ExprKind::Literal(Literal::String(side))));
+        }
+        FunctionCall { name, distinct: false, arguments }
     }
 
     fn case(&mut self) -> Case {

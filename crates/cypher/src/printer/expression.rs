@@ -4,11 +4,11 @@ use std::fmt::{self, Formatter, Write};
 
 use super::{filter, name, parameter, qualified, separated, variable};
 use crate::ast::{
-    ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, LabelExprKind, Literal,
-    LogicalOp, MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch, QuantifierKind,
-    Subquery, SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
+    ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, FunctionCall, LabelExprKind,
+    Literal, LogicalOp, MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch,
+    QuantifierKind, Subquery, SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
 };
-use crate::parser::Level;
+use crate::parser::{Level, TRIM_SIDES};
 
 /// An expression, in parentheses if it binds less tightly than `least`.
 pub(super) fn expression(f: &mut Formatter<'_>, expr: &Expr, least: Level) -> fmt::Result {
@@ -118,6 +118,7 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         ExprKind::CountStar => f.write_str("count(*)"),
         ExprKind::CaseOperand => Ok(()),
         ExprKind::Pattern(path) => write!(f, "{path}"),
+        ExprKind::Function(call) if is_trim_from(call) => trim_from(f, &call.arguments),
         ExprKind::Function(call) => {
             qualified(f, &call.name)?;
             f.write_str(if call.distinct { "(DISTINCT " } else { "(" })?;
@@ -170,6 +171,34 @@ pub(super) fn map(f: &mut Formatter<'_>, entries: &[MapEntry]) -> fmt::Result {
 fn entry(f: &mut Formatter<'_>, entry: &MapEntry) -> fmt::Result {
     name(f, &entry.key)?;
     write!(f, ": {}", entry.value)
+}
+
+/// Whether a call is what `trim(BOTH x FROM y)` was read as.
+fn is_trim_from(call: &FunctionCall) -> bool {
+    let sided = match &call.arguments[..] {
+        [side, _] | [side, _, _] => match &side.kind {
+            ExprKind::Literal(Literal::String(side)) => TRIM_SIDES.contains(&&**side),
+            _ => false,
+        },
+        _ => false,
+    };
+    sided && !call.distinct && call.name.dotted().eq_ignore_ascii_case("trim")
+}
+
+fn trim_from(f: &mut Formatter<'_>, arguments: &[Expr]) -> fmt::Result {
+    f.write_str("trim(")?;
+    for (index, argument) in arguments.iter().enumerate() {
+        match &argument.kind {
+            ExprKind::Literal(Literal::String(side)) if index == 0 => write!(f, "{side} ")?,
+            _ if index + 1 == arguments.len() => write!(f, "FROM {argument})")?,
+            _ => {
+                // Where it ends is plain then.
+                expression(f, argument, Level::Access)?;
+                f.write_char(' ')?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn bound(f: &mut Formatter<'_>, bound: Option<&Expr>) -> fmt::Result {

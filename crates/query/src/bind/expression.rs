@@ -374,6 +374,16 @@ impl Binder<'_> {
             self.expect(&call.arguments[0], kinds, "InvalidArgumentType")?;
             return Ok(Expr::GraphFunction(graph, self.expressions(&call.arguments)?));
         }
+        if let "linenumber" | "file" = name.as_str() {
+            self.arity(&name, call, 0, 0, e)?;
+            if self.csv.is_some() && matches!(self.aggregation, Aggregation::Collect { .. }) {
+                let message = "linenumber() and file() are of one row, not of a group; \
+                               put them into WITH before";
+                return Err(self.syntax("AmbiguousAggregationExpression", message, e.span));
+            }
+            let slot = self.csv.map(|at| if name == "file" { at.file } else { at.line });
+            return Ok(slot.map_or(Expr::NULL, Expr::Slot));
+        }
         if name == "exists" {
             self.arity(&name, call, 1, 1, e)?;
             return Ok(Expr::IsNull(Box::new(self.expression(&call.arguments[0])?), true));

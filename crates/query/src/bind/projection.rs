@@ -261,7 +261,8 @@ impl Binder<'_> {
         if let Some(filter) = filter {
             plan = Plan::Filter(Box::new(plan), filter);
         }
-        Ok((Plan::Keep(Box::new(plan), slots), columns))
+        let kept = slots.into_iter().chain(self.csv.into_iter().flat_map(|at| [at.line, at.file]));
+        Ok((Plan::Keep(Box::new(plan), kept.collect()), columns))
     }
 
     /// A projection without aggregation. Sort keys see the items and, unless rows are made
@@ -299,6 +300,8 @@ impl Binder<'_> {
         let mut scope = if p.distinct { Scope::default() } else { before.clone() };
         if p.distinct {
             plan = Plan::Distinct(Box::new(plan), slots.clone());
+            // Of rows that became one, none has a line.
+            self.csv = None;
         }
         for ((name, _), slot) in items.iter().zip(&slots) {
             scope.variables.retain(|v| v.name != *name);
@@ -397,6 +400,7 @@ impl Binder<'_> {
             };
             sort.push((key, item.descending));
         }
+        self.csv = None;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(whole));
         let filter = filter.map(|filter| self.condition(filter)).transpose();
         self.aggregation = around;

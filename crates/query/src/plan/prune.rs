@@ -46,6 +46,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         }
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
+        Plan::LoadCsv(p) => p.places = needed.contains(&p.line) || needed.contains(&p.file),
         _ => {}
     }
     carried.extend(plan.bound_slots());

@@ -1,5 +1,4 @@
 //! What Neo4j 5 added to the language, and texts of unusual length.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

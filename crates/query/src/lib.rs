@@ -20,7 +20,8 @@
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
-//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back, whole or as it comes.
+//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back, whole or as it
+//!   comes.
 
 pub mod aggregate;
 mod batch;

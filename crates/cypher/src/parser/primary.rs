@@ -160,7 +160,7 @@ impl Parser<'_> {
     /// `[[BOTH | LEADING | TRAILING] [characters] FROM] text)`, if there is a `FROM`, as arguments:
     /// the side as a string, the characters, if any, and the text.
     fn trim_from(&mut self) -> Parsed<Option<Vec<Expr>>> {
-        let Some(from) = self.from_of_trim() else { return Ok(None) };
+        let Some(from) = self.trim_from_at() else { return Ok(None) };
         let begins = self.at == from || self.at + 1 == from || self.begins_expression_at(1);
         let side = TRIM_SIDES.iter().find(|side| self.at < from && self.is_word(side) && begins);
         let start = self.span();
@@ -180,7 +180,7 @@ impl Parser<'_> {
 
     /// Index of the `FROM` between the parentheses of a `trim` of which the first was just taken.
     /// `from` may be a variable, too: then it stands where an operand does.
-    fn from_of_trim(&self) -> Option<usize> {
+    fn trim_from_at(&self) -> Option<usize> {
         let open = self.at - 1;
         let close = self.close_of(open)?;
         let mut index = self.at;
@@ -190,8 +190,9 @@ impl Parser<'_> {
                 index = self.close_of(index)?;
             } else if kind == T::Keyword(K::From) {
                 let alone = index == open + 1;
-                let sides = |side: &&str| self.text_at(open + 1).eq_ignore_ascii_case(side);
-                let sided = index == open + 2 && TRIM_SIDES.iter().any(|side| sides(&side));
+                let first = self.text_at(open + 1);
+                let sided = index == open + 2
+                    && TRIM_SIDES.iter().any(|side| first.eq_ignore_ascii_case(side));
                 let next = match self.kind_at(index + 1) {
                     // `from + x`, `from[0]`
                     T::Plus | T::Minus | T::LeftBracket => !alone,

@@ -44,7 +44,10 @@ impl Parser<'_> {
         self.kind() == T::Keyword(K::All)
             && match self.ahead(1) {
                 T::Word | T::Quoted | T::Integer | T::Float | T::String | T::Dollar => true,
-                T::Keyword(_) => matches!(self.ahead(2), T::LeftParen | T::Dot),
+                // `WITH all MATCH (n)` names a variable.
+                T::Keyword(K::Count | K::Collect | K::Exists | K::Reduce) => {
+                    matches!(self.ahead(2), T::LeftParen | T::LeftBrace)
+                }
                 _ => false,
             }
     }

@@ -130,6 +130,11 @@ fn other_spellings_are_read() {
             "UNWIND xs AS x WITH * SKIP 2 LIMIT 3 WITH * LIMIT 1 RETURN x",
         ),
         ("WITH ALL 1 AS x FILTER WHERE x > 0 RETURN ALL x", "WITH 1 AS x FILTER x > 0 RETURN x"),
+        (
+            "WITH ALL count(*) AS all MATCH (all) RETURN 1",
+            "WITH count(*) AS `all` MATCH (`all`) RETURN 1",
+        ),
+        ("WITH 1 AS all WITH all MATCH (n) FINISH", "WITH 1 AS `all` WITH `all` MATCH (n) FINISH"),
         ("RETURN all, all.x, all(y), all + 1", "RETURN `all`, `all`.x, `all`(y), `all` + 1"),
         ("RETURN trim(x FROM y), trim(from y)", "RETURN trim(BOTH x FROM y), trim(BOTH FROM y)"),
         (

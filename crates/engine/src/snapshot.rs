@@ -11,9 +11,10 @@ use telar_graph::{
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};
-use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS};
+use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::catalog::EdgeType;
-use crate::column::ColTable;
+use crate::column::cursor::{At, Cursor};
+use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::history::past::Past;
 use crate::mapped::memory;
@@ -233,6 +234,11 @@ impl<'s> Reader<'s> {
         self.shared.states.get(v, self.read_ts, &self.guard)
     }
 
+    /// Numbers of label sets, of many vertices.
+    fn states(&self) -> Cursor<'_, StateChunk> {
+        self.shared.states.cursor(self.read_ts, &self.guard)
+    }
+
     /// Adjacency of one edge type and direction, for kernels: plain 32-bit vertex numbers,
     /// neighbours as contiguous runs, shareable between threads.
     ///
@@ -417,11 +423,21 @@ impl View for Reader<'_> {
         let bound = self.shared.vertex_bound();
         let start = number(from).unwrap_or(bound).min(bound);
         let end = number(to).unwrap_or(bound).min(bound);
-        out.extend(
-            (start..end)
-                .filter(|v| holds.get(self.state(*v) as usize).copied().unwrap_or(false))
-                .map(|v| VertexId::from_raw(v.into())),
-        );
+        let mut states = self.states();
+        let holds = |state: u32| holds.get(state as usize).copied().unwrap_or(false);
+        let vertex = |v: u32| VertexId::from_raw(v.into());
+        let mut v = start;
+        while v < end {
+            // A segment at a time: in most of them all vertices have the same labels.
+            let next = end.min((v | (SEGMENT_VERTICES as u32 - 1)).saturating_add(1));
+            match states.at(v) {
+                At::Nothing => {}
+                At::Settled(StateChunk::Uniform(state)) if !holds(*state) => {}
+                At::Settled(StateChunk::Uniform(_)) => out.extend((v..next).map(vertex)),
+                _ => out.extend((v..next).filter(|v| holds(states.get(*v))).map(vertex)),
+            }
+            v = next;
+        }
     }
 
     fn edge_exists(&self, edge: EdgeId) -> bool {
@@ -435,7 +451,8 @@ impl View for Reader<'_> {
 
     fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
         let holds = self.shared.catalog.label_sets.with_label(Some(label));
-        let state = |v: &VertexId| number(*v).map_or(0, |v| self.state(v));
+        let mut states = self.states();
+        let mut state = |v: &VertexId| number(*v).map_or(0, |v| states.get(v));
         out.extend(vertices.iter().map(|v| holds.get(state(v) as usize).is_some_and(|h| *h)));
     }
 
@@ -466,6 +483,29 @@ impl View for Reader<'_> {
         }
     }
 
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        out.clear();
+        out.offsets.push(0);
+        let Ok(t) = self.shared.catalog.edge_type(ty) else {
+            return out.offsets.resize(sources.len() + 1, 0);
+        };
+        let table = self.table_of(t, dir, sources);
+        for source in sources {
+            if let Some(v) = number(*source) {
+                table.for_each_run(v, |run| {
+                    out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
+                });
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
+
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
         out.extend(vertices.iter().map(|v| self.degree(*v, ty, dir) as u64));
     }
@@ -475,7 +515,40 @@ impl View for Reader<'_> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
-        out.extend(vertices.iter().map(|v| self.vertex_property(*v, key)));
+        let Some(column) = self.shared.catalog.vertex_column(key) else {
+            return out.resize(out.len() + vertices.len(), Value::Null);
+        };
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
+        out.extend(vertices.iter().map(|vertex| match number(*vertex) {
+            // A deleted vertex keeps its last values in the column until its id is used again.
+            Some(v) if states.get(v) != 0 => values.get(v),
+            _ => Value::Null,
+        }));
+    }
+
+    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+        let Some(column) = self.shared.catalog.vertex_column(key) else {
+            return false;
+        };
+        let before = out.len();
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
+        out.reserve(vertices.len());
+        for vertex in vertices {
+            let v = number(*vertex).filter(|v| states.get(*v) != 0);
+            let int = v.and_then(|v| match values.at(v) {
+                At::Settled(chunk) => chunk.int(local_of(v) as usize),
+                _ => match values.get(v) {
+                    Value::Int(int) => Some(int),
+                    _ => None,
+                },
+            });
+            let Some(int) = int else {
+                out.truncate(before);
+                return false;
+            };
+            out.push(int);
+        }
+        true
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {

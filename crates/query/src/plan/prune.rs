@@ -47,9 +47,15 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
         Plan::LoadCsv(p) => p.places = needed.contains(&p.line) || needed.contains(&p.file),
+        Plan::Expand(p) => p.keeps_edge = needed.contains(&p.edge),
         _ => {}
     }
     carried.extend(plan.bound_slots());
+    if let Plan::Expand(p) = plan
+        && !p.keeps_edge
+    {
+        carried.remove(&p.edge);
+    }
     match plan {
         Plan::Keep(_, slots) => slots.iter().copied().collect(),
         Plan::Prune(_, slots) => slots.iter().copied().filter(|s| carried.contains(s)).collect(),

@@ -146,6 +146,8 @@ fn other_spellings_are_read() {
             "RETURN trim(both.x FROM trim(leading f(from) FROM y))",
             "RETURN trim(BOTH both.x FROM trim(LEADING f(`from`) FROM y))",
         ),
+        // The case of the name is kept. Found by fuzzing.
+        ("RETURN tRim(x FROM y)", "RETURN tRim(BOTH x FROM y)"),
         ("MATCH (n) NODETACH DELETE n", "MATCH (n) DELETE n"),
         ("RETURN (1 + 2) + 3 * (4 * 5) - (6 - 7)", "RETURN 1 + 2 + 3 * (4 * 5) - (6 - 7)"),
         ("RETURN ((2 ^ 3) ^ 4) ^ (5 ^ 6)", "RETURN 2 ^ 3 ^ 4 ^ (5 ^ 6)"),

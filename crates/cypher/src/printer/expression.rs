@@ -118,7 +118,7 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         ExprKind::CountStar => f.write_str("count(*)"),
         ExprKind::CaseOperand => Ok(()),
         ExprKind::Pattern(path) => write!(f, "{path}"),
-        ExprKind::Function(call) if is_trim_from(call) => trim_from(f, &call.arguments),
+        ExprKind::Function(call) if is_trim_from(call) => trim_from(f, call),
         ExprKind::Function(call) => {
             qualified(f, &call.name)?;
             f.write_str(if call.distinct { "(DISTINCT " } else { "(" })?;
@@ -185,12 +185,13 @@ fn is_trim_from(call: &FunctionCall) -> bool {
     sided && !call.distinct && call.name.dotted().eq_ignore_ascii_case("trim")
 }
 
-fn trim_from(f: &mut Formatter<'_>, arguments: &[Expr]) -> fmt::Result {
-    f.write_str("trim(")?;
-    for (index, argument) in arguments.iter().enumerate() {
+fn trim_from(f: &mut Formatter<'_>, call: &FunctionCall) -> fmt::Result {
+    qualified(f, &call.name)?;
+    f.write_char('(')?;
+    for (index, argument) in call.arguments.iter().enumerate() {
         match &argument.kind {
             ExprKind::Literal(Literal::String(side)) if index == 0 => write!(f, "{side} ")?,
-            _ if index + 1 == arguments.len() => write!(f, "FROM {argument})")?,
+            _ if index + 1 == call.arguments.len() => write!(f, "FROM {argument})")?,
             _ => {
                 // Where it ends is plain then.
                 expression(f, argument, Level::Access)?;

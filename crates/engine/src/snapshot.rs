@@ -451,9 +451,29 @@ impl View for Reader<'_> {
 
     fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
         let holds = self.shared.catalog.label_sets.with_label(Some(label));
+        let holds = |state: u32| holds.get(state as usize).is_some_and(|h| *h);
         let mut states = self.states();
-        let mut state = |v: &VertexId| number(*v).map_or(0, |v| states.get(v));
-        out.extend(vertices.iter().map(|v| holds.get(state(v) as usize).is_some_and(|h| *h)));
+        // PERF: `telar bench cypher`, in-degrees: the vertices of most segments have the same
+        // labels, and many neighbours lie in few segments.
+        let segments = (self.shared.vertex_bound() >> SEGMENT_BITS) as usize + 1;
+        let mut known = vec![None; if vertices.len() < segments { 0 } else { segments }];
+        let uniform = |at: &At<'_, StateChunk>| match at {
+            At::Nothing => Some(false),
+            At::Settled(StateChunk::Uniform(state)) => Some(holds(*state)),
+            _ => None,
+        };
+        out.extend(vertices.iter().map(|vertex| {
+            let Some(v) = number(*vertex) else { return false };
+            match known.get_mut((v >> SEGMENT_BITS) as usize) {
+                Some(Some(Some(has))) => *has,
+                Some(unknown @ None) => {
+                    let found = uniform(states.at(v));
+                    *unknown = Some(found);
+                    found.unwrap_or_else(|| holds(states.get(v)))
+                }
+                _ => holds(states.get(v)),
+            }
+        }));
     }
 
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
@@ -533,22 +553,37 @@ impl View for Reader<'_> {
         let before = out.len();
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         out.reserve(vertices.len());
-        for vertex in vertices {
-            let v = number(*vertex).filter(|v| states.get(*v) != 0);
-            let int = v.and_then(|v| match values.at(v) {
-                At::Settled(chunk) => chunk.int(local_of(v) as usize),
-                _ => match values.get(v) {
-                    Value::Int(int) => Some(int),
-                    _ => None,
-                },
-            });
-            let Some(int) = int else {
-                out.truncate(before);
-                return false;
+        let mut rest = vertices;
+        while let Some(first) = rest.first().and_then(|vertex| number(*vertex)) {
+            // Those that follow in the same segment.
+            let segment = first >> SEGMENT_BITS;
+            let in_segment = |v: &&VertexId| v.get() >> SEGMENT_BITS == segment.into();
+            let (here, behind) = rest.split_at(rest.iter().take_while(in_segment).count());
+            rest = behind;
+            let exist = match states.at(first) {
+                At::Settled(StateChunk::Uniform(state)) => *state != 0,
+                _ => here.iter().all(|v| states.get(v.get() as u32) != 0),
             };
-            out.push(int);
+            let mut push = |int: Option<i64>| int.map(|int| out.push(int)).is_some();
+            let all = match values.at(first) {
+                _ if !exist => false,
+                At::Settled(chunk) => {
+                    here.iter().all(|v| push(chunk.int(local_of(v.get() as u32) as usize)))
+                }
+                _ => here.iter().all(|v| match values.get(v.get() as u32) {
+                    Value::Int(int) => push(Some(int)),
+                    _ => false,
+                }),
+            };
+            if !all {
+                break;
+            }
         }
-        true
+        let all = out.len() == before + vertices.len();
+        if !all {
+            out.truncate(before);
+        }
+        all
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {

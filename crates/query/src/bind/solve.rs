@@ -192,6 +192,7 @@ impl Solver<'_, '_> {
                     into,
                     edge,
                     keeps_edge,
+                    kept: None,
                     types,
                     way,
                     distinct_from,

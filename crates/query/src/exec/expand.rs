@@ -108,6 +108,7 @@ pub(crate) struct Expand<'p> {
 /// What an expansion adds to its rows.
 #[derive(Default)]
 struct Found {
+    /// The row of each neighbour, if columns of the rows go on.
     rows: Vec<u32>,
     edges: Vec<EdgeId>,
     neighbours: Vec<VertexId>,
@@ -124,6 +125,7 @@ impl<'p> Expand<'p> {
         rows: &Batch,
         from: usize,
         to: usize,
+        hands_on: bool,
         cx: &Exec<'_>,
     ) -> Result<Found, QueryError> {
         let p = self.plan;
@@ -163,7 +165,9 @@ impl<'p> Expand<'p> {
                         edge_of(ty, *source, neighbour, ordinal, *direction)
                     };
                     if whole[at] {
-                        found.rows.resize(found.rows.len() + range.len(), row as u32);
+                        if hands_on {
+                            found.rows.resize(found.rows.len() + range.len(), row as u32);
+                        }
                         found.neighbours.extend_from_slice(&expansion.neighbours[range.clone()]);
                         if p.keeps_edge {
                             found.edges.extend(range.map(edge));
@@ -182,7 +186,9 @@ impl<'p> Expand<'p> {
                         }
                         let edge = edge(i);
                         if !is_used(edge, &used, row) {
-                            found.rows.push(row as u32);
+                            if hands_on {
+                                found.rows.push(row as u32);
+                            }
                             found.neighbours.push(neighbour);
                             if p.keeps_edge {
                                 found.edges.push(edge);
@@ -209,9 +215,17 @@ impl Operator for Expand<'_> {
             cx.check()?;
             // Few sources at a time: one of them may have very many neighbours.
             let to = rows.rows().min(from + BATCH_ROWS / 4);
-            let found = self.expand(&rows, from, to, cx)?;
-            let out = (!found.rows.is_empty()).then(|| {
-                let mut out = rows.gather(&found.rows);
+            let mut handed_on = rows.clone();
+            if let Some(kept) = &self.plan.kept {
+                handed_on.retain(kept);
+            }
+            let hands_on = handed_on.slots().next().is_some();
+            let found = self.expand(&rows, from, to, hands_on, cx)?;
+            let out = (!found.neighbours.is_empty()).then(|| {
+                let mut out = match hands_on {
+                    true => handed_on.gather(&found.rows),
+                    false => Batch::empty(found.neighbours.len()),
+                };
                 if self.plan.keeps_edge {
                     out.set(self.plan.edge, Column::Edges(found.edges));
                 }

@@ -18,6 +18,38 @@ pub(super) struct Groups {
     keys: Vec<Vec<Value>>,
     len: usize,
     places: Places,
+    texts: Texts,
+}
+
+/// Texts that were met lately. Storage shares equal texts, so that one is known by its address; a
+/// text that is held here lives, so that no other can have its address.
+#[derive(Default)]
+struct Texts(Vec<Option<(Arc<str>, u32)>>);
+
+impl Texts {
+    /// Places; a power of two.
+    const LEN: usize = 256;
+
+    fn place(text: &Arc<str>) -> usize {
+        let address = text.as_ptr() as usize;
+        (address >> 4 ^ address >> 12) % Self::LEN
+    }
+
+    /// The group of a text, if it was added lately.
+    #[inline]
+    fn find(&self, value: &Value) -> Option<u32> {
+        let Value::String(text) = value else { return None };
+        let (held, number) = self.0.get(Self::place(text))?.as_ref()?;
+        Arc::ptr_eq(held, text).then_some(*number)
+    }
+
+    fn add(&mut self, value: &Value, number: u32) {
+        let Value::String(text) = value else { return };
+        if self.0.is_empty() {
+            self.0.resize(Self::LEN, None);
+        }
+        self.0[Self::place(text)] = Some((Arc::clone(text), number));
+    }
 }
 
 enum Places {
@@ -33,7 +65,8 @@ impl Groups {
     /// Groups by so many columns; without columns there is one group.
     pub(super) fn new(columns: usize) -> Self {
         let keys = vec![Vec::new(); columns];
-        Self { keys, len: usize::from(columns == 0), places: Places::New }
+        let len = usize::from(columns == 0);
+        Self { keys, len, places: Places::New, texts: Texts::default() }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -95,6 +128,21 @@ impl Groups {
                 let fresh = places.len() as u32;
                 let number = *places.entry(value.clone()).or_insert(fresh);
                 out.resize(rows, numbered(number, &|| value.clone()));
+            }
+            (Places::Values(places), Column::Values(values)) => {
+                for value in values {
+                    if let Some(number) = self.texts.find(value) {
+                        out.push(number);
+                        continue;
+                    }
+                    let fresh = places.len() as u32;
+                    let number = match places.get(value) {
+                        Some(number) => *number,
+                        None => *places.entry(value.clone()).or_insert(fresh),
+                    };
+                    self.texts.add(value, number);
+                    out.push(numbered(number, &|| value.clone()));
+                }
             }
             (Places::Values(places), column) => {
                 for row in 0..rows {

@@ -135,6 +135,8 @@ pub(crate) struct Expand {
     pub(crate) edge: Slot,
     /// Somebody reads the relationship.
     pub(crate) keeps_edge: bool,
+    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
     /// Relationships, and lists of them, that this one may not be.

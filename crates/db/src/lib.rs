@@ -59,12 +59,14 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
+mod plans;
 mod refusal;
 mod runtime;
 mod session;
 
 use std::path::Path;
 
+pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use session::{QueryTransaction, Session};
 pub use telar_algo as algo;

@@ -128,7 +128,7 @@ impl<'d> Session<'d> {
 
     fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
-        let version = self.db.schema_version();
+        let version = self.db.planning_version();
         let plan = match self.runtime.plan(text, version) {
             Some(plan) => plan,
             None => {

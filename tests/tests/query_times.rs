@@ -8,7 +8,6 @@
 //! those of a plain adjacency list first. Then processor time of the one thread, microseconds per
 //! query: the median of some rounds of many queries, parameters made beforehand. The last column is
 //! the fastest round.
-#![cfg(not(feature = "shuttle"))]
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! Nodes that an index has for a key or range.
 
-use std::collections::VecDeque;
-
 use telar_graph::{IndexUnavailable, Value, VertexId};
 
 use super::scan::joined;
@@ -15,7 +13,8 @@ use crate::query_error::QueryError;
 pub(crate) struct IndexSeek<'p> {
     input: Source<'p>,
     plan: &'p plan::IndexSeek,
-    ready: VecDeque<Batch>,
+    /// Rows of the input, what was found for them, and up to where it was handed on.
+    left: Option<(Batch, Found, usize)>,
 }
 
 /// Rows, with the nodes found for them.
@@ -27,9 +26,20 @@ struct Found {
     exact: bool,
 }
 
+impl Found {
+    /// Up to so many from a place on: all of them without a copy.
+    fn part(&mut self, from: usize, most: usize) -> (Vec<u32>, Vec<VertexId>) {
+        if self.nodes.len() <= most {
+            return (std::mem::take(&mut self.rows), std::mem::take(&mut self.nodes));
+        }
+        let part = from..self.nodes.len().min(from + most);
+        (self.rows[part.clone()].to_vec(), self.nodes[part].to_vec())
+    }
+}
+
 impl<'p> IndexSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek) -> Self {
-        Self { input, plan, ready: VecDeque::new() }
+        Self { input, plan, left: None }
     }
 
     /// Whole keys, of all rows at once.
@@ -101,20 +111,27 @@ impl<'p> IndexSeek<'p> {
 impl Operator for IndexSeek<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            if let Some(batch) = self.ready.pop_front() {
-                return Ok(Some(batch));
-            }
-            let Some(rows) = self.input.next(cx)? else { return Ok(None) };
+            let (rows, mut found, from) = match self.left.take() {
+                Some(left) => left,
+                None => match self.input.next(cx)? {
+                    Some(rows) => {
+                        let found = self.seek(&rows, cx)?;
+                        (rows, found, 0)
+                    }
+                    None => return Ok(None),
+                },
+            };
             cx.check()?;
-            let Found { rows: numbers, nodes, exact } = self.seek(&rows, cx)?;
-            for (numbers, nodes) in numbers.chunks(BATCH_ROWS).zip(nodes.chunks(BATCH_ROWS)) {
-                let mut batch = joined(&rows, numbers, self.plan.slot, nodes.to_vec());
-                if !exact {
-                    batch = tested(batch, &self.plan.sought, cx)?;
-                }
-                if batch.rows() > 0 {
-                    self.ready.push_back(batch);
-                }
+            let exact = found.exact;
+            let (numbers, nodes) = found.part(from, BATCH_ROWS);
+            let mut batch = joined(&rows, &numbers, self.plan.slot, nodes);
+            let next = from + BATCH_ROWS;
+            self.left = (next < found.nodes.len()).then_some((rows, found, next));
+            if !exact {
+                batch = tested(batch, &self.plan.sought, cx)?;
+            }
+            if batch.rows() > 0 {
+                return Ok(Some(batch));
             }
         }
     }

@@ -225,7 +225,11 @@ fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -
             next = NextKey::Between(from, to);
         }
     }
-    let useful = !prefix.is_empty() || !matches!(next, NextKey::Anything);
+    let bounded = usize::from(!matches!(next, NextKey::Anything));
+    // What lacks one of the properties is not in the index: the others must be compared, too.
+    let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
+    let useful =
+        prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
     let (index, unique, test) = (index.id, index.unique, Vec::new());
     useful.then_some(Sought { index, keys, unique, prefix, any, next, test })
 }

@@ -13,6 +13,7 @@ pub(crate) mod counted;
 mod create;
 mod delete;
 mod expand;
+mod group;
 mod in_transactions;
 mod index_seek;
 mod load_csv;

@@ -18,7 +18,11 @@ const COUNTS: [(&str, bool, &str); 18] = [
     ("MATCH (n:A:B) RETURN count(*)", false, "MATCH (n:A:B) RETURN n"),
     ("MATCH (n:A) WHERE n.i > 3 RETURN count(*)", false, "MATCH (n:A) WHERE n.i > 3 RETURN n"),
     ("MATCH (n:A) RETURN count(n.x)", false, "MATCH (n:A) WHERE n.x IS NOT NULL RETURN n"),
-    ("MATCH (n:A) RETURN count(DISTINCT n.g)", false, "MATCH (n:A) RETURN DISTINCT n.g"),
+    (
+        "MATCH (n:A) RETURN count(DISTINCT n.g)",
+        false,
+        "MATCH (n:A) WHERE n.g IS NOT NULL RETURN DISTINCT n.g",
+    ),
     ("MATCH ()-[r:R]-() RETURN count(r)", false, "MATCH ()-[r:R]-() RETURN r"),
     ("MATCH (:A)-[r:R]->() RETURN count(r)", false, "MATCH (:A)-[r:R]->() RETURN r"),
     ("MATCH (a)-[r:R]->(a) RETURN count(r)", false, "MATCH (a)-[r:R]->(a) RETURN r"),

@@ -15,7 +15,8 @@ fn plan(db: &Database, query: &str) -> String {
 }
 
 const MAKE: [&str; 4] = [
-    "UNWIND range(0, 99) AS i CREATE (:N {i: i, s: ['ab', 'abc', 'b', 'é', 'a\u{d7ff}'][i % 5] + i})",
+    "UNWIND range(0, 99) AS i \
+     CREATE (:N {i: i, s: ['ab', 'abc', 'b', 'é', 'a\u{d7ff}'][i % 5] + i})",
     "MATCH (a:N), (b:N) WHERE b.i = (a.i * 7 + 3) % 100 \
      CREATE (a)-[:T {i: a.i, g: a.i % 9, s: a.s}]->(b), (a)-[:U {i: a.i}]->(b)",
     "MATCH (a:N) WHERE a.i % 10 = 0 CREATE (a)-[:T {i: a.i, g: 1.0, s: 'loop'}]->(a)",

@@ -106,13 +106,16 @@ fn make(reader: &Reader<'_>) -> Estimates {
     let numbers: Vec<u32> = numbers.collect();
     let mut by_state: Vec<u64> = Vec::new();
     let mut chosen: Vec<(VertexId, u32)> = Vec::new();
-    let step = (looked * SEGMENT_VERTICES as u32).div_ceil(VERTICES).max(1);
+    // Of each 1,024 vertices so many, by a hash: what repeats every so many ids is met as often as
+    // it is there.
+    let share = (VERTICES / looked.max(1)).min(SEGMENT_VERTICES as u32);
+    let is_chosen = |v: u32| v.wrapping_mul(0x9e37_79b1) >> (32 - SEGMENT_BITS) < share;
     for first in numbers.iter().map(|number| number << SEGMENT_BITS) {
         for local in 0..SEGMENT_VERTICES as u32 {
             let state = reader.state(first | local);
             by_state.resize(by_state.len().max(state as usize + 1), 0);
             by_state[state as usize] += 1;
-            if state != 0 && local.is_multiple_of(step) {
+            if state != 0 && is_chosen(first | local) {
                 chosen.push((VertexId::from_raw((first | local).into()), state));
             }
         }
@@ -132,7 +135,8 @@ fn make(reader: &Reader<'_>) -> Estimates {
         let entries: u64 = numbers.iter().map(|number| table.entries_of(*number)).sum();
         estimates.edges_by_type.push(entries as f64 * scale);
     }
-    let seen_min = if scale == 1.0 && step == 1 { 1 } else { SEEN_MIN };
+    let seen_all = all == looked && share == SEGMENT_VERTICES as u32;
+    let seen_min = if seen_all { 1 } else { SEEN_MIN };
     estimates.degrees = degrees(reader, &chosen, seen_min);
     estimates.distinct = distinct(reader);
     estimates

@@ -62,8 +62,8 @@ impl Statistics {
     }
 }
 
-/// What planning wants to know of a graph: about right, of some state near the present, and cheap to
-/// ask for again and again.
+/// What planning wants to know of a graph: about right, of some state near the present, and cheap
+/// to ask for again and again.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Estimates {
     /// Vertices in all.

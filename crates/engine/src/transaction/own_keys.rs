@@ -110,8 +110,7 @@ impl<const N: usize> Keys<N> {
         self.sorted.extend(key.map(|key| (key, item)));
     }
 
-    /// How many things were written: those that the snapshot shows with keys of theirs are not to be
-    /// believed.
+    /// How many things were written: what the snapshot shows of them does not hold.
     pub(super) fn len(&self) -> usize {
         self.of.len()
     }

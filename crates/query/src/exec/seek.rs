@@ -72,8 +72,8 @@ impl<'p> Ranges<'p> {
         Ok(prefixes)
     }
 
-    /// What is to be read for a row: nothing where a value is null, which is below and above nothing
-    /// and begins nothing, either.
+    /// What is to be read for a row: nothing where a value is null, which is below and above
+    /// nothing and begins nothing, either.
     pub(super) fn of(&self, row: usize, exact: &mut bool) -> Result<Vec<IndexRange>, QueryError> {
         let (from, to) = match &self.next {
             Next::Anything => (Bound::Unbounded, Bound::Unbounded),

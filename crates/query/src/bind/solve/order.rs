@@ -2,8 +2,8 @@
 //!
 //! A start is chosen by the rows of the whole way from it: each step takes the relationship that is
 //! expected to find the fewest, and costs the rows that it finds, before conditions on them are
-//! tested. The start with the lowest sum wins. Of indexes and scans for one node, the index is taken
-//! whatever the figures say: they are old when the plan is used.
+//! tested. The start with the lowest sum wins. Of indexes and scans for one node, the index is
+//! taken whatever the figures say: they are old when the plan is used.
 
 use std::collections::HashSet;
 use std::sync::Arc;

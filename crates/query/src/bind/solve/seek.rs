@@ -116,7 +116,10 @@ impl Solver<'_, '_> {
 
     /// Takes the condition that a scan by label stands for.
     pub(super) fn take_label(&mut self, slot: Slot, label: &str) {
-        let tested = |condition: &Expr| matches!(condition, Expr::HasLabels(object, Labels::Name(name)) if object.is_slot(slot) && **name == *label);
+        let tested = |condition: &Expr| match condition {
+            Expr::HasLabels(object, Labels::Name(name)) => object.is_slot(slot) && **name == *label,
+            _ => false,
+        };
         self.pattern.conditions.retain(|condition| !tested(condition));
     }
 

@@ -214,8 +214,8 @@ pub trait View {
     /// Appends one value per vertex to `out`; null where there is none.
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>);
 
-    /// Appends one integer per vertex to `out`, if each has an integer there and the view can say so
-    /// without more work than [`vertex_properties`](Self::vertex_properties). If not, it returns
+    /// Appends one integer per vertex to `out`, if each has an integer there and the view can say
+    /// so without more work than [`vertex_properties`](Self::vertex_properties). If not, it returns
     /// false and appends nothing.
     fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
         let _ = (vertices, key, out);

@@ -13,7 +13,7 @@ use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
 use crate::query_error::QueryError;
-use crate::schema::type_name;
+use crate::schema::{about, type_name};
 
 type Returned = Result<Rows, QueryError>;
 type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
@@ -82,18 +82,6 @@ const I: &str = "INTEGER";
 const B: &str = "BOOLEAN";
 const L: &str = "LIST<STRING>";
 const ANY: &str = "ANY";
-
-/// Whether a rule is about nodes, the name of its label or type, and those of its properties.
-fn about(rule: &Rule, graph: &dyn Graph) -> (bool, String, Vec<String>) {
-    let name = |names: Vec<String>, at: u16| names.into_iter().nth(at.into()).unwrap_or_default();
-    let (nodes, label) = match rule.objects {
-        IndexedObjects::Vertices(label) => (true, name(graph.label_names(), label.get())),
-        IndexedObjects::Edges(ty) => (false, name(graph.edge_type_names(), ty.get())),
-    };
-    let names = graph.property_key_names();
-    let key = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].clone();
-    (nodes, label, rule.properties.iter().map(key).collect())
-}
 
 /// The command that makes a rule.
 fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {

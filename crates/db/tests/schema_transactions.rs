@@ -19,7 +19,7 @@ fn rules(db: &Database) -> Vec<String> {
 
 fn names(mut run: impl FnMut(&str) -> QueryResult) -> Vec<String> {
     let mut names = Vec::new();
-    for text in ["SHOW INDEXES YIELD name", "SHOW CONSTRAINTS YIELD name"] {
+    for text in ["SHOW RANGE INDEXES YIELD name", "SHOW CONSTRAINTS YIELD name"] {
         for row in run(text).rows {
             match &row[0] {
                 Value::String(name) => names.push(name.to_string()),
@@ -65,7 +65,8 @@ fn nobody_else_sees_anything_before_the_commit_and_everybody_all_of_it_after() {
     assert_eq!(within.run(unique).counters.constraints_added, 1);
     assert_eq!(within.run("DROP INDEX old").counters.indexes_removed, 1);
     assert_eq!(within.rules(), ["by_x", "one"]);
-    let shown = within.run("SHOW INDEXES YIELD name, state, populationPercent, owningConstraint");
+    let shown =
+        within.run("SHOW RANGE INDEXES YIELD name, state, populationPercent, owningConstraint");
     let waits =
         |name: &str, owner: Value| vec![name.into(), "POPULATING".into(), Value::Float(0.0), owner];
     assert_eq!(shown.rows, [waits("by_x", Value::Null), waits("one", "one".into())]);
@@ -110,7 +111,7 @@ fn commands_are_judged_by_what_the_transaction_did() {
     let db = telar_db::open_in_memory().unwrap();
     let session = Session::new(&db);
     run(&db, "CREATE INDEX old FOR (n:A) ON (n.y)");
-    let kept = run(&db, "SHOW INDEXES YIELD id").rows;
+    let kept = run(&db, "SHOW RANGE INDEXES YIELD id").rows;
     // One that fails while it runs ends its transaction: each has one of its own.
     for (text, detail) in [
         ("CREATE INDEX FOR (n:A) ON (n.x)", "EquivalentSchemaRuleAlreadyExists"),
@@ -144,13 +145,13 @@ fn commands_are_judged_by_what_the_transaction_did() {
     within.run("DROP INDEX by_x");
     assert_eq!(within.rules(), ["old"]);
     within.0.commit().unwrap();
-    assert_eq!(run(&db, "SHOW INDEXES YIELD id").rows, kept);
+    assert_eq!(run(&db, "SHOW RANGE INDEXES YIELD id").rows, kept);
     // The name of what is dropped is free.
     let mut within = Within::begin(&session);
     within.run("DROP INDEX old");
     within.run("CREATE CONSTRAINT old FOR (n:A) REQUIRE n.z IS NOT NULL");
     within.0.commit().unwrap();
-    assert!(run(&db, "SHOW INDEXES").rows.is_empty());
+    assert!(run(&db, "SHOW RANGE INDEXES").rows.is_empty());
     assert_eq!(rules(&db), ["old"]);
 }
 
@@ -215,7 +216,7 @@ fn what_breaks_a_constraint_undoes_the_whole_transaction() {
                    Both Node(0) and Node(1) have 1";
     assert_eq!(error.message, message);
     assert_eq!(rules(&db), ["old"]);
-    assert_eq!(run(&db, "SHOW INDEXES YIELD properties").rows, [[Value::list(["y"])]]);
+    assert_eq!(run(&db, "SHOW RANGE INDEXES YIELD properties").rows, [[Value::list(["y"])]]);
     run(&db, "CREATE (:A {x: 1})");
     let missing = "CREATE CONSTRAINT FOR (n:A) REQUIRE n.y IS NOT NULL";
     let mut within = Within::begin(&session);
@@ -246,7 +247,7 @@ fn first_of_two_to_change_the_schema_wins_and_the_other_is_told_to_retry() {
     let told = third.refused("CREATE INDEX by_y FOR (n:A) ON (n.y)");
     assert_eq!(told.kind, ErrorKind::Conflict);
     assert_eq!(rules(&db), ["by_x"]);
-    assert_eq!(run(&db, "SHOW INDEXES").rows.len(), 1);
+    assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 1);
     let mut again = Within::begin(&session);
     assert_eq!(again.refused(make).kind, ErrorKind::EquivalentRule);
 
@@ -278,7 +279,7 @@ fn single_commands_at_once_make_one_of_each() {
             });
         }
     });
-    assert_eq!(run(&db, "SHOW INDEXES").rows.len(), 3);
+    assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 3);
 }
 
 #[test]
@@ -297,7 +298,7 @@ fn all_of_it_is_there_after_a_restart() {
         within.0.commit().unwrap();
     }
     let check = |db: &Database| {
-        let shown = run(db, "SHOW INDEXES YIELD name, properties");
+        let shown = run(db, "SHOW RANGE INDEXES YIELD name, properties");
         let row = |name: &str, key: &str| vec![name.into(), Value::list([key])];
         assert_eq!(shown.rows, [row("old", "z"), row("one", "x")]);
         assert_eq!(refused(db, "CREATE (:A {x: 1})").kind, ErrorKind::ConstraintViolation);
@@ -309,6 +310,17 @@ fn all_of_it_is_there_after_a_restart() {
     check(&db);
     db.close().unwrap();
     check(&telar_db::open(&path).unwrap());
+}
+
+#[test]
+fn waiting_for_what_comes_with_the_commit_is_refused_at_once() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let mut within = Within::begin(&session);
+    within.run("CREATE INDEX by_x FOR (n:A) ON (n.x)");
+    let error = within.refused("CALL db.awaitIndexes()");
+    assert_eq!(error.kind, ErrorKind::ProcedureFailed);
+    assert!(error.message.contains("`by_x` is made when this transaction commits"), "{error}");
 }
 
 #[test]

@@ -116,6 +116,7 @@ pub(crate) fn rule(info: IndexInfo) -> Rule {
         state: match info.state {
             IndexState::Building { done, total } => RuleState::Building { done, total },
             IndexState::Online => RuleState::Online,
+            IndexState::Pending => RuleState::Pending,
         },
     }
 }

@@ -44,6 +44,8 @@ pub enum RuleState {
     },
     /// It can be read, and holds.
     Online,
+    /// It is made when the transaction that asks commits; nobody else knows of it.
+    Pending,
 }
 
 /// An index or constraint.

@@ -4,7 +4,11 @@
 //! transaction did before; it happens when that commits. Names that are not given are made of what
 //! the index or constraint is about, so that the same command makes the same name anywhere.
 
+mod lookup;
+
 use std::sync::Arc;
+
+pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{Rule, RuleKind, Schema, Update, Value};
@@ -23,8 +27,12 @@ use crate::result::Counters;
 #[derive(Debug, Clone)]
 pub(crate) enum SchemaCommand {
     Create(CreateRule),
+    CreateLookup(CreateLookup),
     Drop(DropRule),
 }
+
+/// What makes an index on properties, in Neo4j's words.
+pub(crate) const RANGE_PROVIDER: &str = "range-1.0";
 
 #[derive(Debug, Clone)]
 pub(crate) struct CreateRule {
@@ -62,6 +70,10 @@ impl SchemaCommand {
                     if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
                 (operator, format!("{named}{ty} {}", described.pattern()))
             }
+            Self::CreateLookup(c) => {
+                let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
+                ("CreateIndex", format!("{named}LOOKUP {}", Lookup::target(c.nodes)))
+            }
             Self::Drop(c) if c.constraint => ("DropConstraint", name(&c.name)),
             Self::Drop(c) => ("DropIndex", name(&c.name)),
         };
@@ -89,6 +101,7 @@ impl SchemaCommand {
         let row = Batch::empty(1);
         let name = match self {
             Self::Create(c) => c.name.as_ref(),
+            Self::CreateLookup(c) => c.name.as_ref(),
             Self::Drop(c) => Some(&c.name),
         };
         let name = match name.map(|name| eval(name, &row, cx)).transpose()?.map(|v| v.get(0)) {
@@ -98,13 +111,18 @@ impl SchemaCommand {
                 return Err(QueryError::wrong_type("STRING", &other, "the name"));
             }
         };
+        let options = match self {
+            Self::Create(c) => c.options.as_ref(),
+            Self::CreateLookup(c) => c.options.as_ref(),
+            Self::Drop(_) => None,
+        };
+        let options = options.map(|options| eval(options, &row, cx)).transpose()?.map(|v| v.get(0));
         match self {
             Self::Create(c) => {
-                if let Some(options) = &c.options {
-                    check_options(&eval(options, &row, cx)?.get(0))?;
-                }
+                options.map_or(Ok(()), |options| check_options(&options, RANGE_PROVIDER))?;
                 c.run(name.as_deref(), cx.update()?)
             }
+            Self::CreateLookup(c) => c.run(name.as_deref(), options.as_ref()),
             Self::Drop(c) => c.run(name.as_deref().unwrap_or_default(), cx.update()?),
         }
     }
@@ -130,10 +148,10 @@ pub(crate) fn about(rule: &Rule, names: &dyn Schema) -> (bool, String, Vec<Strin
     (nodes, label, rule.properties.iter().map(key).collect())
 }
 
-/// Refuses options that an index here does not have.
-fn check_options(options: &Value) -> Result<(), QueryError> {
+/// Refuses options that an index of this provider does not have.
+fn check_options(options: &Value, provider: &str) -> Result<(), QueryError> {
     let refuse = |what: &str| {
-        let message = format!("{what}; an index here has the provider range-1.0 and no settings");
+        let message = format!("{what}; an index here has the provider {provider} and no settings");
         Err(QueryError::runtime(ErrorKind::Argument, "InvalidArgumentValue", message))
     };
     let Value::Map(options) = options else {
@@ -141,7 +159,7 @@ fn check_options(options: &Value) -> Result<(), QueryError> {
     };
     for (key, value) in options.iter() {
         let fine = match (&**key, value) {
-            ("indexProvider", Value::String(provider)) => **provider == *"range-1.0",
+            ("indexProvider", Value::String(asked)) => **asked == *provider,
             ("indexConfig", Value::Map(config)) => config.is_empty(),
             _ => false,
         };
@@ -226,6 +244,14 @@ impl CreateRule {
         if let Some(there) = self.clash(name, &about, &rules)? {
             let message = format!("`{}` exists: the command does nothing", there.name);
             return Ok(Done::nothing(NotificationKind::RuleExists, message));
+        }
+        if let Some(there) = name.and_then(Lookup::named) {
+            if self.if_not_exists && !self.kind.is_constraint() {
+                let message = format!("`{}` exists: the command does nothing", there.name);
+                return Ok(Done::nothing(NotificationKind::RuleExists, message));
+            }
+            let message = format!("There already exists an index called '{}'.", there.name);
+            return refuse(ErrorKind::IndexNameTaken, "IndexWithNameAlreadyExists", message);
         }
         let described = self.described();
         let name = match name {
@@ -347,6 +373,9 @@ impl DropRule {
             Some(rule) if self.constraint && !rule.kind.is_constraint() => None,
             found => found,
         };
+        if let (None, false, Some(lookup)) = (found, self.constraint, Lookup::named(name)) {
+            return lookup.refuse_drop();
+        }
         if found.is_none() {
             let what = if self.constraint { "constraint" } else { "index" };
             let message = format!("there is no {what} called `{name}`");

@@ -38,7 +38,7 @@ impl PendingRules {
             target: definition.target,
             properties: definition.properties.clone(),
             kind: definition.kind,
-            state: IndexState::Building { done: 0, total: shared.vertex_bound().into() },
+            state: IndexState::Pending,
             entries: 0,
             bytes: 0,
         }));

@@ -17,10 +17,11 @@
 //! - [`function`]: the table of scalar functions.
 //! - [`aggregate`]: accumulators of the aggregating functions.
 //! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
+//! - `vertices`: sets of vertices, and maps from them.
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
-//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back, whole or as it comes.
+//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
 pub mod aggregate;
 mod batch;
@@ -41,6 +42,7 @@ pub mod running;
 pub mod schema;
 pub mod sink;
 pub mod value_type;
+mod vertices;
 
 pub use telar_cypher as cypher;
 

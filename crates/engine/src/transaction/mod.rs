@@ -118,9 +118,10 @@ impl<'e> Transaction<'e> {
     ///
     /// # Errors
     /// [`Error::Conflict`] (run the transaction again), [`Error::SnapshotTooOld`],
-    /// [`Error::ConstraintViolated`] and [`Error::MixedChanges`]: nothing was written. [`Error::Log`]: the log failed; the database refuses writes from now on, and
-    /// whether this commit survives is known after it is opened again. [`Error::Damaged`]:
-    /// something that was read, by this transaction or another, could not be read.
+    /// [`Error::ConstraintViolated`] and [`Error::MixedChanges`]: nothing was written.
+    /// [`Error::Log`]: the log failed; the database refuses writes from now on, and whether this
+    /// commit survives is known after it is opened again. [`Error::Damaged`]: something that was
+    /// read, by this transaction or another, could not be read.
     pub fn commit(mut self) -> Result<Committed, Error> {
         let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
         if let Some(rules) = self.rules.take().filter(|rules| rules.are_changes()) {

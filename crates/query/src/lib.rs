@@ -58,5 +58,4 @@ pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship};
 pub use running::{Listed, Running};
-pub use schema::SchemaChange;
 pub use sink::{Rows, Sink, Summary};

@@ -21,7 +21,7 @@ use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{Counters, QueryResult};
-use crate::schema::SchemaChange;
+use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
@@ -161,27 +161,7 @@ impl Prepared {
         Explainer { names, counts, measured }.describe(&self.bound.plan)
     }
 
-    /// What a command that makes or drops an index or constraint is to do, if it is one. It cannot
-    /// [`run`](Self::run) in a transaction.
-    ///
-    /// # Errors
-    /// If a parameter is missing, or no name.
-    pub fn schema_change(
-        &self,
-        graph: &dyn Graph,
-        parameters: &ValueMap,
-        context: &Context,
-    ) -> Result<Option<SchemaChange>, QueryError> {
-        let Some(command) = &self.bound.command else { return Ok(None) };
-        self.check_parameters(parameters)?;
-        let (procedures, limits) = (Procedures::default(), Limits::default());
-        let (procedures, limits) = (&procedures, &limits);
-        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
-        let mut cx = Exec::new(Access::Read(graph), inputs);
-        SchemaChange::new(command, &mut cx).map(Some)
-    }
-
-    /// Whether it makes or drops an index or constraint.
+    /// Whether it makes or drops an index or constraint, and so needs a transaction.
     #[must_use]
     pub fn changes_schema(&self) -> bool {
         self.bound.command.is_some()
@@ -253,13 +233,6 @@ impl Prepared {
         inputs: Inputs<'g>,
         output: &mut dyn Output,
     ) -> Result<Summary, QueryError> {
-        if self.changes_schema() && !self.explains() {
-            let message = "an index or constraint cannot be made or dropped inside a transaction: \
-                           what is done to them is there at once and cannot be undone. Run the \
-                           command by itself";
-            let kind = ErrorKind::TransactionType;
-            return Err(QueryError::compile(kind, "ForbiddenDueToTransactionType", message));
-        }
         let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
             output.columns(&columns)?;
@@ -273,6 +246,12 @@ impl Prepared {
         }
         self.check_parameters(inputs.parameters)?;
         output.columns(&columns)?;
+        if let Some(command) = &self.bound.command {
+            let mut cx = Exec::new(graph, inputs);
+            let Done { counters, notifications } = command.run(&mut cx)?;
+            let plan = (self.bound.mode == Mode::Profile).then(|| command.describe());
+            return Ok(Summary { counters, at: cx.graph().read_ts(), plan, notifications });
+        }
         if self.bound.mode == Mode::Run {
             let cx = Exec::new(graph, inputs);
             return with_stack(self.bound.height, || self.drive(cx, output));

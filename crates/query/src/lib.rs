@@ -20,7 +20,7 @@
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
-//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back, whole or as it comes.
+//! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
 pub mod aggregate;
 mod batch;

@@ -14,6 +14,7 @@ mod clause;
 mod cursor;
 mod expression;
 mod label;
+mod options;
 mod pattern;
 mod primary;
 mod projection;
@@ -32,6 +33,7 @@ use crate::token::TokenKind;
 
 use cursor::Parser;
 pub use expression::Level;
+pub(crate) use primary::TRIM_SIDES;
 
 /// Deepest nesting of a text, and greatest height of its tree.
 ///

@@ -126,22 +126,44 @@ impl<'d> Session<'d> {
         Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
     }
 
-    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+    fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
-        let version = self.db.schema_version();
-        let plan = match self.runtime.plan(text, version) {
-            Some(plan) => plan,
-            None => {
-                let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
-                self.runtime.keep(&plan, version);
-                plan
-            }
-        };
+        let version = self.db.planning_version();
+        if let Some(plan) = self.runtime.plan(text, version) {
+            return Ok(plan);
+        }
+        let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
+        self.runtime.keep(&plan, version);
+        Ok(plan)
+    }
+
+    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+        let plan = self.prepared(text, graph)?;
+        let own = &self.runtime.procedures().database;
+        if let Some(name) = plan.database()
+            && *name != *own.to_lowercase()
+        {
+            let message = format!("graph not found: {name}; this session is one of {own}");
+            return Err(QueryError::compile(ErrorKind::EntityNotFound, "GraphNotFound", message));
+        }
         if self.read_only && !plan.explains() && (plan.writes() || plan.changes_schema()) {
             let message = "the statement changes the database, in a session that only reads";
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// The database that a statement asks for with `USE`, in small letters, if it does: by this a
+    /// server that has several chooses the session that runs it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement before it runs.
+    ///
+    /// *Cost*: that of preparing it, once; the plan is kept.
+    pub fn database_of(&self, text: &str) -> Result<Option<Arc<str>>, QueryError> {
+        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+        let plan = self.prepared(text, &snapshot.reader())?;
+        Ok(plan.database().map(Arc::from))
     }
 
     fn inputs<'a>(

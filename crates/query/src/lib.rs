@@ -56,6 +56,7 @@ pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
 pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
-pub use result::{Counters, Entities, Node, QueryResult, Relationship};
+pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementKind};
+pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub use running::{Listed, Running};
 pub use sink::{Rows, Sink, Summary};

@@ -1,0 +1,104 @@
+//! A transaction of several statements, from BEGIN to its end.
+
+use super::connection::{Connection, State};
+use super::extra::Wanted;
+use super::kept::Kept;
+use super::link::{Exit, Link, out_of_order};
+use super::message::Request;
+use super::stream::{After, Stream};
+use crate::dbms::Work;
+
+/// How it ends.
+enum Ending {
+    /// It was undone because the client wanted it, and is to hear so once it is.
+    Undone,
+    /// All is said.
+    Now(State),
+}
+
+/// Answers BEGIN and what follows. Whatever was not committed at the end is undone.
+pub(crate) fn run(connection: &mut Connection<'_>, wanted: &Wanted) -> Result<State, Exit> {
+    let options = &wanted.options;
+    let database = connection.told_database(options.database.as_deref());
+    let kept = Kept::new(connection.shared.settings.kept_bytes_max);
+    let Connection { link, client, .. } = connection;
+    let ending = client.transaction(options, |work| {
+        link.success(|map| {
+            if let Some(database) = &database {
+                map.string("db", database);
+            }
+        });
+        statements(link, work, wanted, kept)
+    });
+    match ending {
+        Err(failure) => connection.refuse(&failure),
+        Ok(Err(exit)) => Err(exit),
+        Ok(Ok(Ending::Now(state))) => Ok(state),
+        Ok(Ok(Ending::Undone)) => {
+            connection.link.success(|_| {});
+            Ok(State::Ready)
+        }
+    }
+}
+
+fn statements(
+    link: &mut Link,
+    mut work: Work<'_, '_>,
+    wanted: &Wanted,
+    mut kept: Kept,
+) -> Result<Ending, Exit> {
+    let mut pending = None;
+    let mut qid = 0;
+    loop {
+        let request = match pending.take() {
+            Some(request) => request,
+            None => link.next()?,
+        };
+        match request {
+            Request::Run(run) => {
+                link.wire.set_running(true);
+                let mut stream = Stream::new(link, &wanted.filter, Some((&mut kept, qid)), None);
+                let done = work.run(&run.text, &run.parameters, &mut stream);
+                let after = stream.end(done)?;
+                link.wire.set_running(false);
+                match after {
+                    After::Next(request) => pending = request,
+                    After::Reset => return Ok(Ending::Undone),
+                    After::Failed => return Ok(Ending::Now(State::Failed)),
+                }
+                qid += 1;
+            }
+            Request::Demand(demand) if !kept.is_empty() => {
+                if !kept.serve(link, demand)? {
+                    return Ok(Ending::Now(State::Failed));
+                }
+            }
+            Request::Commit => {
+                let state = match work.commit() {
+                    Ok(bookmark) => {
+                        link.success(|map| map.string("bookmark", &bookmark.to_string()));
+                        State::Ready
+                    }
+                    Err(failure) => {
+                        link.failure(&failure);
+                        State::Failed
+                    }
+                };
+                return Ok(Ending::Now(state));
+            }
+            Request::Rollback => {
+                work.rollback();
+                return Ok(Ending::Undone);
+            }
+            Request::Reset => return Ok(Ending::Undone),
+            Request::Unacceptable(failure) => {
+                link.failure(&failure);
+                return Ok(Ending::Now(State::Failed));
+            }
+            other => {
+                let state = if kept.is_empty() { "TX_READY" } else { "TX_STREAMING" };
+                return Err(out_of_order(&other, state));
+            }
+        }
+    }
+}

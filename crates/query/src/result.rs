@@ -213,7 +213,8 @@ fn named(names: &[String], number: u16) -> String {
 }
 
 /// `elementId()` of a node.
-pub(crate) fn element_id_of_vertex(vertex: VertexId) -> String {
+#[must_use]
+pub fn element_id_of_vertex(vertex: VertexId) -> String {
     format!("n:{vertex}")
 }
 
@@ -223,6 +224,7 @@ pub(crate) fn vertex_of_element_id(id: &str) -> Option<u64> {
 }
 
 /// `elementId()` of a relationship: its type, ends and which of the parallel ones it is.
-pub(crate) fn element_id_of_edge(edge: &EdgeId) -> String {
+#[must_use]
+pub fn element_id_of_edge(edge: &EdgeId) -> String {
     format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
 }

@@ -1,5 +1,9 @@
 //! The server: databases for clients that speak Bolt or HTTP.
 //!
 //! - [`dbms`]: databases by name, who may do what, what a client can ask for.
+//! - [`http`]: the Query API, and what operators look at.
+//! - [`metrics`]: figures for monitoring.
 
 pub mod dbms;
+pub mod http;
+pub mod metrics;

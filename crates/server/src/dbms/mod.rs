@@ -21,7 +21,7 @@ use parking_lot::RwLock;
 use telar_db::{Runtime, Session};
 
 pub use bookmark::Bookmark;
-pub use client::{AccessMode, Client, Done, Options, Peer, Work};
+pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub use failure::Failure;
 
 /// A database that clients can use.
@@ -72,6 +72,12 @@ impl Dbms {
         let default = Arc::clone(&database.name);
         let databases = BTreeMap::from([(Arc::clone(&default), Arc::new(database))]);
         Self { databases: RwLock::new(databases), default }
+    }
+
+    /// All that there are, by name.
+    #[must_use]
+    pub fn all(&self) -> Vec<Arc<Database>> {
+        self.databases.read().values().cloned().collect()
     }
 
     /// The database of this name; the default one for none.

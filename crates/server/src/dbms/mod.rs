@@ -80,6 +80,21 @@ impl Dbms {
         self.databases.read().values().cloned().collect()
     }
 
+    /// Closes all databases: what was committed is written to their checkpoints, so that nothing
+    /// needs to be replayed when they are opened again.
+    ///
+    /// # Errors
+    /// Those of a database. Nothing committed is lost.
+    pub fn close(self) -> Result<(), telar_db::Error> {
+        for database in self.databases.into_inner().into_values() {
+            // Whoever still uses one keeps it open.
+            if let Some(database) = Arc::into_inner(database) {
+                database.engine.close()?;
+            }
+        }
+        Ok(())
+    }
+
     /// The database of this name; the default one for none.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ pub struct Counters {
     pub constraints_added: u64,
     /// Constraints dropped.
     pub constraints_removed: u64,
+    /// Users, roles and databases created, changed or dropped.
+    pub system_updates: u64,
 }
 
 impl Counters {
@@ -60,6 +62,7 @@ impl Counters {
             indexes_removed,
             constraints_added,
             constraints_removed,
+            system_updates,
         } = other;
         self.nodes_created += nodes_created;
         self.nodes_deleted += nodes_deleted;
@@ -72,6 +75,7 @@ impl Counters {
         self.indexes_removed += indexes_removed;
         self.constraints_added += constraints_added;
         self.constraints_removed += constraints_removed;
+        self.system_updates += system_updates;
     }
 }
 
@@ -213,7 +217,8 @@ fn named(names: &[String], number: u16) -> String {
 }
 
 /// `elementId()` of a node.
-pub(crate) fn element_id_of_vertex(vertex: VertexId) -> String {
+#[must_use]
+pub fn element_id_of_vertex(vertex: VertexId) -> String {
     format!("n:{vertex}")
 }
 
@@ -223,6 +228,7 @@ pub(crate) fn vertex_of_element_id(id: &str) -> Option<u64> {
 }
 
 /// `elementId()` of a relationship: its type, ends and which of the parallel ones it is.
-pub(crate) fn element_id_of_edge(edge: &EdgeId) -> String {
+#[must_use]
+pub fn element_id_of_edge(edge: &EdgeId) -> String {
     format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
 }

@@ -53,13 +53,14 @@ impl fmt::Debug for Session<'_> {
     }
 }
 
+fn terminated() -> QueryError {
+    let message = "the transaction was terminated";
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
+}
+
 /// Refuses to go on with what was terminated, which from now on it cannot be.
 fn close(listed: Listed) -> Result<(), QueryError> {
-    if !listed.close() {
-        return Ok(());
-    }
-    let message = "the transaction was terminated";
-    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+    if listed.close() { Err(terminated()) } else { Ok(()) }
 }
 
 /// A statement that runs by itself.
@@ -394,6 +395,9 @@ impl QueryTransaction<'_, '_> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
+        }
+        if self.listed.is_ended() {
+            return Err(terminated());
         }
         let session = self.session;
         let plan = session.plan(text, &self.transaction)?;

@@ -127,6 +127,12 @@ impl Listed {
         Arc::clone(&self.entry.ended)
     }
 
+    /// Whether it was terminated.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.entry.is_ended()
+    }
+
     /// Takes it off the list. Whether it was terminated before: nobody can any more.
     #[must_use]
     pub fn close(self) -> bool {

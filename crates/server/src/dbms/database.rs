@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use telar_db::query::{Procedures, QueryError};
@@ -19,8 +19,9 @@ pub struct Database {
     engine: Arc<telar_db::Database>,
     runtime: Arc<Runtime>,
     end: Mutex<Option<End>>,
-    /// Dropped last, when the files are closed.
+    // These are dropped last, when the files are closed.
     doomed: Doomed,
+    open: Arc<()>,
 }
 
 /// Why it can no longer be used.
@@ -56,7 +57,8 @@ impl Database {
         procedures.database = Arc::clone(&name);
         procedures::add(&mut procedures, &engine, backups);
         let runtime = Arc::new(Runtime::new(procedures));
-        Self { name, engine, runtime, end: Mutex::default(), doomed: Doomed::default() }
+        let doomed = Doomed::default();
+        Self { name, engine, runtime, end: Mutex::default(), doomed, open: Arc::default() }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -95,6 +97,11 @@ impl Database {
     #[must_use]
     pub fn session(&self) -> Session<'_> {
         Session::with_runtime(&self.engine, Arc::clone(&self.runtime))
+    }
+
+    /// Something that is there until the files are closed.
+    pub(super) fn is_open(&self) -> Weak<()> {
+        Arc::downgrade(&self.open)
     }
 
     /// Ends what runs and whatever will begin. The files in `folder` go with the last user.

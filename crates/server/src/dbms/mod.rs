@@ -87,8 +87,8 @@ pub struct Dbms {
 #[derive(Debug)]
 enum Live {
     Online(Arc<Database>),
-    /// Stopped; perhaps somebody holds it still.
-    Stopped(Weak<Database>),
+    /// Stopped. As long as this is there, its files are open: somebody holds it still.
+    Stopped(Weak<()>),
     /// It could not be opened.
     Failed(String),
 }
@@ -363,7 +363,7 @@ impl Dbms {
         let begun = Instant::now();
         loop {
             let held = match self.others.read().get(name) {
-                Some(Live::Stopped(database)) => database.strong_count() > 0,
+                Some(Live::Stopped(open)) => open.strong_count() > 0,
                 _ => false,
             };
             if !held {
@@ -389,7 +389,7 @@ impl Dbms {
             let kept = after.is_some_and(|after| after.folder == before.folder);
             match others.remove(name) {
                 Some(Live::Online(database)) if kept => {
-                    others.insert(name.clone(), Live::Stopped(Arc::downgrade(&database)));
+                    others.insert(name.clone(), Live::Stopped(database.is_open()));
                     ended.push((database, End::Stopped, None));
                 }
                 Some(Live::Online(database)) => {

@@ -48,6 +48,8 @@ pub enum ErrorKind {
     ExternalResource,
     NotSupported,
     Database,
+    /// An error of the server around the database, with its code.
+    Server(&'static str),
 }
 
 impl ErrorKind {
@@ -82,6 +84,7 @@ impl ErrorKind {
             Self::ExternalResource => "Neo.ClientError.Statement.ExternalResourceFailed",
             Self::NotSupported => "Neo.ClientError.Statement.NotSupported",
             Self::Database => "Neo.DatabaseError.Statement.ExecutionFailed",
+            Self::Server(code) => code,
         }
     }
 }

@@ -217,7 +217,7 @@ impl Metrics {
         if let Some(bytes) = resident_bytes() {
             asked.resident.set(bytes);
         }
-        for database in dbms.all() {
+        for database in dbms.databases() {
             asked.look_at(&database);
         }
         let mut text = String::new();
@@ -247,8 +247,7 @@ impl Asked {
 
 #[test]
 fn figures_are_written_as_prometheus_reads_them() {
-    let engine = telar_db::open_in_memory().unwrap();
-    let dbms = Dbms::new(Database::new("telar", engine));
+    let dbms = Dbms::open(None, crate::dbms::DbmsSettings::default()).unwrap();
     let metrics = Metrics::new();
     let open = metrics.connection(Protocol::Bolt);
     let took = Duration::from_millis(2);

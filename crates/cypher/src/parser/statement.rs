@@ -32,12 +32,13 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Create) if self.ahead_is_schema_command() => {
                 self.create_command()?
             }
+            _ if self.ahead_is_administration() => self.administration()?,
             TokenKind::Keyword(Keyword::Drop) => self.drop_command()?,
             TokenKind::Keyword(Keyword::Show) => self.show()?,
             TokenKind::Keyword(Keyword::Terminate) => self.terminate()?,
             _ => {
                 let at = self.timestamp()?;
-                for word in ["DROP", "SHOW", "TERMINATE"] {
+                for word in ["DROP", "SHOW", "TERMINATE", "ALTER", "GRANT", "REVOKE"] {
                     self.note(Expected::Hint(word));
                 }
                 StatementKind::Query { at, query: self.query(true)? }

@@ -29,10 +29,13 @@ mod update;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use telar_cypher::ast::{Mode, Name, Statement, StatementKind};
+use telar_cypher::ast::{
+    Administration, CommandOutput, Mode, Name, ShowTarget, Statement, StatementKind,
+};
 use telar_cypher::span::Span;
 use telar_graph::Graph;
 
+use crate::administration;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
@@ -62,6 +65,10 @@ pub(crate) struct Bound {
     pub(crate) unknown: Vec<UnknownName>,
     /// A command instead of a plan.
     pub(crate) command: Option<SchemaCommand>,
+    /// It reads nothing of the graph, only what the server knows.
+    pub(crate) asks_only_server: bool,
+    /// A command for a server instead of a plan.
+    pub(crate) administration: Option<Arc<Administration>>,
 }
 
 /// State of binding one statement.
@@ -95,7 +102,7 @@ pub(crate) fn bind(
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
     };
-    let (mut at, mut command) = (None, None);
+    let (mut at, mut command, mut administration) = (None, None, None);
     let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
@@ -113,6 +120,11 @@ pub(crate) fn bind(
         }
         StatementKind::Drop(c) => {
             command = Some(binder.drop_rule(c));
+            (Plan::Unit, Vec::new())
+        }
+        StatementKind::Administration(c) => {
+            administration::parameters(c, |name| _ = binder.parameter(name));
+            administration = Some(Arc::new(Administration::clone(c)));
             (Plan::Unit, Vec::new())
         }
     };
@@ -135,7 +147,18 @@ pub(crate) fn bind(
         names,
         unknown,
         command,
+        asks_only_server: asks_only_server(&statement.kind),
+        administration,
     })
+}
+
+/// Whether a statement shows what the server knows, without expressions, which could read the graph.
+fn asks_only_server(kind: &StatementKind) -> bool {
+    use ShowTarget::{CurrentUser, Databases, Roles, Users};
+    let StatementKind::Show(show) = kind else { return false };
+    let CommandOutput { yields, filter, returns } = &show.output;
+    let plain = yields.is_none() && filter.is_none() && returns.is_none();
+    plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
 }
 
 impl Binder<'_> {

@@ -4,6 +4,7 @@ mod backup;
 mod bench;
 mod check;
 mod compact;
+mod config;
 mod demo;
 mod import;
 mod info;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Check(check::Options),
     /// Rewrite the store file without its free pages
     Compact(compact::Options),
+    /// Show and check the settings of a server
+    Config(config::Options),
     /// Import, change, analyse, kill and recover a graph, and check that nothing was lost
     Demo(demo::Options),
     #[command(hide = true)]
@@ -54,7 +57,7 @@ pub(crate) enum Command {
     Repair(repair::Options),
     /// Make a database from backups, as of any commit or time they reach
     Restore(restore::Options),
-    /// Serve a database to Neo4j's drivers and tools
+    /// Serve databases to Neo4j's drivers and tools, and over HTTP
     Serve(serve::Options),
     /// Run openCypher on a database, typed or from a file
     Shell(shell::Options),
@@ -69,6 +72,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Bench(options) => bench::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Compact(options) => compact::run(&options),
+        Command::Config(options) => config::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),

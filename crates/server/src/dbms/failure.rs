@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use telar_db::query::QueryError;
+use telar_db::query::{ErrorKind, QueryError};
 
 /// An error with a code that drivers know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,12 @@ impl Failure {
     /// An error.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+
+    /// The only thing that is said to whoever has not logged in.
+    pub(super) fn unauthorized() -> Self {
+        let message = "The client is unauthorized due to authentication failure.";
+        Self::new("Neo.ClientError.Security.Unauthorized", message)
     }
 }
 
@@ -36,4 +42,49 @@ impl From<QueryError> for Failure {
         };
         Self { code: error.kind.code(), message }
     }
+}
+
+impl From<Failure> for QueryError {
+    fn from(failure: Failure) -> Self {
+        server_error(failure.code, failure.message)
+    }
+}
+
+/// The title of a code is the detail of the error.
+fn server_error(code: &'static str, message: impl Into<String>) -> QueryError {
+    let title = code.rsplit('.').next().unwrap_or(code);
+    QueryError::runtime(ErrorKind::Server(code), title, message)
+}
+
+/// Something in a command cannot be so.
+pub(super) fn invalid(message: impl Into<String>) -> QueryError {
+    server_error("Neo.ClientError.General.InvalidArguments", message)
+}
+
+/// The user lacks a role.
+pub(super) fn forbidden(message: impl Into<String>) -> QueryError {
+    server_error("Neo.ClientError.Security.Forbidden", message)
+}
+
+/// There is no such database.
+pub(super) fn no_database(name: &str) -> QueryError {
+    let code = "Neo.ClientError.Database.DatabaseNotFound";
+    server_error(code, format!("there is no database named '{name}'"))
+}
+
+/// There is one already.
+pub(super) fn database_exists(name: &str) -> QueryError {
+    let code = "Neo.ClientError.Database.ExistingDatabaseFound";
+    server_error(code, format!("there is already a database named '{name}'"))
+}
+
+/// It is stopped, or cannot be opened.
+pub(super) fn unavailable(name: &str, why: &str) -> QueryError {
+    let code = "Neo.TransientError.General.DatabaseUnavailable";
+    server_error(code, format!("the database '{name}' is not available: {why}"))
+}
+
+/// A file of the server could not be written or read.
+pub(super) fn storage(what: &str, error: impl fmt::Display) -> QueryError {
+    server_error("Neo.DatabaseError.General.UnknownError", format!("{what}: {error}"))
 }

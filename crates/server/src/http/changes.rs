@@ -1,15 +1,13 @@
 //! What is committed, as it comes: a JSON object per line.
 //!
 //! ```text
-//!  {"ts":7,"time":"2026-08-21T10:00:00.123Z","changes":[{"change":"VertexCreated",..},..]}
+//!  {"commit":7,"time":"2026-08-21T10:00:00.123Z","changes":[{"event":"nodeCreated",..},..]}
 //!  {"position":7}                                              nothing came for a while
 //!  {"errors":[..]}                                             the last line, if it cannot go on
 //! ```
 //!
 //! Each commit is one line, in commit order, once, after it is on disk and visible. A consumer that
-//! keeps the last `ts` or `position` goes on with `?from=` after a crash of either side.
-
-mod line;
+//! keeps the last `commit` or `position` goes on with `?from=` after a crash of either side.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,14 +20,14 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
-use telar_db::{ChangeStream, CommitTs, Error};
+use telar_db::value::LocalDateTime;
+use telar_db::{Change, ChangeStream, CommitChanges, CommitTs, Error};
 
-use self::line::Names;
-use super::json::Notation;
+use super::json::{Notation, Writer};
 use super::refusal::{Refusal, errors};
 use super::reply::{Cancelled, Gone, Reply, reply};
 use super::{App, input, media};
-use crate::dbms::{Database, Failure};
+use crate::dbms::{ChangeNames, Failure};
 
 /// How long a look for commits may take before it looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
@@ -58,11 +56,19 @@ fn refusal(error: &Error) -> Refusal {
     Refusal::new(status, code, error.to_string())
 }
 
+/// When a commit was made, in UTC.
+fn time(ms: u64) -> Option<String> {
+    let (seconds, nanos) = (i64::try_from(ms / 1000).ok()?, (ms % 1000) as i64 * 1_000_000);
+    let at = LocalDateTime::from_epoch(seconds, nanos).ok()?;
+    Some(format!("{at}Z"))
+}
+
 /// A stream that is written.
 struct Following<'d> {
     app: App,
     stream: ChangeStream<'d>,
-    names: Names<'d>,
+    engine: &'d telar_db::Database,
+    names: ChangeNames,
     notation: Notation,
     follow: bool,
     cancelled: Cancelled,
@@ -78,6 +84,32 @@ impl Following<'_> {
     fn say(&mut self, line: &serde_json::Value) -> Result<(), Gone> {
         self.reply.buffer().extend_from_slice(format!("{line}\n").as_bytes());
         self.reply.send()
+    }
+
+    /// A commit as a line.
+    fn write(&mut self, commit: &CommitChanges) {
+        let is_name = |change: &Change| {
+            use Change::{EdgeTypeMade, LabelMade, PropertyKeyMade};
+            matches!(change, LabelMade { .. } | PropertyKeyMade { .. } | EdgeTypeMade { .. })
+        };
+        // Names only come, and a commit uses those that came before it.
+        if commit.changes.iter().any(is_name) {
+            self.names = ChangeNames::of(self.engine);
+        }
+        let out = self.reply.buffer();
+        out.extend_from_slice(format!("{{\"commit\":{}", commit.ts.get()).as_bytes());
+        if let Some(time) = commit.time_ms.and_then(time) {
+            out.extend_from_slice(format!(",\"time\":\"{time}\"").as_bytes());
+        }
+        out.extend_from_slice(b",\"changes\":[");
+        let writer = Writer { notation: self.notation, rows: None };
+        for (at, change) in commit.changes.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            writer.value(out, &self.names.describe(change));
+        }
+        out.extend_from_slice(b"]}\n");
     }
 
     /// Writes commits until nobody wants more.
@@ -103,7 +135,7 @@ impl Following<'_> {
             };
             match next {
                 Ok(Some(commit)) => {
-                    self.names.write(self.reply.buffer(), self.notation, &commit);
+                    self.write(&commit);
                     self.reply.send_full()?;
                     said = Instant::now();
                 }
@@ -129,13 +161,13 @@ pub(crate) async fn follow(
     query: Result<Query<Parameters>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, Refusal> {
-    input::authenticate(&app, &parts).await?;
+    let (client, _) = input::authenticate(&app, &parts).await?;
     let Query(parameters) = query.map_err(|e| Refusal::invalid(e.body_text()))?;
     let (media, notation) = media::lines(&parts.headers).ok_or_else(|| {
         Refusal::request(StatusCode::NOT_ACCEPTABLE, "changes are application/jsonl")
     })?;
     let place = app.place()?;
-    let database: Arc<Database> = app.dbms.database(Some(&name))?;
+    let database = client.readable(&name)?;
     let cancelled = Cancelled::default();
     let (reply, pending) =
         reply(media, StatusCode::OK, app.settings.stall_timeout, Arc::clone(&cancelled));
@@ -149,8 +181,9 @@ pub(crate) async fn follow(
             Err(error) => return drop(begun.send(Some(refusal(&error)))),
         };
         let _ = begun.send(None);
-        let (names, follow) = (Names::new(engine), parameters.follow);
-        let mut following = Following { app, stream, names, notation, follow, cancelled, reply };
+        let (names, follow) = (ChangeNames::of(engine), parameters.follow);
+        let mut following =
+            Following { app, stream, engine, names, notation, follow, cancelled, reply };
         // The client sees at once that it is connected, and where it is.
         if follow && following.say(&json!({ "position": from.get() })).is_err() {
             return;

@@ -41,7 +41,7 @@ pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, St
     let credentials = auth::credentials(&parts.headers)?;
     let peer = auth::peer(&parts.headers, address(parts));
     let name = credentials.principal.clone();
-    let mut client = Client::new(app.dbms.clone(), peer);
+    let client = Client::new(app.dbms.clone(), peer);
     // Passwords are made to take long to check: not on a thread that others wait for.
     let checked = tokio::task::spawn_blocking(move || client.login(&credentials).map(|()| client));
     let client = checked.await.map_err(|_| Refusal::closing())??;
@@ -106,17 +106,12 @@ async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>
 }
 
 /// How a request wants to run on a database.
-pub(crate) fn options(
-    app: &App,
-    database: String,
-    request: &mut Request,
-    cancelled: &Cancelled,
-) -> Options {
+pub(crate) fn options(database: String, request: &mut Request, cancelled: &Cancelled) -> Options {
     Options {
         database: Some(database),
         access: request.access,
         bookmarks: std::mem::take(&mut request.bookmarks),
-        timeout: request.timeout.or(app.settings.statement_timeout),
+        timeout: request.timeout,
         metadata: std::mem::take(&mut request.metadata),
         impersonated: request.impersonated.take(),
         cancelled: Some(cancelled.clone()),

@@ -48,7 +48,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 pub use json::{Notation, read_parameters};
 pub use request::Request;
-pub use serve::{Server, TlsSource};
+pub use serve::Server;
 pub use settings::Settings;
 
 use crate::dbms::Dbms;

@@ -50,7 +50,7 @@ pub(crate) async fn run(
     let text = request.text().ok_or_else(missing)?.to_owned();
     let place = app.place()?;
     let cancelled = Cancelled::default();
-    let options = input::options(&app, name, &mut request, &cancelled);
+    let options = input::options(name, &mut request, &cancelled);
     let (reply, pending) =
         reply(media.name, StatusCode::ACCEPTED, app.settings.stall_timeout, cancelled);
     let output = Output::new(media.format, reply);

@@ -37,9 +37,6 @@ const HEADER_BYTES_MAX: usize = 64 << 10;
 /// What is left to a statement to notice that it has been ended.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
 
-/// Which certificate new connections are shown; asked for each, so that it can be replaced.
-pub type TlsSource = Arc<dyn Fn() -> Arc<ServerConfig> + Send + Sync>;
-
 /// The HTTP side of a server. Dropping it ends it at once.
 #[derive(Debug)]
 pub struct Server {
@@ -56,7 +53,7 @@ pub struct Server {
 struct Accepting {
     app: App,
     router: Router,
-    tls: Option<TlsSource>,
+    tls: Option<Arc<ServerConfig>>,
     places: Arc<Semaphore>,
 }
 
@@ -67,7 +64,7 @@ impl Server {
     /// If the address cannot be listened at, or there are no threads.
     pub fn start(
         address: SocketAddr,
-        tls: Option<TlsSource>,
+        tls: Option<Arc<ServerConfig>>,
         dbms: Arc<Dbms>,
         settings: Settings,
         metrics: Arc<Metrics>,
@@ -170,7 +167,7 @@ impl Accepting {
         let Some(tls) = &self.tls else {
             return self.requests(stream, peer, router).await;
         };
-        let handshake = TlsAcceptor::from(tls()).accept(stream);
+        let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
         match timeout(self.app.settings.header_timeout, handshake).await {
             Ok(Ok(stream)) => self.requests(stream, peer, router).await,
             Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),

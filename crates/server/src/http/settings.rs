@@ -16,8 +16,6 @@ pub struct Settings {
     pub transactions_max: usize,
     /// How long a transaction waits for its next request before it is rolled back.
     pub transaction_idle: Duration,
-    /// How long a statement may take if it does not say; none: as long as it wants.
-    pub statement_timeout: Option<Duration>,
     /// How long the headers of a request may take, and how long a connection may idle between two.
     pub header_timeout: Duration,
     /// How long the body of a request may take.
@@ -42,7 +40,6 @@ impl Default for Settings {
             statements_max: 256,
             transactions_max: 256,
             transaction_idle: Duration::from_secs(60),
-            statement_timeout: None,
             header_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(60),
             stall_timeout: Duration::from_secs(60),

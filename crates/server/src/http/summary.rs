@@ -1,7 +1,7 @@
 //! What an answer says beside its rows, as the Query API spells it.
 
 use serde_json::{Map, Value as Json, json};
-use telar_db::query::{Counters, Notification, PlanDescription, Summary};
+use telar_db::query::{Counters, Notification, PlanDescription, StatementKind, Summary};
 
 /// What follows the rows.
 #[derive(Debug)]
@@ -27,6 +27,7 @@ impl Ending<'_> {
     pub(crate) fn fields(&self) -> Map<String, Json> {
         let mut fields = Map::new();
         if let Some(summary) = self.summary {
+            fields.insert("queryType".to_owned(), kind(summary.kind).into());
             if self.include_counters {
                 fields.insert("counters".to_owned(), counters(&summary.counters));
             }
@@ -48,6 +49,16 @@ impl Ending<'_> {
             fields.insert("transaction".to_owned(), open);
         }
         fields
+    }
+}
+
+/// What kind of statement it is.
+fn kind(kind: StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Read => "r",
+        StatementKind::Write => "w",
+        StatementKind::ReadWrite => "rw",
+        StatementKind::Schema => "s",
     }
 }
 

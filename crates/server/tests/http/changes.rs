@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use telar_db::{Retention, Settings as Engine};
+use telar_server::dbms::{DbmsSettings, Security};
 use telar_server::http::Settings;
 
 use crate::common::TestServer;
@@ -12,12 +13,17 @@ use crate::common::TestServer;
 const CHANGES: &str = "/db/telar/changes";
 
 fn server() -> (TestServer, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut settings = Engine::default();
-    settings.retain = Retention::commits(1000);
-    let engine = telar_db::open_with(folder.path().join("db"), settings).unwrap();
     let heartbeat = Duration::from_millis(300);
-    (TestServer::of(engine, Settings { heartbeat, ..Settings::default() }), folder)
+    server_with(Settings { heartbeat, ..Settings::default() })
+}
+
+fn server_with(settings: Settings) -> (TestServer, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut engine = Engine::default();
+    engine.retain = Retention::commits(1000);
+    let security = Security { enabled: false, ..Security::default() };
+    let dbms = DbmsSettings { engine, security, ..DbmsSettings::default() };
+    (TestServer::of(Some(&folder.path().join("db")), dbms, settings), folder)
 }
 
 fn lines(bytes: &[u8]) -> Vec<Value> {
@@ -34,22 +40,22 @@ fn every_commit_is_a_line_with_names() {
     let answer = server.get(&format!("{CHANGES}?from=0&follow=false"));
     assert_eq!((answer.status, answer.header("content-type")), (200, Some("application/jsonl")));
     let lines = answer.lines();
-    let ts: Vec<u64> = lines.iter().map(|line| line["ts"].as_u64().unwrap()).collect();
+    let ts: Vec<u64> = lines.iter().map(|line| line["commit"].as_u64().unwrap()).collect();
     assert!(ts.iter().enumerate().all(|(at, ts)| *ts == at as u64 + 1), "{ts:?}");
     let changes: Vec<&Value> =
         lines.iter().flat_map(|line| line["changes"].as_array().unwrap()).collect();
     let find =
         |wanted: Value| assert!(changes.contains(&&wanted), "{wanted} is not in {changes:?}");
-    find(json!({ "change": "LabelMade", "name": "Person" }));
-    find(json!({ "change": "NodeCreated", "node": "n:0", "labels": ["Person"] }));
-    find(json!({ "change": "NodePropertySet", "node": "n:0", "property": "name", "value": "Ada" }));
-    find(json!({ "change": "NodePropertySet", "node": "n:0", "property": "name", "value": null }));
+    find(json!({ "event": "labelMade", "name": "Person" }));
+    find(json!({ "event": "nodeCreated", "node": "n:0", "labels": ["Person"] }));
+    find(json!({ "event": "nodePropertySet", "node": "n:0", "key": "name", "value": "Ada" }));
+    find(json!({ "event": "nodePropertySet", "node": "n:0", "key": "name", "value": null }));
     find(json!({
-        "change": "RelationshipPropertySet", "relationship": "r:0:0:1:1", "type": "KNOWS",
-        "start": "n:0", "end": "n:1", "property": "since", "value": "2026-01-01",
+        "event": "relationshipPropertySet", "relationship": "r:0:0:1:1", "key": "since",
+        "value": "2026-01-01",
     }));
-    find(json!({ "change": "LabelsSet", "node": "n:0", "labels": ["Person", "Old"] }));
-    find(json!({ "change": "NodeDeleted", "node": "n:1" }));
+    find(json!({ "event": "labelsSet", "node": "n:0", "labels": ["Person", "Old"] }));
+    find(json!({ "event": "nodeDeleted", "node": "n:1" }));
     let last = ts.last().unwrap();
     let rest = server.get(&format!("{CHANGES}?from={}&follow=false", last - 1));
     assert_eq!(rest.lines().len(), 1);
@@ -65,7 +71,7 @@ fn a_follower_gets_commits_as_they_come_and_heartbeats_between() {
     assert_eq!(first[0]["position"], 0);
     server.rows("CREATE (:A)");
     let mut seen = Vec::new();
-    while !seen.iter().any(|line: &Value| line.to_string().contains("NodeCreated")) {
+    while !seen.iter().any(|line: &Value| line.to_string().contains("nodeCreated")) {
         seen.extend(lines(&connection.chunk().unwrap()));
     }
     let position = loop {
@@ -74,17 +80,13 @@ fn a_follower_gets_commits_as_they_come_and_heartbeats_between() {
             break position;
         }
     };
-    assert_eq!(position, seen.last().unwrap()["ts"].as_u64().unwrap());
+    assert_eq!(position, seen.last().unwrap()["commit"].as_u64().unwrap());
 }
 
 #[test]
 fn a_stream_ends_when_its_reader_goes_and_when_the_server_does() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut engine = Engine::default();
-    engine.retain = Retention::commits(1000);
-    let engine = telar_db::open_with(folder.path().join("db"), engine).unwrap();
     let settings = Settings { statements_max: 1, ..Settings::default() };
-    let mut server = TestServer::of(engine, settings);
+    let (mut server, _folder) = server_with(settings);
     let mut connection = server.connect();
     connection.request("GET", CHANGES, &[], "");
     assert_eq!(connection.head().unwrap().0, 200);

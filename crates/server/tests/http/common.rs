@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use telar_server::dbms::{Database, Dbms};
+use telar_server::dbms::{Dbms, DbmsSettings, Security};
 use telar_server::http::{Server, Settings};
 use telar_server::metrics::Metrics;
 
@@ -152,11 +153,12 @@ impl TestServer {
     }
 
     pub(crate) fn with(settings: Settings) -> Self {
-        Self::of(telar_db::open_in_memory().unwrap(), settings)
+        let security = Security { enabled: false, ..Security::default() };
+        Self::of(None, DbmsSettings { security, ..DbmsSettings::default() }, settings)
     }
 
-    pub(crate) fn of(engine: telar_db::Database, settings: Settings) -> Self {
-        let dbms = Arc::new(Dbms::new(Database::new("telar", engine)));
+    pub(crate) fn of(path: Option<&Path>, dbms: DbmsSettings, settings: Settings) -> Self {
+        let dbms = Dbms::open(path, dbms).unwrap();
         let address = "127.0.0.1:0".parse().unwrap();
         let metrics = Arc::new(Metrics::new());
         let server = Server::start(address, None, Arc::clone(&dbms), settings, metrics).unwrap();

@@ -143,7 +143,7 @@ pub(crate) async fn begin(
     let place = Arc::clone(&transactions.places).try_acquire_owned();
     let place = place.map_err(|_| Refusal::too_many("too many transactions are open"))?;
     let cancelled = Cancelled::default();
-    let options = input::options(&app, name.clone(), &mut request, &cancelled);
+    let options = input::options(name.clone(), &mut request, &cancelled);
     let (job, pending) = job(&app, &caller, request, &cancelled, false);
     let id = new_id()?;
     let (commands, commands_of) = mpsc::sync_channel(1);

@@ -1,0 +1,86 @@
+//! What can be set of a server's databases and users.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use telar_db::query::cypher::Secret;
+
+/// What can be set of a server's databases and users.
+#[derive(Debug, Clone)]
+pub struct DbmsSettings {
+    /// What the database in the server's own folder is called.
+    pub default_database: Arc<str>,
+    /// How every database is opened.
+    pub engine: telar_db::Settings,
+    /// Who may log in.
+    pub security: Security,
+    /// What a statement may use.
+    pub limits: StatementLimits,
+    /// The folder below which `LOAD CSV` may read files; without it, none.
+    pub import_folder: Option<PathBuf>,
+    /// The folder below which `CALL telar.backup` writes; without it, nowhere.
+    pub backup_folder: Option<PathBuf>,
+    /// The audit log; in the server's folder unless set.
+    pub audit_log: Option<PathBuf>,
+}
+
+/// Who may log in, and what an attempt may cost.
+#[derive(Debug, Clone)]
+pub struct Security {
+    /// Whether anybody has to. If not, everybody may do everything.
+    pub enabled: bool,
+    /// The password of the user `neo4j` on the first start. Without it, it is `neo4j` and must be
+    /// changed before anything else. Later starts ignore it.
+    pub initial_password: Option<Secret>,
+    /// KiB of memory that hashing one password takes.
+    pub hash_memory_kib: u32,
+    /// Passes over that memory.
+    pub hash_passes: u32,
+    /// Passwords that are hashed at once; more wait.
+    pub hashes_at_once: usize,
+    /// Wrong passwords in a row before a user is locked out for a while.
+    pub failed_logins_max: u32,
+    /// For how long.
+    pub lockout: Duration,
+}
+
+/// What a statement may use.
+#[derive(Debug, Clone, Default)]
+pub struct StatementLimits {
+    /// How long it may take; clients can ask for less, not for more.
+    pub timeout: Option<Duration>,
+    /// Bytes that its rows may hold.
+    pub memory: Option<usize>,
+    /// Transactions and statements that run at once, in all databases.
+    pub transactions: Option<usize>,
+}
+
+impl Default for DbmsSettings {
+    fn default() -> Self {
+        Self {
+            default_database: "telar".into(),
+            engine: telar_db::Settings::default(),
+            security: Security::default(),
+            limits: StatementLimits::default(),
+            import_folder: None,
+            backup_folder: None,
+            audit_log: None,
+        }
+    }
+}
+
+impl Default for Security {
+    /// Hashes as OWASP recommends for argon2id, lock-outs as Neo4j's.
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            initial_password: None,
+            hash_memory_kib: 19 * 1024,
+            hash_passes: 2,
+            hashes_at_once: std::thread::available_parallelism().map_or(2, usize::from),
+            failed_logins_max: 3,
+            lockout: Duration::from_secs(5),
+        }
+    }
+}

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use serde_json::{Value, json};
 use telar_server::dbms::{Dbms, DbmsSettings, Security};
 use telar_server::http::{Server, Settings};
@@ -19,7 +20,6 @@ pub(crate) const TX: &str = "/db/telar/query/v2/tx";
 /// A server with an empty database in memory.
 pub(crate) struct TestServer {
     pub(crate) server: Server,
-    pub(crate) dbms: Arc<Dbms>,
 }
 
 /// What came back.
@@ -158,11 +158,27 @@ impl TestServer {
     }
 
     pub(crate) fn of(path: Option<&Path>, dbms: DbmsSettings, settings: Settings) -> Self {
-        let dbms = Dbms::open(path, dbms).unwrap();
+        Self::start(Dbms::open(path, dbms).unwrap(), settings, None)
+    }
+
+    /// One that speaks HTTPS.
+    pub(crate) fn encrypted(tls: Arc<ServerConfig>) -> Self {
+        let security = Security { enabled: false, ..Security::default() };
+        let dbms = Dbms::open(None, DbmsSettings { security, ..DbmsSettings::default() }).unwrap();
+        Self::start(dbms, Settings::default(), Some(tls))
+    }
+
+    fn start(dbms: Arc<Dbms>, settings: Settings, tls: Option<Arc<ServerConfig>>) -> Self {
         let address = "127.0.0.1:0".parse().unwrap();
         let metrics = Arc::new(Metrics::new());
-        let server = Server::start(address, None, Arc::clone(&dbms), settings, metrics).unwrap();
-        Self { server, dbms }
+        Self { server: Server::start(address, tls, dbms, settings, metrics).unwrap() }
+    }
+
+    /// The answer to a plain request, if there is one.
+    pub(crate) fn try_get(&self, path: &str) -> Option<Answer> {
+        let mut connection = self.connect();
+        connection.request("GET", path, &[], "");
+        connection.try_answer()
     }
 
     pub(crate) fn connect(&self) -> Connection {

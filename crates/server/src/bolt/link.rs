@@ -158,8 +158,13 @@ impl Link {
             self.failure(failure);
         }
         // The client may be gone.
-        let _ = self.flush();
-        self.wire.io().lock().socket.close();
+        let sent = self.flush();
+        let mut io = self.wire.io().lock();
+        if sent.is_ok() && matches!(exit, Exit::Protocol(_)) {
+            io.close();
+        } else {
+            io.socket.finish();
+        }
     }
 }
 

@@ -18,6 +18,8 @@ mod connection;
 mod connections;
 mod encode;
 mod extra;
+#[doc(hidden)]
+pub mod fuzzing;
 mod kept;
 mod link;
 mod message;

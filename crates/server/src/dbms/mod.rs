@@ -41,6 +41,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
+use telar_db::query::cypher::Secret;
+use telar_db::query::cypher::ast::UserSettings;
 use telar_db::query::{QueryError, ShownDatabase};
 
 use attempts::Attempts;
@@ -265,10 +267,6 @@ impl Dbms {
 
     /// Who a name and password belong to.
     fn authenticate(&self, peer: &Peer, name: &str, password: &str) -> Result<Identity, Failure> {
-        let report = |event: &'static str, error: Option<&'static str>| {
-            let event = Event { event, error, user: name, ..Event::default() };
-            self.audit.write(peer, &event);
-        };
         self.attempts.check(name)?;
         let state = self.state();
         let user = state.users.get(name);
@@ -278,18 +276,43 @@ impl Dbms {
         match user {
             Some(user) if right && !user.suspended => {
                 self.attempts.succeeded(name);
-                report("login", None);
+                self.audit.login(peer, name);
                 Ok(Identity::User { name: name.into(), number: user.number })
             }
             _ => {
                 let refused = Failure::unauthorized();
-                report("login", Some(refused.code));
+                let report = |event: &'static str| {
+                    let error = Some(refused.code);
+                    let event = Event { event, error, user: name, ..Event::default() };
+                    self.audit.write(peer, &event);
+                };
+                report("login");
                 if self.attempts.failed(name) {
-                    report("lockout", Some(refused.code));
+                    report("lockout");
                 }
                 Err(refused)
             }
         }
+    }
+
+    /// Sets a user's password and lets the user log in: for whoever has the files.
+    ///
+    /// # Errors
+    /// If there is no such user, the password is too short, or the file cannot be written.
+    pub fn set_password(&self, user: &str, password: &str) -> Result<(), Failure> {
+        let settings = UserSettings {
+            password: Some(self.passwords.hash(&Secret::new(password))?),
+            change_required: Some(false),
+            suspended: Some(false),
+            home: None,
+        };
+        let command = Command::AlterUser { name: user.into(), if_exists: false, settings };
+        let given = Given { by: "", default: self.default.name() };
+        self.execute(&[command], &given, |_| Ok(()))?;
+        let peer = Peer { address: None, protocol: "", agent: "telar admin".into() };
+        let event = Event { event: "set-password", user, ..Event::default() };
+        self.audit.write(&peer, &event);
+        Ok(())
     }
 
     /// Executes commands, all or none, if `may` agrees with the state that they change. How many

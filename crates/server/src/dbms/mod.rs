@@ -220,8 +220,10 @@ impl Dbms {
     /// # Errors
     /// The first one that came up; nothing committed is lost.
     pub fn checkpoint(&self) -> Result<(), telar_db::Error> {
-        let done = self.databases().into_iter().map(|database| database.engine().checkpoint());
-        done.fold(Ok(()), |all, one| all.and(one.map(|_| ())))
+        let all = self.databases().into_iter().map(|database| database.engine().checkpoint());
+        // Each is written, whatever becomes of the others.
+        let done: Vec<_> = all.collect();
+        done.into_iter().try_for_each(|one| one.map(|_| ()))
     }
 
     /// The database that is used if none is named.

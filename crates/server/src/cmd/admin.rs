@@ -42,6 +42,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     settings.engine.background_interval_ms = 0;
     let dbms = Dbms::open(Some(path), settings)?;
     dbms.set_password(user, password)?;
+    dbms.close()?;
     eprintln!("   the password of {user} is set");
     Ok(ExitCode::SUCCESS)
 }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
 
 use super::caller::{Caller, Identity};
 use super::failure::forbidden;
+use super::state::State;
 use super::{Bookmark, Database, Dbms, Failure, SYSTEM};
 
 /// How long a statement waits for the commits that its bookmarks name.
@@ -29,7 +30,7 @@ pub struct Peer {
 }
 
 /// What somebody shows to log in.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Credentials {
     /// `basic`; `none` where nobody has to log in.
     pub scheme: String,
@@ -71,6 +72,8 @@ pub struct Options {
     pub metadata: ValueMap,
     /// On whose behalf, if not the client's own: for administrators.
     pub impersonated: Option<String>,
+    /// Set by another thread to give it up.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 /// A statement that ran.
@@ -148,6 +151,28 @@ impl Client {
         *self.identity.lock() = None;
     }
 
+    /// What the database is called that a name, or none, means to this client.
+    ///
+    /// # Errors
+    /// If there is none, or nobody has logged in.
+    pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
+        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let state = self.dbms.state();
+        Ok(Arc::clone(self.database(name, &identity, &state)?.name()))
+    }
+
+    fn database(
+        &self,
+        name: Option<&str>,
+        identity: &Identity,
+        state: &State,
+    ) -> Result<Arc<Database>, Failure> {
+        match name {
+            Some(name) => self.dbms.database(Some(name)),
+            None => self.dbms.database(Some(&self.dbms.home(state, identity.user(state)?))),
+        }
+    }
+
     /// Runs one statement as a transaction of its own; `sink` gets its rows as they come.
     ///
     /// # Errors
@@ -199,13 +224,7 @@ impl Client {
                 (Identity::User { name: name.as_str().into(), number: user.number }, Some(actor))
             }
         };
-        let database = match &options.database {
-            Some(name) => self.dbms.database(Some(name))?,
-            None => {
-                let home = self.dbms.home(&state, identity.user(&state)?);
-                self.dbms.database(Some(&home))?
-            }
-        };
+        let database = self.database(options.database.as_deref(), &identity, &state)?;
         await_bookmarks(&database, &options.bookmarks)?;
         // Whatever runs, the server can be administered.
         let system = **database.name() == *SYSTEM;
@@ -268,6 +287,7 @@ impl Call<'_> {
     fn session(&self, options: &Options) -> Session<'_> {
         let settings = self.caller.dbms.settings();
         let limits = Limits {
+            cancelled: options.cancelled.clone(),
             memory: settings.limits.memory,
             // Everybody may use the system database: files are for those who may read a graph.
             import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),

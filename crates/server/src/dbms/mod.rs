@@ -101,7 +101,7 @@ impl Dbms {
     ///
     /// # Errors
     /// If the default database cannot be opened, or the files beside it cannot be read or written.
-    pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Arc<Self>, Failure> {
+    pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Self, Failure> {
         let name = Arc::clone(&settings.default_database);
         if !names::database(&name).is_ok_and(|lower| *lower == *name) {
             let message = format!("the default database cannot be called '{name}'");
@@ -112,6 +112,26 @@ impl Dbms {
         let default = Database::open(&name, path.map(Into::into), settings.engine, backups);
         let default = default.map_err(|e| unavailable(&name, &e.to_string()))?;
         let store = path.map(Store::open).transpose()?;
+        Self::with(default, store, settings)
+    }
+
+    /// A server of one database, in which nobody has to log in and nothing else lasts.
+    ///
+    /// # Panics
+    /// If there is no memory for an empty database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
+        let security = Security { enabled: false, ..Security::default() };
+        let default_database = Arc::clone(database.name());
+        let settings = DbmsSettings { default_database, security, ..DbmsSettings::default() };
+        Self::with(database, None, settings).expect("INVARIANT: no file is touched")
+    }
+
+    fn with(
+        default: Database,
+        store: Option<Store>,
+        settings: DbmsSettings,
+    ) -> Result<Self, Failure> {
         let passwords = Passwords::new(&settings.security)?;
         let loaded = store.as_ref().map(Store::load).transpose()?.flatten();
         let mut changed = loaded.is_none();
@@ -156,7 +176,7 @@ impl Dbms {
             };
             dbms.others.write().insert(name.clone(), live);
         }
-        Ok(Arc::new(dbms))
+        Ok(dbms)
     }
 
     /// What was set.
@@ -215,15 +235,18 @@ impl Dbms {
         all
     }
 
-    /// Writes a checkpoint of every database, so that the next start replays nothing.
+    /// Closes every database that nobody uses any more, with a checkpoint.
     ///
     /// # Errors
     /// The first one that came up; nothing committed is lost.
-    pub fn checkpoint(&self) -> Result<(), telar_db::Error> {
-        let all = self.databases().into_iter().map(|database| database.engine().checkpoint());
-        // Each is written, whatever becomes of the others.
-        let done: Vec<_> = all.collect();
-        done.into_iter().try_for_each(|one| one.map(|_| ()))
+    pub fn close(self) -> Result<(), telar_db::Error> {
+        let others = self.others.into_inner().into_values().filter_map(|live| match live {
+            Live::Online(database) => Some(database),
+            _ => None,
+        });
+        // Each is closed, whatever becomes of the others.
+        let closed: Vec<_> = others.chain([self.default]).map(Database::close).collect();
+        closed.into_iter().collect()
     }
 
     /// The database that is used if none is named.
@@ -334,6 +357,9 @@ impl Dbms {
         let old = self.state();
         may(&old)?;
         let (mut new, mut changes) = (State::clone(&old), 0);
+        let exists =
+            |folder: &String| self.store.as_ref().is_some_and(|s| s.database(folder).exists());
+        new.garbage.retain(exists);
         for command in commands {
             changes += u64::from(new.apply(command, given)?);
         }
@@ -404,7 +430,7 @@ impl Dbms {
     /// Puts what was opened in its place, and ends the databases that are in the old state, and in
     /// the new one not or not online.
     fn replace(&self, old: &State, new: &State, opened: Vec<(String, Live)>) {
-        let mut ended = Vec::new();
+        let (mut ended, mut unused) = (Vec::new(), Vec::new());
         let mut others = self.others.write();
         for (name, before) in &old.databases {
             let after = new.databases.get(name);
@@ -422,12 +448,14 @@ impl Dbms {
                     ended.push((database, End::Dropped, folder));
                 }
                 Some(other) if kept => _ = others.insert(name.clone(), other),
-                // Its folder is garbage: the next start removes it.
-                _ => {}
+                // If somebody holds it still, the next start removes its folder.
+                Some(Live::Stopped(open)) if open.strong_count() > 0 => {}
+                _ => unused.extend(self.store.as_ref().map(|s| s.database(&before.folder))),
             }
         }
         others.extend(opened);
         drop(others);
+        unused.iter().for_each(|folder| _ = store::remove_folder(folder));
         ended.into_iter().for_each(|(database, end, folder)| database.end(end, folder));
     }
 }

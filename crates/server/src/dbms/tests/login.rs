@@ -10,7 +10,7 @@ fn the_first_password_must_be_changed_before_anything_else() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings();
     settings.security.initial_password = None;
-    let dbms = Dbms::open(Some(folder.path()), settings.clone()).unwrap();
+    let dbms = Arc::new(Dbms::open(Some(folder.path()), settings.clone()).unwrap());
     let client = login(&dbms, "neo4j", "neo4j").unwrap();
     for text in
         ["RETURN 1", "SHOW USERS", "CREATE USER x SET PASSWORD 'long enough'", "EXPLAIN RETURN 1"]
@@ -39,7 +39,7 @@ fn the_first_password_must_be_changed_before_anything_else() {
 
     // It is there after a restart, whatever the initial password is then.
     settings.security.initial_password = Some(telar_db::query::cypher::Secret::new("another one"));
-    let dbms = Dbms::open(Some(folder.path()), settings).unwrap();
+    let dbms = Arc::new(Dbms::open(Some(folder.path()), settings).unwrap());
     assert_eq!(login(&dbms, "neo4j", "another one").unwrap_err().code, UNAUTHORIZED);
     assert_eq!(run(&login(&dbms, "neo4j", "long enough").unwrap(), "RETURN 1"), ["1"]);
 }
@@ -307,7 +307,7 @@ fn whoever_has_the_files_can_set_a_password() {
 fn where_nobody_has_to_log_in_everybody_may_do_everything() {
     let mut settings = settings();
     settings.security.enabled = false;
-    let dbms = Dbms::open(None, settings).unwrap();
+    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
     let client = stranger(&dbms);
     assert_eq!(code(&client, "RETURN 1"), UNAUTHORIZED, "not even said hello");
     client.login(&Credentials { scheme: "none".into(), ..basic("", "") }).unwrap();

@@ -4,6 +4,7 @@
 //! many rows, how it went, and the text with passwords masked. Parameters are data of users: they
 //! are logged only if that is asked for.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -142,7 +143,9 @@ impl Observer for Watch {
             return;
         }
         let address = peer.address.map(|address| address.to_string());
-        let parameters = self.parameters.then(|| shown(ran.parameters));
+        // Passwords may be parameters, too.
+        let harmless = matches!(without_secrets(ran.text), Cow::Borrowed(_));
+        let parameters = (self.parameters && harmless).then(|| shown(ran.parameters));
         let metadata = (!ran.metadata.is_empty()).then(|| shown(ran.metadata));
         let (user, database, agent) = (ran.user, ran.database, &peer.agent);
         let (took_ms, text) = (took.as_secs_f64() * 1e3, text(ran.text));

@@ -1,5 +1,6 @@
 //! The subcommands.
 
+mod admin;
 mod backup;
 mod bench;
 mod check;
@@ -35,6 +36,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set a user's password while the server does not run
+    Admin(admin::Options),
     /// Copy a database into a directory, whole or what changed since another backup
     Backup(backup::Options),
     /// Measure the engine next to flat arrays and other stores
@@ -68,6 +71,7 @@ pub(crate) enum Command {
 /// Runs a subcommand; the exit code says whether what it was to find out holds.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Admin(options) => admin::run(&options),
         Command::Backup(options) => backup::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Check(options) => check::run(&options),

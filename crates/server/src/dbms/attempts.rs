@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use telar_db::query::{ErrorKind, QueryError};
 
-use super::failure::Failure;
+use super::failure::server_error;
 use super::names::USER_BYTES_MAX;
 use super::settings::Security;
 
@@ -34,13 +35,12 @@ impl Attempts {
 
     /// # Errors
     /// If the name is locked out.
-    pub(super) fn check(&self, name: &str) -> Result<(), Failure> {
+    pub(super) fn check(&self, name: &str) -> Result<(), QueryError> {
         match self.failed.lock().get(key(name)) {
             Some(failed) if failed.times >= self.max && failed.last.elapsed() < self.lockout => {
-                let code = "Neo.ClientError.Security.AuthenticationRateLimit";
                 let message = "The client has provided incorrect authentication details too many \
                                times in a row.";
-                Err(Failure::new(code, message))
+                Err(server_error(ErrorKind::RateLimited, message))
             }
             _ => Ok(()),
         }

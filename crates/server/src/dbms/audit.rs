@@ -6,8 +6,10 @@
 //! system at once but not synced: a power failure can cost the last ones. The file is never cut or
 //! renamed here; logrotate does it with `copytruncate`.
 
+use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::net::IpAddr;
 use std::path::Path;
 
 use parking_lot::Mutex;
@@ -20,10 +22,16 @@ use super::failure::storage;
 
 /// Longest text of a client that is written into a line, in characters.
 const TEXT_CHARS_MAX: usize = 256;
+/// HTTP logins that are remembered; when there are more, all are forgotten.
+const REPORTED_MAX: usize = 10_000;
 
 /// Where it is written; nowhere, for a server in memory.
 #[derive(Debug, Default)]
-pub(super) struct Audit(Option<Mutex<File>>);
+pub(super) struct Audit {
+    file: Option<Mutex<File>>,
+    /// Users and addresses whose logins over HTTP were reported.
+    reported: Mutex<HashSet<(String, Option<IpAddr>)>>,
+}
 
 /// What happened.
 #[derive(Debug, Default)]
@@ -51,12 +59,27 @@ impl Audit {
             io::Result::Ok(file)
         };
         let file = open().map_err(|e| storage(&format!("cannot open {}", path.display()), e))?;
-        Ok(Self(Some(Mutex::new(file))))
+        Ok(Self { file: Some(Mutex::new(file)), ..Self::default() })
+    }
+
+    /// Appends a line about a login. HTTP clients log in with every request: the first one from an
+    /// address is reported.
+    pub(super) fn login(&self, peer: &Peer, user: &str) {
+        let again = peer.protocol == "http" && {
+            let mut reported = self.reported.lock();
+            if reported.len() >= REPORTED_MAX {
+                reported.clear();
+            }
+            !reported.insert((user.to_owned(), peer.address.map(|address| address.ip())))
+        };
+        if !again {
+            self.write(peer, &Event { event: "login", user, ..Event::default() });
+        }
     }
 
     /// Appends a line. What cannot be written is reported in the log of the server.
     pub(super) fn write(&self, peer: &Peer, event: &Event<'_>) {
-        let Some(file) = &self.0 else { return };
+        let Some(file) = &self.file else { return };
         let mut line = Map::new();
         let mut put = |key: &str, value: Value| _ = line.insert(key.to_owned(), value);
         let clip = |text: &str| json!(text.chars().take(TEXT_CHARS_MAX).collect::<String>());

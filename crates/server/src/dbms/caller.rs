@@ -6,13 +6,14 @@ use parking_lot::Mutex;
 use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
-    Counters, Host, Prepared, QueryError, Running, ServerCommand, ShownDatabase, ShownUser,
+    Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownDatabase,
+    ShownUser,
 };
 
 use super::Dbms;
 use super::audit::Event;
 use super::client::Peer;
-use super::failure::{Failure, forbidden, invalid};
+use super::failure::{forbidden, invalid, server_error};
 use super::names::SYSTEM;
 use super::state::{Command, Given, Role, State, User};
 
@@ -37,13 +38,13 @@ impl Identity {
     ///
     /// # Errors
     /// If the user was dropped or suspended since.
-    pub(super) fn user<'s>(&self, state: &'s State) -> Result<Option<&'s User>, Failure> {
+    pub(super) fn user<'s>(&self, state: &'s State) -> Result<Option<&'s User>, QueryError> {
         let Self::User { name, number } = self else { return Ok(None) };
         match state.users.get(&**name) {
             Some(user) if user.number == *number && !user.suspended => Ok(Some(user)),
             _ => {
-                let code = "Neo.ClientError.Security.AuthorizationExpired";
-                Err(Failure::new(code, "the user is no longer there: log in again"))
+                let message = "the user is no longer there: log in again";
+                Err(server_error(ErrorKind::AuthorizationExpired, message))
             }
         }
     }
@@ -73,13 +74,11 @@ pub(super) struct Pending {
 }
 
 fn mixed() -> QueryError {
-    let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
     let message = "a transaction cannot both change the graph and give commands to the server";
-    Failure::new(code, message).into()
+    server_error(ErrorKind::TransactionType, message)
 }
 
 pub(super) fn expired() -> QueryError {
-    let code = "Neo.ClientError.Security.CredentialsExpired";
     let message = "Permission denied.\n\nThe credentials you provided were valid, but must be \
                    changed before you can use this instance. If this is the first time you are \
                    using Telar, this is to ensure you are not using the default credentials in \
@@ -87,7 +86,7 @@ pub(super) fn expired() -> QueryError {
                    message because an administrator requires a password change.\nChanging your \
                    password is easy to do via `ALTER CURRENT USER SET PASSWORD FROM 'current \
                    password' TO 'new password'`.";
-    Failure::new(code, message).into()
+    server_error(ErrorKind::CredentialsExpired, message)
 }
 
 impl Caller {
@@ -224,9 +223,8 @@ impl Host for Caller {
             return Ok(());
         }
         if self.is_system() && changes {
-            let code = "Neo.ClientError.Statement.NotSystemDatabaseError";
             let message = "the system database holds no graph: it takes commands for the server";
-            return Err(Failure::new(code, message).into());
+            return Err(server_error(ErrorKind::NotSystemDatabase, message));
         }
         if let Some(pending) = &self.transaction {
             let mut pending = pending.lock();

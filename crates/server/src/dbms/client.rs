@@ -13,6 +13,7 @@ use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
 use super::caller::{Caller, Identity, expired};
 use super::failure::forbidden;
 use super::observer::Counting;
+use super::state::State;
 use super::{Bookmark, Database, Dbms, Failure, Ran, SYSTEM};
 
 /// How long a statement waits for the commits that its bookmarks name.
@@ -179,8 +180,19 @@ impl Client {
     pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
         let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
-        let home = self.dbms.home(&state, identity.user(&state)?);
-        Ok(Arc::clone(self.dbms.database(Some(name.unwrap_or(&home)))?.name()))
+        Ok(Arc::clone(self.database(name, &identity, &state)?.name()))
+    }
+
+    fn database(
+        &self,
+        name: Option<&str>,
+        identity: &Identity,
+        state: &State,
+    ) -> Result<Arc<Database>, Failure> {
+        match name {
+            Some(name) => self.dbms.database(Some(name)),
+            None => self.dbms.database(Some(&self.dbms.home(state, identity.user(state)?))),
+        }
     }
 
     /// Runs one statement as a transaction of its own; `sink` gets its rows as they come.
@@ -235,13 +247,7 @@ impl Client {
                 (Identity::User { name: name.as_str().into(), number: user.number }, Some(actor))
             }
         };
-        let database = match &options.database {
-            Some(name) => self.dbms.database(Some(name))?,
-            None => {
-                let home = self.dbms.home(&state, identity.user(&state)?);
-                self.dbms.database(Some(&home))?
-            }
-        };
+        let database = self.database(options.database.as_deref(), &identity, &state)?;
         await_bookmarks(&database, &options.bookmarks)?;
         // Whatever runs, the server can be administered.
         let system = **database.name() == *SYSTEM;
@@ -333,8 +339,8 @@ impl Call<'_> {
     fn session(&self, options: &Options) -> Session<'_> {
         let settings = self.caller.dbms.settings();
         let limits = Limits {
-            memory: settings.limits.memory,
             cancelled: options.cancelled.clone(),
+            memory: settings.limits.memory,
             // Everybody may use the system database: files are for those who may read a graph.
             import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),
             ..Limits::default()

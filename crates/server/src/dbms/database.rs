@@ -1,6 +1,5 @@
 //! A database that clients can use.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
@@ -9,7 +8,7 @@ use telar_db::query::{Procedures, QueryError};
 use telar_db::{Runtime, Session, Settings};
 
 use super::failure::{no_database, unavailable};
-use super::procedures;
+use super::{procedures, store};
 
 /// A database that clients can use. Whoever uses it holds it; its files are closed, and removed if
 /// it was dropped, when the last one lets go.
@@ -37,17 +36,21 @@ struct Doomed(Mutex<Option<PathBuf>>);
 
 impl Drop for Doomed {
     fn drop(&mut self) {
-        if let Some(folder) = self.0.get_mut().take()
-            && let Err(e) = fs::remove_dir_all(&folder)
-        {
-            tracing::warn!("cannot remove {}: {e}", folder.display());
+        if let Some(folder) = self.0.get_mut().take() {
+            store::remove_folder(&folder);
         }
     }
 }
 
 impl Database {
-    /// A database under a name; backups of it are written below a folder, if there is one.
-    pub(super) fn new(
+    /// A database under a name.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, engine: telar_db::Database) -> Self {
+        Self::with_backups(name, engine, None)
+    }
+
+    /// As [`new`](Self::new); backups are written below a folder, if there is one.
+    fn with_backups(
         name: impl Into<Arc<str>>,
         engine: telar_db::Database,
         backups: Option<PathBuf>,
@@ -72,7 +75,7 @@ impl Database {
             Some(folder) => telar_db::open_with(folder, settings)?,
             None => telar_db::Database::in_memory(settings)?,
         };
-        Ok(Self::new(name, engine, backups))
+        Ok(Self::with_backups(name, engine, backups))
     }
 
     /// What clients call it.
@@ -97,6 +100,14 @@ impl Database {
     #[must_use]
     pub fn session(&self) -> Session<'_> {
         Session::with_runtime(&self.engine, Arc::clone(&self.runtime))
+    }
+
+    /// Closes the database with a checkpoint, if nobody else holds it.
+    pub(super) fn close(self: Arc<Self>) -> Result<(), telar_db::Error> {
+        let Some(Self { engine, runtime, .. }) = Arc::into_inner(self) else { return Ok(()) };
+        // Its procedures hold the engine, too.
+        drop(runtime);
+        Arc::into_inner(engine).map_or(Ok(()), telar_db::Database::close)
     }
 
     /// Something that is there until the files are closed.

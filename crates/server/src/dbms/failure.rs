@@ -44,47 +44,41 @@ impl From<QueryError> for Failure {
     }
 }
 
-impl From<Failure> for QueryError {
-    fn from(failure: Failure) -> Self {
-        server_error(failure.code, failure.message)
-    }
-}
-
-/// The title of a code is the detail of the error.
-fn server_error(code: &'static str, message: impl Into<String>) -> QueryError {
-    let title = code.rsplit('.').next().unwrap_or(code);
-    QueryError::runtime(ErrorKind::Server(code), title, message)
+/// An error of the server. The last part of its code is its detail.
+pub(super) fn server_error(kind: ErrorKind, message: impl Into<String>) -> QueryError {
+    let title = kind.code().rsplit('.').next().unwrap_or_default();
+    QueryError::runtime(kind, title, message)
 }
 
 /// Something in a command cannot be so.
 pub(super) fn invalid(message: impl Into<String>) -> QueryError {
-    server_error("Neo.ClientError.General.InvalidArguments", message)
+    server_error(ErrorKind::InvalidArguments, message)
 }
 
 /// The user lacks a role.
 pub(super) fn forbidden(message: impl Into<String>) -> QueryError {
-    server_error("Neo.ClientError.Security.Forbidden", message)
+    server_error(ErrorKind::Forbidden, message)
 }
 
 /// There is no such database.
 pub(super) fn no_database(name: &str) -> QueryError {
-    let code = "Neo.ClientError.Database.DatabaseNotFound";
-    server_error(code, format!("there is no database named '{name}'"))
+    let message = format!("there is no database named '{name}'");
+    server_error(ErrorKind::DatabaseNotFound, message)
 }
 
 /// There is one already.
 pub(super) fn database_exists(name: &str) -> QueryError {
-    let code = "Neo.ClientError.Database.ExistingDatabaseFound";
-    server_error(code, format!("there is already a database named '{name}'"))
+    let message = format!("there is already a database named '{name}'");
+    server_error(ErrorKind::DatabaseExists, message)
 }
 
 /// It is stopped, or cannot be opened.
 pub(super) fn unavailable(name: &str, why: &str) -> QueryError {
-    let code = "Neo.TransientError.General.DatabaseUnavailable";
-    server_error(code, format!("the database '{name}' is not available: {why}"))
+    let message = format!("the database '{name}' is not available: {why}");
+    server_error(ErrorKind::DatabaseUnavailable, message)
 }
 
 /// A file of the server could not be written or read.
 pub(super) fn storage(what: &str, error: impl fmt::Display) -> QueryError {
-    server_error("Neo.DatabaseError.General.UnknownError", format!("{what}: {error}"))
+    server_error(ErrorKind::Server, format!("{what}: {error}"))
 }

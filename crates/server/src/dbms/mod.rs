@@ -42,6 +42,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
+use telar_db::query::cypher::Secret;
+use telar_db::query::cypher::ast::UserSettings;
 use telar_db::query::{QueryError, ShownDatabase};
 
 use attempts::Attempts;
@@ -103,7 +105,7 @@ impl Dbms {
     ///
     /// # Errors
     /// If the default database cannot be opened, or the files beside it cannot be read or written.
-    pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Arc<Self>, Failure> {
+    pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Self, Failure> {
         let name = Arc::clone(&settings.default_database);
         if !names::database(&name).is_ok_and(|lower| *lower == *name) {
             let message = format!("the default database cannot be called '{name}'");
@@ -114,6 +116,26 @@ impl Dbms {
         let default = Database::open(&name, path.map(Into::into), settings.engine, backups);
         let default = default.map_err(|e| unavailable(&name, &e.to_string()))?;
         let store = path.map(Store::open).transpose()?;
+        Self::with(default, store, settings)
+    }
+
+    /// A server of one database, in which nobody has to log in and nothing else lasts.
+    ///
+    /// # Panics
+    /// If there is no memory for an empty database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
+        let security = Security { enabled: false, ..Security::default() };
+        let default_database = Arc::clone(database.name());
+        let settings = DbmsSettings { default_database, security, ..DbmsSettings::default() };
+        Self::with(database, None, settings).expect("INVARIANT: no file is touched")
+    }
+
+    fn with(
+        default: Database,
+        store: Option<Store>,
+        settings: DbmsSettings,
+    ) -> Result<Self, Failure> {
         let passwords = Passwords::new(&settings.security)?;
         let loaded = store.as_ref().map(Store::load).transpose()?.flatten();
         let mut changed = loaded.is_none();
@@ -159,7 +181,7 @@ impl Dbms {
             };
             dbms.others.write().insert(name.clone(), live);
         }
-        Ok(Arc::new(dbms))
+        Ok(dbms)
     }
 
     /// Tells `observer` what happens from now on; the first one stays.
@@ -225,13 +247,18 @@ impl Dbms {
         all
     }
 
-    /// Writes a checkpoint of every database, so that the next start replays nothing.
+    /// Closes every database that nobody uses any more, with a checkpoint.
     ///
     /// # Errors
     /// The first one that came up; nothing committed is lost.
-    pub fn checkpoint(&self) -> Result<(), telar_db::Error> {
-        let done = self.databases().into_iter().map(|database| database.engine().checkpoint());
-        done.fold(Ok(()), |all, one| all.and(one.map(|_| ())))
+    pub fn close(self) -> Result<(), telar_db::Error> {
+        let others = self.others.into_inner().into_values().filter_map(|live| match live {
+            Live::Online(database) => Some(database),
+            _ => None,
+        });
+        // Each is closed, whatever becomes of the others.
+        let closed: Vec<_> = others.chain([self.default]).map(Database::close).collect();
+        closed.into_iter().collect()
     }
 
     /// The database that is used if none is named.
@@ -277,10 +304,6 @@ impl Dbms {
 
     /// Who a name and password belong to.
     fn authenticate(&self, peer: &Peer, name: &str, password: &str) -> Result<Identity, Failure> {
-        let report = |event: &'static str, error: Option<&'static str>| {
-            let event = Event { event, error, user: name, ..Event::default() };
-            self.audit.write(peer, &event);
-        };
         self.attempts.check(name)?;
         let state = self.state();
         let user = state.users.get(name);
@@ -290,18 +313,43 @@ impl Dbms {
         match user {
             Some(user) if right && !user.suspended => {
                 self.attempts.succeeded(name);
-                report("login", None);
+                self.audit.login(peer, name);
                 Ok(Identity::User { name: name.into(), number: user.number })
             }
             _ => {
                 let refused = Failure::unauthorized();
-                report("login", Some(refused.code));
+                let report = |event: &'static str| {
+                    let error = Some(refused.code);
+                    let event = Event { event, error, user: name, ..Event::default() };
+                    self.audit.write(peer, &event);
+                };
+                report("login");
                 if self.attempts.failed(name) {
-                    report("lockout", Some(refused.code));
+                    report("lockout");
                 }
                 Err(refused)
             }
         }
+    }
+
+    /// Sets a user's password and lets the user log in: for whoever has the files.
+    ///
+    /// # Errors
+    /// If there is no such user, the password is too short, or the file cannot be written.
+    pub fn set_password(&self, user: &str, password: &str) -> Result<(), Failure> {
+        let settings = UserSettings {
+            password: Some(self.passwords.hash(&Secret::new(password))?),
+            change_required: Some(false),
+            suspended: Some(false),
+            home: None,
+        };
+        let command = Command::AlterUser { name: user.into(), if_exists: false, settings };
+        let given = Given { by: "", default: self.default.name() };
+        self.execute(&[command], &given, |_| Ok(()))?;
+        let peer = Peer { address: None, protocol: "", agent: "telar admin".into() };
+        let event = Event { event: "set-password", user, ..Event::default() };
+        self.audit.write(&peer, &event);
+        Ok(())
     }
 
     /// Executes commands, all or none, if `may` agrees with the state that they change. How many
@@ -321,6 +369,9 @@ impl Dbms {
         let old = self.state();
         may(&old)?;
         let (mut new, mut changes) = (State::clone(&old), 0);
+        let exists =
+            |folder: &String| self.store.as_ref().is_some_and(|s| s.database(folder).exists());
+        new.garbage.retain(exists);
         for command in commands {
             changes += u64::from(new.apply(command, given)?);
         }
@@ -391,7 +442,7 @@ impl Dbms {
     /// Puts what was opened in its place, and ends the databases that are in the old state, and in
     /// the new one not or not online.
     fn replace(&self, old: &State, new: &State, opened: Vec<(String, Live)>) {
-        let mut ended = Vec::new();
+        let (mut ended, mut unused) = (Vec::new(), Vec::new());
         let mut others = self.others.write();
         for (name, before) in &old.databases {
             let after = new.databases.get(name);
@@ -409,12 +460,14 @@ impl Dbms {
                     ended.push((database, End::Dropped, folder));
                 }
                 Some(other) if kept => _ = others.insert(name.clone(), other),
-                // Its folder is garbage: the next start removes it.
-                _ => {}
+                // If somebody holds it still, the next start removes its folder.
+                Some(Live::Stopped(open)) if open.strong_count() > 0 => {}
+                _ => unused.extend(self.store.as_ref().map(|s| s.database(&before.folder))),
             }
         }
         others.extend(opened);
         drop(others);
+        unused.iter().for_each(|folder| _ = store::remove_folder(folder));
         ended.into_iter().for_each(|(database, end, folder)| database.end(end, folder));
     }
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use argon2::password_hash::{PasswordHasher, PasswordVerifier, generate_salt};
 use argon2::{Algorithm, Argon2, Params, Version};
 use parking_lot::{Condvar, Mutex};
-use telar_db::query::QueryError;
 use telar_db::query::cypher::Secret;
+use telar_db::query::{ErrorKind, QueryError};
 
-use super::failure::{Failure, invalid, storage};
+use super::failure::{invalid, server_error, storage};
 use super::settings::Security;
 
 /// Shortest password, in characters, as in Neo4j.
@@ -84,13 +84,13 @@ impl Passwords {
         })
     }
 
-    fn turn(&self) -> Result<Turn<'_>, Failure> {
+    fn turn(&self) -> Result<Turn<'_>, QueryError> {
         let until = Instant::now() + WAIT_MAX;
         let mut free = self.free.lock();
         while *free == 0 {
             if self.freed.wait_until(&mut free, until).timed_out() && *free == 0 {
-                let code = "Neo.TransientError.Request.NoThreadsAvailable";
-                return Err(Failure::new(code, "too many clients log in at once: try again"));
+                let message = "too many clients log in at once: try again";
+                return Err(server_error(ErrorKind::Busy, message));
             }
         }
         *free -= 1;
@@ -129,8 +129,8 @@ impl Passwords {
         user: &str,
         password: &str,
         stored: Option<&str>,
-        admit: impl Fn() -> Result<(), Failure>,
-    ) -> Result<bool, Failure> {
+        admit: impl Fn() -> Result<(), QueryError>,
+    ) -> Result<bool, QueryError> {
         if password.len() > PASSWORD_BYTES_MAX {
             return Ok(false);
         }
@@ -172,7 +172,7 @@ fn passwords_are_verified_and_remembered_until_they_change() {
     assert_ne!(hash("old password"), Ok(old.clone()), "each has a salt of its own");
 
     let verify = |password: &str, stored| passwords.verify("ann", password, stored, || Ok(()));
-    let refuses = || Err(Failure::new("refused", ""));
+    let refuses = || Err(invalid("it is not your turn"));
     assert_eq!(verify("wrong", Some(&old)), Ok(false));
     assert_eq!(verify("old password", Some(&old)), Ok(true));
     // What is remembered needs no turn; anything else does.

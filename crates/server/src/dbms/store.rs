@@ -12,7 +12,7 @@
 //! `system.json` decides. It is written beside, synced, renamed, and its folder synced, so that it
 //! is the old or the new one after a crash. A database is made in three steps: its folder is noted
 //! as garbage; the database is made in it; the folder is noted as the database's. It is dropped in
-//! two: noted as garbage, removed. Garbage is removed on the next start, and nothing else ever is.
+//! two: noted as garbage, removed. A start removes what is left of garbage, and nothing else.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -115,17 +115,19 @@ impl Store {
     /// Removes folders of no database; those that are gone are forgotten. Whether any was.
     pub(super) fn remove_garbage(&self, state: &mut State) -> bool {
         let before = state.garbage.len();
-        state.garbage.retain(|folder| {
-            let path = self.database(folder);
-            match fs::remove_dir_all(&path) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                    tracing::warn!("cannot remove {}: {e}", path.display());
-                    true
-                }
-                _ => false,
-            }
-        });
+        state.garbage.retain(|folder| !remove_folder(&self.database(folder)));
         state.garbage.len() < before
+    }
+}
+
+/// Removes a folder with all that is in it. Whether it is gone; if not, that is logged.
+pub(super) fn remove_folder(folder: &Path) -> bool {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!("cannot remove {}: {e}", folder.display());
+            false
+        }
+        _ => true,
     }
 }
 

@@ -69,6 +69,26 @@ fn databases_are_made_listed_and_dropped_and_survive_a_restart() {
 }
 
 #[test]
+fn a_server_that_is_closed_has_nothing_to_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbms = stored(folder.path());
+    let client = admin(&dbms);
+    run(&client, "CREATE DATABASE shop");
+    run_on(&client, "shop", "CREATE (:InShop)");
+    run(&client, "CREATE (:Default)");
+    drop(client);
+    Arc::into_inner(dbms).unwrap().close().unwrap();
+    let shop = std::fs::read_dir(folder.path().join("dbms/databases")).unwrap().next();
+    for path in [folder.path().to_owned(), shop.unwrap().unwrap().path()] {
+        let report = telar_db::ops::check(&path).unwrap();
+        assert_eq!(report.worst(), None, "{report:?}");
+        let db = telar_db::open(&path).unwrap();
+        let behind = db.health().checkpoint.map(|checkpoint| checkpoint.commits_behind);
+        assert_eq!(behind, Some(0), "{path:?}");
+    }
+}
+
+#[test]
 fn users_have_homes_and_see_what_they_may_use() {
     let dbms = in_memory();
     let client = admin(&dbms);
@@ -157,6 +177,9 @@ fn a_dropped_database_tells_its_users_and_goes_with_the_last_one() {
     }
     run(&client, "START DATABASE shop");
     assert_eq!(run_on(&client, "shop", "MATCH (n) RETURN n"), Vec::<String>::new());
+    run(&client, "STOP DATABASE shop");
+    run(&client, "DROP DATABASE shop");
+    assert_eq!(folders(), 0);
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn the_first_password_must_be_changed_before_anything_else() {
     let folder = tempfile::tempdir().unwrap();
     let mut settings = settings();
     settings.security.initial_password = None;
-    let dbms = Dbms::open(Some(folder.path()), settings.clone()).unwrap();
+    let dbms = Arc::new(Dbms::open(Some(folder.path()), settings.clone()).unwrap());
     let client = login(&dbms, "neo4j", "neo4j").unwrap();
     for text in
         ["RETURN 1", "SHOW USERS", "CREATE USER x SET PASSWORD 'long enough'", "EXPLAIN RETURN 1"]
@@ -39,7 +39,7 @@ fn the_first_password_must_be_changed_before_anything_else() {
 
     // It is there after a restart, whatever the initial password is then.
     settings.security.initial_password = Some(telar_db::query::cypher::Secret::new("another one"));
-    let dbms = Dbms::open(Some(folder.path()), settings).unwrap();
+    let dbms = Arc::new(Dbms::open(Some(folder.path()), settings).unwrap());
     assert_eq!(login(&dbms, "neo4j", "another one").unwrap_err().code, UNAUTHORIZED);
     assert_eq!(run(&login(&dbms, "neo4j", "long enough").unwrap(), "RETURN 1"), ["1"]);
 }
@@ -243,6 +243,10 @@ fn the_audit_log_has_a_line_for_each_login_and_command() {
     assert_eq!(code(&ann, "DROP USER neo4j"), FORBIDDEN);
     (0..4).for_each(|_| drop(login(&dbms, "evil\n{\"user\":1}", "x").unwrap_err()));
     run(&client, "RETURN 1");
+    // Who logs in with each request is reported once.
+    let peer = Peer { protocol: "http", ..client.peer().clone() };
+    let request = || Client::new(Arc::clone(&dbms), peer.clone());
+    (0..3).for_each(|_| request().login(&basic("neo4j", PASSWORD)).unwrap());
     drop((client, ann, dbms));
     // A crash has cut the last line: the next one begins anew.
     let text = std::fs::read_to_string(&path).unwrap();
@@ -278,6 +282,7 @@ fn the_audit_log_has_a_line_for_each_login_and_command() {
             "login Unauthorized \"evil\\n{\\\"user\\\":1}\" ",
             "login Unauthorized \"evil\\n{\\\"user\\\":1}\" ",
             "lockout Unauthorized \"evil\\n{\\\"user\\\":1}\" ",
+            "login ok \"neo4j\" ",
             "cut",
             "login ok \"neo4j\" ",
             "command ok \"neo4j\" DROP USER ann",
@@ -286,10 +291,23 @@ fn the_audit_log_has_a_line_for_each_login_and_command() {
 }
 
 #[test]
+fn whoever_has_the_files_can_set_a_password() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbms = stored(folder.path());
+    run(&admin(&dbms), "CREATE USER ann SET PASSWORD 'forgotten' SET STATUS SUSPENDED");
+    assert_eq!(dbms.set_password("bob", "long enough").unwrap_err().code, INVALID);
+    assert_eq!(dbms.set_password("ann", "short").unwrap_err().code, INVALID);
+    dbms.set_password("ann", "long enough").unwrap();
+    drop(dbms);
+    let client = login(&stored(folder.path()), "ann", "long enough").unwrap();
+    assert_eq!(run(&client, "SHOW CURRENT USER"), ["'ann' [] FALSE FALSE NULL"]);
+}
+
+#[test]
 fn where_nobody_has_to_log_in_everybody_may_do_everything() {
     let mut settings = settings();
     settings.security.enabled = false;
-    let dbms = Dbms::open(None, settings).unwrap();
+    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
     let client = stranger(&dbms);
     assert_eq!(code(&client, "RETURN 1"), UNAUTHORIZED, "not even said hello");
     client.login(&Credentials { scheme: "none".into(), ..basic("", "") }).unwrap();

@@ -41,11 +41,11 @@ fn settings() -> DbmsSettings {
 }
 
 fn in_memory() -> Arc<Dbms> {
-    Dbms::open(None, settings()).unwrap()
+    Arc::new(Dbms::open(None, settings()).unwrap())
 }
 
 fn stored(path: &Path) -> Arc<Dbms> {
-    Dbms::open(Some(path), settings()).unwrap()
+    Arc::new(Dbms::open(Some(path), settings()).unwrap())
 }
 
 fn stranger(dbms: &Arc<Dbms>) -> Client {

@@ -143,7 +143,7 @@ fn backups_are_for_administrators_and_changes_for_readers() {
     let (path, below) = (folder.path().join("server"), folder.path().join("backups"));
     std::fs::create_dir(&below).unwrap();
     let settings = DbmsSettings { backup_folder: Some(below.clone()), ..settings() };
-    let dbms = Dbms::open(Some(&path), settings).unwrap();
+    let dbms = Arc::new(Dbms::open(Some(&path), settings).unwrap());
     let (client, writer) = (admin(&dbms), user(&dbms, "writes", "writer"));
     run(&writer, "CREATE (:Tea {price: 3})-[:NEAR]->(:Cup)");
     assert_eq!(code(&writer, "CALL telar.backup('monday')"), FORBIDDEN);

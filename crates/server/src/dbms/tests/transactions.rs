@@ -115,7 +115,7 @@ fn statements_have_the_limits_of_the_server() {
         memory: Some(1 << 20),
         transactions: Some(2),
     };
-    let dbms = Dbms::open(None, settings).unwrap();
+    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
     let client = admin(&dbms);
     let slow = "UNWIND range(1, 100000000) AS x RETURN count(x % 7)";
     let timed_out = "Neo.ClientError.Transaction.TransactionTimedOut";

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -20,6 +21,9 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config;
 use crate::ui::Screen;
+
+/// How long the end waits for threads that have been told to end.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Serve databases to Neo4j's drivers and tools, and over HTTP.
 ///
@@ -174,7 +178,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (Some(certificate), Some(key)) => Some(Certificate::load(certificate, key)?),
         _ => None,
     };
-    let dbms = Dbms::open(config.store_path.as_deref(), dbms_settings(&config))?;
+    let dbms = Arc::new(Dbms::open(config.store_path.as_deref(), dbms_settings(&config))?);
     let metrics = Arc::new(Metrics::new());
     dbms.observe(Arc::new(Watch::new(&config, Arc::clone(&metrics))));
     // Before anybody can connect, so that no signal is lost.
@@ -196,9 +200,18 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if !server.shut_down(config.shutdown_grace) {
         bail!("statements went on that were told to end");
     }
-    dbms.checkpoint()?;
+    last(dbms).context("a statement still uses the databases")?.close()?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// The databases, as soon as no thread that has been told to end uses them.
+fn last(dbms: Arc<Dbms>) -> Option<Dbms> {
+    let until = Instant::now() + LAST_WAIT;
+    while Arc::strong_count(&dbms) > 1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Arc::into_inner(dbms)
 }
 
 /// Says where the server is: to whoever started it, and to the log.

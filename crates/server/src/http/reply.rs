@@ -123,6 +123,7 @@ impl Reply {
     }
 
     /// Says that the answer is in another format than was asked for; only of one that is unsent.
+    #[cfg(feature = "arrow")]
     pub(crate) fn set_media(&mut self, media: &'static str) {
         self.media = media;
     }

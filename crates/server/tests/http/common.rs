@@ -168,10 +168,10 @@ impl TestServer {
         Self::start(dbms, Settings::default(), Some(tls))
     }
 
-    fn start(dbms: Arc<Dbms>, settings: Settings, tls: Option<Arc<ServerConfig>>) -> Self {
+    fn start(dbms: Dbms, settings: Settings, tls: Option<Arc<ServerConfig>>) -> Self {
         let address = "127.0.0.1:0".parse().unwrap();
         let metrics = Arc::new(Metrics::new());
-        Self { server: Server::start(address, tls, dbms, settings, metrics).unwrap() }
+        Self { server: Server::start(address, tls, Arc::new(dbms), settings, metrics).unwrap() }
     }
 
     /// The answer to a plain request, if there is one.

@@ -19,7 +19,12 @@ const ANN: &str = "Authorization: Basic YW5uOmJhdHRlcnktc3RhcGxl";
 const FIRST: &str = "Authorization: Basic bmVvNGo6bmVvNGo=";
 
 fn server(password: Option<&str>) -> TestServer {
+    server_with(password, 1000)
+}
+
+fn server_with(password: Option<&str>, failed_logins_max: u32) -> TestServer {
     let security = Security {
+        failed_logins_max,
         initial_password: password.map(Secret::new),
         hash_memory_kib: 64,
         hash_passes: 1,
@@ -57,7 +62,7 @@ fn nothing_is_said_before_the_login() {
 
 #[test]
 fn wrong_passwords_are_limited() {
-    let server = server(Some("correct-horse"));
+    let server = server_with(Some("correct-horse"), 3);
     let last = (0..10).map(|_| run(&server, WRONG, "RETURN 1")).last().unwrap();
     assert_eq!(last.status, 429);
     assert_eq!(last.code(), "Neo.ClientError.Security.AuthenticationRateLimit");

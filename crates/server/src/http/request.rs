@@ -20,6 +20,9 @@ const FIELDS: [&str; 8] = [
     "txMetadata",
 ];
 
+/// Longest time that a statement can be given: a year.
+const TIMEOUT_SECONDS_MAX: f64 = 31_536_000.0;
+
 /// A statement and how it is to run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Request {
@@ -69,9 +72,9 @@ fn access(json: Json) -> Option<AccessMode> {
     }
 }
 
-/// A number of seconds above zero.
+/// A number of seconds above zero and up to a year.
 fn seconds(json: Json) -> Option<Duration> {
-    let seconds = json.as_f64().filter(|s| *s > 0.0)?;
+    let seconds = json.as_f64().filter(|s| *s > 0.0 && *s <= TIMEOUT_SECONDS_MAX)?;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
@@ -118,7 +121,7 @@ impl Request {
                 .unwrap_or_default(),
             access: field(entries, "accessMode", "\"READ\" or \"WRITE\"", access)?
                 .unwrap_or_default(),
-            timeout: field(entries, "maxExecutionTime", "seconds above 0", seconds)?,
+            timeout: field(entries, "maxExecutionTime", "seconds above 0, up to a year", seconds)?,
             bookmarks: field(entries, "bookmarks", "a list of strings", texts)?.unwrap_or_default(),
             impersonated: field(entries, "impersonatedUser", "a string", text)?,
         })
@@ -171,8 +174,14 @@ mod tests {
             (r#"{"statement": 1}"#, "statement: expected a string"),
             (r#"{"parameters": []}"#, "parameters: expected an object"),
             (r#"{"accessMode": "rw"}"#, "accessMode: expected \"READ\" or \"WRITE\""),
-            (r#"{"maxExecutionTime": -1}"#, "maxExecutionTime: expected seconds above 0"),
-            (r#"{"maxExecutionTime": 1e300}"#, "maxExecutionTime: expected seconds above 0"),
+            (
+                r#"{"maxExecutionTime": -1}"#,
+                "maxExecutionTime: expected seconds above 0, up to a year",
+            ),
+            (
+                r#"{"maxExecutionTime": 31536001}"#,
+                "maxExecutionTime: expected seconds above 0, up to a year",
+            ),
             (r#"{"bookmarks": [1]}"#, "bookmarks: expected a list of strings"),
         ];
         for (body, message) in cases {

@@ -152,7 +152,7 @@ pub(crate) fn bind(
     })
 }
 
-/// Whether a statement shows what the server knows, without expressions, which could read the graph.
+/// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
     use ShowTarget::{CurrentUser, Databases, Roles, Users};
     let StatementKind::Show(show) = kind else { return false };

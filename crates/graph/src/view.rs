@@ -162,6 +162,17 @@ pub trait View {
     /// not exist have none. Parallel edges appear once each.
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion);
 
+    /// As [`expand`](Self::expand), for those who need no ordinals: they may be left out.
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        self.expand(sources, ty, dir, out);
+    }
+
     /// Appends one degree per vertex to `out`.
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>);
 
@@ -171,6 +182,14 @@ pub trait View {
 
     /// Appends one value per vertex to `out`; null where there is none.
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>);
+
+    /// Appends one integer per vertex to `out`, if each has an integer there and the view can say so
+    /// without more work than [`vertex_properties`](Self::vertex_properties). If not, it returns
+    /// false and appends nothing.
+    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+        let _ = (vertices, key, out);
+        false
+    }
 
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.

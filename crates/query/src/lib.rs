@@ -17,6 +17,7 @@
 //! - [`function`]: the table of scalar functions.
 //! - [`aggregate`]: accumulators of the aggregating functions.
 //! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
+//! - `vertices`: sets of vertices, and maps from them.
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
@@ -44,6 +45,7 @@ pub mod running;
 pub mod schema;
 pub mod sink;
 pub mod value_type;
+mod vertices;
 
 pub use telar_cypher as cypher;
 

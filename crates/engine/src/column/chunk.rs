@@ -116,6 +116,21 @@ fn share_text(values: &[Value; SEGMENT_VERTICES]) -> Box<[Option<Arc<str>>; SEGM
     out
 }
 
+impl PropertyChunk {
+    /// The integer at `local`, if it is one.
+    #[inline]
+    pub(crate) fn int(&self, local: usize) -> Option<i64> {
+        match self {
+            Self::Int(some, v) if bit(some, local) => Some(v[local]),
+            Self::Mixed(v) => match v[local] {
+                Value::Int(int) => Some(int),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
 impl Chunk for PropertyChunk {
     type Value = Value;
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::Chunk;
+use super::cursor::{At, Cursor};
 use super::undo::{ColUndo, OldValue};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
@@ -73,7 +74,7 @@ impl<V> ColTail<V> {
 }
 
 #[derive(Debug)]
-struct ColVersion<C: Chunk> {
+pub(crate) struct ColVersion<C: Chunk> {
     chunk: Arc<C>,
     /// Heap bytes of the chunk.
     chunk_bytes: usize,
@@ -93,7 +94,7 @@ impl<C: Chunk> ColVersion<C> {
 
     /// The value of `local` at `read_ts`, no older than the watermark.
     #[inline]
-    fn get(&self, local: u32, read_ts: u64) -> C::Value {
+    pub(super) fn get(&self, local: u32, read_ts: u64) -> C::Value {
         self.unsettled(local, read_ts).unwrap_or_else(|| self.chunk.get(local as usize))
     }
 
@@ -420,6 +421,26 @@ impl<C: Chunk + 'static> ColTable<C> {
             return self.get_past(number, local_of(index), read_ts);
         }
         value
+    }
+
+    /// A cursor over all places, at `read_ts`.
+    pub(crate) fn cursor<'g>(&'g self, read_ts: u64, guard: &'g Guard) -> Cursor<'g, C> {
+        Cursor::new(self, read_ts, guard)
+    }
+
+    /// What segment `number` is like for a reader at `read_ts`.
+    #[inline]
+    pub(super) fn at<'g>(&self, number: u32, read_ts: u64, guard: &'g Guard) -> At<'g, C> {
+        let version = self.version(number, guard).or_else(|| self.fetched(number, guard));
+        // First the version, then what it lacks: history/mod.rs, invariant 1.
+        if self.undo.concerns(read_ts) {
+            return At::Past;
+        }
+        match version {
+            None => At::Nothing,
+            Some(version) if version.tail.is_some() => At::Written(version),
+            Some(version) => At::Settled(&*version.chunk),
+        }
     }
 
     /// The value of a place at any retained timestamp.

@@ -97,6 +97,22 @@ impl View for Transaction<'_> {
         }
     }
 
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        if !self.writes.edges.items().is_empty() {
+            return self.expand(sources, ty, dir, out);
+        }
+        for v in sources.iter().filter_map(|v| number(*v)) {
+            self.note(Read::Neighbours(ty, dir, v));
+        }
+        self.reader().expand_ids(sources, ty, dir, out);
+    }
+
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
         out.extend(vertices.iter().map(|v| self.degree(*v, ty, dir).map_or(0, |n| n as u64)));
     }

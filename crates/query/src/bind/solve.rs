@@ -184,9 +184,19 @@ impl Solver<'_, '_> {
         }
         match r.length {
             None => self.wrap(|input| {
-                let edge = slot;
-                let e = Expand { input, from, to, into, edge, types, way, distinct_from };
-                Plan::Expand(Box::new(e))
+                let (edge, keeps_edge) = (slot, true);
+                Plan::Expand(Box::new(Expand {
+                    input,
+                    from,
+                    to,
+                    into,
+                    edge,
+                    keeps_edge,
+                    kept: None,
+                    types,
+                    way,
+                    distinct_from,
+                }))
             }),
             Some(Length { min, max, filter, shortest: Some(shortest) }) => self.wrap(|input| {
                 let all = shortest.all;

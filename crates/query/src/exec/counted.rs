@@ -77,6 +77,17 @@ macro_rules! counted {
                 add(self.hits, sources.len() + out.neighbours.len());
             }
 
+            fn expand_ids(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                out: &mut Expansion,
+            ) {
+                self.graph.expand_ids(sources, ty, dir, out);
+                add(self.hits, sources.len() + out.neighbours.len());
+            }
+
             fn degrees(
                 &self,
                 vertices: &[VertexId],
@@ -106,6 +117,17 @@ macro_rules! counted {
             ) {
                 add(self.hits, vertices.len());
                 self.graph.vertex_properties(vertices, key, out);
+            }
+
+            fn vertex_ints(
+                &self,
+                vertices: &[VertexId],
+                key: PropertyKeyId,
+                out: &mut Vec<i64>,
+            ) -> bool {
+                let all = self.graph.vertex_ints(vertices, key, out);
+                add(self.hits, if all { vertices.len() } else { 0 });
+                all
             }
 
             fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {

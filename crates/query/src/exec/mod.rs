@@ -12,6 +12,7 @@ pub(crate) mod counted;
 mod create;
 mod delete;
 mod expand;
+mod group;
 mod in_transactions;
 mod load_csv;
 mod merge;

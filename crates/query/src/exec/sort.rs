@@ -53,7 +53,10 @@ impl<'p> Sort<'p> {
     /// Whether a row comes before one with the keys `last`.
     fn before(&self, columns: &[Arc<Column>], row: usize, last: &[Value]) -> bool {
         let of = |((column, last), (_, descending)): ((&Arc<Column>, &Value), &(Expr, bool))| {
-            let ordering = column.get(row).cmp(last);
+            let ordering = match (&**column, last) {
+                (Column::Ints(ints), Value::Int(last)) => ints[row].cmp(last),
+                _ => column.get(row).cmp(last),
+            };
             if *descending { ordering.reverse() } else { ordering }
         };
         let mut orders = columns.iter().zip(last).zip(&self.plan.keys).map(of);

@@ -294,6 +294,14 @@ impl<'g> Exec<'g> {
     }
 
     /// Refuses what this query has deleted.
+    pub(crate) fn check_vertices(&self, vertices: &[VertexId]) -> Result<(), QueryError> {
+        if self.deleted_vertices.is_empty() {
+            return Ok(());
+        }
+        vertices.iter().try_for_each(|vertex| self.check_vertex(*vertex))
+    }
+
+    /// Refuses what this query has deleted.
     pub(crate) fn check_edge(&self, edge: EdgeId) -> Result<(), QueryError> {
         if self.deleted_edges.contains(&edge) { Err(deleted("relationship")) } else { Ok(()) }
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod estimate;
 pub(crate) mod explain;
+mod grouping;
 mod prune;
 mod walk;
 
@@ -132,6 +133,10 @@ pub(crate) struct Expand {
     /// `to` is bound already.
     pub(crate) into: bool,
     pub(crate) edge: Slot,
+    /// Somebody reads the relationship.
+    pub(crate) keeps_edge: bool,
+    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
     /// Relationships, and lists of them, that this one may not be.

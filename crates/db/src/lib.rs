@@ -61,11 +61,13 @@
 pub mod import;
 mod refusal;
 mod runtime;
+mod script;
 mod session;
 
 use std::path::Path;
 
 pub use runtime::Runtime;
+pub use script::ScriptError;
 pub use session::{QueryTransaction, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{

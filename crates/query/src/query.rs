@@ -118,6 +118,12 @@ impl Prepared {
         self.bound.in_transactions
     }
 
+    /// The database that the statement asks for with `USE`, in small letters, if it does.
+    #[must_use]
+    pub fn database(&self) -> Option<&str> {
+        self.bound.database.as_deref()
+    }
+
     /// Names of the result's columns.
     pub fn columns(&self) -> impl Iterator<Item = &Arc<str>> {
         self.bound.columns.iter().map(|(name, _)| name)

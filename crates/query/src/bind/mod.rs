@@ -2,19 +2,21 @@
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
-//! - `expression`: expressions.
+//! - `expression`: expressions, `kind`: what is known of their values.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
 //! - `solve`: the order in which they are.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
-//! - `schema`, `show`: commands that are no queries.
+//! - `schema`, `show`: commands that are no queries, `database`: `USE`.
 //! - `syntax`: walks over the syntax tree.
 
 mod clause;
+mod database;
 mod expression;
 mod group;
+mod kind;
 mod pattern;
 mod projection;
 mod schema;
@@ -63,6 +65,8 @@ pub(crate) struct Bound {
     pub(crate) names: Vec<Arc<str>>,
     /// Names that the database does not have.
     pub(crate) unknown: Vec<UnknownName>,
+    /// The database that `USE` names, in small letters.
+    pub(crate) database: Option<Arc<str>>,
     /// A command instead of a plan.
     pub(crate) command: Option<SchemaCommand>,
     /// It reads nothing of the graph, only what the server knows.
@@ -83,6 +87,17 @@ pub(crate) struct Binder<'a> {
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
+    /// The database that `USE` names, in small letters.
+    database: Option<Arc<str>>,
+    /// Where the rows of `LOAD CSV` come from, for `linenumber()` and `file()`.
+    csv: Option<CsvPlace>,
+}
+
+/// Slots that say where a row of `LOAD CSV` comes from.
+#[derive(Debug, Clone, Copy)]
+struct CsvPlace {
+    line: Slot,
+    file: Slot,
 }
 
 /// Binds a statement; `source` is the text its spans are of.
@@ -101,7 +116,10 @@ pub(crate) fn bind(
         scope: Scope::default(),
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
+        database: None,
+        csv: None,
     };
+    binder.find_database(statement)?;
     let (mut at, mut command, mut administration) = (None, None, None);
     let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
@@ -135,7 +153,7 @@ pub(crate) fn bind(
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
     let (mode, names) = (statement.mode, binder.slot_names());
-    let (parameters, unknown) = (binder.parameters, binder.unknown);
+    let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {
         plan,
         columns,
@@ -146,6 +164,7 @@ pub(crate) fn bind(
         at,
         names,
         unknown,
+        database,
         command,
         asks_only_server: asks_only_server(&statement.kind),
         administration,

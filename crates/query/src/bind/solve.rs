@@ -198,13 +198,13 @@ impl Solver<'_, '_> {
                     distinct_from,
                 }))
             }),
-            Some(Length { min, max, filter, shortest: Some(shortest) }) => self.wrap(|input| {
+            Some(Length { min, max, filter, shortest: Some(shortest), .. }) => self.wrap(|input| {
                 let all = shortest.all;
                 let edges = slot;
                 let p = ShortestPath { input, from, to, edges, types, way, min, max, filter, all };
                 Plan::ShortestPath(Box::new(p))
             }),
-            Some(Length { min, max, filter, shortest: None }) => {
+            Some(Length { min, max, filter, repeats, shortest: None }) => {
                 // Where several ends meet, a loop returns to its own start: `(a)-[*]->(a)`.
                 let bound = r.bound;
                 self.wrap(|input| {
@@ -224,6 +224,7 @@ impl Solver<'_, '_> {
                         max,
                         filter,
                         distinct_from,
+                        repeats,
                         bound,
                     }))
                 });

@@ -38,6 +38,10 @@ impl Expr {
                 f(a);
                 f(b);
             }
+            Self::Chain(first, rest) => {
+                f(first);
+                rest.iter().for_each(|(_, e)| f(e));
+            }
             Self::Slice(list, from, to) => {
                 f(list);
                 from.iter().chain(to).for_each(|e| f(e));

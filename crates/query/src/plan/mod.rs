@@ -162,6 +162,8 @@ pub(crate) struct VarExpand {
     /// What every relationship must satisfy; it is in the slot.
     pub(crate) filter: Option<(Slot, Expr)>,
     pub(crate) distinct_from: Vec<Slot>,
+    /// A relationship may come again.
+    pub(crate) repeats: bool,
     /// The list was bound before: only it is followed.
     pub(crate) bound: bool,
 }
@@ -385,4 +387,9 @@ pub(crate) struct LoadCsv {
     /// Missing if it is not one character.
     pub(crate) separator: Option<char>,
     pub(crate) slot: Slot,
+    /// The line a row begins at, and its file.
+    pub(crate) line: Slot,
+    pub(crate) file: Slot,
+    /// Somebody asks for these.
+    pub(crate) places: bool,
 }

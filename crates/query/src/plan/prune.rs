@@ -46,6 +46,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         }
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
+        Plan::LoadCsv(p) => p.places = needed.contains(&p.line) || needed.contains(&p.file),
         Plan::Expand(p) => {
             carried.retain(|slot| needed.contains(slot));
             let mut kept: Vec<Slot> = carried.iter().copied().collect();

@@ -205,6 +205,7 @@ impl Plan {
             Self::Merge(p) => create_slots(&p.steps),
             Self::Foreach(p) => vec![p.variable],
             Self::Call(p) => p.yields.iter().map(|(_, slot)| *slot).collect(),
+            Self::LoadCsv(p) if p.places => vec![p.slot, p.line, p.file],
             Self::LoadCsv(p) => vec![p.slot],
             _ => Vec::new(),
         }

@@ -184,7 +184,10 @@ impl Client {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Done, Failure> {
-        let call = self.call(options, false)?;
+        let mut call = self.call(options, false)?;
+        if let Some(database) = call.elsewhere(text) {
+            call = self.call(&Options { database: Some(database), ..options.clone() }, false)?;
+        }
         let done = call.session(options).stream(text, parameters, sink);
         let summary = done.map_err(|e| call.database.explain(e))?;
         let bookmark = Some(bookmark(&call.database, summary.at));
@@ -284,6 +287,17 @@ struct Call<'c> {
 }
 
 impl Call<'_> {
+    /// The database that a statement asks for with `USE`, if it is another one.
+    fn elsewhere(&self, text: &str) -> Option<String> {
+        // PERF: most statements need no second look.
+        if !text.as_bytes().windows(3).any(|word| word.eq_ignore_ascii_case(b"use")) {
+            return None;
+        }
+        // What is wrong with it is found again when it runs.
+        let name = self.database.session().database_of(text).ok().flatten()?;
+        (!self.caller.is_here(&name)).then(|| name.as_ref().to_owned())
+    }
+
     fn session(&self, options: &Options) -> Session<'_> {
         let settings = self.caller.dbms.settings();
         let limits = Limits {

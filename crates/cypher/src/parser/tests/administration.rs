@@ -43,6 +43,7 @@ fn administration_commands_have_the_forms_of_neo4j() {
         ("CREATE OR REPLACE DATABASE `a-b` NOWAIT", "CREATE OR REPLACE DATABASE `a-b`"),
         ("DROP DATABASE shop IF EXISTS DESTROY DATA WAIT", "DROP DATABASE shop IF EXISTS"),
         ("EXPLAIN STOP DATABASE shop", "EXPLAIN STOP DATABASE shop"),
+        ("USE system drop user ann", "USE system DROP USER ann"),
         ("start database $name", "START DATABASE $name"),
         ("SHOW USER YIELD user", "SHOW USERS YIELD user"),
         ("SHOW CURRENT USER", "SHOW CURRENT USER"),

@@ -1,7 +1,7 @@
 //! Commands for a server: users, roles, databases.
 
 use super::Parsed;
-use super::cursor::{Expected, Parser};
+use super::cursor::Parser;
 use crate::ast::{
     Administration, Existing, Home, Name, NameOrParameter, Password, RoleGrant, StatementKind,
     UserSettings,
@@ -213,10 +213,8 @@ impl Parser<'_> {
                 let text = literal::string(span.text(self.source), span)?;
                 Ok(Password::Text(Secret::new(text)))
             }
-            _ => {
-                self.note(Expected::Text("a password as a string or parameter"));
-                self.fail()
-            }
+            // What stands here is not repeated: it may be the password, without quotes.
+            _ => self.refuse(self.span(), "a password is a string or a parameter"),
         }
     }
 

@@ -59,6 +59,7 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
+mod plans;
 mod refusal;
 mod runtime;
 mod script;
@@ -66,6 +67,7 @@ mod session;
 
 use std::path::Path;
 
+pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use script::ScriptError;
 pub use session::{QueryTransaction, Session};

@@ -156,7 +156,7 @@ impl<'d> Session<'d> {
 
     fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
-        let version = self.db.schema_version();
+        let version = self.db.planning_version();
         if let Some(plan) = self.runtime.plan(text, version) {
             return Ok(plan);
         }

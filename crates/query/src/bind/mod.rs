@@ -28,6 +28,7 @@ mod subquery;
 mod syntax;
 mod update;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ use crate::administration;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
+use crate::plan::estimate::Counts;
 use crate::plan::{Plan, Slots, prune};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
@@ -59,6 +61,8 @@ pub(crate) struct Bound {
     pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
+    /// Levels of operators and expressions.
+    pub(crate) height: usize,
     /// `AT TIMESTAMP`
     pub(crate) at: Option<Expr>,
     /// Names of the variables, by slot.
@@ -79,6 +83,7 @@ pub(crate) struct Bound {
 pub(crate) struct Binder<'a> {
     source: &'a str,
     graph: &'a dyn Graph,
+    counts: OnceCell<Counts<'a>>,
     procedures: &'a Procedures,
     /// The name of each slot, if it has one.
     slots: Vec<Option<Arc<str>>>,
@@ -110,6 +115,7 @@ pub(crate) fn bind(
     let mut binder = Binder {
         source,
         graph,
+        counts: OnceCell::new(),
         procedures,
         slots: Vec::new(),
         unknown: Vec::new(),
@@ -149,6 +155,7 @@ pub(crate) fn bind(
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
     prune(&mut plan, &needed, &Slots::new());
     let writes = plan.writes();
+    let height = plan.height();
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
@@ -161,6 +168,7 @@ pub(crate) fn bind(
         writes,
         in_transactions,
         parameters,
+        height,
         at,
         names,
         unknown,
@@ -180,7 +188,12 @@ fn asks_only_server(kind: &StatementKind) -> bool {
     plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
 }
 
-impl Binder<'_> {
+impl<'a> Binder<'a> {
+    /// What the graph holds, about.
+    fn counts(&self) -> &Counts<'a> {
+        self.counts.get_or_init(|| Counts::of(self.graph))
+    }
+
     /// The value of a parameter.
     pub(crate) fn parameter(&mut self, name: &str) -> Expr {
         let name: Arc<str> = name.into();

@@ -15,7 +15,7 @@ use super::scope::{Kind, Scope, Variable};
 use super::{Binder, syntax};
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{Aggregate, AggregateCall, Plan, Sort};
+use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// What aggregating functions mean at a place, and what expressions stand for slots.
@@ -352,7 +352,7 @@ impl Binder<'_> {
             unreachable!("INVARIANT: put there above")
         };
         let aggregates = calls;
-        let mut plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates }));
+        let mut plan = plan::aggregate(Aggregate { input, keys, aggregates });
         if !extend.is_empty() {
             plan = Plan::Extend(Box::new(plan), extend);
         }

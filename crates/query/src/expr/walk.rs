@@ -75,6 +75,18 @@ impl Expr {
         }
     }
 
+    /// Levels of expressions and operators, the deepest way down.
+    pub(crate) fn height(&self) -> usize {
+        let mut below = match self {
+            Self::Subquery(subquery) => subquery.plan.height(),
+            // What it makes may nest as deep as its list is long.
+            Self::Reduce(_) => usize::MAX / 2,
+            _ => 0,
+        };
+        self.parts(&mut |part| below = below.max(part.height()));
+        below.saturating_add(1)
+    }
+
     /// Calls `f` with every variable it reads; those it brings along itself included.
     pub(crate) fn slots(&self, f: &mut dyn FnMut(Slot)) {
         match self {

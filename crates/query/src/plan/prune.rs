@@ -21,6 +21,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     own_reads(plan, &mut below);
     let mut carried = match plan {
         Plan::Unit => return Slots::new(),
+        Plan::CountStore(p) => return p.slots.iter().copied().collect(),
         Plan::Argument => return argument.clone(),
         Plan::Union(parts) => {
             let mut carried = Slots::new();

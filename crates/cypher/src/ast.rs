@@ -13,9 +13,12 @@
 //!
 //! Trees are plain data: `Clone + Debug + PartialEq`, where equality leaves spans out (see
 //! [`Span`]). What two spellings share is one tree: `--` and `-[]-`, `:A:B` and `:A&B`, `SKIP` and
-//! `OFFSET`, `<>` and `!=`. The parser bounds the height of a tree, so
-//! functions on trees may recurse; long chains of
-//! `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists, and do not add to the height.
+//! `OFFSET`, `<>` and `!=`, `CREATE` and `INSERT`, `ORDER BY x` as a clause of its own and
+//! `WITH * ORDER BY x`. The options of the prefix `CYPHER` change nothing and are not in it.
+//!
+//! The parser bounds the height of a tree, so functions on trees may recurse; long chains of `+`,
+//! `||`, `*`, `^` and their kin, `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists,
+//! and do not add to the height.
 
 pub mod administration;
 pub mod clause;
@@ -71,6 +74,8 @@ pub enum NameOrParameter {
 pub struct Statement {
     /// Whether to run it, to show its plan, or both.
     pub mode: Mode,
+    /// `USE graph` before a command. A query has it as its first clause.
+    pub graph: Option<Use>,
     /// What it is.
     pub kind: StatementKind,
     /// The whole statement, prefixes included, without the semicolon.

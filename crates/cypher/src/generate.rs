@@ -17,7 +17,7 @@ use crate::span::Span;
 const DEPTH_MAX: u32 = 6;
 
 /// Names that are plain, need backticks, or are words of the grammar.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 54] = [
     "a",
     "b",
     "x1",
@@ -66,6 +66,12 @@ const NAMES: [&str; 48] = [
     "on",
     "if",
     "union",
+    "from",
+    "both",
+    "let",
+    "filter",
+    "insert",
+    "repeatable",
 ];
 
 /// Reads choices off a string of bytes.
@@ -142,7 +148,9 @@ impl<'a> Generator<'a> {
             _ if self.chance() => StatementKind::Terminate(Box::new(self.terminate())),
             _ => StatementKind::Show(Box::new(self.show())),
         };
-        Statement { mode, kind, span: Span::default() }
+        let command = !matches!(kind, StatementKind::Query { .. });
+        let graph = if command { self.maybe(Self::use_clause) } else { None };
+        Statement { mode, graph, kind, span: Span::default() }
     }
 
     fn query(&mut self) -> Query {

@@ -15,6 +15,7 @@ mod clause;
 mod cursor;
 mod expression;
 mod label;
+mod options;
 mod pattern;
 mod primary;
 mod projection;
@@ -33,6 +34,7 @@ use crate::token::TokenKind;
 
 use cursor::Parser;
 pub use expression::Level;
+pub(crate) use primary::TRIM_SIDES;
 
 /// Deepest nesting of a text, and greatest height of its tree.
 ///

@@ -27,6 +27,10 @@ impl Display for Statement {
             Mode::Explain => f.write_str("EXPLAIN ")?,
             Mode::Profile => f.write_str("PROFILE ")?,
         }
+        if let Some(graph) = &self.graph {
+            clause::use_clause(f, graph)?;
+            f.write_char(' ')?;
+        }
         match &self.kind {
             StatementKind::Query { at, query } => {
                 if let Some(at) = at {

@@ -38,25 +38,29 @@ impl PartialEq for Secret {
     }
 }
 
-/// `text` for a log: strings behind the word `PASSWORD` are masked, whether or not the text can be
-/// parsed. Without that word it costs one look for it.
+/// `text` for a log: strings behind the word `PASSWORD` are masked, and what stands where one is
+/// missing, whether or not the text can be parsed. Without that word it costs one look for it.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     const WORD: &[u8] = b"password";
     if !text.as_bytes().windows(WORD.len()).any(|word| word.eq_ignore_ascii_case(WORD)) {
         return Cow::Borrowed(text);
     }
-    let (mut out, mut copied, mut hides) = (String::new(), 0, false);
+    let (mut out, mut copied) = (String::new(), 0);
+    // Whether the word has come, and whether the next token should be a string.
+    let (mut hides, mut expects) = (false, false);
     for token in lex(text).tokens {
         let range = token.span.range();
-        match token.kind {
-            TokenKind::Word => hides |= text[range].eq_ignore_ascii_case("password"),
-            TokenKind::Semicolon => hides = false,
-            TokenKind::String | TokenKind::Error if hides => {
-                out.push_str(&text[copied..range.start]);
-                out.extend(["'", MASK, "'"]);
-                copied = range.end;
-            }
-            _ => {}
+        let is = |words: &[&str]| words.iter().any(|w| text[range.clone()].eq_ignore_ascii_case(w));
+        let text_like = matches!(token.kind, TokenKind::String | TokenKind::Error);
+        let instead = expects
+            && (token.kind.is_name() || token.kind == TokenKind::Integer)
+            && !is(&["change", "from"]);
+        hides = (hides && token.kind != TokenKind::Semicolon) || is(&["password"]);
+        expects = hides && is(&["password", "from", "to"]);
+        if hides && (text_like || instead) {
+            out.push_str(&text[copied..range.start]);
+            out.extend(["'", MASK, "'"]);
+            copied = range.end;
         }
     }
     out.push_str(&text[copied..]);
@@ -73,6 +77,14 @@ fn texts_for_logs_hold_no_passwords() {
         ),
         ("CREATE USER a SET PASSWORD 'never closed", "CREATE USER a SET PASSWORD '******'"),
         ("ALTER USER a SET PLAINTEXT PASSWORD $p", "ALTER USER a SET PLAINTEXT PASSWORD $p"),
+        (
+            "CREATE USER a SET PASSWORD secret SET PASSWORD CHANGE REQUIRED",
+            "CREATE USER a SET PASSWORD '******' SET PASSWORD CHANGE REQUIRED",
+        ),
+        (
+            "ALTER CURRENT USER SET PASSWORD FROM old TO 123",
+            "ALTER CURRENT USER SET PASSWORD FROM '******' TO '******'",
+        ),
         ("RETURN 'password', 'x'", "RETURN 'password', 'x'"),
         ("MATCH (n {name: 'x'}) RETURN n", "MATCH (n {name: 'x'}) RETURN n"),
     ] {

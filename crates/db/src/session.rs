@@ -154,22 +154,25 @@ impl<'d> Session<'d> {
         Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
     }
 
-    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+    fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
-        let version = self.db.schema_version();
-        let plan = match self.runtime.plan(text, version) {
-            Some(plan) => plan,
-            None => {
-                let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
-                // What is kept holds no passwords.
-                if plan.administration().is_none() {
-                    self.runtime.keep(&plan, version);
-                }
-                plan
-            }
-        };
-        if let Some(host) = &self.host {
-            host.allow(&plan)?;
+        let version = self.db.planning_version();
+        if let Some(plan) = self.runtime.plan(text, version) {
+            return Ok(plan);
+        }
+        let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
+        // What is kept holds no passwords.
+        if plan.administration().is_none() {
+            self.runtime.keep(&plan, version);
+        }
+        Ok(plan)
+    }
+
+    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+        let plan = self.prepared(text, graph)?;
+        match &self.host {
+            Some(host) => host.allow(&plan)?,
+            None => self.check_database(&plan)?,
         }
         let changes = plan.writes() || plan.changes_schema() || plan.administration().is_some();
         if self.read_only && !plan.explains() && changes {
@@ -177,6 +180,32 @@ impl<'d> Session<'d> {
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Refuses `USE` of another database: without a server there is one.
+    fn check_database(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let own = &self.runtime.procedures().database;
+        match plan.database() {
+            Some(name) if *name != *own.to_lowercase() => {
+                let message = format!("graph not found: {name}; this session is one of {own}");
+                let kind = ErrorKind::EntityNotFound;
+                Err(QueryError::compile(kind, "GraphNotFound", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The database that a statement asks for with `USE`, in small letters, if it does: by this a
+    /// server that has several chooses the session that runs it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement before it runs.
+    ///
+    /// *Cost*: that of preparing it, once; the plan is kept.
+    pub fn database_of(&self, text: &str) -> Result<Option<Arc<str>>, QueryError> {
+        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+        let plan = self.prepared(text, &snapshot.reader())?;
+        Ok(plan.database().map(Arc::from))
     }
 
     fn inputs<'a>(

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, IndexUnavailable,
-    LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    IndexUnavailable, LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};
@@ -222,7 +222,7 @@ impl<'s> Reader<'s> {
     }
 
     /// A table of which any list may be read.
-    fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
+    pub(crate) fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
         match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
             Some(past) => past.view(table, self.read_ts, &self.guard),
@@ -641,14 +641,7 @@ impl View for Reader<'_> {
 
     fn statistics(&self) -> Statistics {
         let catalog = &self.shared.catalog;
-        let mut by_state: Vec<u64> = Vec::new();
-        for v in 0..self.shared.vertex_bound() {
-            let state = self.state(v) as usize;
-            if state >= by_state.len() {
-                by_state.resize(state + 1, 0);
-            }
-            by_state[state] += 1;
-        }
+        let by_state = self.shared.states.count(self.read_ts, &self.guard);
         let mut statistics = Statistics::default();
         for (state, count) in by_state.iter().enumerate().skip(1) {
             statistics.vertices += count;
@@ -665,6 +658,21 @@ impl View for Reader<'_> {
             statistics.edges_by_type.push(edges);
         }
         statistics
+    }
+
+    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+        let counts = self.shared.states.count(self.read_ts, &self.guard);
+        let holds = self.shared.catalog.label_sets.with_label(label);
+        Some(counts.iter().zip(holds).filter(|(_, holds)| *holds).map(|(count, _)| count).sum())
+    }
+
+    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+        let ty = self.shared.catalog.edge_type(ty).ok()?;
+        Some(self.table(ty.table(Direction::Out)).entries())
+    }
+
+    fn estimates(&self) -> Arc<Estimates> {
+        self.shared.sample.get(self.shared)
     }
 }
 

@@ -52,7 +52,7 @@ pub fn prepare(
     graph: &dyn Graph,
     procedures: &Procedures,
 ) -> Result<Prepared, QueryError> {
-    with_stack(|| {
+    with_stack(levels_of(text), || {
         let parsed = telar_cypher::parse(text);
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
         let bound = bind::bind(&statement, text, graph, procedures)?;
@@ -65,11 +65,25 @@ pub fn prepare(
     })
 }
 
-/// Runs `f` with a stack that is deep enough for the deepest tree that the parser lets through, on
-/// any thread.
-fn with_stack<T>(f: impl FnOnce() -> T) -> T {
+/// Stack that anything may take: a regular expression, a read from the store.
+const STACK_LEAST: usize = 256 << 10;
+/// Stack of a level of the tree, of the plan or of an expression, in an unoptimised build.
+const STACK_PER_LEVEL: usize = 16 << 10;
+
+/// Runs `f` with a stack that is deep enough for so many levels, on any thread. The deepest tree
+/// that the parser lets through needs less than the largest stack.
+///
+/// PERF: query_times: a stack of its own costs 10 us, as much as all else of a small query.
+fn with_stack<T>(levels: usize, f: impl FnOnce() -> T) -> T {
     const STACK_BYTES: usize = 64 << 20;
-    stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, f)
+    let needed = levels.saturating_mul(STACK_PER_LEVEL).saturating_add(STACK_LEAST);
+    stacker::maybe_grow(needed.min(STACK_BYTES / 2), STACK_BYTES, f)
+}
+
+/// Levels that the tree and the plan of a text may have: of brackets as many as the parser allows,
+/// and of clauses, each of which takes several characters and becomes some operators.
+fn levels_of(text: &str) -> usize {
+    text.len().min(telar_cypher::parser::NESTING_MAX as usize) + text.len() / 8
 }
 
 fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
@@ -127,6 +141,12 @@ impl Prepared {
     #[must_use]
     pub fn in_transactions(&self) -> bool {
         self.bound.in_transactions
+    }
+
+    /// The database that the statement asks for with `USE`, in small letters, if it does.
+    #[must_use]
+    pub fn database(&self) -> Option<&str> {
+        self.bound.database.as_deref()
     }
 
     /// Names of the result's columns.
@@ -312,13 +332,13 @@ impl Prepared {
         }
         if self.bound.mode == Mode::Run {
             let cx = Exec::new(graph, inputs);
-            return with_stack(|| self.drive(cx, output));
+            return with_stack(self.bound.height, || self.drive(cx, output));
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
-            with_stack(|| self.drive(cx, output))
+            with_stack(self.bound.height, || self.drive(cx, output))
         };
         match graph {
             Access::Read(graph) => {

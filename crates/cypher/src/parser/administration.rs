@@ -1,7 +1,7 @@
 //! Commands for a server: users, roles, databases.
 
 use super::Parsed;
-use super::cursor::{Expected, Parser};
+use super::cursor::Parser;
 use crate::ast::{
     Administration, Existing, Home, Name, NameOrParameter, Password, RoleGrant, StatementKind,
     UserSettings,
@@ -12,21 +12,22 @@ use crate::secret::Secret;
 use crate::token::{Keyword as K, TokenKind as T};
 
 impl Parser<'_> {
-    /// Whether a command for a server comes next.
-    pub(super) fn ahead_is_administration(&self) -> bool {
-        let object = |at: usize| {
+    /// Whether a command for a server stands `at` tokens behind the next one.
+    pub(super) fn is_administration_at(&self, at: usize) -> bool {
+        let object = |ahead: usize| {
+            let at = at + ahead;
             ["USER", "DATABASE", "ROLE"].iter().any(|word| self.is_word_at(at, word))
                 && self.ahead(at + 1) != T::Equal
         };
-        match self.kind() {
+        match self.ahead(at) {
             T::Keyword(K::Create) => {
-                let replaces = self.is_word_at(1, "OR") && self.is_word_at(2, "REPLACE");
+                let replaces = self.is_word_at(at + 1, "OR") && self.is_word_at(at + 2, "REPLACE");
                 object(if replaces { 3 } else { 1 })
             }
             T::Keyword(K::Drop) => object(1),
             T::Word => ["ALTER", "GRANT", "REVOKE", "START", "STOP"]
                 .iter()
-                .any(|word| self.is_word(word) && self.ahead(1).is_name()),
+                .any(|word| self.is_word_at(at, word) && self.ahead(at + 1).is_name()),
             _ => false,
         }
     }
@@ -212,10 +213,8 @@ impl Parser<'_> {
                 let text = literal::string(span.text(self.source), span)?;
                 Ok(Password::Text(Secret::new(text)))
             }
-            _ => {
-                self.note(Expected::Text("a password as a string or parameter"));
-                self.fail()
-            }
+            // What stands here is not repeated: it may be the password, without quotes.
+            _ => self.refuse(self.span(), "a password is a string or a parameter"),
         }
     }
 

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
-use super::Chunk;
 use super::cursor::{At, Cursor};
 use super::undo::{ColUndo, OldValue};
+use super::{Chunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
 use crate::history::Horizon;
@@ -491,6 +491,35 @@ impl<C: Chunk + 'static> ColTable<C> {
             .filter_map(|s| self.segments.get(s))
             .map(|s| size_of::<ColSegment<C>>() + s.bytes(guard))
             .sum()
+    }
+}
+
+impl ColTable<StateChunk> {
+    /// How many vertices are in each state at `read_ts`, by number of the state. Settled segments
+    /// know; of others each vertex is looked at.
+    pub(crate) fn count(&self, read_ts: u64, guard: &Guard) -> Vec<u64> {
+        let mut counts = Vec::new();
+        let mut add = |state: u32, many: u32| {
+            let at = state as usize;
+            if at >= counts.len() {
+                counts.resize(at + 1, 0);
+            }
+            counts[at] += u64::from(many);
+        };
+        for number in 0..self.segment_bound() {
+            match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
+                None => {}
+                Some(v) if v.tail.is_none() && !self.undo.concerns(read_ts) => {
+                    v.chunk.counts().for_each(|(state, many)| add(state, many));
+                }
+                Some(_) => {
+                    let first = number << SEGMENT_BITS;
+                    let all = first..first + SEGMENT_VERTICES as u32;
+                    all.for_each(|v| add(self.get(v, read_ts, guard), 1));
+                }
+            }
+        }
+        counts
     }
 }
 

@@ -1,10 +1,11 @@
 //! A graph that counts what it is asked for: vertices, neighbours, values and changes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{ReadableIndex, UpdateError};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexId, IndexRange,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId, IndexRange,
     IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Update, Value, VertexId,
     View,
 };
@@ -191,6 +192,20 @@ macro_rules! counted {
 
             fn statistics(&self) -> Statistics {
                 self.graph.statistics()
+            }
+
+            fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+                add(self.hits, 1);
+                self.graph.count_vertices(label)
+            }
+
+            fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+                add(self.hits, 1);
+                self.graph.count_edges(ty)
+            }
+
+            fn estimates(&self) -> Arc<Estimates> {
+                self.graph.estimates()
             }
         }
 

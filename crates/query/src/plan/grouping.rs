@@ -5,8 +5,8 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 
 impl Aggregate {
-    /// The node of which all keys are properties, if many rows may have the same one. Grouping by it
-    /// first reads the properties once per node instead of once per row.
+    /// The node of which all keys are properties, if many rows may have the same one. Grouping by
+    /// it first reads the properties once per node instead of once per row.
     ///
     /// Only counts do not depend on the order of rows, bit by bit.
     pub(crate) fn grouped_node(&self) -> Option<Slot> {

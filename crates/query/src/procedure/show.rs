@@ -285,11 +285,12 @@ pub(crate) fn procedures() -> Shown {
     Shown::new("Every procedure.", Vec::new(), &columns, run).shows_before("signature")
 }
 
-/// Functions that ask the graph: the table of functions has only those on values.
-const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 9] = [
+/// Functions that ask the graph or `LOAD CSV`: the table of functions has only those on values.
+const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 11] = [
     ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
     ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
     ("exists", "Predicate", "(input :: ANY) :: BOOLEAN", "Whether a value is not null."),
+    ("file", "LOAD CSV", "() :: STRING", "The path of the file that the row was read from."),
     ("id", "Scalar", "(input :: NODE | RELATIONSHIP) :: INTEGER", "An identity as a number."),
     (
         "keys",
@@ -298,6 +299,7 @@ const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 9] = [
         "Names of properties.",
     ),
     ("labels", "List", "(input :: NODE) :: LIST<STRING>", "The labels of a node."),
+    ("linenumber", "LOAD CSV", "() :: INTEGER", "The line of the file that the row begins at."),
     (
         "properties",
         "Scalar",

@@ -14,7 +14,7 @@ use super::Dbms;
 use super::audit::Event;
 use super::client::Peer;
 use super::failure::{forbidden, invalid, server_error};
-use super::names::SYSTEM;
+use super::names::{ALIAS, SYSTEM};
 use super::state::{Command, Given, Role, State, User};
 
 /// Who somebody is.
@@ -92,6 +92,11 @@ pub(super) fn expired() -> QueryError {
 impl Caller {
     pub(super) fn is_system(&self) -> bool {
         *self.database == *SYSTEM
+    }
+
+    /// Whether a name is that of the database that is used.
+    pub(super) fn is_here(&self, name: &str) -> bool {
+        *name == *self.database || (name == ALIAS && self.database == *self.dbms.default.name())
     }
 
     /// Refuses with a message that names the user and the roles that were not enough.
@@ -211,6 +216,11 @@ impl Caller {
 impl Host for Caller {
     fn allow(&self, plan: &Prepared) -> Result<(), QueryError> {
         let changes = plan.writes() || plan.changes_schema();
+        if let Some(name) = plan.database().filter(|name| !self.is_here(name)) {
+            let own = &self.database;
+            let message = format!("a transaction has one database: this one {own}, not {name}");
+            return Err(server_error(ErrorKind::TransactionType, message));
+        }
         let state = self.dbms.state();
         if let Some(user) = self.identity.user(&state)? {
             let own = matches!(plan.administration(), Some(Administration::SetOwnPassword { .. }));

@@ -206,10 +206,13 @@ impl Client {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Done, Failure> {
-        let call = self.call(options, false)?;
+        let mut call = self.call(options, false)?;
+        if let Some(database) = call.elsewhere(text) {
+            call = self.call(&Options { database: Some(database), ..options.clone() }, false)?;
+        }
         let session = call.session(options);
-        let done = call.told(text, parameters, sink, |sink| session.stream(text, parameters, sink));
-        let summary = done?;
+        let run = |sink: &mut dyn Sink| session.stream(text, parameters, sink);
+        let summary = call.told(text, parameters, sink, run)?;
         let bookmark = Some(bookmark(&call.database, summary.at));
         Ok(Done { summary, bookmark, database: Arc::clone(call.database.name()) })
     }
@@ -334,6 +337,17 @@ impl Call<'_> {
             rows: counting.rows,
         });
         done
+    }
+
+    /// The database that a statement asks for with `USE`, if it is another one.
+    fn elsewhere(&self, text: &str) -> Option<String> {
+        // PERF: most statements need no second look.
+        if !text.as_bytes().windows(3).any(|word| word.eq_ignore_ascii_case(b"use")) {
+            return None;
+        }
+        // What is wrong with it is found again when it runs.
+        let name = self.database.session().database_of(text).ok().flatten()?;
+        (!self.caller.is_here(&name)).then(|| name.as_ref().to_owned())
     }
 
     fn session(&self, options: &Options) -> Session<'_> {

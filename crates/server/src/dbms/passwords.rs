@@ -119,7 +119,7 @@ impl Passwords {
         hash(&self.slow, b"neo4j")
     }
 
-    /// Whether `password` is that of `user`, whose stored hash is `stored`, if there is such a user.
+    /// Whether `password` is that of `user`, whose stored hash is `stored`, if there is such one.
     /// `admit` is asked when it is the turn of this one.
     ///
     /// # Errors

@@ -89,6 +89,36 @@ fn a_server_that_is_closed_has_nothing_to_replay() {
 }
 
 #[test]
+fn a_statement_says_with_use_where_it_runs() {
+    let dbms = in_memory();
+    let client = admin(&dbms);
+    run(&client, "CREATE DATABASE shop");
+    run(&client, "USE Shop CREATE (:InShop)");
+    for text in ["USE shop MATCH (n) RETURN labels(n)", "/* */ use SHOP match (n) return labels(n)"]
+    {
+        assert_eq!(run(&client, text), ["['InShop']"], "{text}");
+        assert_eq!(run_on(&client, "shop", text), ["['InShop']"], "{text}");
+    }
+    assert_eq!(run(&client, "USE neo4j MATCH (n) RETURN n"), Vec::<String>::new());
+    assert_eq!(run_on(&client, "shop", "USE telar MATCH (n) RETURN n"), Vec::<String>::new());
+    assert_eq!(code(&client, "USE nowhere RETURN 1"), NOT_FOUND);
+    assert_eq!(run(&client, "RETURN 'use nowhere' AS use"), ["'use nowhere'"]);
+    run(&client, "USE system CREATE USER ann SET PASSWORD 'long enough' CHANGE NOT REQUIRED");
+    run(&client, "GRANT ROLE reader TO ann ON DATABASE shop");
+    let ann = login(&dbms, "ann", "long enough").unwrap();
+    assert_eq!(run(&ann, "USE shop MATCH (n) RETURN labels(n)"), ["['InShop']"]);
+    assert_eq!(code(&ann, "USE shop CREATE ()"), FORBIDDEN);
+    assert_eq!(try_on(&ann, &on("shop"), "USE telar RETURN 1").unwrap_err().code, FORBIDDEN);
+    let nothing = ValueMap::default();
+    let outcome = client.transaction(&on("shop"), |mut work| {
+        work.run("USE shop RETURN 1", &nothing, &mut Kept::default()).unwrap();
+        work.run("USE telar RETURN 1", &nothing, &mut Kept::default()).unwrap_err().code
+    });
+    let forbidden = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+    assert_eq!(outcome.unwrap(), forbidden);
+}
+
+#[test]
 fn users_have_homes_and_see_what_they_may_use() {
     let dbms = in_memory();
     let client = admin(&dbms);

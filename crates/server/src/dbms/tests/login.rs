@@ -123,7 +123,8 @@ fn users_are_changed_and_survive_a_restart() {
         ("CREATE USER ann SET PASSWORD 'long enough'", "there is already a user named 'ann'"),
         (
             "CREATE USER `a:b` SET PASSWORD 'long enough'",
-            "'a:b' is no name for a user: it has 1 to 128 ASCII characters other than ',', ':' and blanks",
+            "'a:b' is no name for a user: it has 1 to 128 ASCII characters other than ',', ':' and \
+             blanks",
         ),
         ("ALTER USER bob SET STATUS ACTIVE", "there is no user named 'bob'"),
         ("DROP USER bob", "there is no user named 'bob'"),

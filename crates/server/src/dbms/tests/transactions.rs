@@ -71,7 +71,8 @@ fn transactions_of_all_databases_are_listed_to_those_who_may_end_them() {
         step(&mut work, "CREATE (:Lost)").unwrap();
         let shown = "SHOW TRANSACTIONS YIELD database, transactionId, username, clientAddress, \
                      connectionId, metaData, protocol WHERE database = 'shop' \
-                     RETURN transactionId, username, clientAddress, connectionId, metaData, protocol";
+                     RETURN transactionId, username, clientAddress, connectionId, metaData, \
+                     protocol";
         let connection = ann.connection();
         let row = format!(
             "'shop-transaction-0' 'ann' '127.0.0.1:4711' '{connection}' {{app: 'till'}} 'bolt'"

@@ -123,6 +123,17 @@ fn statements_and_transactions_have_time_limits() {
     assert_eq!(client.int("MATCH (n:N) RETURN count(n)"), 0);
     thread::sleep(SHORT);
     assert_eq!(client.int("RETURN 1"), 1, "the limit was the transaction's");
+    // The same for a statement whose rows nobody reads.
+    for ask_again in [false, true] {
+        client.run_with(ENDLESS, map([]), limit()).success();
+        assert_eq!(client.pull(10).0.len(), 10);
+        thread::sleep(SHORT * 2);
+        if ask_again {
+            assert_eq!(client.pull(10).1.code(), TIMED_OUT);
+        }
+        client.reset().success();
+    }
+    assert_eq!(client.int("RETURN 1"), 1);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //!  defaults ◄ file (TOML) ◄ TELAR_BOLT_ADDRESS ◄ --set bolt.address=..., --bolt ...
 //! ```
 //!
-//! [`settings!`] below is the one list of all settings: type, default and description of each. From
+//! `settings!` below is the one list of all settings: type, default and description of each. From
 //! it come the struct, the documented template and what is read. Every value is written the same in
 //! all three places. Unknown names are errors, with a place and the name that was probably meant.
 

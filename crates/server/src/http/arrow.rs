@@ -12,8 +12,8 @@
 //! | dates | `Date32` |
 //! | local times | `Time64(ns)` |
 //! | local dates and times, 1678 to 2262 | `Timestamp(ns)` |
-//! | dates and times with an offset, 1678 to 2262 | `Timestamp(ns, UTC)`: the moment, not the zone |
-//! | anything else, a mixture, nulls only | `LargeUtf8` with plain JSON, extension `arrow.json` |
+//! | the same with an offset or zone | `Timestamp(ns, UTC)`: the moment, not the zone |
+//! | others, a mixture, nulls only | `LargeUtf8` with plain JSON, extension `arrow.json` |
 //!
 //! A value that comes later and is not of its column's type ends the statement with an error, and
 //! breaks the connection off if something was sent: a stream cannot take its schema back. Convert

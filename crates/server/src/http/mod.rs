@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Connections are served by tokio; a statement runs on a thread of its own and its rows go through
-//! a channel of one chunk ([`reply`]), so that a slow reader holds back its own query and nothing
+//! a channel of one chunk (`reply`), so that a slow reader holds back its own query and nothing
 //! else, and a client that goes away ends it. An open transaction is a thread that waits for
 //! commands. How many of each there are is limited: what is too much is answered with 429.
 //!

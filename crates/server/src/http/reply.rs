@@ -89,8 +89,8 @@ impl Drop for Guard {
     }
 }
 
-/// Both sides of an answer in `media`; `cancelled` is what the statement looks at, and `streamed` the
-/// status of an answer that is sent before its end is known.
+/// Both sides of an answer in `media`; `cancelled` is what the statement looks at, and `streamed`
+/// the status of an answer that is sent before its end is known.
 pub(crate) fn reply(
     media: &'static str,
     streamed: StatusCode,

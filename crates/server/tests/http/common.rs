@@ -142,8 +142,10 @@ impl Connection {
     /// Whether the other side closes within the time.
     pub(crate) fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.get_ref().set_read_timeout(Some(time)).unwrap();
-        matches!(self.stream.read(&mut [0]), Ok(0))
-            || matches!(self.stream.read(&mut [0]), Err(e) if e.kind() == std::io::ErrorKind::ConnectionReset)
+        match self.stream.read(&mut [0]) {
+            Ok(bytes) => bytes == 0,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
     }
 }
 

@@ -181,7 +181,8 @@ mod arrow {
     fn a_result_is_a_stream_of_typed_columns() {
         let server = TestServer::new();
         let statement = "UNWIND range(1, 10000) AS x \
-                         RETURN x, x / 2.0 AS half, CASE WHEN x % 2 = 0 THEN 'even' END AS t, [x] AS l, \
+                         RETURN x, x / 2.0 AS half, CASE WHEN x % 2 = 0 THEN 'even' END AS t, \
+                         [x] AS l, \
                          date('2026-01-01') AS d, datetime('2026-01-01T00:00Z') AS m, x = 1 AS b";
         let answer = ask(&server, statement);
         assert_eq!(answer.status, 202);

@@ -1,13 +1,14 @@
 //! openCypher on a database.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Inputs, Limits, Listed, Moment, OpenTransaction, Phase,
-    Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
+    Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
+    Phase, Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
@@ -35,7 +36,6 @@ const RETRIES_MAX: u32 = 100;
 /// assert_eq!(result.rows, [[Value::from("Bob")]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Session<'d> {
     db: &'d Engine,
     runtime: Arc<Runtime>,
@@ -43,15 +43,24 @@ pub struct Session<'d> {
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
+    host: Option<Arc<dyn Host>>,
+    origin: Origin,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+fn terminated() -> QueryError {
+    let message = "the transaction was terminated";
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
 }
 
 /// Refuses to go on with what was terminated, which from now on it cannot be.
 fn close(listed: Listed) -> Result<(), QueryError> {
-    if !listed.close() {
-        return Ok(());
-    }
-    let message = "the transaction was terminated";
-    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+    if listed.close() { Err(terminated()) } else { Ok(()) }
 }
 
 /// Whether a statement needs a transaction.
@@ -69,7 +78,7 @@ struct Began {
 impl Began {
     fn new(session: &Session<'_>) -> Self {
         let now = Moment::now();
-        Self { listed: session.runtime.running().list(now), now, context: Context::new(now) }
+        Self { listed: session.list(now), now, context: Context::new(now) }
     }
 }
 
@@ -84,8 +93,16 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
-        let (limits, isolation) = (Limits::default(), Isolation::default());
-        Self { db, runtime, limits, timeout: None, isolation, read_only: false }
+        Self {
+            db,
+            runtime,
+            limits: Limits::default(),
+            timeout: None,
+            isolation: Isolation::default(),
+            read_only: false,
+            host: None,
+            origin: Origin::default(),
+        }
     }
 
     /// The same session, for which queries may use no more than this.
@@ -114,6 +131,13 @@ impl<'d> Session<'d> {
         Self { read_only: true, ..self }
     }
 
+    /// The same session on behalf of somebody who uses a server: `host` decides what may run, and
+    /// executes commands for the server; `SHOW TRANSACTIONS` shows `origin`.
+    #[must_use]
+    pub fn with_host(self, host: Arc<dyn Host>, origin: Origin) -> Self {
+        Self { host: Some(host), origin, ..self }
+    }
+
     /// What it shares with others.
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
@@ -122,6 +146,10 @@ impl<'d> Session<'d> {
 
     fn error(&self, error: &Error) -> QueryError {
         refusal::query_error(self.db, error)
+    }
+
+    fn list(&self, began: Moment) -> Listed {
+        self.runtime.running().list(began, self.origin.clone())
     }
 
     /// The limits of a query that is listed and begins now.
@@ -138,24 +166,38 @@ impl<'d> Session<'d> {
             return Ok(plan);
         }
         let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
-        self.runtime.keep(&plan, version);
+        // What is kept holds no passwords.
+        if plan.administration().is_none() {
+            self.runtime.keep(&plan, version);
+        }
         Ok(plan)
     }
 
     fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         let plan = self.prepared(text, graph)?;
-        let own = &self.runtime.procedures().database;
-        if let Some(name) = plan.database()
-            && *name != *own.to_lowercase()
-        {
-            let message = format!("graph not found: {name}; this session is one of {own}");
-            return Err(QueryError::compile(ErrorKind::EntityNotFound, "GraphNotFound", message));
+        match &self.host {
+            Some(host) => host.allow(&plan)?,
+            None => self.check_database(&plan)?,
         }
-        if self.read_only && changes(&plan) {
+        let administers = plan.administration().is_some() && !plan.explains();
+        if self.read_only && (changes(&plan) || administers) {
             let message = "the statement changes the database, in a session that only reads";
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Refuses `USE` of another database: without a server there is one.
+    fn check_database(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let own = &self.runtime.procedures().database;
+        match plan.database() {
+            Some(name) if *name != *own.to_lowercase() => {
+                let message = format!("graph not found: {name}; this session is one of {own}");
+                let kind = ErrorKind::EntityNotFound;
+                Err(QueryError::compile(kind, "GraphNotFound", message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The database that a statement asks for with `USE`, in small letters, if it does: by this a
@@ -177,8 +219,8 @@ impl<'d> Session<'d> {
         context: &'a Context,
         limits: &'a Limits,
     ) -> Inputs<'a> {
-        let procedures = self.runtime.procedures();
-        Inputs { parameters, context, procedures, limits, transactions: None }
+        let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
+        Inputs { parameters, context, procedures, limits, transactions: None, host }
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
@@ -299,7 +341,7 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.runtime.running().list(began);
+        let listed = self.list(began);
         let deadline = self.limits(&listed).deadline;
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
     }
@@ -380,6 +422,9 @@ impl QueryTransaction<'_, '_> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
+        }
+        if self.listed.is_ended() {
+            return Err(terminated());
         }
         let session = self.session;
         let plan = session.plan(text, &self.transaction)?;

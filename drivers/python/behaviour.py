@@ -44,6 +44,8 @@ class Server:
         # "telar" or "neo4j": where the two rightly differ.
         self.kind = os.environ.get("TELAR_KIND", "telar")
         self.is_telar = self.kind == "telar"
+        # What the server calls the database that is also called neo4j.
+        self.database = self.kind
 
     def uri(self, scheme="bolt"):
         return f"{scheme}://{self.address}"

@@ -94,7 +94,7 @@ def notifications(server):
 def summaries(server):
     with server.driver() as driver, driver.session() as session:
         summary = session.run("RETURN $x AS x", x=1).consume()
-        equal(summary.database, "neo4j")
+        equal(summary.database, server.database)
         equal((summary.query, summary.parameters), ("RETURN $x AS x", {"x": 1}))
         assert summary.result_available_after >= 0 and summary.result_consumed_after >= 0
         equal(f"{summary.server.address[0]}:{summary.server.address[1]}", server.address)

@@ -253,7 +253,7 @@ def transaction_metadata(server):
             query = "SHOW TRANSACTIONS YIELD metaData, database, username WHERE metaData.app = 'drivers' RETURN *"
             rows = other.run(query).data()
             equal([row["metaData"] for row in rows], [{"app": "drivers", "n": 7}])
-            equal(rows[0]["database"], "neo4j")
+            equal(rows[0]["database"], server.database)
         query = neo4j.Query("SHOW TRANSACTIONS YIELD metaData RETURN metaData", metadata={"auto": True})
         assert {"auto": True} in [row["metaData"] for row in session.run(query).data()]
 

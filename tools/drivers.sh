@@ -129,7 +129,7 @@ javascript_behaviours() {
 java_behaviours() {
     fetched java install_java || return 0
     behaviour_servers || return 1
-    java -cp "$installed/java/classes:$installed/java/dependency/*" behaviours.Main
+    java -Xmx128m -cp "$installed/java/classes:$installed/java/dependency/*" behaviours.Main
 }
 
 go_behaviours() {

@@ -89,8 +89,8 @@ impl<'d> Session<'d> {
         Self { limits, ..self }
     }
 
-    /// The same session, in which each statement is given up after this time, with
-    /// [`ErrorKind::TimedOut`], and changes nothing.
+    /// The same session, in which each statement, or transaction of several, is given up after this
+    /// time, with [`ErrorKind::TimedOut`], and changes nothing.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -239,7 +239,8 @@ impl<'d> Session<'d> {
             drop(snapshot);
             let describe = |e| refusal::update_error(self.db, e);
             let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
-            return Ok(QueryResult { at: self.db.published(), ..done.unwrap_or_default() });
+            let (kind, at) = (plan.kind(), self.db.published());
+            return Ok(QueryResult { kind, at, ..done.unwrap_or_default() });
         }
         if plan.in_transactions() && !plan.explains() {
             let Began { listed, now, context } = &began;
@@ -282,7 +283,8 @@ impl<'d> Session<'d> {
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
         let listed = self.runtime.running().list(began);
-        Ok(QueryTransaction { session: self, transaction, began, failed: false, listed })
+        let deadline = self.limits(&listed).deadline;
+        Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
     }
 }
 
@@ -319,6 +321,7 @@ pub struct QueryTransaction<'s, 'd> {
     session: &'s Session<'d>,
     transaction: Transaction<'d>,
     began: Moment,
+    deadline: Option<Instant>,
     failed: bool,
     listed: Listed,
 }
@@ -370,7 +373,7 @@ impl QueryTransaction<'_, '_> {
         }
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
-        let limits = session.limits(&self.listed);
+        let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
         let inputs = session.inputs(parameters, &context, &limits);
         let result = run(&plan, &mut self.transaction, inputs);
         self.listed.set_query(None, self.began);

@@ -20,7 +20,7 @@ use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::result::{Counters, QueryResult};
+use crate::result::{Counters, QueryResult, StatementKind};
 use crate::schema::SchemaChange;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 
@@ -97,6 +97,17 @@ impl Prepared {
     #[must_use]
     pub fn writes(&self) -> bool {
         self.bound.writes
+    }
+
+    /// What it may do.
+    #[must_use]
+    pub fn kind(&self) -> StatementKind {
+        match self.writes() {
+            _ if self.changes_schema() => StatementKind::Schema,
+            false => StatementKind::Read,
+            true if self.bound.columns.is_empty() => StatementKind::Write,
+            true => StatementKind::ReadWrite,
+        }
     }
 
     /// Whether it begins transactions of its own, `CALL { } IN TRANSACTIONS`, so that it can run in
@@ -209,8 +220,8 @@ impl Prepared {
         let mut kept = Kept::default();
         let summary = self.execute(graph, inputs, &mut kept)?;
         let Kept { columns, rows, entities } = kept;
-        let Summary { counters, at, plan, notifications } = summary;
-        Ok(QueryResult { columns, rows, entities, counters, at, plan, notifications })
+        let Summary { kind, counters, at, plan, notifications } = summary;
+        Ok(QueryResult { columns, rows, entities, kind, counters, at, plan, notifications })
     }
 
     /// As [`run`](Self::run), for a query that changes nothing: its rows go to `sink` as they come,
@@ -245,6 +256,7 @@ impl Prepared {
             output.columns(&columns)?;
             let graph = graph.graph();
             return Ok(Summary {
+                kind: self.kind(),
                 counters: Counters::default(),
                 at: CommitTs::ZERO,
                 plan: Some(self.explain(graph)),
@@ -286,6 +298,10 @@ impl Prepared {
             if !columns.is_empty() && batch.rows() > 0 {
                 output.rows(&columns, &mut cx)?;
             }
+            // What a profile measures is the whole query.
+            if output.has_enough() && cx.profile.is_none() {
+                break;
+            }
         }
         drop(operator);
         let graph = cx.graph();
@@ -294,6 +310,7 @@ impl Prepared {
             return Err(QueryError::database(&*error));
         }
         Ok(Summary {
+            kind: self.kind(),
             counters: cx.counters,
             at: graph.read_ts(),
             plan: cx.profile.as_ref().map(|p| self.describe(graph, Some(p.measured()))),

@@ -11,6 +11,20 @@ use telar_graph::{
 use crate::description::PlanDescription;
 use crate::notification::Notification;
 
+/// What a query may do, whatever it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum StatementKind {
+    /// Reads.
+    #[default]
+    Read,
+    /// Changes the graph and returns nothing.
+    Write,
+    /// Changes the graph and returns rows.
+    ReadWrite,
+    /// Makes or drops an index or constraint.
+    Schema,
+}
+
 /// What a query changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -111,6 +125,8 @@ pub struct QueryResult {
     pub rows: Vec<Vec<Value>>,
     /// What the nodes and relationships in the rows are.
     pub entities: Entities,
+    /// What it may do.
+    pub kind: StatementKind,
     /// What was changed.
     pub counters: Counters,
     /// The commit timestamp that it was committed with, or that it read at if it changed nothing.
@@ -129,6 +145,7 @@ impl Default for QueryResult {
             columns: Vec::new(),
             rows: Vec::new(),
             entities: Entities::default(),
+            kind: StatementKind::Read,
             counters: Counters::default(),
             at: CommitTs::ZERO,
             plan: None,
@@ -213,7 +230,8 @@ fn named(names: &[String], number: u16) -> String {
 }
 
 /// `elementId()` of a node.
-pub(crate) fn element_id_of_vertex(vertex: VertexId) -> String {
+#[must_use]
+pub fn element_id_of_vertex(vertex: VertexId) -> String {
     format!("n:{vertex}")
 }
 
@@ -223,6 +241,14 @@ pub(crate) fn vertex_of_element_id(id: &str) -> Option<u64> {
 }
 
 /// `elementId()` of a relationship: its type, ends and which of the parallel ones it is.
-pub(crate) fn element_id_of_edge(edge: &EdgeId) -> String {
+#[must_use]
+pub fn element_id_of_edge(edge: &EdgeId) -> String {
     format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
+}
+
+/// `id()` of a relationship. It has no number: this one tells those of one type apart, unless the
+/// type holds one per pair of nodes.
+#[must_use]
+pub fn number_of_edge(edge: &EdgeId) -> i64 {
+    i64::from(edge.ty.get()) << 32 | i64::from(edge.ordinal)
 }

@@ -9,7 +9,7 @@ use crate::description::PlanDescription;
 use crate::exec::Exec;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
-use crate::result::{Counters, Entities, Names, Node, QueryResult, Relationship};
+use crate::result::{Counters, Entities, Names, Node, QueryResult, Relationship, StatementKind};
 
 /// Takes the rows of a result as they come. The query goes on when a call returns: one that blocks
 /// holds it back, and an error ends it.
@@ -25,6 +25,11 @@ pub trait Sink {
     /// # Errors
     /// Whatever is to end the query.
     fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError>;
+
+    /// Whether it wants no more rows: a query that only reads then ends as if there were none.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// Some rows of a result, and what the nodes and relationships in them are.
@@ -109,6 +114,11 @@ pub(crate) trait Output {
     /// Rows of at least one column.
     fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError>;
 
+    /// Whether the rows that may follow are of no use.
+    fn has_enough(&self) -> bool {
+        false
+    }
+
     /// Called after the last row.
     fn end(&mut self, graph: &dyn Graph);
 }
@@ -136,6 +146,10 @@ impl Output for Streamed<'_> {
             return Err(QueryError::database(&*error));
         }
         self.sink.rows(&Rows::live(rows, graph, &self.names))
+    }
+
+    fn has_enough(&self) -> bool {
+        self.sink.has_enough()
     }
 
     fn end(&mut self, _: &dyn Graph) {}
@@ -174,6 +188,8 @@ impl Output for Kept {
 /// What there is to say of a query once its rows are out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
+    /// What the statement may do.
+    pub kind: StatementKind,
     /// What was changed.
     pub counters: Counters,
     /// As [`QueryResult::at`].
@@ -192,9 +208,12 @@ impl QueryResult {
     pub fn send(self, sink: &mut dyn Sink) -> Result<Summary, QueryError> {
         sink.columns(&self.columns)?;
         for rows in self.rows.chunks(BATCH_ROWS) {
+            if sink.has_enough() {
+                break;
+            }
             sink.rows(&Rows::kept(rows, &self.entities))?;
         }
-        let Self { counters, at, plan, notifications, .. } = self;
-        Ok(Summary { counters, at, plan, notifications })
+        let Self { kind, counters, at, plan, notifications, .. } = self;
+        Ok(Summary { kind, counters, at, plan, notifications })
     }
 }

@@ -11,7 +11,7 @@ use crate::exec::Exec;
 use crate::expr::eval::eval;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::result::{element_id_of_edge, element_id_of_vertex};
+use crate::result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 
 /// The property `key` of every object of a column.
 pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Column, QueryError> {
@@ -137,10 +137,7 @@ pub(crate) fn graph_function(
     }
     match (function, object) {
         (GraphFunction::Id, Value::Vertex(vertex)) => Ok(Value::Int(vertex.get() as i64)),
-        // Relationships have no number: this one tells those of one type and database apart.
-        (GraphFunction::Id, Value::Edge(edge)) => {
-            Ok(Value::Int(i64::from(edge.ty.get()) << 32 | i64::from(edge.ordinal)))
-        }
+        (GraphFunction::Id, Value::Edge(edge)) => Ok(Value::Int(number_of_edge(edge))),
         (GraphFunction::Id, _) => refuse("id()", "a node or relationship"),
         (GraphFunction::ElementId, Value::Vertex(vertex)) => {
             Ok(element_id_of_vertex(*vertex).into())

@@ -9,6 +9,7 @@ mod import;
 mod info;
 mod repair;
 mod restore;
+mod serve;
 mod shell;
 mod upgrade;
 
@@ -53,6 +54,8 @@ pub(crate) enum Command {
     Repair(repair::Options),
     /// Make a database from backups, as of any commit or time they reach
     Restore(restore::Options),
+    /// Serve a database to Neo4j's drivers and tools
+    Serve(serve::Options),
     /// Run openCypher on a database, typed or from a file
     Shell(shell::Options),
     /// Bring a database of an older version to the format of this one
@@ -72,6 +75,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Info(options) => info::run(&options),
         Command::Repair(options) => repair::run(&options),
         Command::Restore(options) => restore::run(&options),
+        Command::Serve(options) => serve::run(&options),
         Command::Shell(options) => shell::run(&options),
         Command::Upgrade(options) => upgrade::run(&options),
     }

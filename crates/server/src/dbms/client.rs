@@ -1,11 +1,13 @@
 //! What a protocol does on behalf of a peer.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_db::query::{Sink, Summary};
+use telar_db::query::{Limits, Sink, Summary};
 use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
 
 use super::{Bookmark, Database, Dbms, Failure};
@@ -22,6 +24,28 @@ pub struct Peer {
     pub protocol: &'static str,
     /// What it says it is: `neo4j-python/5.28.1 ...`.
     pub agent: String,
+}
+
+/// How a peer says who it is.
+#[derive(Clone, Default)]
+pub struct Credentials {
+    /// `none`, `basic`, ...
+    pub scheme: String,
+    /// Its name.
+    pub principal: String,
+    /// What only it knows.
+    pub credentials: String,
+}
+
+/// Without what nobody else should see.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, principal, .. } = self;
+        f.debug_struct("Credentials")
+            .field("scheme", scheme)
+            .field("principal", principal)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a statement or transaction is meant to do.
@@ -49,6 +73,8 @@ pub struct Options {
     pub metadata: ValueMap,
     /// On whose behalf, if not the client's own.
     pub impersonated: Option<String>,
+    /// Set by another thread to give it up.
+    pub cancelled: Option<Arc<AtomicBool>>,
 }
 
 /// A statement that ran.
@@ -80,6 +106,26 @@ impl Client {
     #[must_use]
     pub fn peer(&self) -> &Peer {
         &self.peer
+    }
+
+    /// Lets the peer in, as whom it says it is.
+    ///
+    /// # Errors
+    /// None yet: there are no users, and everybody may do everything.
+    pub fn login(&mut self, token: &Credentials) -> Result<(), Failure> {
+        let _ = token;
+        Ok(())
+    }
+
+    /// Forgets who the peer is: it has to log in again.
+    pub fn logout(&mut self) {}
+
+    /// What the database is called that a name, or none, means to this client.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
+        Ok(Arc::clone(self.dbms.database(name)?.name()))
     }
 
     /// Runs one statement as a transaction of its own; `sink` gets its rows as they come.
@@ -159,6 +205,10 @@ fn session<'d>(database: &'d Database, options: &Options) -> Session<'d> {
     let mut session = database.session();
     if options.access == AccessMode::Read {
         session = session.read_only();
+    }
+    if let Some(flag) = &options.cancelled {
+        session =
+            session.with_limits(Limits { cancelled: Some(flag.clone()), ..Limits::default() });
     }
     if let Some(timeout) = options.timeout {
         session = session.with_timeout(timeout);

@@ -21,7 +21,7 @@ use parking_lot::RwLock;
 use telar_db::{Runtime, Session};
 
 pub use bookmark::Bookmark;
-pub use client::{AccessMode, Client, Done, Options, Peer, Work};
+pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub use failure::Failure;
 
 /// A database that clients can use.
@@ -72,6 +72,21 @@ impl Dbms {
         let default = Arc::clone(&database.name);
         let databases = BTreeMap::from([(Arc::clone(&default), Arc::new(database))]);
         Self { databases: RwLock::new(databases), default }
+    }
+
+    /// Closes all databases: what was committed is written to their checkpoints, so that nothing
+    /// needs to be replayed when they are opened again.
+    ///
+    /// # Errors
+    /// Those of a database. Nothing committed is lost.
+    pub fn close(self) -> Result<(), telar_db::Error> {
+        for database in self.databases.into_inner().into_values() {
+            // Whoever still uses one keeps it open.
+            if let Some(database) = Arc::into_inner(database) {
+                database.engine.close()?;
+            }
+        }
+        Ok(())
     }
 
     /// The database of this name; the default one for none.

@@ -1,0 +1,231 @@
+//! Messages in chunks.
+//!
+//! ```text
+//! message = chunk* 00 00        chunk = length (u16, not 0), bytes
+//! ```
+//!
+//! `00 00` between messages says that the peer is there, and nothing else.
+#![expect(clippy::big_endian_bytes, reason = "the protocol is big-endian")]
+
+use super::message::{GOODBYE, RESET};
+use super::packstream::STRUCTURE;
+
+/// Bytes that a chunk can hold.
+const CHUNK_BYTES_MAX: usize = 0xFFFF;
+/// Bytes of room that a read is given.
+const READ_BYTES: usize = 16 << 10;
+/// Bytes that are read ahead while a statement runs, to see whether it is to be ended.
+const AHEAD_BYTES_MAX: usize = 1 << 20;
+
+/// A message is larger than it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooLarge;
+
+/// What came in and was not used yet.
+#[derive(Debug)]
+pub(crate) struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Bytes of a chunk that are still to come.
+    chunk_left: usize,
+    /// Of the message that is still to come: what came of it.
+    partial: Vec<u8>,
+}
+
+/// What a client asks for behind what it asked for before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Urgent {
+    Reset,
+    Goodbye,
+}
+
+impl Input {
+    pub(crate) fn new() -> Self {
+        let bytes = vec![0; READ_BYTES];
+        Self { bytes, start: 0, end: 0, chunk_left: 0, partial: Vec::new() }
+    }
+
+    /// Where to read into; then say how much it was with [`came`](Self::came).
+    pub(crate) fn room(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            self.bytes.truncate(READ_BYTES);
+        }
+        if self.end == self.bytes.len() && self.start > 0 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+        }
+        if self.end == self.bytes.len() {
+            self.bytes.resize(self.end + READ_BYTES, 0);
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    pub(crate) fn came(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    /// Whether it has read ahead as far as it should.
+    pub(crate) fn is_full(&self) -> bool {
+        self.end - self.start >= AHEAD_BYTES_MAX
+    }
+
+    /// Puts the next message into `message`, if all of it is there.
+    pub(crate) fn take(&mut self, message: &mut Vec<u8>, limit: usize) -> Result<bool, TooLarge> {
+        loop {
+            let unread = &self.bytes[self.start..self.end];
+            if self.chunk_left > 0 {
+                let taken = self.chunk_left.min(unread.len());
+                if taken == 0 {
+                    return Ok(false);
+                }
+                if self.partial.len() + taken > limit {
+                    return Err(TooLarge);
+                }
+                self.partial.extend_from_slice(&unread[..taken]);
+                self.start += taken;
+                self.chunk_left -= taken;
+                continue;
+            }
+            let Some(header) = unread.first_chunk::<2>() else { return Ok(false) };
+            self.chunk_left = usize::from(u16::from_be_bytes(*header));
+            self.start += 2;
+            if self.chunk_left == 0 && !self.partial.is_empty() {
+                std::mem::swap(message, &mut self.partial);
+                self.partial.clear();
+                // A large message's room is not kept for the small ones that follow.
+                self.partial.shrink_to(READ_BYTES);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Whether a RESET, or the end, waits behind messages that were not taken yet.
+    pub(crate) fn urgent(&self) -> Option<Urgent> {
+        let mut head: Vec<u8> = self.partial.iter().take(2).copied().collect();
+        let (mut at, mut left) = (self.start, self.chunk_left);
+        loop {
+            let unread = &self.bytes[at..self.end];
+            if left > unread.len() {
+                return None;
+            }
+            head.extend(unread.iter().take(left.min(2 - head.len())));
+            if let [marker, tag] = head[..]
+                && marker & 0xF0 == STRUCTURE
+            {
+                match tag {
+                    RESET => return Some(Urgent::Reset),
+                    GOODBYE => return Some(Urgent::Goodbye),
+                    _ => {}
+                }
+            }
+            let header = unread[left..].first_chunk::<2>()?;
+            at += left + 2;
+            left = usize::from(u16::from_be_bytes(*header));
+            if left == 0 {
+                head.clear();
+            }
+        }
+    }
+}
+
+/// Writes a message that `write` makes.
+pub(crate) fn write<R>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+    let start = out.len();
+    out.extend([0; 2]);
+    let result = write(out);
+    let len = out.len() - start - 2;
+    match u16::try_from(len) {
+        Ok(len) => out[start..start + 2].copy_from_slice(&len.to_be_bytes()),
+        Err(_) => {
+            let message = out.split_off(start + 2);
+            out.truncate(start);
+            for chunk in message.chunks(CHUNK_BYTES_MAX) {
+                out.extend((chunk.len() as u16).to_be_bytes());
+                out.extend_from_slice(chunk);
+            }
+        }
+    }
+    out.extend([0; 2]);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 1 << 20;
+
+    fn feed(input: &mut Input, bytes: &[u8]) {
+        let room = input.room();
+        room[..bytes.len()].copy_from_slice(bytes);
+        input.came(bytes.len());
+    }
+
+    fn framed(message: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&mut out, |out| out.extend_from_slice(message));
+        out
+    }
+
+    /// The messages in `bytes`, which come `step` at a time.
+    fn messages(bytes: &[u8], step: usize) -> Vec<Vec<u8>> {
+        let (mut input, mut found, mut message) = (Input::new(), Vec::new(), Vec::new());
+        for piece in bytes.chunks(step) {
+            feed(&mut input, piece);
+            while input.take(&mut message, LIMIT).unwrap() {
+                found.push(message.clone());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn messages_come_out_as_they_went_in_however_they_are_cut() {
+        let sizes = [1, 2, 700, 65_535, 65_536, 200_000];
+        let wanted: Vec<Vec<u8>> = sizes.map(|size| (0..size).map(|i| i as u8).collect()).to_vec();
+        let mut bytes = vec![0, 0, 0, 0];
+        for message in &wanted {
+            bytes.extend(framed(message));
+            bytes.extend([0, 0]);
+        }
+        for step in [1, 2, 3, 1000, READ_BYTES] {
+            assert!(messages(&bytes, step) == wanted, "{step} at a time");
+        }
+    }
+
+    #[test]
+    fn chunks_may_be_of_any_size() {
+        let bytes = [0, 1, b'a', 0, 2, b'b', b'c', 0, 0, 0, 1, b'd', 0, 0];
+        assert_eq!(messages(&bytes, 5), [b"abc".to_vec(), b"d".to_vec()]);
+    }
+
+    #[test]
+    fn a_message_beyond_the_limit_is_refused_before_all_of_it_came() {
+        let mut input = Input::new();
+        feed(&mut input, &[0, 200]);
+        feed(&mut input, &[7; 101]);
+        assert_eq!(input.take(&mut Vec::new(), 100), Err(TooLarge));
+    }
+
+    #[test]
+    fn a_reset_is_seen_behind_other_messages() {
+        let run = framed(&[0xB3, 0x10, 0x80, 0xA0, 0xA0]);
+        let reset = framed(&[0xB0, 0x0F]);
+        let bytes = [&run[..], &[0, 0], &run, &reset].concat();
+        for cut in 0..=bytes.len() {
+            let mut input = Input::new();
+            feed(&mut input, &bytes[..cut]);
+            let complete = cut + 2 >= bytes.len();
+            assert_eq!(input.urgent(), complete.then_some(Urgent::Reset), "{cut} bytes");
+        }
+        // A part was taken; the two bytes that tell are in two chunks.
+        let mut input = Input::new();
+        feed(&mut input, &[0, 3, 0xB3, 0x10, 0x0F]);
+        assert_eq!(input.take(&mut Vec::new(), LIMIT), Ok(false));
+        assert_eq!(input.urgent(), None);
+        feed(&mut input, &[0, 0, 0, 1, 0xB0, 0, 1, 0x02]);
+        assert_eq!(input.urgent(), Some(Urgent::Goodbye));
+    }
+}

@@ -1,0 +1,289 @@
+//! The states of a connection.
+//!
+//! ```text
+//! NEGOTIATION ─HELLO─► AUTHENTICATION ─LOGON─► READY ◄──────────────────────────────┐
+//!      └── before 5.1, HELLO logs in ────────►  │ ▲ └─BEGIN─► TX_READY ─COMMIT,─────┤
+//!                                               │ │            │  ▲    ROLLBACK     │
+//!                                              RUN└─the end   RUN └─the end         │
+//!                                               ▼ │            ▼  │                 │
+//!                                           STREAMING       TX_STREAMING            │
+//!        any failure ─► FAILED: everything is IGNORED until ─RESET──────────────────┘
+//! ```
+//!
+//! A state is a place in this code: in `STREAMING` the thread is in `Stream::wait`, called by the
+//! query; in the states of a transaction it is in [`transaction`](super::transaction). What is not
+//! allowed in a state ends the connection. INTERRUPTED is in [`Link::next`].
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use telar_db::{Value, ValueMap};
+
+use super::extra::{self, Wanted};
+use super::link::{Exit, Link, out_of_order};
+use super::message::{Request, Run};
+use super::packstream::encode::{self as put, SmallMap};
+use super::status::Filter;
+use super::stream::{After, Stream};
+use super::{Shared, transaction};
+use crate::dbms::{Client, Dbms, Failure, Peer};
+
+/// What the server says it is. Drivers refuse what does not begin with `Neo4j/`, and tools decide
+/// by the version what they can ask for.
+const AGENT: &str = concat!("Neo4j/5.26.0+telar-", env!("CARGO_PKG_VERSION"));
+/// Seconds for which clients may rely on what ROUTE says: there is one server, which stays.
+const ROUTES_LAST_S: i64 = 300;
+
+/// What can be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Authentication,
+    Ready,
+    Failed,
+}
+
+/// A connection whose version is agreed on.
+#[derive(Debug)]
+pub(crate) struct Connection<'s> {
+    pub(crate) link: Link,
+    pub(crate) client: Client,
+    pub(crate) shared: &'s Shared,
+    /// Which notifications the client wants.
+    filter: Filter,
+    /// How the client says it reached the server.
+    reached_at: Option<String>,
+}
+
+/// Takes a HELLO, and then whatever the client asks for until it or the server has enough.
+pub(crate) fn serve(mut link: Link, shared: &Shared, peer: Peer, number: u64) {
+    let exit = match hello(&mut link, &shared.dbms, peer) {
+        Err(exit) => exit,
+        Ok((client, extra)) => {
+            let mut connection =
+                Connection { client, shared, filter: Filter::default(), reached_at: None, link };
+            let exit = connection.run(&extra, number);
+            link = connection.link;
+            exit
+        }
+    };
+    link.close(&exit);
+}
+
+/// The first request: a client, and what it said.
+fn hello(link: &mut Link, dbms: &Arc<Dbms>, mut peer: Peer) -> Result<(Client, ValueMap), Exit> {
+    match link.next()? {
+        Request::Hello(extra) => {
+            let agent = extra::text(&extra, "user_agent").map_err(Exit::Protocol)?;
+            peer.agent = agent.unwrap_or_default();
+            Ok((Client::new(Arc::clone(dbms), peer), extra))
+        }
+        Request::Unacceptable(failure) => Err(Exit::Protocol(failure)),
+        other => Err(out_of_order(&other, "NEGOTIATION")),
+    }
+}
+
+impl Connection<'_> {
+    fn run(&mut self, hello: &ValueMap, number: u64) -> Exit {
+        let mut next = self.greet(hello, number);
+        loop {
+            next = match next {
+                Ok(State::Authentication) => self.authentication(),
+                Ok(State::Ready) => self.ready(),
+                Ok(State::Failed) => self.failed(),
+                Err(exit) => return exit,
+            };
+        }
+    }
+
+    /// Answers HELLO.
+    fn greet(&mut self, extra: &ValueMap, number: u64) -> Result<State, Exit> {
+        self.filter = extra::filter(extra, &Filter::default()).map_err(Exit::Protocol)?;
+        if let Some(Value::Map(routing)) = extra.get("routing") {
+            self.reached_at = extra::text(routing, "address").map_err(Exit::Protocol)?;
+        }
+        let patches = extra::texts("patch_bolt", extra.get("patch_bolt"));
+        let utc = patches.map_err(Exit::Protocol)?.iter().any(|patch| patch == "utc");
+        let patched = utc && !self.link.since(5, 0);
+        let state = if self.link.since(5, 1) { State::Authentication } else { self.login(extra)? };
+        let routes = self.link.since(5, 8);
+        self.link.success(|map| {
+            map.string("server", AGENT);
+            map.string("connection_id", &format!("bolt-{number}"));
+            if patched {
+                let out = map.entry("patch_bolt");
+                put::list(out, 1);
+                put::string(out, "utc");
+            }
+            let mut hints = SmallMap::new(map.entry("hints"));
+            hints.bool("telemetry.enabled", false);
+            if routes {
+                // Any database can be asked for here: a client need not find out first which is
+                // its own.
+                hints.bool("ssr.enabled", true);
+            }
+        });
+        self.link.dialect.utc |= patched;
+        Ok(state)
+    }
+
+    /// Lets the client in; whoever cannot log in is not asked again.
+    fn login(&mut self, token: &ValueMap) -> Result<State, Exit> {
+        let credentials = extra::credentials(token).map_err(Exit::Protocol)?;
+        self.client.login(&credentials).map_err(Exit::Protocol)?;
+        let settings = &self.shared.settings;
+        self.link.set_message_limit(settings.message_bytes_max);
+        self.link.set_patience(None, settings.idle_timeout);
+        Ok(State::Ready)
+    }
+
+    fn authentication(&mut self) -> Result<State, Exit> {
+        match self.link.next()? {
+            Request::Logon(token) => {
+                let state = self.login(&token)?;
+                self.link.success(|_| {});
+                Ok(state)
+            }
+            Request::Reset => {
+                self.link.success(|_| {});
+                Ok(State::Authentication)
+            }
+            Request::Unacceptable(failure) => Err(Exit::Protocol(failure)),
+            other => Err(out_of_order(&other, "AUTHENTICATION")),
+        }
+    }
+
+    fn ready(&mut self) -> Result<State, Exit> {
+        if self.shared.is_stopping() {
+            return Err(Exit::Closed);
+        }
+        match self.link.next()? {
+            Request::Run(run) => self.statement(&run),
+            Request::Begin(extra) => match extra::wanted(&extra, &self.filter) {
+                Ok(wanted) => {
+                    let deadline =
+                        wanted.options.timeout.and_then(|t| Instant::now().checked_add(t));
+                    let ended =
+                        self.busy(&wanted, |this| transaction::run(this, &wanted, deadline));
+                    if deadline.is_some() {
+                        self.link.set_patience(None, self.shared.settings.idle_timeout);
+                    }
+                    ended
+                }
+                Err(failure) => self.refuse(&failure),
+            },
+            Request::Route { context, bookmarks, extra } => {
+                self.route(&context, &bookmarks, &extra)
+            }
+            Request::Logoff => {
+                self.client.logout();
+                let settings = &self.shared.settings;
+                self.link.set_message_limit(super::LOGIN_BYTES_MAX);
+                self.link.set_patience(Some(Instant::now() + settings.login_timeout), None);
+                self.link.success(|_| {});
+                Ok(State::Authentication)
+            }
+            Request::Telemetry | Request::Reset => {
+                self.link.success(|_| {});
+                Ok(State::Ready)
+            }
+            Request::Unacceptable(failure) => self.refuse(&failure),
+            other => Err(out_of_order(&other, "READY")),
+        }
+    }
+
+    fn failed(&mut self) -> Result<State, Exit> {
+        match self.link.next()? {
+            Request::Reset => {
+                self.link.success(|_| {});
+                Ok(State::Ready)
+            }
+            other @ Request::Hello(_) => Err(out_of_order(&other, "FAILED")),
+            _ => {
+                self.link.ignored();
+                Ok(State::Failed)
+            }
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, failure: &Failure) -> Result<State, Exit> {
+        self.link.failure(failure);
+        Ok(State::Failed)
+    }
+
+    /// Does something that can be given up from outside.
+    fn busy<R>(&mut self, wanted: &Wanted, work: impl FnOnce(&mut Self) -> R) -> R {
+        let wire = Arc::clone(&self.link.wire);
+        wire.begin(&wanted.cancelled);
+        let result = work(self);
+        wire.end();
+        result
+    }
+
+    /// A statement that is a transaction of its own.
+    fn statement(&mut self, run: &Run) -> Result<State, Exit> {
+        let wanted = match extra::wanted(&run.extra, &self.filter) {
+            Ok(wanted) => wanted,
+            Err(failure) => return self.refuse(&failure),
+        };
+        let after = self.busy(&wanted, |this| {
+            let options = &wanted.options;
+            let database = this.told_database(options.database.as_deref());
+            let Self { link, client, .. } = this;
+            link.wire.set_running(true);
+            let mut stream = Stream::new(link, &wanted.filter, None, database);
+            let done = client.run(options, &run.text, &run.parameters, &mut stream);
+            stream.end(done)
+        });
+        match after? {
+            After::Next(_) => Ok(State::Ready),
+            After::Failed => Ok(State::Failed),
+            After::Reset => {
+                self.link.success(|_| {});
+                Ok(State::Ready)
+            }
+        }
+    }
+
+    /// Where something runs, for clients that want to hear it before it does. If there is no such
+    /// database, what runs says so.
+    pub(crate) fn told_database(&self, name: Option<&str>) -> Option<Arc<str>> {
+        if self.link.since(5, 8) { self.client.database_name(name).ok() } else { None }
+    }
+
+    /// Says which servers there are: this one, for everything.
+    fn route(
+        &mut self,
+        context: &ValueMap,
+        bookmarks: &Value,
+        extra: &ValueMap,
+    ) -> Result<State, Exit> {
+        let asked = || {
+            extra::texts("bookmarks", Some(bookmarks))?;
+            let name = extra::text(extra, "db")?.filter(|name| !name.is_empty());
+            let address = extra::text(context, "address")?;
+            Ok((self.client.database_name(name.as_deref())?, address))
+        };
+        let (database, address) = match asked() {
+            Ok(asked) => asked,
+            Err(failure) => return self.refuse(&failure),
+        };
+        let advertised = self.shared.settings.advertised.clone();
+        let known = advertised.or(address).or_else(|| self.reached_at.clone());
+        let address = known.unwrap_or_else(|| self.shared.address.to_string());
+        self.link.success(|map| {
+            let mut table = SmallMap::new(map.entry("rt"));
+            table.int("ttl", ROUTES_LAST_S);
+            table.string("db", &database);
+            let servers = table.entry("servers");
+            put::list(servers, 3);
+            for role in ["WRITE", "READ", "ROUTE"] {
+                let mut server = SmallMap::new(servers);
+                let addresses = server.entry("addresses");
+                put::list(addresses, 1);
+                put::string(addresses, &address);
+                server.string("role", role);
+            }
+        });
+        Ok(State::Ready)
+    }
+}

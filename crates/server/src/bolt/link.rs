@@ -1,0 +1,170 @@
+//! A connection as its own thread sees it: requests in, answers out.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::chunk;
+use super::message::{IGNORED, Request, SUCCESS};
+use super::packstream::encode::{self as put, SmallMap};
+use super::status;
+use super::structure::Dialect;
+use super::version::Version;
+use super::wire::Wire;
+use crate::dbms::Failure;
+
+/// Bytes of answers that are collected before they are sent.
+const OUT_BYTES: usize = 64 << 10;
+/// Bytes of memory that a request's values may take for each byte that its message may have.
+const MEMORY_FACTOR: usize = 8;
+
+/// Why a connection ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// One side has closed it.
+    Closed,
+    /// The client took too long.
+    TimedOut,
+    /// The client does not keep to the protocol.
+    Protocol(Failure),
+}
+
+impl From<io::Error> for Exit {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::TimedOut => Self::TimedOut,
+            _ => Self::Closed,
+        }
+    }
+}
+
+/// Requests in, answers out.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) version: Version,
+    pub(crate) dialect: Dialect,
+    /// Answers that were not sent yet. They are when the client is waited for.
+    out: Vec<u8>,
+    message: Vec<u8>,
+    /// Bytes that a request may have.
+    limit: usize,
+}
+
+impl Link {
+    pub(crate) fn new(wire: Arc<Wire>, version: Version, limit: usize) -> Self {
+        let modern = version.major >= 5;
+        let dialect = Dialect { element_ids: modern, utc: modern };
+        Self { wire, version, dialect, out: Vec::new(), message: Vec::new(), limit }
+    }
+
+    /// Whether a version, or a later one, is spoken.
+    pub(crate) fn since(&self, major: u8, minor: u8) -> bool {
+        self.version >= Version::new(major, minor)
+    }
+
+    /// Bytes that a request may have from now on.
+    pub(crate) fn set_message_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
+    /// When waiting for the client ends from now on, and how long it may wait each time.
+    pub(crate) fn set_patience(&mut self, deadline: Option<Instant>, patience: Option<Duration>) {
+        self.wire.io().lock().socket.set_limits(deadline, patience);
+    }
+
+    /// The next request that is to be answered. What was asked for before a RESET is not.
+    pub(crate) fn next(&mut self) -> Result<Request, Exit> {
+        loop {
+            let interrupted = self.receive()?;
+            let memory = self.limit * MEMORY_FACTOR;
+            let request = Request::read(&self.message, self.version, self.dialect, memory)
+                .map_err(Exit::Protocol)?;
+            match request {
+                Request::Goodbye => return Err(Exit::Closed),
+                Request::Reset => {
+                    self.wire.io().lock().interrupted = false;
+                    return Ok(request);
+                }
+                _ if interrupted => self.ignored(),
+                _ => return Ok(request),
+            }
+        }
+    }
+
+    /// Waits for a whole message; says whether a RESET waits behind it.
+    fn receive(&mut self) -> Result<bool, Exit> {
+        let mut io = self.wire.io().lock();
+        loop {
+            let taken = io.input.take(&mut self.message, self.limit).map_err(|_| {
+                let message = format!("a message of more than {} bytes", self.limit);
+                Exit::Protocol(Failure::new("Neo.ClientError.Request.Invalid", message))
+            })?;
+            if taken {
+                return Ok(io.interrupted);
+            }
+            if io.ended {
+                return Err(Exit::Closed);
+            }
+            if !self.out.is_empty() {
+                io.write(&mut self.out)?;
+            }
+            io.read()?;
+        }
+    }
+
+    /// Sends what was answered so far.
+    pub(crate) fn flush(&mut self) -> Result<(), Exit> {
+        if !self.out.is_empty() {
+            self.wire.io().lock().write(&mut self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Sends what was answered, if it is much.
+    pub(crate) fn relieve(&mut self) -> Result<(), Exit> {
+        if self.out.len() >= OUT_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// Answers something that `write` writes.
+    pub(crate) fn answer<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        chunk::write(&mut self.out, write)
+    }
+
+    /// Answers what was written before, with chunks around it.
+    pub(crate) fn answer_written(&mut self, messages: &[u8]) {
+        self.out.extend_from_slice(messages);
+    }
+
+    pub(crate) fn success(&mut self, write: impl FnOnce(&mut SmallMap<'_>)) {
+        self.answer(|out| {
+            put::structure(out, SUCCESS, 1);
+            write(&mut SmallMap::new(out));
+        });
+    }
+
+    pub(crate) fn ignored(&mut self) {
+        self.answer(|out| put::structure(out, IGNORED, 0));
+    }
+
+    pub(crate) fn failure(&mut self, failure: &Failure) {
+        let version = self.version;
+        self.answer(|out| status::failure(out, failure, version));
+    }
+
+    /// Tells the client why the connection ends, as far as it is its doing, and ends it.
+    pub(crate) fn close(&mut self, exit: &Exit) {
+        if let Exit::Protocol(failure) = exit {
+            self.failure(failure);
+        }
+        // The client may be gone.
+        let _ = self.flush();
+        self.wire.io().lock().socket.close();
+    }
+}
+
+/// What a request gets that the state of the connection does not allow.
+pub(crate) fn out_of_order(request: &Request, state: &str) -> Exit {
+    let message = format!("Message {} cannot be handled in the state {state}.", request.name());
+    Exit::Protocol(Failure::new("Neo.ClientError.Request.Invalid", message))
+}

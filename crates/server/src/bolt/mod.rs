@@ -1,0 +1,224 @@
+//! Bolt, the protocol of Neo4j's drivers: versions 4.4, 5.0 to 5.8 and 6.0.
+//!
+//! ```text
+//! net::Acceptor ─► Connections: a place? ─► a thread:  version ─► connection ─► dbms::Client
+//!                        │                                           │ │
+//!                     watcher ─────────────► Wire ◄───── Link ◄──────┘ └► transaction ─► stream
+//!                                         (the socket) (messages)                    (rows, kept)
+//! ```
+//!
+//! - [`version`]: which version is spoken; `chunk`, `message`: messages, and what clients ask for.
+//! - `packstream`, `structure`, `encode`: values, read and written.
+//! - `connection`, `transaction`: the states; `stream`, `kept`: where rows go.
+//! - `extra`: what requests say in their maps; `summary`, `status`: what is said of a statement.
+//! - `wire`, `link`, `connections`: who may touch a connection, and when.
+
+mod chunk;
+mod connection;
+mod connections;
+mod encode;
+mod extra;
+mod kept;
+mod link;
+mod message;
+mod packstream;
+mod status;
+mod stream;
+mod structure;
+mod summary;
+#[cfg(test)]
+mod tests;
+mod transaction;
+pub mod version;
+mod wire;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustls::ServerConfig;
+
+use crate::dbms::{Dbms, Peer};
+use crate::net::{Acceptor, Encryption, Socket};
+use connections::{Admitted, Connections};
+use link::Link;
+
+/// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
+const LOGIN_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a connection's stack. Queries that need more take it elsewhere.
+const STACK_BYTES: usize = 1 << 20;
+/// How long shutting down waits for statements that were told to end.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// How Bolt is served.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What to encrypt with: [`crate::net::tls::load`].
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Whether connections that are not encrypted are refused; without `tls` all are as they are.
+    pub tls_required: bool,
+    /// The address that clients are told to connect to, `host:port`; without, it is the one they
+    /// said they connected to.
+    pub advertised: Option<String>,
+    /// Connections at a time. Each has a thread while it lasts.
+    pub connections_max: usize,
+    /// How long a client may take to log in.
+    pub login_timeout: Duration,
+    /// How long a client may be silent, and how long it may not read what it asked for; forever
+    /// without.
+    pub idle_timeout: Option<Duration>,
+    /// Bytes of a message of a client that has logged in. Its values take up to 8 times as much
+    /// memory.
+    pub message_bytes_max: usize,
+    /// Bytes that the results of one transaction take that wait to be read while others run.
+    pub kept_bytes_max: usize,
+}
+
+impl Default for Settings {
+    /// At port 7687 of this machine, without encryption, for up to 1,000 connections.
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from(([127, 0, 0, 1], 7687)),
+            tls: None,
+            tls_required: false,
+            advertised: None,
+            connections_max: 1000,
+            login_timeout: Duration::from_secs(30),
+            idle_timeout: None,
+            message_bytes_max: 64 << 20,
+            kept_bytes_max: 256 << 20,
+        }
+    }
+}
+
+/// What all connections have.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    dbms: Arc<Dbms>,
+    settings: Settings,
+    /// Where it really listens.
+    address: SocketAddr,
+    encryption: Encryption,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Shared {
+    /// Whether there is nothing more to be begun.
+    fn is_stopping(&self) -> bool {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// A server that speaks Bolt. Dropping it ends it at once.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    acceptor: Acceptor,
+    connections: Arc<Connections>,
+    stopping: Arc<AtomicBool>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and serves whoever connects.
+    ///
+    /// # Errors
+    /// If the address cannot be listened at.
+    pub fn start(dbms: Arc<Dbms>, settings: Settings) -> io::Result<Self> {
+        let connections = Arc::new(Connections::new(settings.connections_max));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let encryption = match (settings.tls.clone(), settings.tls_required) {
+            (None, _) => Encryption::Off,
+            (Some(tls), false) => Encryption::Offered(tls),
+            (Some(tls), true) => Encryption::Required(tls),
+        };
+        let listener = TcpListener::bind(settings.address)?;
+        let address = listener.local_addr()?;
+        let stop = Arc::clone(&stopping);
+        let shared = Arc::new(Shared { dbms, settings, address, encryption, stopping: stop });
+        let admitting = Arc::clone(&connections);
+        let acceptor = Acceptor::start("bolt-accept", listener, move |tcp, peer| {
+            // Without a place the connection is closed; there is no thread that could say why.
+            if let Some(admitted) = admitting.admit(&tcp) {
+                let shared = Arc::clone(&shared);
+                let thread = thread::Builder::new().name(format!("bolt-{}", admitted.number));
+                let thread = thread.stack_size(STACK_BYTES);
+                // If no thread can be had, the connection is closed by being dropped.
+                let _ = thread.spawn(move || serve(tcp, peer, shared, admitted));
+            }
+        })?;
+        let watched = Arc::clone(&connections);
+        let watcher = thread::Builder::new().name("bolt-watch".into());
+        let watcher = Some(watcher.spawn(move || watched.watch())?);
+        Ok(Self { address, acceptor, connections, stopping, watcher })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Connections at the moment.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Takes no more connections and closes those that do nothing; transactions that are open may
+    /// go on for `grace`, and are then undone. Whether nothing is left running: what does not end
+    /// within 10 seconds after it was told to goes on.
+    pub fn shut_down(mut self, grace: Duration) -> bool {
+        self.stop(grace)
+    }
+
+    fn stop(&mut self, grace: Duration) -> bool {
+        self.acceptor.stop();
+        // ORDERING: as in `Shared::is_stopping`.
+        self.stopping.store(true, Ordering::Relaxed);
+        let ended = self.connections.drain(grace, LAST_WORDS);
+        self.connections.end();
+        if let Some(watcher) = self.watcher.take() {
+            // It has nothing to say, even if it panicked.
+            let _ = watcher.join();
+        }
+        ended
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.watcher.is_some() {
+            self.stop(Duration::ZERO);
+        }
+    }
+}
+
+/// What the thread of a connection does.
+fn serve(tcp: TcpStream, peer: SocketAddr, shared: Arc<Shared>, admitted: Admitted) {
+    let deadline = Instant::now() + shared.settings.login_timeout;
+    // Without it answers of more than one packet wait for the client's acknowledgement.
+    let _ = tcp.set_nodelay(true);
+    // So that peers that vanished are noticed some day.
+    let _ = rustix::net::sockopt::set_socket_keepalive(&tcp, true);
+    let open = Socket::open(tcp, &shared.encryption, deadline).and_then(|mut socket| {
+        let version = version::negotiate(&mut socket)?;
+        admitted.wire.open(socket);
+        Ok(version)
+    });
+    // A client that hung up, took too long, or speaks something else hears no more.
+    if let Ok(Some(version)) = open {
+        let link = Link::new(Arc::clone(&admitted.wire), version, LOGIN_BYTES_MAX);
+        let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
+        connection::serve(link, &shared, peer, admitted.number);
+    }
+    // Whoever waits until there are no connections may want to be the last to have the databases.
+    drop(shared);
+    drop(admitted);
+}

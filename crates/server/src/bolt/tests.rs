@@ -1,0 +1,1 @@
+//! Values there and back, and bytes that may be anything.

@@ -1,0 +1,169 @@
+//! What the thread of a connection shares with the watcher and with whoever shuts the server down.
+//!
+//! ```text
+//!             connection's thread            watcher                    shutdown
+//! io          locked to read and to write    tried, while a statement   -
+//!                                            runs; reads ahead
+//! activity    says what it does              sees what runs, since      sees what is idle
+//!                                            when, ends it
+//! shutter     -                              -                          closes the socket
+//! ```
+//!
+//! INVARIANT: the connection's thread does not hold `io` while a statement computes; whoever finds
+//! it locked knows that the thread reads or writes by itself.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::chunk::{Input, Urgent};
+use crate::net::Socket;
+
+/// How long a statement runs before the watcher looks at its connection.
+const LONG: Duration = Duration::from_millis(100);
+
+/// The two ends that a connection's threads hold.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    shutter: TcpStream,
+    io: OnceLock<Mutex<Io>>,
+    activity: Mutex<Activity>,
+}
+
+/// The connection itself.
+#[derive(Debug)]
+pub(crate) struct Io {
+    pub(crate) socket: Socket,
+    pub(crate) input: Input,
+    /// The client has hung up.
+    pub(crate) ended: bool,
+    /// A RESET was seen: what was asked for before it is not done any more.
+    pub(crate) interrupted: bool,
+}
+
+/// What the connection's thread does.
+#[derive(Debug, Default)]
+enum Activity {
+    /// It waits for something to do.
+    #[default]
+    Idle,
+    /// It has a transaction, or a statement that is one.
+    Busy {
+        /// Set to give it up.
+        cancelled: Arc<AtomicBool>,
+        /// Since when a statement computes.
+        running: Option<Instant>,
+    },
+}
+
+impl Wire {
+    pub(crate) fn new(tcp: &TcpStream) -> io::Result<Self> {
+        let shutter = tcp.try_clone()?;
+        Ok(Self { shutter, io: OnceLock::new(), activity: Mutex::default() })
+    }
+
+    /// Now there is something to read from and to write to.
+    pub(crate) fn open(&self, socket: Socket) {
+        let io = Io { socket, input: Input::new(), ended: false, interrupted: false };
+        let opened = self.io.set(Mutex::new(io));
+        debug_assert!(opened.is_ok(), "a connection is opened once");
+    }
+
+    /// # Panics
+    /// If the connection is not [open](Self::open).
+    pub(crate) fn io(&self) -> &Mutex<Io> {
+        self.io.get().expect("INVARIANT: messages are exchanged after the wire was opened")
+    }
+
+    /// A statement or transaction begins that `cancelled` ends.
+    pub(crate) fn begin(&self, cancelled: &Arc<AtomicBool>) {
+        let cancelled = Arc::clone(cancelled);
+        *self.activity.lock() = Activity::Busy { cancelled, running: None };
+    }
+
+    /// It has ended.
+    pub(crate) fn end(&self) {
+        *self.activity.lock() = Activity::Idle;
+    }
+
+    /// Whether a statement of it computes now.
+    pub(crate) fn set_running(&self, runs: bool) {
+        if let Activity::Busy { running, .. } = &mut *self.activity.lock() {
+            *running = runs.then(Instant::now);
+        }
+    }
+
+    /// Whether a statement has been running for so long that somebody should look.
+    pub(crate) fn is_running_long(&self) -> bool {
+        let activity = self.activity.lock();
+        let Activity::Busy { running: Some(since), .. } = &*activity else { return false };
+        since.elapsed() >= LONG
+    }
+
+    /// Gives up what is done at the moment.
+    pub(crate) fn cancel(&self) {
+        if let Activity::Busy { cancelled, .. } = &*self.activity.lock() {
+            // ORDERING: relaxed, as nothing else is read because of the flag.
+            cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads ahead, and gives up the statement that runs if the client wants it or has hung up.
+    pub(crate) fn look(&self) {
+        let Some(mut io) = self.io.get().and_then(Mutex::try_lock) else { return };
+        let Io { socket, input, ended, interrupted } = &mut *io;
+        while !input.is_full() && !*ended {
+            match socket.read_ready(input.room()) {
+                Ok(None) => break,
+                Ok(Some(0)) => *ended = true,
+                Ok(Some(bytes)) => input.came(bytes),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => *ended = true,
+            }
+        }
+        let urgent = input.urgent();
+        if *ended || urgent.is_some() {
+            *interrupted |= urgent == Some(Urgent::Reset);
+            self.cancel();
+        }
+    }
+
+    /// Ends a connection that does nothing.
+    pub(crate) fn close_idle(&self) {
+        if matches!(&*self.activity.lock(), Activity::Idle) {
+            // If it is closed already, all the better.
+            let _ = self.shutter.shutdown(Shutdown::Read);
+        }
+    }
+
+    /// Ends a connection, whatever it does.
+    pub(crate) fn close(&self) {
+        self.cancel();
+        let _ = self.shutter.shutdown(Shutdown::Both);
+    }
+}
+
+impl Io {
+    /// Writes all of `out`, and empties it.
+    pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+        self.socket.write_all(out)?;
+        out.clear();
+        self.socket.flush()
+    }
+
+    /// Waits for more to come in.
+    pub(crate) fn read(&mut self) -> io::Result<()> {
+        match self.socket.read(self.input.room()) {
+            Ok(0) => self.ended = true,
+            Ok(bytes) => self.input.came(bytes),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}

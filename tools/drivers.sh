@@ -107,10 +107,10 @@ behaviour_servers() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
         -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" -subj /CN=localhost \
         -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
-    start plain --no-auth
+    start plain --no-auth || return 1
     export TELAR_BOLT=$address TELAR_PROCESS=$process
     export TELAR_PASSWORD=drivers-password TELAR_CERTIFICATE=$scratch/certificate.pem
-    start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem"
+    start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" || return 1
     export TELAR_BOLT_SECURE=$address
 }
 

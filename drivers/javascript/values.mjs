@@ -214,7 +214,7 @@ behaviour('large_strings', async server => {
 
 behaviour('deep_lists', async server => {
   let deep = int(0)
-  for (let i = 0; i < 100; i++) deep = [deep]
+  for (let i = 0; i < 60; i++) deep = [deep]
   await roundTrip(server, [deep])
   let made = []
   for (let i = 0; i < 49; i++) made = [made]

@@ -218,7 +218,7 @@ final class Values {
         behaviour("deep_lists", () -> {
             try (var driver = driver(); var session = driver.session()) {
                 Object deep = 0;
-                for (int i = 0; i < 100; i++) deep = List.of(deep);
+                for (int i = 0; i < 60; i++) deep = List.of(deep);
                 roundTrip(session, deep);
                 Object made = List.of();
                 for (int i = 0; i < 49; i++) made = List.of(made);

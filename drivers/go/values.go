@@ -138,8 +138,10 @@ var values = []behaviour{
 		equal(places(back), []any{int64(2), int64(1), int64(0)})
 		equal(places(value(auto(session), "MATCH p = (:P {i: 1}) RETURN p", nil)), []any{int64(1)})
 		check(do(auto(session), "CREATE (a:C {i: 0})-[:X]->(b:C {i: 1})-[:X]->(a)", nil))
-		circle := value(auto(session), "MATCH p = (:C {i: 0})-[:X*2]->() RETURN p", nil)
-		equal(places(circle), []any{int64(0), int64(1), int64(0)})
+		// This driver lists each node of a path once, so that a circle shows in its relationships.
+		circle := value(auto(session), "MATCH p = (:C {i: 0})-[:X*2]->() RETURN p", nil).(neo4j.Path)
+		equal(len(circle.Relationships), 2)
+		equal(circle.Relationships[1].EndElementId, circle.Nodes[0].ElementId)
 	})},
 	{"dates_and_times", inSession(func(session neo4j.SessionWithContext) {
 		at := func(year int, month time.Month, day int, zone *time.Location) time.Time {

@@ -62,6 +62,12 @@ impl Counters {
         *self != Self::default()
     }
 
+    /// Whether anything of the graph or its schema was changed.
+    #[must_use]
+    pub fn changes_graph(&self) -> bool {
+        Self { system_updates: 0, ..*self }.any()
+    }
+
     /// Adds what another one counted.
     pub(crate) fn add(&mut self, other: &Self) {
         let Self {

@@ -48,7 +48,12 @@ fn counters(summary: &mut SmallMap<'_>, counters: &Counters) {
         return;
     }
     let mut map = SmallMap::new(summary.entry("stats"));
-    map.bool("contains-updates", true);
+    if counters.changes_graph() {
+        map.bool("contains-updates", true);
+    }
+    if counters.system_updates > 0 {
+        map.bool("contains-system-updates", true);
+    }
     for (key, count) in [
         ("nodes-created", counters.nodes_created),
         ("nodes-deleted", counters.nodes_deleted),
@@ -61,6 +66,7 @@ fn counters(summary: &mut SmallMap<'_>, counters: &Counters) {
         ("indexes-removed", counters.indexes_removed),
         ("constraints-added", counters.constraints_added),
         ("constraints-removed", counters.constraints_removed),
+        ("system-updates", counters.system_updates),
     ] {
         if count > 0 {
             map.int(key, count as i64);

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use telar_db::query::cypher::Secret;
 
-use super::passwords::PASSWORD_CHARS_MIN;
-
 /// What can be set of a server's databases and users.
 #[derive(Debug, Clone)]
 pub struct DbmsSettings {
@@ -72,29 +70,6 @@ impl Default for DbmsSettings {
     }
 }
 
-impl Security {
-    /// What `TELAR_AUTH` says: `none`, or `neo4j/` and the password of the first start.
-    ///
-    /// # Errors
-    /// If it says something else.
-    pub fn set_auth(&mut self, text: &str) -> Result<(), String> {
-        match text.split_once('/') {
-            None if text == "none" => self.enabled = false,
-            Some(("neo4j", password)) if password.chars().count() >= PASSWORD_CHARS_MIN => {
-                self.initial_password = Some(Secret::new(password));
-            }
-            // What was said is not repeated: it may be a password.
-            _ => {
-                let most = PASSWORD_CHARS_MIN;
-                return Err(format!(
-                    "expected none, or neo4j/ and a password of at least {most} characters"
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Default for Security {
     /// Hashes as OWASP recommends for argon2id, lock-outs as Neo4j's.
     fn default() -> Self {
@@ -108,18 +83,4 @@ impl Default for Security {
             lockout: Duration::from_secs(5),
         }
     }
-}
-
-#[test]
-fn authentication_is_set_as_for_neo4j() {
-    let mut security = Security::default();
-    for bad in ["", "None", "neo4j/short", "ann/long enough", "neo4j", "long enough"] {
-        let error = security.set_auth(bad).expect_err(bad);
-        assert!(bad.is_empty() || !error.contains("long enough"), "{error}");
-    }
-    assert_eq!(security.set_auth("neo4j/long/enough"), Ok(()));
-    assert_eq!(security.initial_password.as_ref().map(Secret::reveal), Some("long/enough"));
-    assert!(security.enabled);
-    assert_eq!(security.set_auth("none"), Ok(()));
-    assert!(!security.enabled);
 }

@@ -64,7 +64,7 @@ fn kind(kind: StatementKind) -> &'static str {
 
 fn counters(counters: &Counters) -> Json {
     json!({
-        "containsUpdates": counters.any(),
+        "containsUpdates": counters.changes_graph(),
         "nodesCreated": counters.nodes_created,
         "nodesDeleted": counters.nodes_deleted,
         "propertiesSet": counters.properties_set,
@@ -76,8 +76,8 @@ fn counters(counters: &Counters) -> Json {
         "indexesRemoved": counters.indexes_removed,
         "constraintsAdded": counters.constraints_added,
         "constraintsRemoved": counters.constraints_removed,
-        "containsSystemUpdates": false,
-        "systemUpdates": 0,
+        "containsSystemUpdates": counters.system_updates > 0,
+        "systemUpdates": counters.system_updates,
     })
 }
 

@@ -106,6 +106,7 @@ fn a_listed_command_shows_no_password() {
     let text = "CREATE USER ann SET PASSWORD 'first secret'";
     let done = client.run(&Options::default(), text, &ValueMap::default(), &mut kept).unwrap();
     assert_eq!(done.summary.counters.system_updates, 1);
+    assert!(!done.summary.counters.changes_graph());
 }
 
 #[test]

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! Statement ─► Query ─► SingleQuery ─► Clause ─► Expr, PathPattern
-//!          └─► schema and SHOW commands
+//!          └─► schema, SHOW and administration commands
 //! ```
 //!
 //! - [`expression`]: [`Expr`] and all that can stand inside one.
 //! - [`pattern`]: [`PathPattern`], nodes, relationships, label expressions.
 //! - [`clause`]: [`Clause`], one struct for each.
 //! - [`command`]: indexes, constraints, SHOW, TERMINATE.
+//! - [`administration`]: users, roles, databases.
 //!
 //! Trees are plain data: `Clone + Debug + PartialEq`, where equality leaves spans out (see
 //! [`Span`]). What two spellings share is one tree: `--` and `-[]-`, `:A:B` and `:A&B`, `SKIP` and
@@ -19,11 +20,13 @@
 //! `||`, `*`, `^` and their kin, `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists,
 //! and do not add to the height.
 
+pub mod administration;
 pub mod clause;
 pub mod command;
 pub mod expression;
 pub mod pattern;
 
+pub use administration::*;
 pub use clause::*;
 pub use command::*;
 pub use expression::*;
@@ -110,6 +113,8 @@ pub enum StatementKind {
     Show(Box<Show>),
     /// `TERMINATE TRANSACTIONS ...`.
     Terminate(Box<Terminate>),
+    /// Users, roles, databases.
+    Administration(Box<Administration>),
 }
 
 /// Single queries, their rows put together.

@@ -48,7 +48,7 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
         StatementKind::CreateConstraint(constraint) => {
             checker.optional(constraint.options.as_ref());
         }
-        StatementKind::Drop(_) => {}
+        StatementKind::Drop(_) | StatementKind::Administration(_) => {}
     }
     let mut errors = checker.errors.into_iter();
     match errors.next() {

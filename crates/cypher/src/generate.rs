@@ -4,6 +4,7 @@
 //! tree simpler: proptest reduces a failing tree without knowing what one is. Out of bytes, every
 //! choice is the first one.
 
+mod administration;
 mod clause;
 mod command;
 mod expression;
@@ -135,7 +136,7 @@ impl<'a> Generator<'a> {
 
     pub(crate) fn statement(&mut self) -> Statement {
         let mode = self.one_of(&[Mode::Run, Mode::Explain, Mode::Profile]);
-        let kind = match self.pick(8) {
+        let kind = match self.pick(9) {
             0..=3 => {
                 let at = self.maybe(Self::expr);
                 StatementKind::Query { at, query: self.query() }
@@ -143,6 +144,7 @@ impl<'a> Generator<'a> {
             4 => StatementKind::CreateIndex(Box::new(self.create_index())),
             5 => StatementKind::CreateConstraint(Box::new(self.create_constraint())),
             6 => StatementKind::Drop(self.drop_command()),
+            7 => StatementKind::Administration(Box::new(self.administration())),
             _ if self.chance() => StatementKind::Terminate(Box::new(self.terminate())),
             _ => StatementKind::Show(Box::new(self.show())),
         };

@@ -9,6 +9,7 @@
 //!   taken; an error message lists what was noted at its place.
 //! - After an error the parser goes on at the next clause, so that one run reports several.
 
+mod administration;
 mod call;
 mod clause;
 mod cursor;

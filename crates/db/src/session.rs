@@ -1,13 +1,14 @@
 //! openCypher on a database.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Inputs, Limits, Listed, Moment, OpenTransaction, Phase,
-    Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
+    Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
+    Phase, Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
@@ -35,7 +36,6 @@ const RETRIES_MAX: u32 = 100;
 /// assert_eq!(result.rows, [[Value::from("Bob")]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Session<'d> {
     db: &'d Engine,
     runtime: Arc<Runtime>,
@@ -43,15 +43,29 @@ pub struct Session<'d> {
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
+    host: Option<Arc<dyn Host>>,
+    origin: Origin,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+fn terminated() -> QueryError {
+    let message = "the transaction was terminated";
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
 }
 
 /// Refuses to go on with what was terminated, which from now on it cannot be.
 fn close(listed: Listed) -> Result<(), QueryError> {
-    if !listed.close() {
-        return Ok(());
-    }
-    let message = "the transaction was terminated";
-    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+    if listed.close() { Err(terminated()) } else { Ok(()) }
+}
+
+/// Whether a statement needs a transaction.
+fn changes(plan: &Prepared) -> bool {
+    !plan.explains() && (plan.writes() || plan.changes_schema())
 }
 
 /// A statement that runs by itself.
@@ -64,7 +78,7 @@ struct Began {
 impl Began {
     fn new(session: &Session<'_>) -> Self {
         let now = Moment::now();
-        Self { listed: session.runtime.running().list(now), now, context: Context::new(now) }
+        Self { listed: session.list(now), now, context: Context::new(now) }
     }
 }
 
@@ -79,8 +93,16 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
-        let (limits, isolation) = (Limits::default(), Isolation::default());
-        Self { db, runtime, limits, timeout: None, isolation, read_only: false }
+        Self {
+            db,
+            runtime,
+            limits: Limits::default(),
+            timeout: None,
+            isolation: Isolation::default(),
+            read_only: false,
+            host: None,
+            origin: Origin::default(),
+        }
     }
 
     /// The same session, for which queries may use no more than this.
@@ -109,6 +131,13 @@ impl<'d> Session<'d> {
         Self { read_only: true, ..self }
     }
 
+    /// The same session on behalf of somebody who uses a server: `host` decides what may run, and
+    /// executes commands for the server; `SHOW TRANSACTIONS` shows `origin`.
+    #[must_use]
+    pub fn with_host(self, host: Arc<dyn Host>, origin: Origin) -> Self {
+        Self { host: Some(host), origin, ..self }
+    }
+
     /// What it shares with others.
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
@@ -117,6 +146,10 @@ impl<'d> Session<'d> {
 
     fn error(&self, error: &Error) -> QueryError {
         refusal::query_error(self.db, error)
+    }
+
+    fn list(&self, began: Moment) -> Listed {
+        self.runtime.running().list(began, self.origin.clone())
     }
 
     /// The limits of a query that is listed and begins now.
@@ -133,24 +166,38 @@ impl<'d> Session<'d> {
             return Ok(plan);
         }
         let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
-        self.runtime.keep(&plan, version);
+        // What is kept holds no passwords.
+        if plan.administration().is_none() {
+            self.runtime.keep(&plan, version);
+        }
         Ok(plan)
     }
 
     fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         let plan = self.prepared(text, graph)?;
-        let own = &self.runtime.procedures().database;
-        if let Some(name) = plan.database()
-            && *name != *own.to_lowercase()
-        {
-            let message = format!("graph not found: {name}; this session is one of {own}");
-            return Err(QueryError::compile(ErrorKind::EntityNotFound, "GraphNotFound", message));
+        match &self.host {
+            Some(host) => host.allow(&plan)?,
+            None => self.check_database(&plan)?,
         }
-        if self.read_only && !plan.explains() && (plan.writes() || plan.changes_schema()) {
+        let administers = plan.administration().is_some() && !plan.explains();
+        if self.read_only && (changes(&plan) || administers) {
             let message = "the statement changes the database, in a session that only reads";
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Refuses `USE` of another database: without a server there is one.
+    fn check_database(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let own = &self.runtime.procedures().database;
+        match plan.database() {
+            Some(name) if *name != *own.to_lowercase() => {
+                let message = format!("graph not found: {name}; this session is one of {own}");
+                let kind = ErrorKind::EntityNotFound;
+                Err(QueryError::compile(kind, "GraphNotFound", message))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The database that a statement asks for with `USE`, in small letters, if it does: by this a
@@ -172,8 +219,8 @@ impl<'d> Session<'d> {
         context: &'a Context,
         limits: &'a Limits,
     ) -> Inputs<'a> {
-        let procedures = self.runtime.procedures();
-        Inputs { parameters, context, procedures, limits, transactions: None }
+        let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
+        Inputs { parameters, context, procedures, limits, transactions: None, host }
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
@@ -216,7 +263,7 @@ impl<'d> Session<'d> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
-        if plan.explains() || !(plan.writes() || plan.changes_schema() || plan.in_transactions()) {
+        if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             let began = Began::new(self);
             return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
@@ -255,15 +302,6 @@ impl<'d> Session<'d> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
-        if plan.changes_schema() && !plan.explains() {
-            let change = plan.schema_change(&reader, parameters, &began.context)?;
-            drop(reader);
-            drop(snapshot);
-            let describe = |e| refusal::update_error(self.db, e);
-            let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
-            let (kind, at) = (plan.kind(), self.db.published());
-            return Ok(QueryResult { kind, at, ..done.unwrap_or_default() });
-        }
         if plan.in_transactions() && !plan.explains() {
             let Began { listed, now, context } = &began;
             listed.set_query(Some(plan.text().clone()), *now);
@@ -276,7 +314,7 @@ impl<'d> Session<'d> {
                 false => e,
             });
         }
-        if !plan.writes() || plan.explains() {
+        if !changes(&plan) {
             return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
@@ -291,8 +329,7 @@ impl<'d> Session<'d> {
         let inputs = self.inputs(parameters, &context, &limits);
         let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
         close(listed)?;
-        let committed = transaction.commit().map_err(|e| self.error(&e))?;
-        result.at = committed.ts;
+        result.at = refusal::commit(self.db, transaction)?;
         Ok(result)
     }
 
@@ -304,7 +341,7 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.runtime.running().list(began);
+        let listed = self.list(began);
         let deadline = self.limits(&listed).deadline;
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
     }
@@ -324,8 +361,7 @@ impl OpenTransaction for Open<'_> {
 
     fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
         let Self(transaction, db) = *self;
-        let committed = transaction.commit().map(|committed| committed.ts);
-        committed.map_err(|e| refusal::query_error(db, &e))
+        refusal::commit(db, transaction)
     }
 }
 
@@ -349,11 +385,12 @@ pub struct QueryTransaction<'s, 'd> {
 }
 
 impl QueryTransaction<'_, '_> {
-    /// Runs one statement. Indexes and constraints cannot be made or dropped here, as that could
-    /// not be undone: [`Session::run`] does it.
+    /// Runs one statement. A transaction changes either the graph or the schema; indexes and
+    /// constraints are made, and dropped, when it commits.
     ///
     /// # Errors
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
+    /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
         self.statement(text, parameters, |plan, transaction, inputs| {
             plan.run(Access::Write(transaction), inputs)
@@ -370,7 +407,7 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| match plan.writes() {
+        self.statement(text, parameters, |plan, transaction, inputs| match changes(plan) {
             true => plan.run(Access::Write(transaction), inputs)?.send(sink),
             false => plan.stream(transaction, inputs, sink),
         })
@@ -386,6 +423,9 @@ impl QueryTransaction<'_, '_> {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
+        if self.listed.is_ended() {
+            return Err(terminated());
+        }
         let session = self.session;
         let plan = session.plan(text, &self.transaction)?;
         if plan.in_transactions() {
@@ -393,6 +433,7 @@ impl QueryTransaction<'_, '_> {
             let detail = "TransactionStartFailed";
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         }
+        self.refuse_mixing(&plan)?;
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
@@ -403,20 +444,39 @@ impl QueryTransaction<'_, '_> {
         result
     }
 
+    /// Refuses to change the graph after the schema, and the schema after the graph.
+    fn refuse_mixing(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let (now, before) = if plan.explains() {
+            return Ok(());
+        } else if plan.writes() && self.transaction.changes_schema() {
+            ("data", "schema")
+        } else if plan.changes_schema() && self.transaction.changes_graph() {
+            ("schema", "data")
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "Cannot perform {now} updates in a transaction that has performed {before} updates: \
+             use a transaction for each"
+        );
+        let (kind, detail) = (ErrorKind::TransactionType, "ForbiddenDueToTransactionType");
+        Err(QueryError::compile(kind, detail, message))
+    }
+
     /// Makes everything that was changed visible to others, and says with which timestamp: what it
-    /// read at, if it changed nothing.
+    /// read at, if it changed nothing. Returns when the indexes that it made can be read and its
+    /// constraints were found to hold.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`], and
-    /// those of the database itself. Nothing was changed.
+    /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`],
+    /// [`ErrorKind::ConstraintCreation`], and those of the database itself. Nothing was changed.
     pub fn commit(self) -> Result<CommitTs, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
         close(self.listed)?;
-        let session = self.session;
-        self.transaction.commit().map(|committed| committed.ts).map_err(|e| session.error(&e))
+        refusal::commit(self.session.db, self.transaction)
     }
 
     /// Undoes everything.

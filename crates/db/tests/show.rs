@@ -49,7 +49,7 @@ fn show_indexes_has_the_columns_of_neo4j() {
     assert_eq!(
         rows(
             &db,
-            "SHOW INDEXES YIELD name, state, populationPercent, type, entityType, \
+            "SHOW RANGE INDEXES YIELD name, state, populationPercent, type, entityType, \
                    labelsOrTypes, properties, owningConstraint, createStatement"
         ),
         [
@@ -63,6 +63,8 @@ fn show_indexes_has_the_columns_of_neo4j() {
     );
     assert!(run(&db, "SHOW TEXT INDEXES").rows.is_empty());
     assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 3);
+    assert_eq!(run(&db, "SHOW LOOKUP INDEXES").rows.len(), 2);
+    assert_eq!(run(&db, "SHOW INDEXES").rows.len(), 5);
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn show_constraints_filters_by_kind() {
 #[test]
 fn show_yields_filters_sorts_and_returns() {
     let db = sample();
-    assert_eq!(rows(&db, "SHOW INDEXES WHERE entityType = 'RELATIONSHIP'").len(), 1);
+    assert_eq!(rows(&db, "SHOW INDEXES WHERE entityType = 'RELATIONSHIP'").len(), 2);
     assert_eq!(
         rows(&db, "SHOW INDEXES YIELD name AS n, properties ORDER BY n DESC LIMIT 2"),
         ["'since' ['since']", "'name' ['name']"]
@@ -369,4 +371,33 @@ fn terminated_transaction_does_not_commit() {
     session.run("TERMINATE TRANSACTION $id", &id).unwrap();
     assert_eq!(transaction.commit().unwrap_err().kind, ErrorKind::Terminated);
     assert!(run(&db, "MATCH (n:Lost) RETURN n").rows.is_empty());
+}
+
+#[test]
+fn an_embedded_database_has_no_users_and_says_so() {
+    let db = sample();
+    let session = Session::new(&db);
+    for text in [
+        "CREATE USER ann SET PASSWORD 'long enough'",
+        "ALTER CURRENT USER SET PASSWORD FROM 'long enough' TO 'long enough'",
+        "GRANT ROLE reader TO ann",
+        "DROP DATABASE shop IF EXISTS",
+        "SHOW USERS",
+        "SHOW CURRENT USER YIELD user",
+        "SHOW ROLES WITH USERS",
+    ] {
+        let parameters = ValueMap::default();
+        let mut transaction = session.begin().unwrap();
+        let inside = transaction.run(text, &parameters).unwrap_err();
+        for error in [session.run(text, &[]).unwrap_err(), inside] {
+            assert_eq!(error.kind, ErrorKind::NotSupported, "{text}");
+            assert!(error.message.contains("only on a server"), "{error}");
+            assert!(!format!("{error:?}").contains("long enough"), "{error:?}");
+        }
+    }
+    let plan = run(&db, "EXPLAIN CREATE USER $name SET PASSWORD 'long enough'").plan.unwrap();
+    assert_eq!(plan.operator, "CreateUser");
+    assert_eq!(plan.details, "EXPLAIN CREATE USER $name SET PASSWORD '******'");
+    let missing = session.run("DROP USER $name", &[]).unwrap_err();
+    assert_eq!(missing.kind, ErrorKind::ParameterMissing);
 }

@@ -20,9 +20,11 @@
 //! - `vertices`: sets of vertices, and maps from them.
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
+//! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
+mod administration;
 pub mod aggregate;
 mod batch;
 mod bind;
@@ -31,6 +33,7 @@ pub mod error;
 mod exec;
 mod expr;
 pub mod function;
+pub mod host;
 pub mod notification;
 pub mod ops;
 mod plan;
@@ -51,6 +54,7 @@ pub use error::EvalError;
 pub use exec::{Access, Inputs, Limits, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
+pub use host::{Host, ServerCommand, ShownDatabase, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
@@ -58,6 +62,5 @@ pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
-pub use running::{Listed, Running};
-pub use schema::SchemaChange;
+pub use running::{Listed, Origin, Running};
 pub use sink::{Rows, Sink, Summary};

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use telar_cypher::ast::Mode;
+use telar_cypher::ast::{Administration, Mode};
 use telar_cypher::{Code, Diagnostic};
 use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
+use crate::administration;
 use crate::batch::Batch;
 use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
@@ -15,13 +16,14 @@ use crate::exec::profile::Profile;
 use crate::exec::{Access, Exec, Inputs, Limits, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
+use crate::host::needs_server;
 use crate::notification::Notification;
 use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{Counters, QueryResult, StatementKind};
-use crate::schema::SchemaChange;
+use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
@@ -54,7 +56,12 @@ pub fn prepare(
         let parsed = telar_cypher::parse(text);
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
         let bound = bind::bind(&statement, text, graph, procedures)?;
-        Ok(Prepared { bound, text: text.into() })
+        // What is printed masks passwords.
+        let text = match &bound.administration {
+            Some(_) => statement.to_string().into(),
+            None => text.into(),
+        };
+        Ok(Prepared { bound, text })
     })
 }
 
@@ -91,7 +98,12 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
         None => d.message.clone(),
     };
     let range = d.span.range();
-    QueryError::compile(kind, d.detail.to_string(), message).at(text, range.start, range.end)
+    let error = QueryError::compile(kind, d.detail.to_string(), message);
+    let mut error = error.at(text, range.start, range.end);
+    if telar_cypher::without_secrets(text) != text {
+        error.excerpt = None;
+    }
+    error
 }
 
 impl Prepared {
@@ -117,7 +129,7 @@ impl Prepared {
     #[must_use]
     pub fn kind(&self) -> StatementKind {
         match self.writes() {
-            _ if self.changes_schema() => StatementKind::Schema,
+            _ if self.changes_schema() || self.administration().is_some() => StatementKind::Schema,
             false => StatementKind::Read,
             true if self.bound.columns.is_empty() => StatementKind::Write,
             true => StatementKind::ReadWrite,
@@ -168,31 +180,28 @@ impl Prepared {
         if let Some(command) = &self.bound.command {
             return command.describe();
         }
+        if let Some(command) = &self.bound.administration {
+            return administration::describe(command, &self.text);
+        }
         let (names, counts) = (&self.bound.names[..], Counts::of(graph));
         Explainer { names, counts, measured }.describe(&self.bound.plan)
     }
 
-    /// What a command that makes or drops an index or constraint is to do, if it is one. It cannot
-    /// [`run`](Self::run) in a transaction.
-    ///
-    /// # Errors
-    /// If a parameter is missing, or no name.
-    pub fn schema_change(
-        &self,
-        graph: &dyn Graph,
-        parameters: &ValueMap,
-        context: &Context,
-    ) -> Result<Option<SchemaChange>, QueryError> {
-        let Some(command) = &self.bound.command else { return Ok(None) };
-        self.check_parameters(parameters)?;
-        let (procedures, limits) = (Procedures::default(), Limits::default());
-        let (procedures, limits) = (&procedures, &limits);
-        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
-        let mut cx = Exec::new(Access::Read(graph), inputs);
-        SchemaChange::new(command, &mut cx).map(Some)
+    /// The command for a server that it is, if it is one. [`run`](Self::run) hands it to the
+    /// [`Host`](crate::Host).
+    #[must_use]
+    pub fn administration(&self) -> Option<&Administration> {
+        self.bound.administration.as_deref()
     }
 
-    /// Whether it makes or drops an index or constraint.
+    /// Whether it reads nothing of the graph and shows what the server knows: `SHOW DATABASES`,
+    /// `SHOW USERS` and the like, without `YIELD` or `WHERE`.
+    #[must_use]
+    pub fn asks_only_server(&self) -> bool {
+        self.bound.asks_only_server
+    }
+
+    /// Whether it makes or drops an index or constraint, and so needs a transaction.
     #[must_use]
     pub fn changes_schema(&self) -> bool {
         self.bound.command.is_some()
@@ -211,7 +220,8 @@ impl Prepared {
         let Some(at) = &self.bound.at else { return Ok(None) };
         let (procedures, limits) = (Procedures::default(), Limits::default());
         let (procedures, limits) = (&procedures, &limits);
-        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
+        let inputs =
+            Inputs { parameters, context, procedures, limits, transactions: None, host: None };
         let mut cx = Exec::new(Access::Read(graph), inputs);
         match eval(at, &Batch::empty(1), &mut cx)?.get(0) {
             Value::Int(ts) if ts >= 0 => Ok(Some(At::Commit(CommitTs::from_raw(ts as u64)))),
@@ -264,13 +274,6 @@ impl Prepared {
         inputs: Inputs<'g>,
         output: &mut dyn Output,
     ) -> Result<Summary, QueryError> {
-        if self.changes_schema() && !self.explains() {
-            let message = "an index or constraint cannot be made or dropped inside a transaction: \
-                           what is done to them is there at once and cannot be undone. Run the \
-                           command by itself";
-            let kind = ErrorKind::TransactionType;
-            return Err(QueryError::compile(kind, "ForbiddenDueToTransactionType", message));
-        }
         let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
             output.columns(&columns)?;
@@ -285,6 +288,27 @@ impl Prepared {
         }
         self.check_parameters(inputs.parameters)?;
         output.columns(&columns)?;
+        if let Some(command) = &self.bound.command {
+            let mut cx = Exec::new(graph, inputs);
+            let Done { counters, notifications } = command.run(&mut cx)?;
+            let plan = (self.bound.mode == Mode::Profile).then(|| command.describe());
+            let (kind, at) = (self.kind(), cx.graph().read_ts());
+            return Ok(Summary { kind, counters, at, plan, notifications });
+        }
+        if let Some(command) = self.administration() {
+            let host = inputs.host.ok_or_else(|| needs_server(&self.text))?;
+            let command = administration::resolve(command, inputs.parameters)?;
+            let counters = host.administer(&command, &self.text)?;
+            let graph = graph.graph();
+            let profiled = self.bound.mode == Mode::Profile;
+            return Ok(Summary {
+                counters,
+                kind: self.kind(),
+                at: graph.read_ts(),
+                plan: profiled.then(|| self.explain(graph)),
+                notifications: Vec::new(),
+            });
+        }
         if self.bound.mode == Mode::Run {
             let cx = Exec::new(graph, inputs);
             return with_stack(self.bound.height, || self.drive(cx, output));

@@ -51,6 +51,17 @@ pub enum ErrorKind {
     ExternalResource,
     NotSupported,
     Database,
+    Forbidden,
+    CredentialsExpired,
+    AuthorizationExpired,
+    RateLimited,
+    Busy,
+    InvalidArguments,
+    DatabaseNotFound,
+    DatabaseExists,
+    DatabaseUnavailable,
+    NotSystemDatabase,
+    Server,
 }
 
 impl ErrorKind {
@@ -85,6 +96,17 @@ impl ErrorKind {
             Self::ExternalResource => "Neo.ClientError.Statement.ExternalResourceFailed",
             Self::NotSupported => "Neo.ClientError.Statement.NotSupported",
             Self::Database => "Neo.DatabaseError.Statement.ExecutionFailed",
+            Self::Forbidden => "Neo.ClientError.Security.Forbidden",
+            Self::CredentialsExpired => "Neo.ClientError.Security.CredentialsExpired",
+            Self::AuthorizationExpired => "Neo.ClientError.Security.AuthorizationExpired",
+            Self::RateLimited => "Neo.ClientError.Security.AuthenticationRateLimit",
+            Self::Busy => "Neo.TransientError.Request.NoThreadsAvailable",
+            Self::InvalidArguments => "Neo.ClientError.General.InvalidArguments",
+            Self::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
+            Self::DatabaseExists => "Neo.ClientError.Database.ExistingDatabaseFound",
+            Self::DatabaseUnavailable => "Neo.TransientError.General.DatabaseUnavailable",
+            Self::NotSystemDatabase => "Neo.ClientError.Statement.NotSystemDatabaseError",
+            Self::Server => "Neo.DatabaseError.General.UnknownError",
         }
     }
 }
@@ -230,6 +252,7 @@ impl From<UpdateError> for QueryError {
             UpdateErrorKind::Name => (ErrorKind::Argument, "InvalidName"),
             UpdateErrorKind::Constraint => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
             UpdateErrorKind::Rule => (ErrorKind::Argument, "InvalidSchemaRule"),
+            UpdateErrorKind::Mixed => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
             UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
             _ => (ErrorKind::Database, "DatabaseError"),
         };

@@ -198,7 +198,14 @@ impl Parser<'_> {
                     T::Plus | T::Minus | T::LeftBracket => !alone,
                     _ => self.begins_expression_at(index + 1 - self.at),
                 };
-                let before = alone || sided || ends_operand(self.kind_at(index - 1));
+                // `$in`, `a.in`, `a:in`: the word is a name there.
+                let named = || {
+                    use T::{Ampersand, Bar, Colon, Dollar, Dot, Exclamation};
+                    let before = self.kind_at(index - 2);
+                    matches!(before, Dollar | Dot | Colon | Bar | Ampersand | Exclamation)
+                };
+                let ends = || ends_operand(self.kind_at(index - 1)) || named();
+                let before = alone || sided || ends();
                 if next && before {
                     return Some(index);
                 }

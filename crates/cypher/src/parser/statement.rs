@@ -32,12 +32,13 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Create) if self.is_schema_command_at(0) => {
                 self.create_command()?
             }
+            _ if self.is_administration_at(0) => self.administration()?,
             TokenKind::Keyword(Keyword::Drop) => self.drop_command()?,
             TokenKind::Keyword(Keyword::Show) => self.show()?,
             TokenKind::Keyword(Keyword::Terminate) => self.terminate()?,
             _ => {
                 let at = self.timestamp()?;
-                for word in ["DROP", "SHOW", "TERMINATE"] {
+                for word in ["DROP", "SHOW", "TERMINATE", "ALTER", "GRANT", "REVOKE"] {
                     self.note(Expected::Hint(word));
                 }
                 StatementKind::Query { at, query: self.query(true)? }
@@ -59,6 +60,9 @@ impl Parser<'_> {
             && let Some(close) = self.close_of(self.at + ahead)
         {
             ahead = close + 1 - self.at;
+        }
+        if self.is_administration_at(ahead) {
+            return true;
         }
         match self.ahead(ahead) {
             TokenKind::Keyword(Keyword::Drop | Keyword::Show | Keyword::Terminate) => true,

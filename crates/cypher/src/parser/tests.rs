@@ -3,6 +3,7 @@
 use super::*;
 use crate::ast::{Clause, Expr, ExprKind, StatementKind};
 
+mod administration;
 mod limits;
 mod messages;
 

@@ -32,10 +32,13 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use telar_cypher::ast::{Mode, Name, Statement, StatementKind};
+use telar_cypher::ast::{
+    Administration, CommandOutput, Mode, Name, ShowTarget, Statement, StatementKind,
+};
 use telar_cypher::span::Span;
 use telar_graph::Graph;
 
+use crate::administration;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
@@ -70,6 +73,10 @@ pub(crate) struct Bound {
     pub(crate) database: Option<Arc<str>>,
     /// A command instead of a plan.
     pub(crate) command: Option<SchemaCommand>,
+    /// It reads nothing of the graph, only what the server knows.
+    pub(crate) asks_only_server: bool,
+    /// A command for a server instead of a plan.
+    pub(crate) administration: Option<Arc<Administration>>,
 }
 
 /// State of binding one statement.
@@ -119,7 +126,7 @@ pub(crate) fn bind(
         csv: None,
     };
     binder.find_database(statement)?;
-    let (mut at, mut command) = (None, None);
+    let (mut at, mut command, mut administration) = (None, None, None);
     let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
@@ -137,6 +144,11 @@ pub(crate) fn bind(
         }
         StatementKind::Drop(c) => {
             command = Some(binder.drop_rule(c));
+            (Plan::Unit, Vec::new())
+        }
+        StatementKind::Administration(c) => {
+            administration::parameters(c, |name| _ = binder.parameter(name));
+            administration = Some(Arc::new(Administration::clone(c)));
             (Plan::Unit, Vec::new())
         }
     };
@@ -162,7 +174,18 @@ pub(crate) fn bind(
         unknown,
         database,
         command,
+        asks_only_server: asks_only_server(&statement.kind),
+        administration,
     })
+}
+
+/// Whether a statement shows what the server knows, without expressions: they could read the graph.
+fn asks_only_server(kind: &StatementKind) -> bool {
+    use ShowTarget::{CurrentUser, Databases, Roles, Users};
+    let StatementKind::Show(show) = kind else { return false };
+    let CommandOutput { yields, filter, returns } = &show.output;
+    let plain = yields.is_none() && filter.is_none() && returns.is_none();
+    plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
 }
 
 impl<'a> Binder<'a> {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_server::bolt;
-use telar_server::dbms::{Database, Dbms};
+use telar_server::dbms::{Dbms, DbmsSettings, Security};
+use telar_server::metrics::Metrics;
 use telar_server::server::{Server, Settings};
 
 use crate::data::{Data, map};
@@ -26,10 +27,12 @@ pub(crate) fn serve() -> Server {
 }
 
 pub(crate) fn serve_with(change: impl FnOnce(&mut bolt::Settings)) -> Server {
-    let database = Database::new("telar", telar_db::open_in_memory().unwrap());
+    let security = Security { enabled: false, ..Security::default() };
+    let dbms = Dbms::open(None, DbmsSettings { security, ..DbmsSettings::default() }).unwrap();
     let mut bolt = bolt::Settings { address: ([127, 0, 0, 1], 0).into(), ..Default::default() };
     change(&mut bolt);
-    Server::start(Arc::new(Dbms::new(database)), &Settings { bolt }).unwrap()
+    let metrics = Arc::new(Metrics::new());
+    Server::start(Arc::new(dbms), &Settings { bolt, http: None }, &metrics).unwrap()
 }
 
 /// Waits until something holds.

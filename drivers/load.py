@@ -160,8 +160,9 @@ def client(uri, writers, ledger_in, stop, results):
 
 def prepare(uri, writers):
     with neo4j.GraphDatabase.driver(uri) as driver:
-        driver.execute_query("CREATE INDEX FOR (p:Person) ON (p.id)")
-        driver.execute_query("CREATE INDEX FOR (e:Entry) ON (e.writer)")
+        with driver.session() as session:
+            session.run("CREATE INDEX FOR (p:Person) ON (p.id)").consume()
+            session.run("CREATE INDEX FOR (e:Entry) ON (e.writer)").consume()
         driver.execute_query("CREATE (:Counter {value: 0})")
         driver.execute_query(
             "UNWIND range(0, $last) AS i CREATE (:Person {id: i, name: 'person ' + i})", last=PERSONS - 1)
@@ -256,6 +257,7 @@ def run(options, store):
             ready = server.start()
             wrong, added = check(server.uri, acknowledged, attempted, added, unknown, options.sessions)
             failures += wrong[:10]
+            if os.environ.get("SHOW"): print([round(s) for s in samples[::20]])
             quarter = len(samples) // 4
             second, last = min(samples[quarter:2 * quarter]), min(samples[-quarter:])
             if last > 1.25 * second + 32:

@@ -103,15 +103,15 @@ install_go() {
 
 # The servers that behaviours run against: one open and plain, one with a user and TLS.
 behaviour_servers() {
-    if [[ -n ${TELAR_BOLT:-} ]]; then return; fi
+    if [[ -n ${DRIVERS_BOLT:-} ]]; then return; fi
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
         -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" -subj /CN=localhost \
         -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
     start plain --no-auth || return 1
-    export TELAR_BOLT=$address TELAR_PROCESS=$process
-    export TELAR_PASSWORD=drivers-password TELAR_CERTIFICATE=$scratch/certificate.pem
+    export DRIVERS_BOLT=$address DRIVERS_PROCESS=$process
+    export DRIVERS_PASSWORD=drivers-password DRIVERS_CERTIFICATE=$scratch/certificate.pem
     start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" || return 1
-    export TELAR_BOLT_SECURE=$address
+    export DRIVERS_BOLT_SECURE=$address
 }
 
 python_behaviours() {
@@ -123,7 +123,7 @@ python_behaviours() {
 javascript_behaviours() {
     fetched "$1" install_javascript "$@" || return 0
     behaviour_servers || return 1
-    TELAR_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
+    DRIVERS_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
 }
 
 java_behaviours() {
@@ -165,7 +165,7 @@ PYTHON
 # Many sessions at once, then a kill under load: what was acknowledged is there.
 load() {
     fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
-    "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${TELAR_LOAD_SECONDS:-15}"
+    "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-15}"
 }
 
 status=0

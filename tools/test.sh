@@ -79,6 +79,7 @@ step fetch cargo fetch --locked
 step clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs docs
 step tests cargo test --workspace --locked --no-fail-fast
+step openapi tools/openapi.sh
 for arguments in "${FEATURE_TESTS[@]}"; do
     # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
     read -r -a words <<<"$arguments"

@@ -18,6 +18,7 @@
 //! | [`history`] | the past beside the present: the benchmark behind `telar bench history` |
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
 //! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
+//! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
@@ -26,6 +27,7 @@
 pub mod backup;
 pub mod container;
 pub mod csr;
+pub mod cypher;
 pub mod figures;
 pub mod generate;
 pub mod histogram;

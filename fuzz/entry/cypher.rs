@@ -5,7 +5,7 @@ use telar_cypher::{parse, parse_all, split};
 
 /// What texts are made of if the input is read as numbers: most bytes of a random text are no
 /// Cypher, most sequences of these nearly are.
-const WORDS: [&str; 128] = [
+const WORDS: [&str; 152] = [
     "MATCH",
     "(",
     ")",
@@ -134,6 +134,30 @@ const WORDS: [&str; 128] = [
     "FROM",
     "AT",
     "TIMESTAMP",
+    "LET",
+    "FILTER",
+    "INSERT",
+    "USE",
+    "OFFSET",
+    "NODETACH",
+    "REPEATABLE",
+    "DIFFERENT",
+    "ELEMENTS",
+    "RELATIONSHIPS",
+    "CYPHER",
+    "EXPLAIN",
+    "5",
+    "runtime=slotted",
+    "trim(",
+    "BOTH",
+    "LEADING",
+    "TRAILING",
+    "linenumber()",
+    "file()",
+    "USING",
+    "+ a - b",
+    "* a / b",
+    "g.h",
 ];
 
 /// Takes any bytes: as text, or, behind an odd first byte, as numbers of words.

@@ -23,7 +23,7 @@ const PER_DATABASE: u64 = 40;
 const LIMIT: Duration = Duration::from_millis(300);
 const HANG: Duration = Duration::from_secs(120);
 
-const OWN: [&str; 8] = [
+const OWN: [&str; 14] = [
     "MATCH (a:A)-[r:R*1..3 {x: 1}]->(b) WHERE a.x > 1 OR NOT (a)-->(b) RETURN a, collect(r)[0..2]",
     "UNWIND range(1, 9) AS i CREATE (:A {x: i})-[:R {y: i / 2.0}]->(:B {name: 'n' + i})",
     "MATCH p = shortestPath((a:A)-[*]-(b:B)) RETURN nodes(p), length(p) ORDER BY length(p) LIMIT 3",
@@ -31,6 +31,12 @@ const OWN: [&str; 8] = [
     "MATCH (n) OPTIONAL MATCH (n)-[r]->() WITH n, count(r) AS c WHERE c > 0 DETACH DELETE n",
     "CALL { MATCH (n) RETURN n.x AS x UNION RETURN 1 AS x } RETURN x, [y IN range(0, x) | y % 3]",
     "RETURN CASE WHEN 1 / 0 > 1 THEN duration('P1D') ELSE date() + duration({days: 1}) END AS d",
+    "CYPHER 5 runtime=slotted USE telar INSERT (:A {x: 1})-[:R]->(:B) LET y = 1 + 2 - 3 RETURN y",
+    "MATCH REPEATABLE ELEMENTS p = (a)-[:R]-{1,3}(b) FILTER WHERE length(p) > 1 RETURN ALL p",
+    "MATCH (n) ORDER BY n.x DESC OFFSET 1 LIMIT 2 LET x = n.x * 2 / 3 % 4 NODETACH DELETE n",
+    "RETURN trim(LEADING 'x' FROM 'xy'), btrim('a', 'b'), 1 - 2 - 3 ^ 2 ^ 1, 'a' || 'b' || 'c' AS t",
+    "MATCH DIFFERENT RELATIONSHIPS (a:A) USING SCAN a:A USING INDEX a:A(x) WHERE a.x = 1 RETURN a",
+    "CALL () { USE telar LOAD CSV FROM 'x.csv' AS r RETURN linenumber() AS l } RETURN l, file()",
     "FOREACH (x IN [1, 2] | CREATE (:C {v: x})) WITH 1 AS one MATCH (c:C) SET c.v = c.v + one",
 ];
 

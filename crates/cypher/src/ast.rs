@@ -2,25 +2,31 @@
 //!
 //! ```text
 //! Statement ─► Query ─► SingleQuery ─► Clause ─► Expr, PathPattern
-//!          └─► schema and SHOW commands
+//!          └─► schema, SHOW and administration commands
 //! ```
 //!
 //! - [`expression`]: [`Expr`] and all that can stand inside one.
 //! - [`pattern`]: [`PathPattern`], nodes, relationships, label expressions.
 //! - [`clause`]: [`Clause`], one struct for each.
 //! - [`command`]: indexes, constraints, SHOW, TERMINATE.
+//! - [`administration`]: users, roles, databases.
 //!
 //! Trees are plain data: `Clone + Debug + PartialEq`, where equality leaves spans out (see
 //! [`Span`]). What two spellings share is one tree: `--` and `-[]-`, `:A:B` and `:A&B`, `SKIP` and
-//! `OFFSET`, `<>` and `!=`. The parser bounds the height of a tree, so
-//! functions on trees may recurse; long chains of
-//! `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists, and do not add to the height.
+//! `OFFSET`, `<>` and `!=`, `CREATE` and `INSERT`, `ORDER BY x` as a clause of its own and
+//! `WITH * ORDER BY x`. The options of the prefix `CYPHER` change nothing and are not in it.
+//!
+//! The parser bounds the height of a tree, so functions on trees may recurse; long chains of `+`,
+//! `||`, `*`, `^` and their kin, `AND`, `OR`, `XOR`, comparisons, unions and path parts are lists,
+//! and do not add to the height.
 
+pub mod administration;
 pub mod clause;
 pub mod command;
 pub mod expression;
 pub mod pattern;
 
+pub use administration::*;
 pub use clause::*;
 pub use command::*;
 pub use expression::*;
@@ -68,6 +74,8 @@ pub enum NameOrParameter {
 pub struct Statement {
     /// Whether to run it, to show its plan, or both.
     pub mode: Mode,
+    /// `USE graph` before a command. A query has it as its first clause.
+    pub graph: Option<Use>,
     /// What it is.
     pub kind: StatementKind,
     /// The whole statement, prefixes included, without the semicolon.
@@ -105,6 +113,8 @@ pub enum StatementKind {
     Show(Box<Show>),
     /// `TERMINATE TRANSACTIONS ...`.
     Terminate(Box<Terminate>),
+    /// Users, roles, databases.
+    Administration(Box<Administration>),
 }
 
 /// Single queries, their rows put together.

@@ -27,6 +27,7 @@ use patterns::Use;
 /// Looks through a whole statement.
 pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
     let mut checker = Checker::default();
+    checker.optional(statement.graph.as_ref().map(|graph| &graph.graph));
     match &statement.kind {
         StatementKind::Query { at, query } => {
             checker.reads_only = at.as_ref().map(|_| "a query of the past");
@@ -47,7 +48,7 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
         StatementKind::CreateConstraint(constraint) => {
             checker.optional(constraint.options.as_ref());
         }
-        StatementKind::Drop(_) => {}
+        StatementKind::Drop(_) | StatementKind::Administration(_) => {}
     }
     let mut errors = checker.errors.into_iter();
     match errors.next() {
@@ -88,8 +89,10 @@ impl Checker {
         let single = std::iter::once(&query.first);
         let unions = query.unions.iter().map(|union| &union.query);
         for single in single.chain(unions) {
-            let alone =
-                place == Place::Outermost && query.unions.is_empty() && single.clauses.len() == 1;
+            let uses = matches!(single.clauses.first(), Some(Clause::Use(_)));
+            let alone = place == Place::Outermost
+                && query.unions.is_empty()
+                && single.clauses.len() == 1 + usize::from(uses);
             self.order(single, place, alone);
             for clause in &single.clauses {
                 self.clause(clause, alone);
@@ -138,6 +141,8 @@ impl Checker {
                 self.condition(clause.filter.as_ref());
             }
             Clause::Unwind(clause) => self.value(&clause.list),
+            Clause::Let(clause) => clause.items.iter().for_each(|item| self.value(&item.value)),
+            Clause::Filter(clause) => self.condition(Some(&clause.condition)),
             Clause::With(clause) => {
                 self.projection(&clause.projection);
                 self.condition(clause.filter.as_ref());
@@ -258,7 +263,17 @@ impl Checker {
 fn ends_with_nothing(last: &Clause, alone: bool) -> Option<&'static str> {
     match last {
         Clause::Match(_) => Some("MATCH"),
-        Clause::With(_) => Some("WITH"),
+        Clause::With(clause) => Some(match &clause.projection {
+            Projection { star: true, items, order_by, skip, limit, .. }
+                if items.is_empty()
+                    && (!order_by.is_empty() || skip.is_some() || limit.is_some()) =>
+            {
+                "ORDER BY, SKIP or LIMIT"
+            }
+            _ => "WITH",
+        }),
+        Clause::Let(_) => Some("LET"),
+        Clause::Filter(_) => Some("FILTER"),
         Clause::Unwind(_) => Some("UNWIND"),
         Clause::LoadCsv(_) => Some("LOAD CSV"),
         Clause::Use(_) => Some("USE"),

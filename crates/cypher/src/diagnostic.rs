@@ -223,6 +223,7 @@ details! {
     InvalidDelete,
     InvalidNumberLiteral,
     InvalidNumberOfArguments,
+    InvalidOption,
     InvalidParameterUse,
     InvalidPropertyType,
     InvalidRelationshipPattern,

@@ -4,6 +4,7 @@
 //! tree simpler: proptest reduces a failing tree without knowing what one is. Out of bytes, every
 //! choice is the first one.
 
+mod administration;
 mod clause;
 mod command;
 mod expression;
@@ -16,7 +17,7 @@ use crate::span::Span;
 const DEPTH_MAX: u32 = 6;
 
 /// Names that are plain, need backticks, or are words of the grammar.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 54] = [
     "a",
     "b",
     "x1",
@@ -65,6 +66,12 @@ const NAMES: [&str; 48] = [
     "on",
     "if",
     "union",
+    "from",
+    "both",
+    "let",
+    "filter",
+    "insert",
+    "repeatable",
 ];
 
 /// Reads choices off a string of bytes.
@@ -129,7 +136,7 @@ impl<'a> Generator<'a> {
 
     pub(crate) fn statement(&mut self) -> Statement {
         let mode = self.one_of(&[Mode::Run, Mode::Explain, Mode::Profile]);
-        let kind = match self.pick(8) {
+        let kind = match self.pick(9) {
             0..=3 => {
                 let at = self.maybe(Self::expr);
                 StatementKind::Query { at, query: self.query() }
@@ -137,10 +144,13 @@ impl<'a> Generator<'a> {
             4 => StatementKind::CreateIndex(Box::new(self.create_index())),
             5 => StatementKind::CreateConstraint(Box::new(self.create_constraint())),
             6 => StatementKind::Drop(self.drop_command()),
+            7 => StatementKind::Administration(Box::new(self.administration())),
             _ if self.chance() => StatementKind::Terminate(Box::new(self.terminate())),
             _ => StatementKind::Show(Box::new(self.show())),
         };
-        Statement { mode, kind, span: Span::default() }
+        let command = !matches!(kind, StatementKind::Query { .. });
+        let graph = if command { self.maybe(Self::use_clause) } else { None };
+        Statement { mode, graph, kind, span: Span::default() }
     }
 
     fn query(&mut self) -> Query {

@@ -17,6 +17,7 @@
 //! - [`printer`]: back to text, so that `parse(print(tree)) == tree`.
 //! - [`diagnostic`]: errors with codes, places and help, for all stages of a query.
 //! - [`suggest`]: did you mean.
+//! - [`secret`]: passwords in commands, and texts without them.
 
 pub mod ast;
 mod check;
@@ -27,12 +28,14 @@ mod lexer;
 mod literal;
 pub mod parser;
 pub mod printer;
+pub mod secret;
 pub mod span;
 pub mod suggest;
 pub mod token;
 
 pub use diagnostic::{Code, Detail, Diagnostic, Diagnostics, Position};
 pub use parser::{parse, parse_all, split};
+pub use secret::{Secret, without_secrets};
 pub use span::Span;
 
 /// The tokens of a text, whether or not it can be parsed: for colours, and for knowing where it

@@ -9,11 +9,13 @@
 //!   taken; an error message lists what was noted at its place.
 //! - After an error the parser goes on at the next clause, so that one run reports several.
 
+mod administration;
 mod call;
 mod clause;
 mod cursor;
 mod expression;
 mod label;
+mod options;
 mod pattern;
 mod primary;
 mod projection;
@@ -32,6 +34,7 @@ use crate::token::TokenKind;
 
 use cursor::Parser;
 pub use expression::Level;
+pub(crate) use primary::TRIM_SIDES;
 
 /// Deepest nesting of a text, and greatest height of its tree.
 ///

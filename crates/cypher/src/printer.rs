@@ -3,8 +3,9 @@
 //! `parse(print(tree)) == tree` for every tree that [`parse`](crate::parse) returns, and for every
 //! other that keeps what [`ast`](crate::ast) says of its parts. Comments, line breaks and the
 //! choice between spellings are not in the tree; a column without an alias takes its name from the
-//! text, so printing can rename it.
+//! text, so printing can rename it. Passwords are masked.
 
+mod administration;
 mod clause;
 mod command;
 mod expression;
@@ -26,6 +27,10 @@ impl Display for Statement {
             Mode::Explain => f.write_str("EXPLAIN ")?,
             Mode::Profile => f.write_str("PROFILE ")?,
         }
+        if let Some(graph) = &self.graph {
+            clause::use_clause(f, graph)?;
+            f.write_char(' ')?;
+        }
         match &self.kind {
             StatementKind::Query { at, query } => {
                 if let Some(at) = at {
@@ -38,6 +43,7 @@ impl Display for Statement {
             StatementKind::Drop(command) => command::drop(f, command),
             StatementKind::Show(command) => command::show(f, command),
             StatementKind::Terminate(command) => command::terminate(f, command),
+            StatementKind::Administration(command) => administration::administration(f, command),
         }
     }
 }

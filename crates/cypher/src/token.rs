@@ -181,6 +181,7 @@ keywords! {
     Explain "EXPLAIN",
     False "FALSE",
     Fieldterminator "FIELDTERMINATOR",
+    Filter "FILTER",
     Finish "FINISH",
     For "FOR",
     Foreach "FOREACH",
@@ -190,8 +191,10 @@ keywords! {
     If "IF",
     In "IN",
     Index "INDEX",
+    Insert "INSERT",
     Is "IS",
     Join "JOIN",
+    Let "LET",
     Limit "LIMIT",
     Load "LOAD",
     Match "MATCH",
@@ -263,13 +266,16 @@ impl Keyword {
 }
 
 /// The words with which a clause begins.
-pub const CLAUSES: [Keyword; 17] = [
+pub const CLAUSES: [Keyword; 20] = [
     Keyword::Match,
     Keyword::Optional,
     Keyword::Unwind,
+    Keyword::Let,
+    Keyword::Filter,
     Keyword::With,
     Keyword::Return,
     Keyword::Create,
+    Keyword::Insert,
     Keyword::Merge,
     Keyword::Set,
     Keyword::Remove,

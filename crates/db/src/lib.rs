@@ -59,13 +59,17 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 pub mod import;
+mod plans;
 mod refusal;
 mod runtime;
+mod script;
 mod session;
 
 use std::path::Path;
 
+pub use plans::PlanUses;
 pub use runtime::Runtime;
+pub use script::ScriptError;
 pub use session::{QueryTransaction, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{

@@ -1,12 +1,13 @@
 //! What the sessions of one database share.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use telar_query::{Prepared, Procedures, Running};
 
-/// Plans kept; when there are more, all are forgotten.
+use crate::plans::{PlanUses, Plans};
+
+/// Plans kept.
 const PLANS_MAX: usize = 1024;
 
 /// What the sessions of one database share: what they can call, the plans that were made, and the
@@ -28,7 +29,7 @@ impl Runtime {
     /// With these procedures.
     #[must_use]
     pub fn new(procedures: Procedures) -> Self {
-        Self { procedures, plans: Mutex::default() }
+        Self { procedures, plans: Mutex::new(Plans::new(PLANS_MAX)) }
     }
 
     /// What `CALL` can run.
@@ -43,30 +44,18 @@ impl Runtime {
         &self.procedures.running
     }
 
-    /// The plan for `text`, if it was made for these indexes.
+    /// How well the plans that are kept serve, since this was made.
+    #[must_use]
+    pub fn plan_uses(&self) -> PlanUses {
+        self.plans.lock().uses()
+    }
+
+    /// The plan for `text`, if it was made for this version.
     pub(crate) fn plan(&self, text: &str, version: u64) -> Option<Arc<Prepared>> {
-        let mut plans = self.plans.lock();
-        if plans.version != version {
-            plans.by_text.clear();
-            plans.version = version;
-        }
-        plans.by_text.get(text).cloned()
+        self.plans.lock().find(text, version)
     }
 
     pub(crate) fn keep(&self, plan: &Arc<Prepared>, version: u64) {
-        let mut plans = self.plans.lock();
-        if plans.by_text.len() >= PLANS_MAX {
-            plans.by_text.clear();
-        }
-        if plans.version == version {
-            plans.by_text.insert(Box::from(&**plan.text()), Arc::clone(plan));
-        }
+        self.plans.lock().keep(plan, version);
     }
-}
-
-/// Plans by text, as long as the indexes are those they were made for.
-#[derive(Debug, Default)]
-struct Plans {
-    version: u64,
-    by_text: HashMap<Box<str>, Arc<Prepared>>,
 }

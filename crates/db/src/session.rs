@@ -1,13 +1,14 @@
 //! openCypher on a database.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
-    Access, At, Context, ErrorKind, Inputs, Limits, Listed, Moment, OpenTransaction, Phase,
-    Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
+    Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
+    Phase, Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
@@ -35,7 +36,6 @@ const RETRIES_MAX: u32 = 100;
 /// assert_eq!(result.rows, [[Value::from("Bob")]]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Session<'d> {
     db: &'d Engine,
     runtime: Arc<Runtime>,
@@ -43,15 +43,24 @@ pub struct Session<'d> {
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
+    host: Option<Arc<dyn Host>>,
+    origin: Origin,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("origin", &self.origin).finish_non_exhaustive()
+    }
+}
+
+fn terminated() -> QueryError {
+    let message = "the transaction was terminated";
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
 }
 
 /// Refuses to go on with what was terminated, which from now on it cannot be.
 fn close(listed: Listed) -> Result<(), QueryError> {
-    if !listed.close() {
-        return Ok(());
-    }
-    let message = "the transaction was terminated";
-    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message))
+    if listed.close() { Err(terminated()) } else { Ok(()) }
 }
 
 /// A statement that runs by itself.
@@ -64,7 +73,7 @@ struct Began {
 impl Began {
     fn new(session: &Session<'_>) -> Self {
         let now = Moment::now();
-        Self { listed: session.runtime.running().list(now), now, context: Context::new(now) }
+        Self { listed: session.list(now), now, context: Context::new(now) }
     }
 }
 
@@ -79,8 +88,16 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
-        let (limits, isolation) = (Limits::default(), Isolation::default());
-        Self { db, runtime, limits, timeout: None, isolation, read_only: false }
+        Self {
+            db,
+            runtime,
+            limits: Limits::default(),
+            timeout: None,
+            isolation: Isolation::default(),
+            read_only: false,
+            host: None,
+            origin: Origin::default(),
+        }
     }
 
     /// The same session, for which queries may use no more than this.
@@ -109,6 +126,13 @@ impl<'d> Session<'d> {
         Self { read_only: true, ..self }
     }
 
+    /// The same session on behalf of somebody who uses a server: `host` decides what may run, and
+    /// executes commands for the server; `SHOW TRANSACTIONS` shows `origin`.
+    #[must_use]
+    pub fn with_host(self, host: Arc<dyn Host>, origin: Origin) -> Self {
+        Self { host: Some(host), origin, ..self }
+    }
+
     /// What it shares with others.
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
@@ -119,6 +143,10 @@ impl<'d> Session<'d> {
         refusal::query_error(self.db, error)
     }
 
+    fn list(&self, began: Moment) -> Listed {
+        self.runtime.running().list(began, self.origin.clone())
+    }
+
     /// The limits of a query that is listed and begins now.
     fn limits(&self, listed: &Listed) -> Limits {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -126,22 +154,58 @@ impl<'d> Session<'d> {
         Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
     }
 
-    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+    fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
-        let version = self.db.schema_version();
-        let plan = match self.runtime.plan(text, version) {
-            Some(plan) => plan,
-            None => {
-                let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
-                self.runtime.keep(&plan, version);
-                plan
-            }
-        };
-        if self.read_only && !plan.explains() && (plan.writes() || plan.changes_schema()) {
+        let version = self.db.planning_version();
+        if let Some(plan) = self.runtime.plan(text, version) {
+            return Ok(plan);
+        }
+        let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
+        // What is kept holds no passwords.
+        if plan.administration().is_none() {
+            self.runtime.keep(&plan, version);
+        }
+        Ok(plan)
+    }
+
+    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+        let plan = self.prepared(text, graph)?;
+        match &self.host {
+            Some(host) => host.allow(&plan)?,
+            None => self.check_database(&plan)?,
+        }
+        let changes = plan.writes() || plan.changes_schema() || plan.administration().is_some();
+        if self.read_only && !plan.explains() && changes {
             let message = "the statement changes the database, in a session that only reads";
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Refuses `USE` of another database: without a server there is one.
+    fn check_database(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let own = &self.runtime.procedures().database;
+        match plan.database() {
+            Some(name) if *name != *own.to_lowercase() => {
+                let message = format!("graph not found: {name}; this session is one of {own}");
+                let kind = ErrorKind::EntityNotFound;
+                Err(QueryError::compile(kind, "GraphNotFound", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The database that a statement asks for with `USE`, in small letters, if it does: by this a
+    /// server that has several chooses the session that runs it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement before it runs.
+    ///
+    /// *Cost*: that of preparing it, once; the plan is kept.
+    pub fn database_of(&self, text: &str) -> Result<Option<Arc<str>>, QueryError> {
+        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+        let plan = self.prepared(text, &snapshot.reader())?;
+        Ok(plan.database().map(Arc::from))
     }
 
     fn inputs<'a>(
@@ -150,8 +214,8 @@ impl<'d> Session<'d> {
         context: &'a Context,
         limits: &'a Limits,
     ) -> Inputs<'a> {
-        let procedures = self.runtime.procedures();
-        Inputs { parameters, context, procedures, limits, transactions: None }
+        let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
+        Inputs { parameters, context, procedures, limits, transactions: None, host }
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
@@ -282,7 +346,7 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.runtime.running().list(began);
+        let listed = self.list(began);
         let deadline = self.limits(&listed).deadline;
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
     }
@@ -363,6 +427,9 @@ impl QueryTransaction<'_, '_> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
+        }
+        if self.listed.is_ended() {
+            return Err(terminated());
         }
         let session = self.session;
         let plan = session.plan(text, &self.transaction)?;

@@ -33,14 +33,13 @@ fn plans_name_variables_and_conditions() {
             "MATCH (p:Person {name: 'p1'})-[:LIVES_IN]->(c) WHERE c.name STARTS WITH 'c' \
              RETURN p.age + 1 AS older, c",
             r"
-Operator                 Estimated  Details
-Keep                             1  older, c
-  Projection                     1  p.age + 1 AS older
-    Filter                       1  c.name STARTS WITH 'c'
-      Expand                     1  (p)-[anon_0:LIVES_IN]->(c)
-        Filter                   1  p:Person AND p.name = 'p1'
-          NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
-            Unit                 1
+Operator               Estimated  Details
+Keep                           1  older, c
+  Projection                   1  p.age + 1 AS older
+    Filter                     1  c.name STARTS WITH 'c'
+      Expand                   1  (p)-[anon_0:LIVES_IN]->(c)
+        NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
+          Unit                 1
 ",
         ),
         (
@@ -48,20 +47,19 @@ Keep                             1  older, c
              collect(DISTINCT p.name) AS of WHERE people > 1 RETURN c.name, people \
              ORDER BY people DESC, c.name LIMIT 3",
             r"
-Operator                               Estimated  Details
-Keep                                           1  `c.name`, people
-  Limit                                        1  3
-    Top                                        1  people DESC, `c.name` LIMIT 3
-      Projection                               1  c.name
-        Keep                                   1  c, people
-          Filter                               1  people > 1
-            Projection                         2  count(*) AS people, collect(DISTINCT p.name) AS of
-              GroupedAggregation               2  count(*), collect(DISTINCT p.name) BY c
-                Filter                         3  c:City
-                  Expand                       9  (p)-[r:LIVES_IN|KNOWS]-(c)
-                    Filter                     7  p:Person
-                      NodeByLabelScan         10  (p:Person)
-                        Unit                   1
+Operator                             Estimated  Details
+Keep                                         1  `c.name`, people
+  Limit                                      1  3
+    Top                                      1  people DESC, `c.name` LIMIT 3
+      Projection                             1  c.name
+        Keep                                 1  c, people
+          Filter                             1  people > 1
+            Projection                       2  count(*) AS people, collect(DISTINCT p.name) AS of
+              GroupedAggregation             2  count(*), collect(DISTINCT p.name) BY c
+                Filter                       4  c:City
+                  Expand                    10  (p)-[r:LIVES_IN|KNOWS]-(c)
+                    NodeByLabelScan         10  (p:Person)
+                      Unit                   1
 ",
         ),
         (
@@ -71,7 +69,7 @@ Keep                                           1  `c.name`, people
 Operator                    Estimated  Details
 Keep                                1  a, b
   OptionalApply                     1  b
-    Filter                          1  a:Person AND a.name > $p AND NOT a.old
+    Filter                          1  a.name > $p AND NOT a.old
       NodeIndexSeekByRange          3  RANGE INDEX (a:Person(name)) WHERE a.name > $p
         Unit                        1
     VarExpand                       0  (a)-[anon_0:KNOWS*1..2]->(b)
@@ -84,9 +82,9 @@ Keep                                1  a, b
              CASE a.age WHEN 1 THEN 2 ELSE null END AS c",
             r"
 Operator               Estimated  Details
-Keep                           4  l, c
-  Projection                   4  [x IN [] WHERE x > 2 | -x] AS l, CASE a.age WHEN 1 THEN 2 END AS c
-    Filter                     4  a:Person AND EXISTS { ... } AND (a.age < 3 OR a:City)
+Keep                           5  l, c
+  Projection                   5  [x IN [] WHERE x > 2 | -x] AS l, CASE a.age WHEN 1 THEN 2 END AS c
+    Filter                     5  EXISTS { ... } AND (a.age < 3 OR a:City)
       NodeByLabelScan         10  (a:Person)
         Unit                   1
       Filter                   1  anon_1:City
@@ -98,18 +96,17 @@ Keep                           4  l, c
             "MATCH (p:Person {name: 'p1'}) MERGE (p)-[k:KNOWS]->(q:City) \
              ON CREATE SET q.new = 1, q:New DETACH DELETE p",
             r"
-Operator                 Estimated  Details
-DetachDelete                     1  p
-  Eager                          1
-    Merge                        1  (q:City), (p)-[k:KNOWS]->(q) ON CREATE SET q.new = 1, q:New
-      Eager                      1
-        Filter                   1  p:Person AND p.name = 'p1'
-          NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
-            Unit                 1
-      Projection                 0  q, k
-        Filter                   0  q:City
-          Expand                 0  (p)-[k:KNOWS]->(q)
-            Argument             1
+Operator               Estimated  Details
+DetachDelete                   1  p
+  Eager                        1
+    Merge                      1  (q:City), (p)-[k:KNOWS]->(q) ON CREATE SET q.new = 1, q:New
+      Eager                    1
+        NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
+          Unit                 1
+      Projection               0  q, k
+        Filter                 0  q:City
+          Expand               0  (p)-[k:KNOWS]->(q)
+            Argument           1
 ",
         ),
         (

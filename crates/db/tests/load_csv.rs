@@ -105,6 +105,76 @@ fn rows_of_files() {
 }
 
 #[test]
+fn rows_know_their_line_and_file() {
+    with_files(|_, session, folder| {
+        let path = folder.canonicalize().unwrap();
+        let (lines, blank) = (path.join("lines.csv"), path.join("blank.csv"));
+        let (lines, blank) = (lines.display(), blank.display());
+        for (query, expected) in [
+            (
+                "LOAD CSV WITH HEADERS FROM 'lines.csv' AS r RETURN linenumber(), file()",
+                vec![format!("2 | '{lines}'"), format!("4 | '{lines}'")],
+            ),
+            ("LOAD CSV FROM 'people.csv' AS r RETURN max(linenumber()) AS l", vec!["4".into()]),
+            ("LOAD CSV FROM 'crlf.csv' AS r RETURN linenumber()", vec!["1".into(), "2".into()]),
+            (
+                "LOAD CSV FROM 'open.csv' AS r RETURN linenumber()",
+                vec!["ExternalResourceFailed: ...".into()],
+            ),
+            // They stay with the row until rows are put together.
+            (
+                "LOAD CSV FROM 'blank.csv' AS r WITH r[0] AS a, 1 AS b WHERE a <> '1' WITH * ORDER BY
+                 linenumber() DESC LIMIT 1 MERGE (:Line {n: linenumber()}) WITH a
+                 RETURN a, linenumber() + 10, file()",
+                vec![format!("'2' | 14 | '{blank}'")],
+            ),
+            ("MATCH (l:Line) RETURN l.n, linenumber(), file()", vec!["4 | null | null".into()]),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r WITH count(*) AS c RETURN c, linenumber()",
+                vec!["3 | null".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r WITH DISTINCT 1 AS c RETURN c, linenumber()",
+                vec!["1 | null".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r WITH r CALL (r) { RETURN linenumber() AS l }
+                 RETURN l, linenumber()",
+                vec!["null | 1".into(), "null | 2".into(), "null | 4".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r LOAD CSV FROM 'sub/inner.csv' AS s
+                 RETURN DISTINCT linenumber() AS l",
+                vec!["1".into(), "2".into()],
+            ),
+            (
+                "CALL () { LOAD CSV FROM 'blank.csv' AS r RETURN r[0] AS a UNION RETURN linenumber()
+                 AS a } RETURN a, linenumber()",
+                vec!["'1' | null".into(), "'2' | null".into(), "'a' | null".into(),
+                     "null | null".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r WITH r WHERE EXISTS { RETURN 1 AS x UNWIND
+                 [linenumber()] AS l } RETURN 1",
+                vec!["...".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r RETURN [x IN [1] | linenumber()] AS l,
+                 COLLECT { WITH r WHERE linenumber() > 1 RETURN linenumber() AS l } AS c",
+                vec!["[1] | []".into(), "[2] | [2]".into(), "[4] | [4]".into()],
+            ),
+            (
+                "LOAD CSV FROM 'blank.csv' AS r RETURN r[0] AS a, count(*) + linenumber() AS l",
+                vec!["AmbiguousAggregationExpression: ...".into()],
+            ),
+        ] {
+            let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+            check(session, (query, &expected));
+        }
+    });
+}
+
+#[test]
 fn files_outside_the_folder_are_refused() {
     with_files(|db, session, folder| {
         let secret = folder.parent().unwrap().join("secret.csv");

@@ -110,6 +110,13 @@ fn limits_end_queries_that_take_too_long_or_too_much() {
     let ended = transaction.run(endless, &ValueMap::new()).unwrap_err();
     assert_eq!(ended.kind, ErrorKind::TimedOut);
     drop(transaction);
+    // The time counts from the beginning of the transaction.
+    let mut transaction = session.begin().unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    let some = "UNWIND range(1, 200000) AS i RETURN count(i)";
+    let late = transaction.run(some, &ValueMap::new()).unwrap_err();
+    assert_eq!(late.kind, ErrorKind::TimedOut);
+    drop(transaction);
     let session = session.with_timeout(Duration::from_secs(600));
     let limits = Limits { memory: Some(1 << 20), ..Limits::default() };
     let session = session.with_limits(limits);

@@ -370,3 +370,32 @@ fn terminated_transaction_does_not_commit() {
     assert_eq!(transaction.commit().unwrap_err().kind, ErrorKind::Terminated);
     assert!(run(&db, "MATCH (n:Lost) RETURN n").rows.is_empty());
 }
+
+#[test]
+fn an_embedded_database_has_no_users_and_says_so() {
+    let db = sample();
+    let session = Session::new(&db);
+    for text in [
+        "CREATE USER ann SET PASSWORD 'long enough'",
+        "ALTER CURRENT USER SET PASSWORD FROM 'long enough' TO 'long enough'",
+        "GRANT ROLE reader TO ann",
+        "DROP DATABASE shop IF EXISTS",
+        "SHOW USERS",
+        "SHOW CURRENT USER YIELD user",
+        "SHOW ROLES WITH USERS",
+    ] {
+        let parameters = ValueMap::default();
+        let mut transaction = session.begin().unwrap();
+        let inside = transaction.run(text, &parameters).unwrap_err();
+        for error in [session.run(text, &[]).unwrap_err(), inside] {
+            assert_eq!(error.kind, ErrorKind::NotSupported, "{text}");
+            assert!(error.message.contains("only on a server"), "{error}");
+            assert!(!format!("{error:?}").contains("long enough"), "{error:?}");
+        }
+    }
+    let plan = run(&db, "EXPLAIN CREATE USER $name SET PASSWORD 'long enough'").plan.unwrap();
+    assert_eq!(plan.operator, "CreateUser");
+    assert_eq!(plan.details, "EXPLAIN CREATE USER $name SET PASSWORD '******'");
+    let missing = session.run("DROP USER $name", &[]).unwrap_err();
+    assert_eq!(missing.kind, ErrorKind::ParameterMissing);
+}

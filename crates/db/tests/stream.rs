@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use telar_db::query::{ErrorKind, Limits, QueryError, Rows, Sink};
+use telar_db::query::{ErrorKind, Limits, QueryError, Rows, Sink, StatementKind};
 use telar_db::{Database, Session, Value, ValueMap};
 
 /// Counts what it is given, and asks for an end at some row.
@@ -13,6 +13,7 @@ struct Taken {
     batches: usize,
     names: Vec<Value>,
     stop_at: Option<usize>,
+    enough_at: Option<usize>,
     /// Asked for before every batch.
     look: Option<Box<dyn FnMut() -> Value>>,
     seen: Vec<Value>,
@@ -45,6 +46,10 @@ impl Sink for Taken {
             }
             _ => Ok(()),
         }
+    }
+
+    fn has_enough(&self) -> bool {
+        self.enough_at.is_some_and(|enough| self.rows.len() >= enough)
     }
 }
 
@@ -98,6 +103,30 @@ fn sink_ends_a_query_by_an_error() {
     let error = stream(&session, "MATCH (n:N), (m:N) RETURN n, m", &mut taken).unwrap_err();
     assert_eq!(error.detail, "Enough");
     assert!(taken.rows.len() < 100_000, "{}", taken.rows.len());
+}
+
+#[test]
+fn sink_that_has_enough_ends_a_query_well() {
+    let db = database();
+    let session = Session::new(&db);
+    let endless = "MATCH (n:N), (m:N), (o:N) RETURN n, m, o";
+    let mut taken = Taken { enough_at: Some(2000), ..Taken::default() };
+    let summary = session.stream(endless, &ValueMap::new(), &mut taken).unwrap();
+    assert!((2000..100_000).contains(&taken.rows.len()), "{}", taken.rows.len());
+    assert_eq!((summary.kind, summary.at), (StatementKind::Read, db.published()));
+    // One that wants nothing from the start.
+    let mut taken = Taken { enough_at: Some(0), ..Taken::default() };
+    stream(&session, endless, &mut taken).unwrap();
+    assert!(taken.rows.len() < 100_000 && taken.columns.len() == 3);
+    // A statement that writes does all of it, and a profile measures all of it.
+    let mut taken = Taken { enough_at: Some(1), ..Taken::default() };
+    let update = "MATCH (n:N) SET n.seen = true RETURN n";
+    let summary = session.stream(update, &ValueMap::new(), &mut taken).unwrap();
+    assert_eq!((summary.kind, summary.counters.properties_set), (StatementKind::ReadWrite, 5000));
+    let mut taken = Taken { enough_at: Some(1), ..Taken::default() };
+    let profile = "PROFILE MATCH (n:N) RETURN n";
+    let summary = session.stream(profile, &ValueMap::new(), &mut taken).unwrap();
+    assert_eq!(summary.plan.unwrap().measured.unwrap().rows, 5000);
 }
 
 #[test]

@@ -213,6 +213,13 @@ impl Engine {
         self.shared.indexes.changes()
     }
 
+    /// How often indexes came or went, or so much of the graph changed that queries might better be
+    /// planned anew: whoever keeps plans makes them anew when this differs. Cost: a few loads.
+    #[must_use]
+    pub fn planning_version(&self) -> u64 {
+        self.schema_version().wrapping_add(self.shared.sample.generation())
+    }
+
     // ---- transactions and snapshots ----
 
     /// Begins a transaction under snapshot isolation.

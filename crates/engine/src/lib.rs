@@ -49,6 +49,7 @@ mod checkpoint;
 mod column;
 mod engine;
 mod error;
+mod estimates;
 pub mod failpoint;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 #[doc(hidden)]

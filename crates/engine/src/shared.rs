@@ -14,6 +14,7 @@ use crate::checkpoint::{Kind, Progress};
 use crate::column::{ColTable, StateChunk};
 use crate::engine::MemoryUse;
 use crate::error::Error;
+use crate::estimates::Sample;
 use crate::history::free::FreeVertices;
 use crate::history::{History, Horizon};
 use crate::index::Indexes;
@@ -57,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) stored: Option<Arc<Stored>>,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
+    /// What queries are planned with.
+    pub(crate) sample: Sample,
     /// When which commit was the newest, for the ages in statistics.
     pub(crate) timeline: Timeline,
     /// What is retained of the past.
@@ -101,6 +104,7 @@ impl Shared {
             free_vertices: FreeVertices::default(),
             stored,
             durable: None,
+            sample: Sample::default(),
             timeline: Timeline::new(),
             history: History::new(settings.retain),
             memory_log: MemoryLog::default(),

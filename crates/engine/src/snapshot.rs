@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, IndexUnavailable,
-    LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    IndexUnavailable, LabelId, PropertyKeyId, Statistics, Topology, Value, VertexId, View,
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};
-use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS};
+use crate::adjacency::{AdjTable, COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::catalog::EdgeType;
-use crate::column::ColTable;
+use crate::column::cursor::{At, Cursor};
+use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
 use crate::history::past::Past;
 use crate::mapped::memory;
@@ -221,7 +222,7 @@ impl<'s> Reader<'s> {
     }
 
     /// A table of which any list may be read.
-    fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
+    pub(crate) fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
         match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
             Some(past) => past.view(table, self.read_ts, &self.guard),
@@ -231,6 +232,11 @@ impl<'s> Reader<'s> {
     /// Number of the vertex's label set; 0 if it does not exist.
     pub(crate) fn state(&self, v: u32) -> u32 {
         self.shared.states.get(v, self.read_ts, &self.guard)
+    }
+
+    /// Numbers of label sets, of many vertices.
+    fn states(&self) -> Cursor<'_, StateChunk> {
+        self.shared.states.cursor(self.read_ts, &self.guard)
     }
 
     /// Adjacency of one edge type and direction, for kernels: plain 32-bit vertex numbers,
@@ -417,11 +423,21 @@ impl View for Reader<'_> {
         let bound = self.shared.vertex_bound();
         let start = number(from).unwrap_or(bound).min(bound);
         let end = number(to).unwrap_or(bound).min(bound);
-        out.extend(
-            (start..end)
-                .filter(|v| holds.get(self.state(*v) as usize).copied().unwrap_or(false))
-                .map(|v| VertexId::from_raw(v.into())),
-        );
+        let mut states = self.states();
+        let holds = |state: u32| holds.get(state as usize).copied().unwrap_or(false);
+        let vertex = |v: u32| VertexId::from_raw(v.into());
+        let mut v = start;
+        while v < end {
+            // A segment at a time: in most of them all vertices have the same labels.
+            let next = end.min((v | (SEGMENT_VERTICES as u32 - 1)).saturating_add(1));
+            match states.at(v) {
+                At::Nothing => {}
+                At::Settled(StateChunk::Uniform(state)) if !holds(*state) => {}
+                At::Settled(StateChunk::Uniform(_)) => out.extend((v..next).map(vertex)),
+                _ => out.extend((v..next).filter(|v| holds(states.get(*v))).map(vertex)),
+            }
+            v = next;
+        }
     }
 
     fn edge_exists(&self, edge: EdgeId) -> bool {
@@ -435,8 +451,29 @@ impl View for Reader<'_> {
 
     fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
         let holds = self.shared.catalog.label_sets.with_label(Some(label));
-        let state = |v: &VertexId| number(*v).map_or(0, |v| self.state(v));
-        out.extend(vertices.iter().map(|v| holds.get(state(v) as usize).is_some_and(|h| *h)));
+        let holds = |state: u32| holds.get(state as usize).is_some_and(|h| *h);
+        let mut states = self.states();
+        // PERF: `telar bench cypher`, in-degrees: the vertices of most segments have the same
+        // labels, and many neighbours lie in few segments.
+        let segments = (self.shared.vertex_bound() >> SEGMENT_BITS) as usize + 1;
+        let mut known = vec![None; if vertices.len() < segments { 0 } else { segments }];
+        let uniform = |at: &At<'_, StateChunk>| match at {
+            At::Nothing => Some(false),
+            At::Settled(StateChunk::Uniform(state)) => Some(holds(*state)),
+            _ => None,
+        };
+        out.extend(vertices.iter().map(|vertex| {
+            let Some(v) = number(*vertex) else { return false };
+            match known.get_mut((v >> SEGMENT_BITS) as usize) {
+                Some(Some(Some(has))) => *has,
+                Some(unknown @ None) => {
+                    let found = uniform(states.at(v));
+                    *unknown = Some(found);
+                    found.unwrap_or_else(|| holds(states.get(v)))
+                }
+                _ => holds(states.get(v)),
+            }
+        }));
     }
 
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
@@ -466,6 +503,29 @@ impl View for Reader<'_> {
         }
     }
 
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        out.clear();
+        out.offsets.push(0);
+        let Ok(t) = self.shared.catalog.edge_type(ty) else {
+            return out.offsets.resize(sources.len() + 1, 0);
+        };
+        let table = self.table_of(t, dir, sources);
+        for source in sources {
+            if let Some(v) = number(*source) {
+                table.for_each_run(v, |run| {
+                    out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
+                });
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
+
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
         out.extend(vertices.iter().map(|v| self.degree(*v, ty, dir) as u64));
     }
@@ -475,7 +535,55 @@ impl View for Reader<'_> {
     }
 
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
-        out.extend(vertices.iter().map(|v| self.vertex_property(*v, key)));
+        let Some(column) = self.shared.catalog.vertex_column(key) else {
+            return out.resize(out.len() + vertices.len(), Value::Null);
+        };
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
+        out.extend(vertices.iter().map(|vertex| match number(*vertex) {
+            // A deleted vertex keeps its last values in the column until its id is used again.
+            Some(v) if states.get(v) != 0 => values.get(v),
+            _ => Value::Null,
+        }));
+    }
+
+    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+        let Some(column) = self.shared.catalog.vertex_column(key) else {
+            return false;
+        };
+        let before = out.len();
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
+        out.reserve(vertices.len());
+        let mut rest = vertices;
+        while let Some(first) = rest.first().and_then(|vertex| number(*vertex)) {
+            // Those that follow in the same segment.
+            let segment = first >> SEGMENT_BITS;
+            let in_segment = |v: &&VertexId| v.get() >> SEGMENT_BITS == segment.into();
+            let (here, behind) = rest.split_at(rest.iter().take_while(in_segment).count());
+            rest = behind;
+            let exist = match states.at(first) {
+                At::Settled(StateChunk::Uniform(state)) => *state != 0,
+                _ => here.iter().all(|v| states.get(v.get() as u32) != 0),
+            };
+            let mut push = |int: Option<i64>| int.map(|int| out.push(int)).is_some();
+            let all = match values.at(first) {
+                _ if !exist => false,
+                At::Settled(chunk) => {
+                    here.iter().all(|v| push(chunk.int(local_of(v.get() as u32) as usize)))
+                }
+                _ => here.iter().all(|v| match values.get(v.get() as u32) {
+                    Value::Int(int) => push(Some(int)),
+                    _ => false,
+                }),
+            };
+            if !all {
+                break;
+            }
+        }
+        let all = out.len() == before + vertices.len();
+        if !all {
+            out.truncate(before);
+        }
+        all
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
@@ -533,14 +641,7 @@ impl View for Reader<'_> {
 
     fn statistics(&self) -> Statistics {
         let catalog = &self.shared.catalog;
-        let mut by_state: Vec<u64> = Vec::new();
-        for v in 0..self.shared.vertex_bound() {
-            let state = self.state(v) as usize;
-            if state >= by_state.len() {
-                by_state.resize(state + 1, 0);
-            }
-            by_state[state] += 1;
-        }
+        let by_state = self.shared.states.count(self.read_ts, &self.guard);
         let mut statistics = Statistics::default();
         for (state, count) in by_state.iter().enumerate().skip(1) {
             statistics.vertices += count;
@@ -557,6 +658,21 @@ impl View for Reader<'_> {
             statistics.edges_by_type.push(edges);
         }
         statistics
+    }
+
+    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+        let counts = self.shared.states.count(self.read_ts, &self.guard);
+        let holds = self.shared.catalog.label_sets.with_label(label);
+        Some(counts.iter().zip(holds).filter(|(_, holds)| *holds).map(|(count, _)| count).sum())
+    }
+
+    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+        let ty = self.shared.catalog.edge_type(ty).ok()?;
+        Some(self.table(ty.table(Direction::Out)).entries())
+    }
+
+    fn estimates(&self) -> Arc<Estimates> {
+        self.shared.sample.get(self.shared)
     }
 }
 

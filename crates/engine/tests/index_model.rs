@@ -628,7 +628,7 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
         }
         let mut txn = db.begin().unwrap();
         let mut model = committed.clone();
-        let mut keep = true;
+        let (mut keep, mut writes) = (true, 0);
         while let Some(step) = steps.next_if(|s| !matches!(s, Step::Load(_))) {
             match step {
                 Step::Commit => break,
@@ -663,6 +663,11 @@ fn run(db: &Engine, steps: &[Step]) -> Model {
                 }
                 step => {
                     apply(step, &mut txn, &mut model, &names);
+                    writes += 1;
+                    // Lookups between writes find what has been written since the last.
+                    if writes % 3 == 0 {
+                        check(db, &txn, &model, &names);
+                    }
                 }
             }
         }

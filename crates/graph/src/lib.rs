@@ -35,4 +35,4 @@ pub use rule::{Rule, RuleKind, RuleState, SchemaUpdate};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
-pub use view::{Expansion, IndexRange, IndexUnavailable, Statistics, View};
+pub use view::{Estimates, Expansion, IndexRange, IndexUnavailable, Statistics, View};

@@ -5,7 +5,9 @@
 //!
 //! *Isolation*: every call on one view sees the same snapshot, whatever commits meanwhile.
 
+use std::collections::HashMap;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use crate::{
     CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId,
@@ -57,6 +59,35 @@ impl Statistics {
     #[must_use]
     pub fn edges(&self) -> u64 {
         self.edges_by_type.iter().sum()
+    }
+}
+
+/// What planning wants to know of a graph: about right, of some state near the present, and cheap
+/// to ask for again and again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Estimates {
+    /// Vertices in all.
+    pub vertices: f64,
+    /// Vertices per label, by label number.
+    pub vertices_by_label: Vec<f64>,
+    /// Edges per type, by type number.
+    pub edges_by_type: Vec<f64>,
+    /// Edges that a vertex with a label has on average, by label, type and direction; nothing for
+    /// labels of which too few vertices were seen.
+    pub degrees: HashMap<(LabelId, EdgeTypeId, Direction), f64>,
+    /// Distinct values of each index's properties together.
+    pub distinct: HashMap<IndexId, f64>,
+}
+
+impl From<&Statistics> for Estimates {
+    fn from(exact: &Statistics) -> Self {
+        let numbers = |counts: &[u64]| counts.iter().map(|n| *n as f64).collect();
+        Self {
+            vertices: exact.vertices as f64,
+            vertices_by_label: numbers(&exact.vertices_by_label),
+            edges_by_type: numbers(&exact.edges_by_type),
+            ..Self::default()
+        }
     }
 }
 
@@ -162,6 +193,17 @@ pub trait View {
     /// not exist have none. Parallel edges appear once each.
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion);
 
+    /// As [`expand`](Self::expand), for those who need no ordinals: they may be left out.
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        self.expand(sources, ty, dir, out);
+    }
+
     /// Appends one degree per vertex to `out`.
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>);
 
@@ -171,6 +213,14 @@ pub trait View {
 
     /// Appends one value per vertex to `out`; null where there is none.
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>);
+
+    /// Appends one integer per vertex to `out`, if each has an integer there and the view can say
+    /// so without more work than [`vertex_properties`](Self::vertex_properties). If not, it returns
+    /// false and appends nothing.
+    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+        let _ = (vertices, key, out);
+        false
+    }
 
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.
@@ -225,4 +275,24 @@ pub trait View {
 
     /// Counts at this snapshot. Cost: a pass over segment headers and tails, not over edges.
     fn statistics(&self) -> Statistics;
+
+    /// How many vertices with `label` (all, if `None`) this view shows; `None` where only looking
+    /// at each of them tells. Cost: a pass over segment headers and tails of vertices.
+    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+        let _ = label;
+        None
+    }
+
+    /// How many edges of a type this view shows; `None` where only looking at each vertex tells.
+    /// Cost: a pass over segment headers and tails of the type.
+    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+        let _ = ty;
+        None
+    }
+
+    /// What to plan with. Cost: that of [`statistics`](Self::statistics), unless the storage knows
+    /// better.
+    fn estimates(&self) -> Arc<Estimates> {
+        Arc::new(Estimates::from(&self.statistics()))
+    }
 }

@@ -3,8 +3,8 @@
 //!
 //! A group of rows has one [`Accumulator`] per aggregation. Rows are fed to it one by one
 //! ([`Accumulator::update`]) or a column at a time ([`Accumulator::update_ints`],
-//! [`Accumulator::update_floats`], which allocate nothing for `count`, `sum`, `avg`, `min`, `max`
-//! and `stDev`). Accumulators of parts of a group can be merged.
+//! [`Accumulator::update_floats`], [`Accumulator::update_vertices`], which allocate nothing for
+//! `count`, `sum`, `avg`, `min`, `max` and `stDev`). Accumulators of parts of a group can be merged.
 //!
 //! Nulls count for nothing. Over no value at all `count` and `sum` are 0, `collect` is `[]`, the
 //! deviations are 0.0, and the others null.
@@ -33,7 +33,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-use telar_graph::Value;
+use telar_graph::{Value, VertexId};
 
 use crate::error::{Detail, EvalError};
 use crate::function::limits;
@@ -246,10 +246,14 @@ impl Accumulator {
         if value.is_null() {
             return Ok(());
         }
-        if let Some(seen) = &mut self.seen
-            && seen.contains(value)
-        {
-            return Ok(());
+        match (&mut self.state, &mut self.seen) {
+            // Nothing can go wrong: one look is enough.
+            (State::Count(count), Some(seen)) => {
+                *count += i64::from(seen.insert(value));
+                return Ok(());
+            }
+            (_, Some(seen)) if seen.contains(value) => return Ok(()),
+            _ => {}
         }
         let name = self.function.name;
         match &mut self.state {
@@ -266,7 +270,7 @@ impl Accumulator {
             State::Percentile(percentile) => percentile.add(name, value, fraction)?,
         }
         if let Some(seen) = &mut self.seen {
-            seen.insert(value.clone());
+            seen.insert(value);
         }
         Ok(())
     }
@@ -285,6 +289,32 @@ impl Accumulator {
             }
             _ => Err(self.wrong_arity(0)),
         }
+    }
+
+    /// Takes a column of vertices; what [`Accumulator::update`] would do row by row.
+    ///
+    /// # Errors
+    ///
+    /// As [`Accumulator::update`].
+    pub fn update_vertices(&mut self, values: &[VertexId]) -> Result<(), EvalError> {
+        match (&mut self.state, &mut self.seen) {
+            (State::Count(_), None) => self.update_rows(values.len()),
+            (State::Count(count), Some(seen)) => {
+                *count = count.saturating_add_unsigned(seen.insert_vertices(values) as u64);
+                Ok(())
+            }
+            _ => values.iter().try_for_each(|vertex| self.update(&[Value::Vertex(*vertex)])),
+        }
+    }
+
+    /// Whether it holds more than a few numbers, so that what it holds must be watched.
+    #[must_use]
+    pub fn keeps_values(&self) -> bool {
+        let kept = matches!(
+            self.state,
+            State::Extreme { .. } | State::Collect { .. } | State::Percentile(_)
+        );
+        kept || self.seen.is_some()
     }
 
     /// Takes a column of integers of rows without nulls; what [`Accumulator::update`] would do row

@@ -221,6 +221,11 @@ impl Batch {
 
     /// The rows for which the condition is true.
     pub(crate) fn filter(self, condition: &Column) -> Self {
+        if let Column::Bools(all) = condition
+            && all.iter().all(|is| *is)
+        {
+            return self;
+        }
         let rows: Vec<u32> =
             (0..self.rows as u32).filter(|r| condition.truth(*r as usize) == Some(true)).collect();
         if rows.len() == self.rows { self } else { self.gather(&rows) }

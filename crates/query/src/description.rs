@@ -13,7 +13,7 @@ pub struct PlanDescription {
     pub details: String,
     /// The variables of its rows, in the order they came; those without a name are left out.
     pub identifiers: Vec<Arc<str>>,
-    /// How many rows it is expected to return, from counts of labels and types.
+    /// How many rows it is expected to return, from a sample of the graph.
     pub estimated_rows: u64,
     /// What it did: after `PROFILE` only.
     pub measured: Option<Measured>,

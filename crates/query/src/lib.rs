@@ -17,11 +17,14 @@
 //! - [`function`]: the table of scalar functions.
 //! - [`aggregate`]: accumulators of the aggregating functions.
 //! - [`value_type`]: the types that `IS ::` tests and `valueType()` names.
+//! - `vertices`: sets of vertices, and maps from them.
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
+//! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
+mod administration;
 pub mod aggregate;
 mod batch;
 mod bind;
@@ -30,6 +33,7 @@ pub mod error;
 mod exec;
 mod expr;
 pub mod function;
+pub mod host;
 pub mod notification;
 pub mod ops;
 mod plan;
@@ -41,6 +45,7 @@ pub mod running;
 pub mod schema;
 pub mod sink;
 pub mod value_type;
+mod vertices;
 
 pub use telar_cypher as cypher;
 
@@ -49,6 +54,7 @@ pub use error::EvalError;
 pub use exec::{Access, Inputs, Limits, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
+pub use host::{Host, ServerCommand, ShownDatabase, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
@@ -56,6 +62,6 @@ pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
-pub use running::{Listed, Running};
+pub use running::{Listed, Origin, Running};
 pub use schema::SchemaChange;
 pub use sink::{Rows, Sink, Summary};

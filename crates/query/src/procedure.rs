@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use telar_graph::{Graph, Value};
 
+use crate::host::Host;
 use crate::query_error::QueryError;
 use crate::running::Running;
 use crate::value_type::ValueType;
@@ -71,6 +72,8 @@ pub struct CallContext<'a> {
     pub graph: &'a dyn Graph,
     /// What else can be called.
     pub procedures: &'a Procedures,
+    /// The server around the database, if there is one.
+    pub host: Option<&'a dyn Host>,
     pub(crate) check: &'a dyn Fn() -> Result<(), QueryError>,
 }
 

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use telar_cypher::ast::Mode;
+use telar_cypher::ast::{Administration, Mode};
 use telar_cypher::{Code, Diagnostic};
 use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
+use crate::administration;
 use crate::batch::Batch;
 use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
@@ -15,6 +16,7 @@ use crate::exec::profile::Profile;
 use crate::exec::{Access, Exec, Inputs, Limits, build};
 use crate::expr::eval::eval;
 use crate::function::Context;
+use crate::host::needs_server;
 use crate::notification::Notification;
 use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
@@ -50,19 +52,38 @@ pub fn prepare(
     graph: &dyn Graph,
     procedures: &Procedures,
 ) -> Result<Prepared, QueryError> {
-    with_stack(|| {
+    with_stack(levels_of(text), || {
         let parsed = telar_cypher::parse(text);
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
         let bound = bind::bind(&statement, text, graph, procedures)?;
-        Ok(Prepared { bound, text: text.into() })
+        // What is printed masks passwords.
+        let text = match &bound.administration {
+            Some(_) => statement.to_string().into(),
+            None => text.into(),
+        };
+        Ok(Prepared { bound, text })
     })
 }
 
-/// Runs `f` with a stack that is deep enough for the deepest tree that the parser lets through, on
-/// any thread.
-fn with_stack<T>(f: impl FnOnce() -> T) -> T {
+/// Stack that anything may take: a regular expression, a read from the store.
+const STACK_LEAST: usize = 256 << 10;
+/// Stack of a level of the tree, of the plan or of an expression, in an unoptimised build.
+const STACK_PER_LEVEL: usize = 16 << 10;
+
+/// Runs `f` with a stack that is deep enough for so many levels, on any thread. The deepest tree
+/// that the parser lets through needs less than the largest stack.
+///
+/// PERF: query_times: a stack of its own costs 10 us, as much as all else of a small query.
+fn with_stack<T>(levels: usize, f: impl FnOnce() -> T) -> T {
     const STACK_BYTES: usize = 64 << 20;
-    stacker::maybe_grow(STACK_BYTES / 2, STACK_BYTES, f)
+    let needed = levels.saturating_mul(STACK_PER_LEVEL).saturating_add(STACK_LEAST);
+    stacker::maybe_grow(needed.min(STACK_BYTES / 2), STACK_BYTES, f)
+}
+
+/// Levels that the tree and the plan of a text may have: of brackets as many as the parser allows,
+/// and of clauses, each of which takes several characters and becomes some operators.
+fn levels_of(text: &str) -> usize {
+    text.len().min(telar_cypher::parser::NESTING_MAX as usize) + text.len() / 8
 }
 
 fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
@@ -77,7 +98,12 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
         None => d.message.clone(),
     };
     let range = d.span.range();
-    QueryError::compile(kind, d.detail.to_string(), message).at(text, range.start, range.end)
+    let error = QueryError::compile(kind, d.detail.to_string(), message);
+    let mut error = error.at(text, range.start, range.end);
+    if telar_cypher::without_secrets(text) != text {
+        error.excerpt = None;
+    }
+    error
 }
 
 impl Prepared {
@@ -103,7 +129,7 @@ impl Prepared {
     #[must_use]
     pub fn kind(&self) -> StatementKind {
         match self.writes() {
-            _ if self.changes_schema() => StatementKind::Schema,
+            _ if self.changes_schema() || self.administration().is_some() => StatementKind::Schema,
             false => StatementKind::Read,
             true if self.bound.columns.is_empty() => StatementKind::Write,
             true => StatementKind::ReadWrite,
@@ -115,6 +141,12 @@ impl Prepared {
     #[must_use]
     pub fn in_transactions(&self) -> bool {
         self.bound.in_transactions
+    }
+
+    /// The database that the statement asks for with `USE`, in small letters, if it does.
+    #[must_use]
+    pub fn database(&self) -> Option<&str> {
+        self.bound.database.as_deref()
     }
 
     /// Names of the result's columns.
@@ -148,6 +180,9 @@ impl Prepared {
         if let Some(command) = &self.bound.command {
             return command.describe();
         }
+        if let Some(command) = &self.bound.administration {
+            return administration::describe(command, &self.text);
+        }
         let (names, counts) = (&self.bound.names[..], Counts::of(graph));
         Explainer { names, counts, measured }.describe(&self.bound.plan)
     }
@@ -167,9 +202,24 @@ impl Prepared {
         self.check_parameters(parameters)?;
         let (procedures, limits) = (Procedures::default(), Limits::default());
         let (procedures, limits) = (&procedures, &limits);
-        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
+        let inputs =
+            Inputs { parameters, context, procedures, limits, transactions: None, host: None };
         let mut cx = Exec::new(Access::Read(graph), inputs);
         SchemaChange::new(command, &mut cx).map(Some)
+    }
+
+    /// The command for a server that it is, if it is one. [`run`](Self::run) hands it to the
+    /// [`Host`](crate::Host).
+    #[must_use]
+    pub fn administration(&self) -> Option<&Administration> {
+        self.bound.administration.as_deref()
+    }
+
+    /// Whether it reads nothing of the graph and shows what the server knows: `SHOW DATABASES`,
+    /// `SHOW USERS` and the like, without `YIELD` or `WHERE`.
+    #[must_use]
+    pub fn asks_only_server(&self) -> bool {
+        self.bound.asks_only_server
     }
 
     /// Whether it makes or drops an index or constraint.
@@ -191,7 +241,8 @@ impl Prepared {
         let Some(at) = &self.bound.at else { return Ok(None) };
         let (procedures, limits) = (Procedures::default(), Limits::default());
         let (procedures, limits) = (&procedures, &limits);
-        let inputs = Inputs { parameters, context, procedures, limits, transactions: None };
+        let inputs =
+            Inputs { parameters, context, procedures, limits, transactions: None, host: None };
         let mut cx = Exec::new(Access::Read(graph), inputs);
         match eval(at, &Batch::empty(1), &mut cx)?.get(0) {
             Value::Int(ts) if ts >= 0 => Ok(Some(At::Commit(CommitTs::from_raw(ts as u64)))),
@@ -265,15 +316,29 @@ impl Prepared {
         }
         self.check_parameters(inputs.parameters)?;
         output.columns(&columns)?;
+        if let Some(command) = self.administration() {
+            let host = inputs.host.ok_or_else(|| needs_server(&self.text))?;
+            let command = administration::resolve(command, inputs.parameters)?;
+            let counters = host.administer(&command, &self.text)?;
+            let graph = graph.graph();
+            let profiled = self.bound.mode == Mode::Profile;
+            return Ok(Summary {
+                counters,
+                kind: self.kind(),
+                at: graph.read_ts(),
+                plan: profiled.then(|| self.explain(graph)),
+                notifications: Vec::new(),
+            });
+        }
         if self.bound.mode == Mode::Run {
             let cx = Exec::new(graph, inputs);
-            return with_stack(|| self.drive(cx, output));
+            return with_stack(self.bound.height, || self.drive(cx, output));
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
-            with_stack(|| self.drive(cx, output))
+            with_stack(self.bound.height, || self.drive(cx, output))
         };
         match graph {
             Access::Read(graph) => {

@@ -7,6 +7,9 @@ use telar_graph::update::{UpdateError, UpdateErrorKind};
 
 use crate::error::{EvalError, describe};
 
+/// Longest part of a line that an excerpt shows, in characters.
+const EXCERPT_CHARS_MAX: usize = 100;
+
 /// When a query failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Phase {
@@ -48,6 +51,17 @@ pub enum ErrorKind {
     ExternalResource,
     NotSupported,
     Database,
+    Forbidden,
+    CredentialsExpired,
+    AuthorizationExpired,
+    RateLimited,
+    Busy,
+    InvalidArguments,
+    DatabaseNotFound,
+    DatabaseExists,
+    DatabaseUnavailable,
+    NotSystemDatabase,
+    Server,
 }
 
 impl ErrorKind {
@@ -82,6 +96,17 @@ impl ErrorKind {
             Self::ExternalResource => "Neo.ClientError.Statement.ExternalResourceFailed",
             Self::NotSupported => "Neo.ClientError.Statement.NotSupported",
             Self::Database => "Neo.DatabaseError.Statement.ExecutionFailed",
+            Self::Forbidden => "Neo.ClientError.Security.Forbidden",
+            Self::CredentialsExpired => "Neo.ClientError.Security.CredentialsExpired",
+            Self::AuthorizationExpired => "Neo.ClientError.Security.AuthorizationExpired",
+            Self::RateLimited => "Neo.ClientError.Security.AuthenticationRateLimit",
+            Self::Busy => "Neo.TransientError.Request.NoThreadsAvailable",
+            Self::InvalidArguments => "Neo.ClientError.General.InvalidArguments",
+            Self::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
+            Self::DatabaseExists => "Neo.ClientError.Database.ExistingDatabaseFound",
+            Self::DatabaseUnavailable => "Neo.TransientError.General.DatabaseUnavailable",
+            Self::NotSystemDatabase => "Neo.ClientError.Statement.NotSystemDatabaseError",
+            Self::Server => "Neo.DatabaseError.General.UnknownError",
         }
     }
 }
@@ -99,7 +124,8 @@ pub struct Position {
 
 impl Position {
     /// Where so many bytes of `text` have gone by.
-    pub(crate) fn of(text: &str, offset: usize) -> Self {
+    #[must_use]
+    pub fn of(text: &str, offset: usize) -> Self {
         let telar_cypher::Position { line, column } =
             telar_cypher::Position::of(text, offset as u32);
         Self { offset, line, column }
@@ -156,10 +182,29 @@ impl QueryError {
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
         let width = text[start..end.clamp(start, line_end)].chars().count().max(1);
-        let (shown, indent) = (&text[line_start..line_end], " ".repeat(position.column - 1));
+        // Of a long line, the part around the place.
+        let first = position.column - 1;
+        let from = if first < EXCERPT_CHARS_MAX { 0 } else { first - EXCERPT_CHARS_MAX / 2 };
+        let mut rest = text[line_start..line_end].chars().skip(from);
+        let shown: String = rest.by_ref().take(EXCERPT_CHARS_MAX).collect();
+        let (head, tail) = (if from > 0 { "..." } else { "" }, rest.next().map_or("", |_| "..."));
+        let indent = " ".repeat(head.len() + first - from);
+        let carets = "^".repeat(width.min(from + EXCERPT_CHARS_MAX - first));
         self.position = Some(position);
-        self.excerpt = Some(format!("{shown}\n{indent}{}", "^".repeat(width)));
+        self.excerpt = Some(format!("{head}{shown}{tail}\n{indent}{carets}"));
         self
+    }
+
+    /// The same error, found in a statement that begins at byte `start` of `script`: its place is
+    /// that in the script.
+    #[must_use]
+    pub fn in_script(mut self, script: &str, start: usize) -> Self {
+        let Some(position) = self.position.take() else { return self };
+        let carets = self.excerpt.as_deref().map_or(1, |text| text.matches('^').count());
+        let begin = start + position.offset;
+        let rest = script.get(begin..).unwrap_or_default();
+        let length = rest.char_indices().nth(carets).map_or(rest.len(), |(at, _)| at);
+        self.at(script, begin, begin + length)
     }
 
     /// The status code that drivers of Neo4j know.

@@ -51,6 +51,8 @@ pub struct Counters {
     pub constraints_added: u64,
     /// Constraints dropped.
     pub constraints_removed: u64,
+    /// Users, roles and databases created, changed or dropped.
+    pub system_updates: u64,
 }
 
 impl Counters {
@@ -74,6 +76,7 @@ impl Counters {
             indexes_removed,
             constraints_added,
             constraints_removed,
+            system_updates,
         } = other;
         self.nodes_created += nodes_created;
         self.nodes_deleted += nodes_deleted;
@@ -86,6 +89,7 @@ impl Counters {
         self.indexes_removed += indexes_removed;
         self.constraints_added += constraints_added;
         self.constraints_removed += constraints_removed;
+        self.system_updates += system_updates;
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use telar_graph::ValueMap;
 
 use crate::function::Moment;
 
@@ -13,12 +14,35 @@ use crate::function::Moment;
 #[derive(Debug, Default)]
 pub struct Running {
     numbers: AtomicU64,
-    entries: Mutex<BTreeMap<u64, Arc<Entry>>>,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Debug, Default)]
+struct Entries {
+    by_number: BTreeMap<u64, Arc<Entry>>,
+    /// Whatever begins is ended at once.
+    closed: bool,
+}
+
+/// Whose transaction it is, and where it comes from. In an embedded database nothing is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The user's name.
+    pub user: Arc<str>,
+    /// The connection: `bolt-17`.
+    pub connection: Arc<str>,
+    /// The client's address and port.
+    pub address: Arc<str>,
+    /// `bolt`, `http`, or nothing.
+    pub protocol: Arc<str>,
+    /// What the client said of the transaction.
+    pub metadata: ValueMap,
 }
 
 /// A query, or a transaction with the query it is at.
 #[derive(Debug)]
 pub(crate) struct Entry {
+    pub(crate) origin: Origin,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
     pub(crate) ended: Arc<AtomicBool>,
@@ -30,6 +54,11 @@ impl Entry {
     pub(crate) fn is_ended(&self) -> bool {
         // ORDERING: relaxed, as nothing else is read because of the flag.
         self.ended.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn end(&self) {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.ended.store(true, Ordering::Relaxed);
     }
 }
 
@@ -44,27 +73,45 @@ pub struct Listed {
 impl Running {
     /// Lists a transaction that begins.
     #[must_use]
-    pub fn list(self: &Arc<Self>, began: Moment) -> Listed {
+    pub fn list(self: &Arc<Self>, began: Moment, origin: Origin) -> Listed {
         // ORDERING: relaxed, as the number says nothing of anything else.
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let ended = Arc::new(AtomicBool::new(false));
         let began_at = Instant::now();
-        let entry = Arc::new(Entry { began, began_at, ended, query: Mutex::default() });
-        self.entries.lock().insert(number, Arc::clone(&entry));
+        let mut entries = self.entries.lock();
+        let ended = Arc::new(AtomicBool::new(entries.closed));
+        let entry = Arc::new(Entry { origin, began, began_at, ended, query: Mutex::default() });
+        entries.by_number.insert(number, Arc::clone(&entry));
+        drop(entries);
         Listed { running: Arc::clone(self), number, entry }
     }
 
     /// What runs, the oldest first.
     pub(crate) fn all(&self) -> Vec<(u64, Arc<Entry>)> {
-        self.entries.lock().iter().map(|(number, entry)| (*number, Arc::clone(entry))).collect()
+        self.entries
+            .lock()
+            .by_number
+            .iter()
+            .map(|(number, entry)| (*number, Arc::clone(entry)))
+            .collect()
     }
 
     /// Ends a transaction: its query fails soon, or its next one does. Whether there is one.
     pub fn terminate(&self, number: u64) -> bool {
         let entries = self.entries.lock();
-        let found = entries.get(&number);
-        // ORDERING: relaxed, as nothing else is read because of the flag.
-        found.inspect(|entry| entry.ended.store(true, Ordering::Relaxed)).is_some()
+        entries.by_number.get(&number).inspect(|entry| entry.end()).is_some()
+    }
+
+    /// Ends everything that runs and everything that will.
+    pub fn close(&self) {
+        let mut entries = self.entries.lock();
+        entries.closed = true;
+        entries.by_number.values().for_each(|entry| entry.end());
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries.lock().by_number.len()
     }
 }
 
@@ -78,6 +125,12 @@ impl Listed {
     #[must_use]
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.entry.ended)
+    }
+
+    /// Whether it was terminated.
+    #[must_use]
+    pub fn is_ended(&self) -> bool {
+        self.entry.is_ended()
     }
 
     /// Takes it off the list. Whether it was terminated before: nobody can any more.
@@ -97,15 +150,15 @@ impl Listed {
 
 impl Drop for Listed {
     fn drop(&mut self) {
-        self.running.entries.lock().remove(&self.number);
+        self.running.entries.lock().by_number.remove(&self.number);
     }
 }
 
 #[test]
 fn what_runs_is_listed_until_it_is_dropped() {
     let running = Arc::new(Running::default());
-    let first = running.list(Moment::now());
-    let second = running.list(Moment::now());
+    let list = || running.list(Moment::now(), Origin::default());
+    let (first, second) = (list(), list());
     second.set_query(Some("RETURN 1".into()), Moment::now());
     assert_eq!(running.all().len(), 2);
     assert!(running.terminate(second.number()));
@@ -115,7 +168,11 @@ fn what_runs_is_listed_until_it_is_dropped() {
     assert!(!running.terminate(number));
     assert_eq!(running.all().len(), 1);
     assert!(!first.close());
-    let third = running.list(Moment::now());
+    let third = list();
     running.terminate(third.number());
     assert!(third.close() && running.all().is_empty());
+    let fourth = list();
+    running.close();
+    let fifth = list();
+    assert!(fourth.close() && fifth.close());
 }

@@ -2,10 +2,17 @@
 //!
 //! - [`dbms`]: databases by name, who may do what, what a client can ask for.
 //! - [`bolt`]: the protocol of Neo4j's drivers.
+//! - [`http`]: the Query API, and what operators look at.
 //! - [`net`]: listening, encryption.
+//! - [`config`]: what can be set, from file, environment and flags.
+//! - [`logs`], [`metrics`]: what is written down and counted.
 //! - [`server`]: all of it, running.
 
 pub mod bolt;
+pub mod config;
 pub mod dbms;
+pub mod http;
+pub mod logs;
+pub mod metrics;
 pub mod net;
 pub mod server;

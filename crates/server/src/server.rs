@@ -5,14 +5,30 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::bolt;
+use rustls::ServerConfig;
+
 use crate::dbms::Dbms;
+use crate::metrics::Metrics;
+use crate::{bolt, http};
 
 /// What is served, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Bolt, for drivers.
     pub bolt: bolt::Settings,
+    /// HTTP, if it is served.
+    pub http: Option<Http>,
+}
+
+/// How HTTP is served.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// What to encrypt with; nothing is encrypted without.
+    pub tls: Option<Arc<ServerConfig>>,
+    /// Limits.
+    pub settings: http::Settings,
 }
 
 /// A running server. Dropping it ends it at once; [`shut_down`](Self::shut_down) is kinder.
@@ -20,16 +36,26 @@ pub struct Settings {
 pub struct Server {
     dbms: Arc<Dbms>,
     bolt: bolt::Server,
+    http: Option<http::Server>,
 }
 
 impl Server {
     /// Serves `dbms` until it is shut down.
     ///
     /// # Errors
-    /// If an address cannot be listened at.
-    pub fn start(dbms: Arc<Dbms>, settings: &Settings) -> io::Result<Self> {
-        let bolt = bolt::Server::start(Arc::clone(&dbms), settings.bolt.clone())?;
-        Ok(Self { dbms, bolt })
+    /// If an address cannot be listened at: which, and why.
+    pub fn start(dbms: Arc<Dbms>, settings: &Settings, metrics: &Arc<Metrics>) -> io::Result<Self> {
+        let at = |address: SocketAddr| {
+            move |e: io::Error| io::Error::new(e.kind(), format!("{address}: {e}"))
+        };
+        let bolt = bolt::Server::start(Arc::clone(&dbms), settings.bolt.clone())
+            .map_err(at(settings.bolt.address))?;
+        let http = settings.http.as_ref().map(|Http { address, tls, settings }| {
+            let settings = http::Settings { bolt: Some(bolt.address()), ..settings.clone() };
+            http::Server::start(*address, tls.clone(), dbms.clone(), settings, metrics.clone())
+                .map_err(at(*address))
+        });
+        Ok(Self { http: http.transpose()?, dbms, bolt })
     }
 
     /// What is served.
@@ -44,15 +70,25 @@ impl Server {
         self.bolt.address()
     }
 
-    /// Connections at the moment.
+    /// Where HTTP is served, if it is.
+    #[must_use]
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http.as_ref().map(http::Server::address)
+    }
+
+    /// Connections over Bolt at the moment.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.bolt.connections()
     }
 
-    /// Takes no more clients, lets open transactions go on for `grace`, and undoes those that are
-    /// then left. Whether nothing is left running.
+    /// Takes no more clients, lets what is open go on for `grace`, and undoes what is then left.
+    /// Whether nothing is left running.
     pub fn shut_down(self, grace: Duration) -> bool {
-        self.bolt.shut_down(grace)
+        let Self { bolt, mut http, .. } = self;
+        std::thread::scope(|scope| {
+            scope.spawn(|| http.as_mut().map(|http| http.stop(grace)));
+            bolt.shut_down(grace)
+        })
     }
 }

@@ -320,3 +320,26 @@ fn shell_runs_statements_in_every_format() {
     assert!(said.contains("UndefinedVariable") && said.contains("column 18"), "{said}");
     assert!(said.contains("Neo.ClientError.Statement.SyntaxError"), "{said}");
 }
+
+#[test]
+fn admin_sets_passwords_from_standard_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, file) = (folder.path().join("db"), folder.path().join("password.txt"));
+    let set = |password: &str| {
+        fs::write(&file, password).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
+        command.args(["admin", "set-password", text(&db), "neo4j"]);
+        command.stdin(fs::File::open(&file).unwrap()).output().unwrap()
+    };
+    assert!(stderr(&set("long enough\n")).contains("there is no Telar database"));
+    telar_db::open(&db).unwrap().close().unwrap();
+    let refused = set("short\n");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("at least 8 characters"), "{}", stderr(&refused));
+    let done = set("long enough\nmore\n");
+    assert!(done.status.success(), "{}", stderr(&done));
+    assert!(!(stdout(&done) + &stderr(&done)).contains("long enough"));
+    let saved = fs::read_to_string(db.join("dbms/system.json")).unwrap();
+    assert!(saved.contains("$argon2id$v=19$m=19456,t=2,p=1$") && !saved.contains("long enough"));
+    run(&["check", text(&db)]);
+}

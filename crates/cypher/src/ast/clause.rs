@@ -1,6 +1,6 @@
 //! Clauses.
 
-use super::{Expr, Name, PathPattern, QualifiedName, Query};
+use super::{Expr, ExprKind, Name, PathPattern, QualifiedName, Query};
 use crate::span::Span;
 
 /// One clause of a query.
@@ -12,6 +12,10 @@ pub enum Clause {
     Match(Match),
     /// `UNWIND list AS variable`
     Unwind(Unwind),
+    /// `LET variable = expr, ...`
+    Let(Let),
+    /// `FILTER condition`
+    Filter(Filter),
     /// `WITH ... WHERE ...`
     With(With),
     /// `RETURN ...`
@@ -45,6 +49,8 @@ impl Clause {
             Clause::Use(clause) => clause.span,
             Clause::Match(clause) => clause.span,
             Clause::Unwind(clause) => clause.span,
+            Clause::Let(clause) => clause.span,
+            Clause::Filter(clause) => clause.span,
             Clause::With(clause) => clause.span,
             Clause::Return(clause) => clause.span,
             Clause::Finish(clause) => clause.span,
@@ -70,12 +76,34 @@ pub struct Use {
     pub span: Span,
 }
 
+impl Use {
+    /// The name, its parts joined by dots; none if it is no name.
+    pub fn name(&self) -> Option<String> {
+        fn push(graph: &Expr, name: &mut String) -> Option<()> {
+            match &graph.kind {
+                ExprKind::Variable(part) => name.push_str(&part.text),
+                ExprKind::Property { object, key } => {
+                    push(object, name)?;
+                    name.push('.');
+                    name.push_str(&key.text);
+                }
+                _ => return None,
+            }
+            Some(())
+        }
+        let mut name = String::new();
+        push(&self.graph, &mut name).map(|()| name)
+    }
+}
+
 /// `[OPTIONAL] MATCH patterns hints WHERE filter`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Match {
     /// Rows without a match stay, with nulls.
     pub optional: bool,
-    /// The patterns; no relationship is used twice in all of them.
+    /// Whether a relationship may be used twice.
+    pub mode: MatchMode,
+    /// The patterns.
     pub patterns: Vec<PathPattern>,
     /// Wishes for the planner.
     pub hints: Vec<Hint>,
@@ -83,6 +111,15 @@ pub struct Match {
     pub filter: Option<Expr>,
     /// The whole clause.
     pub span: Span,
+}
+
+/// Whether a relationship may be used twice in the patterns of one `MATCH`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchMode {
+    /// `DIFFERENT RELATIONSHIPS`, or nothing: no.
+    DifferentRelationships,
+    /// `REPEATABLE ELEMENTS`: yes.
+    RepeatableElements,
 }
 
 /// `USING ...`
@@ -131,6 +168,33 @@ pub struct Unwind {
     pub list: Expr,
     /// The element.
     pub variable: Name,
+    /// The whole clause.
+    pub span: Span,
+}
+
+/// `LET variable = expr, ...`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Let {
+    /// New variables and their values, which do not see each other; at least one.
+    pub items: Vec<LetItem>,
+    /// The whole clause.
+    pub span: Span,
+}
+
+/// `variable = value`
+#[derive(Debug, Clone, PartialEq)]
+pub struct LetItem {
+    /// The new variable.
+    pub variable: Name,
+    /// Its value.
+    pub value: Expr,
+}
+
+/// `FILTER [WHERE] condition`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Filter {
+    /// Which rows go on.
+    pub condition: Expr,
     /// The whole clause.
     pub span: Span,
 }
@@ -203,7 +267,7 @@ pub struct SortItem {
     pub span: Span,
 }
 
-/// `CREATE patterns`
+/// `CREATE patterns`, `INSERT patterns`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Create {
     /// What is created.

@@ -152,6 +152,17 @@ pub enum ShowTarget {
         /// Strings or a list of strings; all transactions if there are none.
         ids: Vec<Expr>,
     },
+    /// `SHOW USERS`
+    Users,
+    /// `SHOW CURRENT USER`
+    CurrentUser,
+    /// `SHOW [ALL | POPULATED] ROLES [WITH USERS]`
+    Roles {
+        /// Only those that somebody has.
+        populated: bool,
+        /// A row for each user of a role.
+        users: bool,
+    },
 }
 
 /// Which constraints are shown.

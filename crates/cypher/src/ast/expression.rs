@@ -61,7 +61,15 @@ pub enum ExprKind {
         /// Its operand.
         operand: Box<Expr>,
     },
-    /// `a + b`, `a IN b`, ...
+    /// `a + b - c`: operators of one level, worked off from the left. A chain of any length is one
+    /// node, so `first` is no chain of that level: `(a + b) + c` is `a + b + c`.
+    Arithmetic {
+        /// The first operand.
+        first: Box<Expr>,
+        /// Operators and operands after it, at least one.
+        rest: Vec<ArithmeticLink>,
+    },
+    /// `a IN b`, `a STARTS WITH b`, ...
     Binary {
         /// The operator.
         op: BinaryOp,
@@ -177,9 +185,9 @@ pub enum UnaryOp {
     Minus,
 }
 
-/// Operators with two operands, without those of [`LogicalOp`] and [`CompareOp`].
+/// Operators that compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BinaryOp {
+pub enum ArithmeticOp {
     /// `+`
     Add,
     /// `-`
@@ -194,6 +202,20 @@ pub enum BinaryOp {
     Power,
     /// `||`
     Concatenate,
+}
+
+/// One more operator and operand of a chain of operators of one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ArithmeticLink {
+    /// The operator.
+    pub op: ArithmeticOp,
+    /// What stands right of it.
+    pub operand: Expr,
+}
+
+/// Predicates with two operands, without those of [`LogicalOp`] and [`CompareOp`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinaryOp {
     /// `STARTS WITH`
     StartsWith,
     /// `ENDS WITH`

@@ -58,6 +58,10 @@ impl Checker {
             ExprKind::Logical { operands, .. } => {
                 operands.iter().for_each(|operand| self.expression(operand, true));
             }
+            ExprKind::Arithmetic { first, rest } => {
+                self.value(first);
+                rest.iter().for_each(|link| self.value(&link.operand));
+            }
             ExprKind::Comparison { first, rest } => {
                 self.value(first);
                 rest.iter().for_each(|link| self.value(&link.operand));

@@ -23,6 +23,10 @@ fn clauses_out_of_order_are_refused() {
         ("UNWIND [1] AS x", Composition, "UNWIND [1] AS x"),
         ("CREATE (n) WITH n LOAD CSV FROM 'f' AS r", Composition, "LOAD CSV FROM 'f' AS r"),
         ("MATCH (n) CALL p() YIELD x", Composition, "CALL p() YIELD x"),
+        ("MATCH (n) ORDER BY n.x LIMIT 1", Composition, "ORDER BY n.x LIMIT 1"),
+        ("MATCH (n) LET x = 1", Composition, "LET x = 1"),
+        ("MATCH (n) FILTER n.x", Composition, "FILTER n.x"),
+        ("RETURN 1 AS x LIMIT 1 LIMIT 2", Composition, "RETURN 1 AS x LIMIT 1"),
         ("CALL { RETURN 1 AS x }", Composition, "CALL { RETURN 1 AS x }"),
         ("RETURN EXISTS { CREATE (n) }", Composition, "CREATE (n)"),
         ("RETURN COUNT { CALL { CREATE (n) } RETURN 1 }", Composition, "CREATE (n)"),
@@ -99,6 +103,7 @@ fn what_is_near_a_rule_is_accepted() {
         "MATCH (a) RETURN CASE WHEN (a)-->() THEN 1 END, [(a)-->(b) | b]",
         "MATCH (a), (b) RETURN shortestPath((a)-[*]->(b))",
         "MATCH ((a)-->(b)){0,1} FINISH",
+        "MATCH (a) FILTER (a)-->() LET x = NOT (a)--() RETURN x",
     ] {
         if let Err(errors) = parse(text) {
             panic!("{}", errors.render(text));

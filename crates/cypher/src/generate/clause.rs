@@ -9,10 +9,12 @@ const NO_SPAN: Span = Span::new(0, 0);
 impl Generator<'_> {
     pub(super) fn clause(&mut self) -> Clause {
         let span = NO_SPAN;
-        match self.pick(12) {
+        match self.pick(14) {
             0 => Clause::Return(self.return_clause()),
             1 | 2 => Clause::Match(Match {
                 optional: self.chance(),
+                mode: self
+                    .one_of(&[MatchMode::DifferentRelationships, MatchMode::RepeatableElements]),
                 patterns: self.some(1, Self::path),
                 hints: self.some(0, Self::hint),
                 filter: self.maybe(Self::expr),
@@ -33,9 +35,18 @@ impl Generator<'_> {
                 span,
             }),
             9 if self.chance() => Clause::Finish(Finish { span }),
-            9 => Clause::Use(crate::ast::Use { graph: self.graph(), span }),
+            9 => Clause::Use(self.use_clause()),
+            10 => {
+                let items = self.some(1, |g| LetItem { variable: g.name(), value: g.expr() });
+                Clause::Let(Let { items, span })
+            }
+            11 => Clause::Filter(Filter { condition: self.expr(), span }),
             _ => self.update(),
         }
+    }
+
+    pub(super) fn use_clause(&mut self) -> Use {
+        Use { graph: self.graph(), span: NO_SPAN }
     }
 
     fn graph(&mut self) -> Expr {

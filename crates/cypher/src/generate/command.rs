@@ -9,7 +9,7 @@ impl Generator<'_> {
         self.one_of(&[EntityKind::Node, EntityKind::Relationship])
     }
 
-    fn name_or_parameter(&mut self) -> NameOrParameter {
+    pub(super) fn name_or_parameter(&mut self) -> NameOrParameter {
         let name = self.name();
         if self.chance() { NameOrParameter::Parameter(name) } else { NameOrParameter::Name(name) }
     }
@@ -77,7 +77,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn show(&mut self) -> Show {
-        let target = match self.pick(6) {
+        let target = match self.pick(9) {
             0 => ShowTarget::Indexes { kind: self.maybe(Self::index_kind) },
             1 => ShowTarget::Constraints(self.constraint_filter()),
             2 => ShowTarget::Procedures(self.executable()),
@@ -91,6 +91,9 @@ impl Generator<'_> {
                 2 => DatabaseFilter::Home,
                 _ => DatabaseFilter::Named(self.name_or_parameter()),
             }),
+            5 => ShowTarget::Users,
+            6 => ShowTarget::CurrentUser,
+            7 => ShowTarget::Roles { populated: self.chance(), users: self.chance() },
             _ => ShowTarget::Transactions { ids: self.some(0, Self::expr) },
         };
         Show { target, output: self.output() }

@@ -2,21 +2,18 @@
 
 use super::{DEPTH_MAX, Generator};
 use crate::ast::*;
+use crate::parser::{Level, TRIM_SIDES};
 use crate::span::Span;
 
 const QUANTIFIERS: [QuantifierKind; 4] =
     [QuantifierKind::All, QuantifierKind::Any, QuantifierKind::None, QuantifierKind::Single];
 const FORMS: [NormalForm; 4] =
     [NormalForm::Nfc, NormalForm::Nfd, NormalForm::Nfkc, NormalForm::Nfkd];
-const ARITHMETIC: [BinaryOp; 7] = [
-    BinaryOp::Add,
-    BinaryOp::Subtract,
-    BinaryOp::Multiply,
-    BinaryOp::Divide,
-    BinaryOp::Modulo,
-    BinaryOp::Power,
-    BinaryOp::Concatenate,
-];
+const SUMS: [ArithmeticOp; 3] =
+    [ArithmeticOp::Add, ArithmeticOp::Subtract, ArithmeticOp::Concatenate];
+const PRODUCTS: [ArithmeticOp; 3] =
+    [ArithmeticOp::Multiply, ArithmeticOp::Divide, ArithmeticOp::Modulo];
+const POWERS: [ArithmeticOp; 1] = [ArithmeticOp::Power];
 const PREDICATES: [BinaryOp; 5] =
     [BinaryOp::In, BinaryOp::StartsWith, BinaryOp::EndsWith, BinaryOp::Contains, BinaryOp::Matches];
 const COMPARISONS: [CompareOp; 6] = [
@@ -84,15 +81,13 @@ impl Generator<'_> {
                 let op = self.one_of(&[UnaryOp::Not, UnaryOp::Minus, UnaryOp::Plus]);
                 ExprKind::Unary { op, operand: self.boxed() }
             }
-            13 | 14 => {
-                let op = self.one_of(&ARITHMETIC);
-                ExprKind::Binary { op, left: self.boxed(), right: self.boxed() }
-            }
+            13 | 14 => self.arithmetic(),
             15 | 16 => {
                 let op = self.one_of(&[LogicalOp::And, LogicalOp::Or, LogicalOp::Xor]);
                 ExprKind::Logical { op, operands: self.exprs(2) }
             }
             17 => ExprKind::CountStar,
+            18 if self.pick(4) == 3 => ExprKind::Function(Box::new(self.trim())),
             18 => ExprKind::Function(Box::new(self.call_expr())),
             19 => ExprKind::Case(Box::new(self.case())),
             20 => ExprKind::ListComprehension(Box::new(ListComprehension {
@@ -143,6 +138,22 @@ impl Generator<'_> {
         }
     }
 
+    fn arithmetic(&mut self) -> ExprKind {
+        let ops = self.one_of(&[&SUMS[..], &PRODUCTS, &POWERS]);
+        let first = self.expr();
+        let rest = self.some(1, |g| ArithmeticLink { op: g.one_of(ops), operand: g.expr() });
+        // A chain that begins with one of its own level goes on with it.
+        match first.kind {
+            ExprKind::Arithmetic { first, rest: mut before }
+                if Level::of_chain(&before) == Level::of_chain(&rest) =>
+            {
+                before.extend(rest);
+                ExprKind::Arithmetic { first, rest: before }
+            }
+            kind => ExprKind::Arithmetic { first: Box::new(expr(kind)), rest },
+        }
+    }
+
     /// A predicate about `operand`.
     fn predicate(&mut self, operand: Expr) -> ExprKind {
         let operand = Box::new(operand);
@@ -177,6 +188,19 @@ impl Generator<'_> {
         let arguments = self.exprs(0);
         let distinct = !arguments.is_empty() && self.chance();
         FunctionCall { name, distinct, arguments }
+    }
+
+    /// `trim(LEADING x FROM y)`, or one with arguments.
+    fn trim(&mut self) -> FunctionCall {
+        let name = Name { text: "trim".into(), span: Span::default() };
+        let name = QualifiedName { parts: vec![name], span: Span::default() };
+        let mut arguments = self.exprs(0);
+        if self.chance() {
+            let side = self.one_of(&TRIM_SIDES).into();
+            arguments.truncate(2);
+            arguments.insert(0, expr(ExprKind::Literal(Literal::String(side))));
+        }
+        FunctionCall { name, distinct: false, arguments }
     }
 
     fn case(&mut self) -> Case {

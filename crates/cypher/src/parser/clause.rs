@@ -2,7 +2,10 @@
 
 use super::Parsed;
 use super::cursor::{Expected, Parser};
-use crate::ast::{Clause, Finish, Hint, HintKind, IndexKind, LoadCsv, Match, Unwind, Use};
+use crate::ast::{
+    Clause, Filter, Finish, Hint, HintKind, IndexKind, Let, LetItem, LoadCsv, Match, MatchMode,
+    Unwind, Use,
+};
 use crate::literal;
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
@@ -27,13 +30,18 @@ impl Parser<'_> {
                 }
             }
             K::Unwind => self.unwind(start).map(Clause::Unwind),
+            K::Let => self.let_clause(start).map(Clause::Let),
+            K::Filter => self.filter_clause(start).map(Clause::Filter),
             K::With => self.with(start).map(Clause::With),
+            K::Order | K::Skip | K::Offset | K::Limit => {
+                self.limits_clause(start).map(Clause::With)
+            }
             K::Return => self.return_clause().map(Clause::Return),
             K::Finish => {
                 self.bump();
                 Ok(Clause::Finish(Finish { span: start }))
             }
-            K::Create => self.create(start).map(Clause::Create),
+            K::Create | K::Insert => self.create(start).map(Clause::Create),
             K::Merge => self.merge(start).map(Clause::Merge),
             K::Set => self.set(start).map(Clause::Set),
             K::Remove => self.remove(start).map(Clause::Remove),
@@ -57,13 +65,32 @@ impl Parser<'_> {
 
     fn match_clause(&mut self, start: Span, optional: bool) -> Parsed<Match> {
         self.expect(K::Match)?;
+        let mode = self.match_mode();
         let patterns = self.list(Self::path_pattern)?;
         let mut hints = Vec::new();
         while let Some(hint) = self.hint()? {
             hints.push(hint);
         }
         let filter = self.filter()?;
-        Ok(Match { optional, patterns, hints, filter, span: self.since(start) })
+        Ok(Match { optional, mode, patterns, hints, filter, span: self.since(start) })
+    }
+
+    /// `REPEATABLE ELEMENTS` or `DIFFERENT RELATIONSHIPS`, if it is there.
+    fn match_mode(&mut self) -> MatchMode {
+        let any = |parser: &Self, words: [&str; 2]| words.iter().any(|w| parser.is_word_at(1, w));
+        let mode = if self.is_word("REPEATABLE") && any(self, ["ELEMENTS", "ELEMENT"]) {
+            MatchMode::RepeatableElements
+        } else if self.is_word("DIFFERENT") && any(self, ["RELATIONSHIPS", "RELATIONSHIP"]) {
+            MatchMode::DifferentRelationships
+        } else {
+            return MatchMode::DifferentRelationships;
+        };
+        self.bump();
+        self.bump();
+        if self.is_word("BINDINGS") && self.ahead(1) != T::Equal {
+            self.bump();
+        }
+        mode
     }
 
     fn hint(&mut self) -> Parsed<Option<Hint>> {
@@ -116,6 +143,25 @@ impl Parser<'_> {
         Ok(Unwind { list, variable, span: self.since(start) })
     }
 
+    fn let_clause(&mut self, start: Span) -> Parsed<Let> {
+        self.bump();
+        let items = self.list(|parser| {
+            let variable = parser.name("a variable")?;
+            parser.expect(T::Equal)?;
+            Ok(LetItem { variable, value: parser.expression()? })
+        })?;
+        Ok(Let { items, span: self.since(start) })
+    }
+
+    fn filter_clause(&mut self, start: Span) -> Parsed<Filter> {
+        self.bump();
+        if self.kind() == T::Keyword(K::Where) && self.begins_expression_at(1) {
+            self.bump();
+        }
+        let condition = self.expression()?;
+        Ok(Filter { condition, span: self.since(start) })
+    }
+
     fn load_csv(&mut self, start: Span) -> Parsed<LoadCsv> {
         self.bump();
         self.expect(K::Csv)?;
@@ -135,7 +181,7 @@ impl Parser<'_> {
         Ok(LoadCsv { headers, source, variable, terminator, span: self.since(start) })
     }
 
-    fn use_clause(&mut self, start: Span) -> Parsed<Use> {
+    pub(super) fn use_clause(&mut self, start: Span) -> Parsed<Use> {
         self.bump();
         if !self.kind().is_name() {
             self.note(Expected::Text("the name of a graph"));

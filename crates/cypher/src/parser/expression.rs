@@ -3,7 +3,8 @@
 use super::Parsed;
 use super::cursor::{Expected, Parser};
 use crate::ast::{
-    BinaryOp, CompareOp, ComparisonLink, Expr, ExprKind, Literal, LogicalOp, NormalForm, UnaryOp,
+    ArithmeticLink, ArithmeticOp, BinaryOp, CompareOp, ComparisonLink, Expr, ExprKind, Literal,
+    LogicalOp, NormalForm, UnaryOp,
 };
 use crate::literal;
 use crate::span::Span;
@@ -43,6 +44,21 @@ impl Level {
             Level::Unary | Level::Access => Level::Access,
         }
     }
+
+    /// How tightly an operator that computes binds.
+    #[must_use]
+    pub fn of(op: ArithmeticOp) -> Level {
+        match op {
+            ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Concatenate => Level::Add,
+            ArithmeticOp::Multiply | ArithmeticOp::Divide | ArithmeticOp::Modulo => Level::Multiply,
+            ArithmeticOp::Power => Level::Power,
+        }
+    }
+
+    /// How tightly the operators of a chain bind: all alike.
+    pub(crate) fn of_chain(rest: &[ArithmeticLink]) -> Level {
+        rest.first().map_or(Level::Access, |link| Level::of(link.op))
+    }
 }
 
 /// What stands between or behind operands.
@@ -50,6 +66,7 @@ impl Level {
 enum Infix {
     Logical(LogicalOp),
     Compare(CompareOp),
+    Arithmetic(ArithmeticOp),
     Binary(BinaryOp),
     /// `IS ...`
     Is,
@@ -99,6 +116,7 @@ impl Parser<'_> {
             let kind = match infix {
                 Infix::Logical(op) => self.logical(left, level, op)?,
                 Infix::Compare(_) => self.comparison(left)?,
+                Infix::Arithmetic(_) => self.arithmetic(left, level)?,
                 Infix::Binary(op) => {
                     self.bump();
                     if matches!(op, BinaryOp::StartsWith | BinaryOp::EndsWith) {
@@ -123,39 +141,36 @@ impl Parser<'_> {
 
     /// The operator that comes next.
     fn infix(&self) -> Option<(Level, Infix)> {
-        let binary = |level, op| Some((level, Infix::Binary(op)));
+        let binary = |op| Some((Level::Predicate, Infix::Binary(op)));
+        let arithmetic = |op: ArithmeticOp| Some((Level::of(op), Infix::Arithmetic(op)));
         let compare = |op| Some((Level::Compare, Infix::Compare(op)));
         match self.kind() {
             T::Keyword(keyword) => match keyword {
                 K::Or => Some((Level::Or, Infix::Logical(LogicalOp::Or))),
                 K::Xor => Some((Level::Xor, Infix::Logical(LogicalOp::Xor))),
                 K::And => Some((Level::And, Infix::Logical(LogicalOp::And))),
-                K::In => binary(Level::Predicate, BinaryOp::In),
-                K::Contains => binary(Level::Predicate, BinaryOp::Contains),
-                K::Starts if self.ahead(1) == T::Keyword(K::With) => {
-                    binary(Level::Predicate, BinaryOp::StartsWith)
-                }
-                K::Ends if self.ahead(1) == T::Keyword(K::With) => {
-                    binary(Level::Predicate, BinaryOp::EndsWith)
-                }
+                K::In => binary(BinaryOp::In),
+                K::Contains => binary(BinaryOp::Contains),
+                K::Starts if self.ahead(1) == T::Keyword(K::With) => binary(BinaryOp::StartsWith),
+                K::Ends if self.ahead(1) == T::Keyword(K::With) => binary(BinaryOp::EndsWith),
                 K::Is => Some((Level::Predicate, Infix::Is)),
                 _ => None,
             },
             T::ColonColon => Some((Level::Predicate, Infix::Typed)),
-            T::Matches => binary(Level::Predicate, BinaryOp::Matches),
+            T::Matches => binary(BinaryOp::Matches),
             T::Equal => compare(CompareOp::Equal),
             T::NotEqual => compare(CompareOp::NotEqual),
             T::Less => compare(CompareOp::Less),
             T::LessOrEqual => compare(CompareOp::LessOrEqual),
             T::Greater => compare(CompareOp::Greater),
             T::GreaterOrEqual => compare(CompareOp::GreaterOrEqual),
-            T::Plus => binary(Level::Add, BinaryOp::Add),
-            T::Minus => binary(Level::Add, BinaryOp::Subtract),
-            T::BarBar => binary(Level::Add, BinaryOp::Concatenate),
-            T::Star => binary(Level::Multiply, BinaryOp::Multiply),
-            T::Slash => binary(Level::Multiply, BinaryOp::Divide),
-            T::Percent => binary(Level::Multiply, BinaryOp::Modulo),
-            T::Caret => binary(Level::Power, BinaryOp::Power),
+            T::Plus => arithmetic(ArithmeticOp::Add),
+            T::Minus => arithmetic(ArithmeticOp::Subtract),
+            T::BarBar => arithmetic(ArithmeticOp::Concatenate),
+            T::Star => arithmetic(ArithmeticOp::Multiply),
+            T::Slash => arithmetic(ArithmeticOp::Divide),
+            T::Percent => arithmetic(ArithmeticOp::Modulo),
+            T::Caret => arithmetic(ArithmeticOp::Power),
             _ => None,
         }
     }
@@ -167,6 +182,23 @@ impl Parser<'_> {
             operands.push(self.binary(level.tighter())?);
         }
         Ok(ExprKind::Logical { op, operands })
+    }
+
+    fn arithmetic(&mut self, left: Expr, level: Level) -> Parsed<ExprKind> {
+        let (first, mut rest) = match left.kind {
+            // In parentheses that change nothing.
+            ExprKind::Arithmetic { first, rest } if Level::of_chain(&rest) == level => {
+                (first, rest)
+            }
+            kind => (Box::new(Expr { kind, span: left.span }), Vec::new()),
+        };
+        while let Some((next, Infix::Arithmetic(op))) = self.infix()
+            && next == level
+        {
+            self.bump();
+            rest.push(ArithmeticLink { op, operand: self.binary(level.tighter())? });
+        }
+        Ok(ExprKind::Arithmetic { first, rest })
     }
 
     fn comparison(&mut self, left: Expr) -> Parsed<ExprKind> {

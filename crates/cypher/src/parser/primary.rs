@@ -13,6 +13,9 @@ use crate::literal;
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
 
+/// Where `trim` takes characters away, the first if nothing is said.
+pub(crate) const TRIM_SIDES: [&str; 3] = ["BOTH", "LEADING", "TRAILING"];
+
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
         let start = self.span();
@@ -136,6 +139,13 @@ impl Parser<'_> {
     fn function(&mut self) -> Parsed<ExprKind> {
         let name = self.qualified_name("the name of a function")?;
         self.expect(T::LeftParen)?;
+        if let [only] = &name.parts[..]
+            && only.text.eq_ignore_ascii_case("trim")
+            && let Some(arguments) = self.trim_from()?
+        {
+            let call = FunctionCall { name, distinct: false, arguments };
+            return Ok(ExprKind::Function(Box::new(call)));
+        }
         let distinct = self.kind() == T::Keyword(K::Distinct) && self.begins_expression_at(1);
         let all = self.kind() == T::Keyword(K::All)
             && self.ahead(1) != T::LeftParen
@@ -145,6 +155,64 @@ impl Parser<'_> {
         }
         let arguments = self.list_until(T::RightParen, Self::expression)?;
         Ok(ExprKind::Function(Box::new(FunctionCall { name, distinct, arguments })))
+    }
+
+    /// `[[BOTH | LEADING | TRAILING] [characters] FROM] text)`, if there is a `FROM`, as arguments:
+    /// the side as a string, the characters, if any, and the text.
+    fn trim_from(&mut self) -> Parsed<Option<Vec<Expr>>> {
+        let Some(from) = self.trim_from_at() else { return Ok(None) };
+        let begins = self.at == from || self.at + 1 == from || self.begins_expression_at(1);
+        let side = TRIM_SIDES.iter().find(|side| self.at < from && self.is_word(side) && begins);
+        let start = self.span();
+        if side.is_some() {
+            self.bump();
+        }
+        let kind = ExprKind::Literal(Literal::String((*side.unwrap_or(&TRIM_SIDES[0])).into()));
+        let mut arguments = vec![Expr { kind, span: start }];
+        if self.at < from {
+            arguments.push(self.expression()?);
+        }
+        self.expect(K::From)?;
+        arguments.push(self.expression()?);
+        self.expect(T::RightParen)?;
+        Ok(Some(arguments))
+    }
+
+    /// Index of the `FROM` between the parentheses of a `trim` of which the first was just taken.
+    /// `from` may be a variable, too: then it stands where an operand does.
+    fn trim_from_at(&self) -> Option<usize> {
+        let open = self.at - 1;
+        let close = self.close_of(open)?;
+        let mut index = self.at;
+        while index < close {
+            let kind = self.kind_at(index);
+            if matches!(kind, T::LeftParen | T::LeftBracket | T::LeftBrace) {
+                index = self.close_of(index)?;
+            } else if kind == T::Keyword(K::From) {
+                let alone = index == open + 1;
+                let first = self.text_at(open + 1);
+                let sided = index == open + 2
+                    && TRIM_SIDES.iter().any(|side| first.eq_ignore_ascii_case(side));
+                let next = match self.kind_at(index + 1) {
+                    // `from + x`, `from[0]`
+                    T::Plus | T::Minus | T::LeftBracket => !alone,
+                    _ => self.begins_expression_at(index + 1 - self.at),
+                };
+                // `$in`, `a.in`, `a:in`: the word is a name there.
+                let named = || {
+                    use T::{Ampersand, Bar, Colon, Dollar, Dot, Exclamation};
+                    let before = self.kind_at(index - 2);
+                    matches!(before, Dollar | Dot | Colon | Bar | Ampersand | Exclamation)
+                };
+                let ends = || ends_operand(self.kind_at(index - 1)) || named();
+                let before = alone || sided || ends();
+                if next && before {
+                    return Some(index);
+                }
+            }
+            index += 1;
+        }
+        None
     }
 
     fn map_projection(&mut self, variable: Name) -> Parsed<ExprKind> {
@@ -346,5 +414,29 @@ impl Parser<'_> {
         let span = self.since(start);
         let pattern = PathPattern { variable: None, search: PathSearch::All, parts, span };
         Ok(ExprKind::Pattern(Box::new(pattern)))
+    }
+}
+
+/// Whether an operand may end with such a token.
+fn ends_operand(kind: T) -> bool {
+    match kind {
+        T::Keyword(keyword) => !matches!(
+            keyword,
+            K::And
+                | K::Or
+                | K::Xor
+                | K::Not
+                | K::In
+                | K::Is
+                | K::With
+                | K::Contains
+                | K::Case
+                | K::When
+                | K::Then
+                | K::Else
+        ),
+        T::Word | T::Quoted | T::Integer | T::Float | T::BadNumber | T::String => true,
+        T::RightParen | T::RightBracket | T::RightBrace => true,
+        _ => false,
     }
 }

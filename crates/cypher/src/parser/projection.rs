@@ -26,7 +26,7 @@ impl Parser<'_> {
         // `DISTINCT` is a variable where nothing follows that it could apply to.
         let distinct = self.kind() == T::Keyword(K::Distinct)
             && (self.begins_expression_at(1) || self.ahead(1) == T::Star);
-        if distinct {
+        if distinct || self.begins_with_all() {
             self.bump();
         }
         let star = self.eat(T::Star);
@@ -36,6 +36,26 @@ impl Parser<'_> {
             Vec::new()
         };
         self.limits(start, distinct, star, items)
+    }
+
+    /// Whether the word `ALL` comes next, which says that equal rows stay; it may be a variable or
+    /// a function, too.
+    fn begins_with_all(&self) -> bool {
+        self.kind() == T::Keyword(K::All)
+            && match self.ahead(1) {
+                T::Word | T::Quoted | T::Integer | T::Float | T::String | T::Dollar => true,
+                // `WITH all MATCH (n)` names a variable.
+                T::Keyword(K::Count | K::Collect | K::Exists | K::Reduce) => {
+                    matches!(self.ahead(2), T::LeftParen | T::LeftBrace)
+                }
+                _ => false,
+            }
+    }
+
+    /// `ORDER BY`, `SKIP` and `LIMIT` as a clause, which is `WITH *` with them.
+    pub(super) fn limits_clause(&mut self, start: Span) -> Parsed<With> {
+        let projection = self.limits(start, false, true, Vec::new())?;
+        Ok(With { projection, filter: None, span: self.since(start) })
     }
 
     /// The rest of a projection, after its items.

@@ -29,10 +29,10 @@ struct Entity {
 }
 
 impl Parser<'_> {
-    /// Whether the `CREATE` that comes next is no clause.
-    pub(super) fn ahead_is_schema_command(&self) -> bool {
-        let kind = INDEX_KINDS.iter().any(|(word, _)| self.is_word_at(1, word));
-        let word = if kind { 2 } else { 1 };
+    /// Whether the `CREATE` that is `ahead` behind the next token is no clause.
+    pub(super) fn is_schema_command_at(&self, ahead: usize) -> bool {
+        let kind = INDEX_KINDS.iter().any(|(word, _)| self.is_word_at(ahead + 1, word));
+        let word = ahead + if kind { 2 } else { 1 };
         matches!(self.ahead(word), T::Keyword(K::Index | K::Constraint))
             && self.ahead(word + 1) != T::Equal
     }

@@ -27,9 +27,16 @@ impl Parser<'_> {
     }
 
     fn show_target(&mut self) -> Parsed<ShowTarget> {
-        for word in
-            ["INDEXES", "CONSTRAINTS", "FUNCTIONS", "PROCEDURES", "TRANSACTIONS", "DATABASES"]
-        {
+        for word in [
+            "INDEXES",
+            "CONSTRAINTS",
+            "FUNCTIONS",
+            "PROCEDURES",
+            "TRANSACTIONS",
+            "DATABASES",
+            "USERS",
+            "ROLES",
+        ] {
             self.note(Expected::Word(word));
         }
         if self.eat_unlisted_word(&["PROCEDURES", "PROCEDURE"]) {
@@ -42,7 +49,7 @@ impl Parser<'_> {
             return Ok(ShowTarget::Databases(DatabaseFilter::All));
         }
         if self.eat_unlisted_word(&["DATABASE"]) {
-            let name = self.name_or_parameter("the name of a database")?;
+            let name = self.database_name()?;
             return Ok(ShowTarget::Databases(DatabaseFilter::Named(name)));
         }
         for (word, filter) in [("DEFAULT", DatabaseFilter::Default), ("HOME", DatabaseFilter::Home)]
@@ -51,6 +58,9 @@ impl Parser<'_> {
                 self.expect_word("DATABASE")?;
                 return Ok(ShowTarget::Databases(filter));
             }
+        }
+        if let Some(users) = self.show_users()? {
+            return Ok(users);
         }
         if let Some(functions) = self.show_functions()? {
             return Ok(functions);
@@ -68,6 +78,31 @@ impl Parser<'_> {
             return Ok(ShowTarget::Constraints(filter));
         }
         self.fail()
+    }
+
+    /// Users and roles.
+    fn show_users(&mut self) -> Parsed<Option<ShowTarget>> {
+        let functions = self.is_word("USER") && self.is_word_at(1, "DEFINED");
+        if !functions && self.eat_unlisted_word(&["USERS", "USER"]) {
+            return Ok(Some(ShowTarget::Users));
+        }
+        if self.eat_unlisted_word(&["CURRENT"]) {
+            self.expect_word("USER")?;
+            return Ok(Some(ShowTarget::CurrentUser));
+        }
+        let populated = self.eat_unlisted_word(&["POPULATED"]);
+        let roles = |at| self.is_word_at(at, "ROLES") || self.is_word_at(at, "ROLE");
+        if self.kind() == T::Keyword(K::All) && roles(1) {
+            self.bump();
+        }
+        if !self.eat_unlisted_word(&["ROLES", "ROLE"]) {
+            return if populated { self.fail() } else { Ok(None) };
+        }
+        let users = self.eat(K::With);
+        if users {
+            self.expect_word("USERS")?;
+        }
+        Ok(Some(ShowTarget::Roles { populated, users }))
     }
 
     fn eat_indexes(&mut self) -> bool {

@@ -2,7 +2,7 @@
 
 use super::cursor::{Expected, Parser};
 use super::{ERRORS_MAX, Parsed};
-use crate::ast::{Mode, Query, SingleQuery, Statement, StatementKind, Union};
+use crate::ast::{Query, SingleQuery, Statement, StatementKind, Union};
 use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
 use crate::token::{Keyword, TokenKind};
 
@@ -21,23 +21,24 @@ impl Parser<'_> {
 
     fn statement_tokens(&mut self) -> Parsed<Statement> {
         let start = self.span();
-        let mode = if self.eat_unlisted(Keyword::Explain) {
-            Mode::Explain
-        } else if self.eat_unlisted(Keyword::Profile) {
-            Mode::Profile
+        let mode = self.prefixes()?;
+        let graph = if self.kind() == TokenKind::Keyword(Keyword::Use) && self.command_follows_use()
+        {
+            Some(self.use_clause(self.span())?)
         } else {
-            Mode::Run
+            None
         };
         let kind = match self.kind() {
-            TokenKind::Keyword(Keyword::Create) if self.ahead_is_schema_command() => {
+            TokenKind::Keyword(Keyword::Create) if self.is_schema_command_at(0) => {
                 self.create_command()?
             }
+            _ if self.is_administration_at(0) => self.administration()?,
             TokenKind::Keyword(Keyword::Drop) => self.drop_command()?,
             TokenKind::Keyword(Keyword::Show) => self.show()?,
             TokenKind::Keyword(Keyword::Terminate) => self.terminate()?,
             _ => {
                 let at = self.timestamp()?;
-                for word in ["DROP", "SHOW", "TERMINATE"] {
+                for word in ["DROP", "SHOW", "TERMINATE", "ALTER", "GRANT", "REVOKE"] {
                     self.note(Expected::Hint(word));
                 }
                 StatementKind::Query { at, query: self.query(true)? }
@@ -46,7 +47,28 @@ impl Parser<'_> {
         if self.kind() != TokenKind::End {
             return self.fail();
         }
-        Ok(Statement { mode, kind, span: self.since(start) })
+        Ok(Statement { mode, graph, kind, span: self.since(start) })
+    }
+
+    /// Whether behind `USE graph` there is a command and no clause.
+    fn command_follows_use(&self) -> bool {
+        let mut ahead = 2;
+        while self.ahead(ahead) == TokenKind::Dot {
+            ahead += 2;
+        }
+        if self.ahead(ahead) == TokenKind::LeftParen
+            && let Some(close) = self.close_of(self.at + ahead)
+        {
+            ahead = close + 1 - self.at;
+        }
+        if self.is_administration_at(ahead) {
+            return true;
+        }
+        match self.ahead(ahead) {
+            TokenKind::Keyword(Keyword::Drop | Keyword::Show | Keyword::Terminate) => true,
+            TokenKind::Keyword(Keyword::Create) => self.is_schema_command_at(ahead),
+            _ => false,
+        }
     }
 
     /// `AT TIMESTAMP expr`

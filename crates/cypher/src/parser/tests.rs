@@ -3,6 +3,7 @@
 use super::*;
 use crate::ast::{Clause, Expr, ExprKind, StatementKind};
 
+mod administration;
 mod limits;
 mod messages;
 
@@ -113,6 +114,69 @@ fn lexer_errors_belong_to_their_statement() {
     assert_eq!(good, [true, false, true, false]);
 }
 
+/// What is a spelling of something else is printed as that.
+#[test]
+fn other_spellings_are_read() {
+    for (text, printed) in [
+        ("CYPHER 5 RETURN 1", "RETURN 1"),
+        ("cypher 25 runtime=slotted explain cypher planner = COST RETURN 1", "EXPLAIN RETURN 1"),
+        ("PROFILE CYPHER replan=force MATCH (n) FINISH", "PROFILE MATCH (n) FINISH"),
+        ("CYPHER SHOW INDEXES", "SHOW INDEXES"),
+        ("INSERT (a)-[:R]->(b)", "CREATE (a)-[:R]->(b)"),
+        ("MATCH DIFFERENT RELATIONSHIPS (a) FINISH", "MATCH (a) FINISH"),
+        ("MATCH REPEATABLE ELEMENT BINDINGS (a) FINISH", "MATCH REPEATABLE ELEMENTS (a) FINISH"),
+        ("MATCH (n) ORDER BY n.a SKIP 1 FINISH", "MATCH (n) WITH * ORDER BY n.a SKIP 1 FINISH"),
+        (
+            "UNWIND xs AS x OFFSET 2 LIMIT 3 LIMIT 1 RETURN x",
+            "UNWIND xs AS x WITH * SKIP 2 LIMIT 3 WITH * LIMIT 1 RETURN x",
+        ),
+        ("WITH ALL 1 AS x FILTER WHERE x > 0 RETURN ALL x", "WITH 1 AS x FILTER x > 0 RETURN x"),
+        (
+            "WITH ALL count(*) AS all MATCH (all) RETURN 1",
+            "WITH count(*) AS `all` MATCH (`all`) RETURN 1",
+        ),
+        ("WITH 1 AS all WITH all MATCH (n) FINISH", "WITH 1 AS `all` WITH `all` MATCH (n) FINISH"),
+        ("RETURN all, all.x, all(y), all + 1", "RETURN `all`, `all`.x, `all`(y), `all` + 1"),
+        ("RETURN trim(x FROM y), trim(from y)", "RETURN trim(BOTH x FROM y), trim(BOTH FROM y)"),
+        (
+            "RETURN trim(from), trim(from + x), trim(x + from), trim(from.x), trim(from[0])",
+            "RETURN trim(`from`), trim(`from` + x), trim(x + `from`), trim(`from`.x), \
+             trim(`from`[0])",
+        ),
+        (
+            "RETURN trim(both.x FROM trim(leading f(from) FROM y))",
+            "RETURN trim(BOTH both.x FROM trim(LEADING f(`from`) FROM y))",
+        ),
+        // The case of the name is kept. Found by fuzzing.
+        ("RETURN tRim(x FROM y)", "RETURN tRim(BOTH x FROM y)"),
+        ("MATCH (n) NODETACH DELETE n", "MATCH (n) DELETE n"),
+        ("RETURN (1 + 2) + 3 * (4 * 5) - (6 - 7)", "RETURN 1 + 2 + 3 * (4 * 5) - (6 - 7)"),
+        ("RETURN ((2 ^ 3) ^ 4) ^ (5 ^ 6)", "RETURN 2 ^ 3 ^ 4 ^ (5 ^ 6)"),
+    ] {
+        assert_eq!(accepted(text).to_string(), printed);
+        assert_eq!(accepted(printed), accepted(text));
+    }
+}
+
+#[test]
+fn options_that_do_not_exist_are_refused() {
+    for (text, place, message) in [
+        ("CYPHER 4.4 RETURN 1", "4.4", "there is no Cypher 4.4 here"),
+        ("CYPHER runtme=slotted RETURN 1", "runtme", "there is no option runtme"),
+        ("CYPHER planner=rule RETURN 1", "rule", "rule is no value of the option planner"),
+        ("CYPHER replan=skip CYPHER 5 replan= RETURN 1", "RETURN", "return is no value"),
+        ("CYPHER replan=skip replan=force RETURN 1", "force", "has two values"),
+        ("EXPLAIN PROFILE RETURN 1", "PROFILE", "cannot be combined"),
+    ] {
+        let errors = parse(text).expect_err(text);
+        let error = errors.first();
+        assert_eq!(error.span.text(text), place, "{text}");
+        assert!(error.message.contains(message), "{text}: {}", error.message);
+    }
+    let errors = parse("CYPHER runtme=slotted RETURN 1").unwrap_err();
+    assert_eq!(errors.first().help.as_deref(), Some("did you mean runtime?"));
+}
+
 /// One of everything that has a form of its own: each is accepted and printed as it is here.
 #[test]
 fn statements_of_every_kind_are_accepted() {
@@ -145,6 +209,13 @@ fn statements_of_every_kind_are_accepted() {
         "SHOW HOME DATABASE",
         "SHOW TRANSACTIONS 'a', $b",
         "TERMINATE TRANSACTIONS $ids YIELD message",
+        "USE a.b SHOW INDEXES",
+        "USE graph.byName('x') CREATE TEXT INDEX FOR (n:A) ON (n.b)",
+        "USE `create` DROP INDEX a",
+        "MATCH REPEATABLE ELEMENTS p = (a)-->{1,3}(b) FINISH",
+        "MATCH repeatable = (a) LET x = 1, y = a + 2 - 3 FILTER x > 1 OR y RETURN x",
+        "RETURN trim(BOTH 'x' FROM y), trim(LEADING FROM y), trim(TRAILING both FROM -`from`.a)",
+        "RETURN trim(a), trim(a, b), trim(both), trim(`from`), trim(BOTH (a + b) FROM c + d)",
     ] {
         assert_eq!(accepted(text).to_string(), text);
     }

@@ -6,22 +6,27 @@ use super::expression::{expression, expressions};
 use super::{alias, filter, name, names, qualified, separated, string, variable, variables};
 use crate::ast::{
     Call, CallSubquery, Clause, Concurrency, Foreach, Hint, HintKind, InTransactions, IndexKind,
-    LabelRef, LoadCsv, Match, Merge, OnError, Projection, RemoveItem, RemoveItemKind, SetItem,
-    SetItemKind, SubqueryScope, Yield,
+    LabelRef, LoadCsv, Match, MatchMode, Merge, OnError, Projection, RemoveItem, RemoveItemKind,
+    SetItem, SetItemKind, SubqueryScope, Use, Yield,
 };
 use crate::parser::Level;
 
 pub(super) fn clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
     match clause {
-        Clause::Use(clause) => {
-            f.write_str("USE ")?;
-            expression(f, &clause.graph, Level::Access)
-        }
+        Clause::Use(clause) => use_clause(f, clause),
         Clause::Match(clause) => match_clause(f, clause),
         Clause::Unwind(clause) => {
             write!(f, "UNWIND {}", clause.list)?;
             alias(f, Some(&clause.variable))
         }
+        Clause::Let(clause) => {
+            f.write_str("LET ")?;
+            separated(f, &clause.items, ", ", |f, item| {
+                variable(f, &item.variable)?;
+                write!(f, " = {}", item.value)
+            })
+        }
+        Clause::Filter(clause) => write!(f, "FILTER {}", clause.condition),
         Clause::With(clause) => {
             f.write_str("WITH ")?;
             projection(f, &clause.projection)?;
@@ -56,8 +61,17 @@ pub(super) fn clause(f: &mut Formatter<'_>, clause: &Clause) -> fmt::Result {
     }
 }
 
+pub(super) fn use_clause(f: &mut Formatter<'_>, clause: &Use) -> fmt::Result {
+    f.write_str("USE ")?;
+    expression(f, &clause.graph, Level::Access)
+}
+
 fn match_clause(f: &mut Formatter<'_>, clause: &Match) -> fmt::Result {
     f.write_str(if clause.optional { "OPTIONAL MATCH " } else { "MATCH " })?;
+    f.write_str(match clause.mode {
+        MatchMode::DifferentRelationships => "",
+        MatchMode::RepeatableElements => "REPEATABLE ELEMENTS ",
+    })?;
     separated(f, &clause.patterns, ", ", |f, path| write!(f, "{path}"))?;
     clause.hints.iter().try_for_each(|item| hint(f, item))?;
     filter(f, clause.filter.as_ref())

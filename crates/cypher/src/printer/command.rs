@@ -126,6 +126,12 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
             f.write_str("DATABASE ")?;
             name_or_parameter(f, name)?;
         }
+        ShowTarget::Users => f.write_str("USERS")?,
+        ShowTarget::CurrentUser => f.write_str("CURRENT USER")?,
+        ShowTarget::Roles { populated, users } => {
+            f.write_str(if *populated { "POPULATED ROLES" } else { "ROLES" })?;
+            f.write_str(if *users { " WITH USERS" } else { "" })?;
+        }
         ShowTarget::Transactions { ids } => {
             f.write_str(if ids.is_empty() { "TRANSACTIONS" } else { "TRANSACTIONS " })?;
             expressions(f, ids)?;

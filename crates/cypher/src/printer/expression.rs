@@ -4,11 +4,11 @@ use std::fmt::{self, Formatter, Write};
 
 use super::{filter, name, parameter, qualified, separated, variable};
 use crate::ast::{
-    BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, LabelExprKind, Literal, LogicalOp,
-    MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch, QuantifierKind, Subquery,
-    SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
+    ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, FunctionCall, LabelExprKind,
+    Literal, LogicalOp, MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch,
+    QuantifierKind, Subquery, SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
 };
-use crate::parser::Level;
+use crate::parser::{Level, TRIM_SIDES};
 
 /// An expression, in parentheses if it binds less tightly than `least`.
 pub(super) fn expression(f: &mut Formatter<'_>, expr: &Expr, least: Level) -> fmt::Result {
@@ -29,7 +29,8 @@ fn level(expr: &Expr) -> Level {
         ExprKind::Pattern(path) if path.search == PathSearch::All => Level::Not,
         // Behind `ANY`, `<` would belong to the type.
         ExprKind::Comparison { .. } | ExprKind::IsTyped { .. } => Level::Compare,
-        ExprKind::Binary { op, .. } => binary(*op).0,
+        ExprKind::Arithmetic { rest, .. } => Level::of_chain(rest),
+        ExprKind::Binary { .. } => Level::Predicate,
         ExprKind::IsNull { .. } | ExprKind::IsNormalized { .. } => Level::Predicate,
         ExprKind::Unary { .. } | ExprKind::HasLabels { .. } => Level::Unary,
         ExprKind::Literal(Literal::Int(value)) if *value < 0 => Level::Unary,
@@ -64,10 +65,17 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         }
         ExprKind::Unary { op, operand } => unary(f, *op, operand),
         ExprKind::Binary { op, left, right } => {
-            let (level, text) = binary(*op);
-            expression(f, left, level)?;
-            write!(f, " {text} ")?;
-            expression(f, right, level.tighter())
+            expression(f, left, Level::Predicate)?;
+            write!(f, " {} ", binary(*op))?;
+            expression(f, right, Level::Add)
+        }
+        ExprKind::Arithmetic { first, rest } => {
+            let tighter = Level::of_chain(rest).tighter();
+            expression(f, first, tighter)?;
+            rest.iter().try_for_each(|link| {
+                write!(f, " {} ", arithmetic(link.op))?;
+                expression(f, &link.operand, tighter)
+            })
         }
         ExprKind::Logical { op, operands } => {
             let (level, separator) = logical(*op);
@@ -110,6 +118,7 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         ExprKind::CountStar => f.write_str("count(*)"),
         ExprKind::CaseOperand => Ok(()),
         ExprKind::Pattern(path) => write!(f, "{path}"),
+        ExprKind::Function(call) if is_trim_from(call) => trim_from(f, call),
         ExprKind::Function(call) => {
             qualified(f, &call.name)?;
             f.write_str(if call.distinct { "(DISTINCT " } else { "(" })?;
@@ -164,6 +173,35 @@ fn entry(f: &mut Formatter<'_>, entry: &MapEntry) -> fmt::Result {
     write!(f, ": {}", entry.value)
 }
 
+/// Whether a call is what `trim(BOTH x FROM y)` was read as.
+fn is_trim_from(call: &FunctionCall) -> bool {
+    let sided = match &call.arguments[..] {
+        [side, _] | [side, _, _] => match &side.kind {
+            ExprKind::Literal(Literal::String(side)) => TRIM_SIDES.contains(&&**side),
+            _ => false,
+        },
+        _ => false,
+    };
+    sided && !call.distinct && call.name.dotted().eq_ignore_ascii_case("trim")
+}
+
+fn trim_from(f: &mut Formatter<'_>, call: &FunctionCall) -> fmt::Result {
+    qualified(f, &call.name)?;
+    f.write_char('(')?;
+    for (index, argument) in call.arguments.iter().enumerate() {
+        match &argument.kind {
+            ExprKind::Literal(Literal::String(side)) if index == 0 => write!(f, "{side} ")?,
+            _ if index + 1 == call.arguments.len() => write!(f, "FROM {argument})")?,
+            _ => {
+                // Where it ends is plain then.
+                expression(f, argument, Level::Access)?;
+                f.write_char(' ')?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn bound(f: &mut Formatter<'_>, bound: Option<&Expr>) -> fmt::Result {
     bound.map_or(Ok(()), |bound| write!(f, "{bound}"))
 }
@@ -198,20 +236,25 @@ fn logical(op: LogicalOp) -> (Level, &'static str) {
     }
 }
 
-fn binary(op: BinaryOp) -> (Level, &'static str) {
+fn arithmetic(op: ArithmeticOp) -> &'static str {
     match op {
-        BinaryOp::Add => (Level::Add, "+"),
-        BinaryOp::Subtract => (Level::Add, "-"),
-        BinaryOp::Concatenate => (Level::Add, "||"),
-        BinaryOp::Multiply => (Level::Multiply, "*"),
-        BinaryOp::Divide => (Level::Multiply, "/"),
-        BinaryOp::Modulo => (Level::Multiply, "%"),
-        BinaryOp::Power => (Level::Power, "^"),
-        BinaryOp::StartsWith => (Level::Predicate, "STARTS WITH"),
-        BinaryOp::EndsWith => (Level::Predicate, "ENDS WITH"),
-        BinaryOp::Contains => (Level::Predicate, "CONTAINS"),
-        BinaryOp::Matches => (Level::Predicate, "=~"),
-        BinaryOp::In => (Level::Predicate, "IN"),
+        ArithmeticOp::Add => "+",
+        ArithmeticOp::Subtract => "-",
+        ArithmeticOp::Concatenate => "||",
+        ArithmeticOp::Multiply => "*",
+        ArithmeticOp::Divide => "/",
+        ArithmeticOp::Modulo => "%",
+        ArithmeticOp::Power => "^",
+    }
+}
+
+fn binary(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::StartsWith => "STARTS WITH",
+        BinaryOp::EndsWith => "ENDS WITH",
+        BinaryOp::Contains => "CONTAINS",
+        BinaryOp::Matches => "=~",
+        BinaryOp::In => "IN",
     }
 }
 

@@ -529,20 +529,21 @@ impl<'g> TableView<'g> {
     /// Number of live entries in all lists. Cost: a pass over segments; lists are counted one by
     /// one only in segments that hold something unsettled.
     pub(crate) fn entries(&self) -> u64 {
-        let mut total = 0;
-        for number in 0..self.table.segment_bound() {
-            let first = number << SEGMENT_BITS;
-            let mut head = self.head(first);
-            if head.is_null() && self.fetched(first) {
-                head = self.head(first);
-            }
-            if let Some(base) = head.settled() {
-                total += base.entries() as u64;
-            } else if head.written().is_some() {
-                let locals = 0..SEGMENT_VERTICES as u32;
-                total += locals.map(|l| self.degree(first | l) as u64).sum::<u64>();
-            }
+        (0..self.table.segment_bound()).map(|number| self.entries_of(number)).sum()
+    }
+
+    /// Entries of one segment's lists.
+    pub(crate) fn entries_of(&self, number: u32) -> u64 {
+        let first = number << SEGMENT_BITS;
+        let mut head = self.head(first);
+        if head.is_null() && self.fetched(first) {
+            head = self.head(first);
         }
-        total
+        if let Some(base) = head.settled() {
+            return base.entries() as u64;
+        }
+        let degree = |local| self.degree(first | local) as u64;
+        let written = head.written().is_some();
+        if written { (0..SEGMENT_VERTICES as u32).map(degree).sum() } else { 0 }
     }
 }

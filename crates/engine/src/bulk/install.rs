@@ -148,6 +148,7 @@ pub(super) fn install(
     load.installed = true;
     shared.clock.mark_applied(ts);
     shared.publish(ts)?;
+    shared.sample.wrote(report.vertices + report.edges);
     crate::failpoint!("bulk::installed");
     drop((paused, shut, making, indexes));
     if let Some(d) = &shared.durable {

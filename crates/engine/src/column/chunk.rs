@@ -18,8 +18,19 @@ pub(crate) const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
 pub(crate) enum StateChunk {
     /// All the same.
     Uniform(u32),
-    /// One each.
-    Dense(Box<[u32; SEGMENT_VERTICES]>),
+    /// One each; and how many there are of each, so that counting looks at no vertex.
+    Dense(Box<[u32; SEGMENT_VERTICES]>, Box<[(u32, u32)]>),
+}
+
+impl StateChunk {
+    /// How many vertices are in each state.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        let (uniform, dense): (_, &[(u32, u32)]) = match self {
+            Self::Uniform(state) => (Some((*state, SEGMENT_VERTICES as u32)), &[]),
+            Self::Dense(_, counts) => (None, counts),
+        };
+        uniform.into_iter().chain(dense.iter().copied())
+    }
 }
 
 impl Chunk for StateChunk {
@@ -33,7 +44,7 @@ impl Chunk for StateChunk {
     fn get(&self, local: usize) -> u32 {
         match self {
             Self::Uniform(state) => *state,
-            Self::Dense(states) => states[local],
+            Self::Dense(states, _) => states[local],
         }
     }
 
@@ -41,7 +52,11 @@ impl Chunk for StateChunk {
         if values.iter().all(|v| *v == values[0]) {
             Self::Uniform(values[0])
         } else {
-            Self::Dense(Box::new(*values))
+            let mut sorted = *values;
+            sorted.sort_unstable();
+            let runs = sorted.chunk_by(|a, b| a == b);
+            let counts = runs.map(|same| (same[0], same.len() as u32)).collect();
+            Self::Dense(Box::new(*values), counts)
         }
     }
 
@@ -53,7 +68,7 @@ impl Chunk for StateChunk {
     fn bytes(&self) -> usize {
         match self {
             Self::Uniform(_) => 0,
-            Self::Dense(_) => SEGMENT_VERTICES * 4,
+            Self::Dense(_, counts) => SEGMENT_VERTICES * 4 + size_of_val(&**counts),
         }
     }
 }
@@ -114,6 +129,21 @@ fn share_text(values: &[Value; SEGMENT_VERTICES]) -> Box<[Option<Arc<str>>; SEGM
         }
     }
     out
+}
+
+impl PropertyChunk {
+    /// The integer at `local`, if it is one.
+    #[inline]
+    pub(crate) fn int(&self, local: usize) -> Option<i64> {
+        match self {
+            Self::Int(some, v) if bit(some, local) => Some(v[local]),
+            Self::Mixed(v) => match v[local] {
+                Value::Int(int) => Some(int),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl Chunk for PropertyChunk {

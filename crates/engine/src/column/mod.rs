@@ -18,6 +18,7 @@
 //! Cost: a settled value is one array access; a written one a short walk, newest first.
 
 pub(crate) mod chunk;
+pub(crate) mod cursor;
 mod table;
 pub(crate) mod undo;
 

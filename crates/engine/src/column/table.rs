@@ -7,8 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
-use super::Chunk;
+use super::cursor::{At, Cursor};
 use super::undo::{ColUndo, OldValue};
+use super::{Chunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
 use crate::history::Horizon;
@@ -73,7 +74,7 @@ impl<V> ColTail<V> {
 }
 
 #[derive(Debug)]
-struct ColVersion<C: Chunk> {
+pub(crate) struct ColVersion<C: Chunk> {
     chunk: Arc<C>,
     /// Heap bytes of the chunk.
     chunk_bytes: usize,
@@ -93,7 +94,7 @@ impl<C: Chunk> ColVersion<C> {
 
     /// The value of `local` at `read_ts`, no older than the watermark.
     #[inline]
-    fn get(&self, local: u32, read_ts: u64) -> C::Value {
+    pub(super) fn get(&self, local: u32, read_ts: u64) -> C::Value {
         self.unsettled(local, read_ts).unwrap_or_else(|| self.chunk.get(local as usize))
     }
 
@@ -422,6 +423,26 @@ impl<C: Chunk + 'static> ColTable<C> {
         value
     }
 
+    /// A cursor over all places, at `read_ts`.
+    pub(crate) fn cursor<'g>(&'g self, read_ts: u64, guard: &'g Guard) -> Cursor<'g, C> {
+        Cursor::new(self, read_ts, guard)
+    }
+
+    /// What segment `number` is like for a reader at `read_ts`.
+    #[inline]
+    pub(super) fn at<'g>(&self, number: u32, read_ts: u64, guard: &'g Guard) -> At<'g, C> {
+        let version = self.version(number, guard).or_else(|| self.fetched(number, guard));
+        // First the version, then what it lacks: history/mod.rs, invariant 1.
+        if self.undo.concerns(read_ts) {
+            return At::Past;
+        }
+        match version {
+            None => At::Nothing,
+            Some(version) if version.tail.is_some() => At::Written(version),
+            Some(version) => At::Settled(&*version.chunk),
+        }
+    }
+
     /// The value of a place at any retained timestamp.
     #[cold]
     fn get_past(&self, number: u32, local: u32, ts: u64) -> C::Value {
@@ -470,6 +491,35 @@ impl<C: Chunk + 'static> ColTable<C> {
             .filter_map(|s| self.segments.get(s))
             .map(|s| size_of::<ColSegment<C>>() + s.bytes(guard))
             .sum()
+    }
+}
+
+impl ColTable<StateChunk> {
+    /// How many vertices are in each state at `read_ts`, by number of the state. Settled segments
+    /// know; of others each vertex is looked at.
+    pub(crate) fn count(&self, read_ts: u64, guard: &Guard) -> Vec<u64> {
+        let mut counts = Vec::new();
+        let mut add = |state: u32, many: u32| {
+            let at = state as usize;
+            if at >= counts.len() {
+                counts.resize(at + 1, 0);
+            }
+            counts[at] += u64::from(many);
+        };
+        for number in 0..self.segment_bound() {
+            match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
+                None => {}
+                Some(v) if v.tail.is_none() && !self.undo.concerns(read_ts) => {
+                    v.chunk.counts().for_each(|(state, many)| add(state, many));
+                }
+                Some(_) => {
+                    let first = number << SEGMENT_BITS;
+                    let all = first..first + SEGMENT_VERTICES as u32;
+                    all.for_each(|v| add(self.get(v, read_ts, guard), 1));
+                }
+            }
+        }
+        counts
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) mod source;
 mod spec;
 pub(crate) mod stored;
 mod tail;
-mod tree;
+pub(crate) mod tree;
 
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

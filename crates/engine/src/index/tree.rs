@@ -607,6 +607,25 @@ impl<const N: usize> Tree<N> {
         self.directory(guard).bytes() + each.sum::<usize>()
     }
 
+    /// About how many different keys there are: of some partitions, the places where a key differs
+    /// from the one before it, scaled up. What spans several partitions is seen too seldom.
+    pub(crate) fn distinct(&self, guard: &Guard) -> f64 {
+        const PARTITIONS: u32 = 16;
+        let all = self.count.load(Ordering::Acquire);
+        let looked = all.min(PARTITIONS);
+        let mut changes = 0;
+        for i in 0..looked {
+            let number = (u64::from(i) * u64::from(all) / u64::from(looked)) as u32;
+            let Some(version) = self.partitions.get(number).and_then(|p| p.version.get(guard))
+            else {
+                continue;
+            };
+            let run = version.entries();
+            changes += (1..run.len()).filter(|at| !run.has_key(*at, &run.key(at - 1))).count();
+        }
+        1.0 + changes as f64 * f64::from(all) / f64::from(looked.max(1))
+    }
+
     /// Entries, obsolete ones included.
     pub(crate) fn len(&self, guard: &Guard) -> u64 {
         (0..self.count.load(Ordering::Acquire))

@@ -49,6 +49,7 @@ impl Transaction<'_> {
         let ordinal = edge_type.new_ordinal()?;
         let op = EdgeOp::Create;
         self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
+        self.touch_edge(ty, (u, v, ordinal), None);
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
             self.put_edge_property(ty, u, v, ordinal, *key, value.clone());
         }
@@ -145,7 +146,9 @@ impl Transaction<'_> {
                 op: EdgeOp::Delete,
             }),
         }
-        self.writes.drop_edge_properties(edge.ty, edge.ordinal);
+        self.touch_edge(edge.ty, (u, v, edge.ordinal), None);
+        let keys = self.shared().catalog.property_key_ids();
+        self.writes.drop_edge_properties(edge.ty, edge.ordinal, keys);
         Ok(())
     }
 
@@ -302,5 +305,6 @@ impl Transaction<'_> {
     ) {
         let write = EdgePropertyWrite { ty, src, dst, ordinal, key, value };
         self.writes.edge_properties.put(write);
+        self.touch_edge(ty, (src, dst, ordinal), Some(key));
     }
 }

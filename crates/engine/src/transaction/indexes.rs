@@ -1,20 +1,21 @@
 //! What a transaction finds in indexes: what its snapshot shows, and its own writes.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use telar_graph::{EdgeId, IndexId, IndexRange, Value, VertexId};
+use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
 
+use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
 use crate::error::Error;
 use crate::index::Index;
 use crate::index::IndexTarget;
 use crate::index::commit::{edges_concerned, vertices_concerned};
-use crate::index::key::{Entry, SortKey};
+use crate::index::key::Entry;
 use crate::index::read::{IndexRead, KeyRange};
 use crate::index::source::{Source, edge_id};
+use crate::index::tree::Tree;
 use crate::snapshot::Reader;
-use crate::txn::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
+use crate::txn::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 
 impl Transaction<'_> {
     /// The vertices whose indexed properties have exactly these values, or begin with them.
@@ -44,18 +45,11 @@ impl Transaction<'_> {
     pub fn index_range(&self, index: IndexId, range: &IndexRange) -> Result<Vec<VertexId>, Error> {
         let reader = self.reader();
         let index = reader.index(index)?;
-        let tree = index.vertices()?;
-        let keys = KeyRange::new(index, range)?;
-        let own = self.own_vertices(index, &reader);
-        let replaced: HashSet<_> = own.iter().map(|(v, _)| *v).collect();
-        let mut found: Vec<Entry<1>> = Vec::new();
-        let how = (range.descending, range.limit.saturating_add(own.len()));
-        reader.items_in(index, tree, &keys, how, |key, item| {
-            if !replaced.contains(&item) {
-                found.push((key.clone(), item));
-            }
-        });
-        self.merge_own(index, range, &keys, &mut found, own);
+        let (tree, keys) = (index.vertices()?, KeyRange::new(index, range)?);
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        let own = self.own_vertices(&mut own.vertices, index, &reader);
+        let found = self.with_own(&reader, index, tree, (range, &keys), own);
         Ok(found.into_iter().map(|(_, [v])| vid(v)).collect())
     }
 
@@ -70,34 +64,33 @@ impl Transaction<'_> {
     ) -> Result<Vec<EdgeId>, Error> {
         let reader = self.reader();
         let index = reader.index(index)?;
-        let (tree, ty) = index.edges()?;
-        let keys = KeyRange::new(index, range)?;
-        let own = self.own_edges(index, &reader);
-        let replaced: HashSet<_> = own.iter().map(|(e, _)| *e).collect();
-        let mut found: Vec<Entry<3>> = Vec::new();
-        let how = (range.descending, range.limit.saturating_add(own.len()));
-        reader.items_in(index, tree, &keys, how, |key, item| {
-            if !replaced.contains(&item) {
-                found.push((key.clone(), item));
-            }
-        });
-        self.merge_own(index, range, &keys, &mut found, own);
+        let ((tree, ty), keys) = (index.edges()?, KeyRange::new(index, range)?);
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        let own = self.own_edges(&mut own.edges, index, ty, &reader);
+        let found = self.with_own(&reader, index, tree, (range, &keys), own);
         Ok(found.into_iter().map(|(_, item)| edge_id(ty, item)).collect())
     }
 
-    /// Adds what this transaction wrote to what its snapshot shows, and remembers the read.
-    fn merge_own<const N: usize>(
+    /// What the snapshot shows in a range, and what this transaction wrote; remembers the read.
+    fn with_own<const N: usize>(
         &self,
+        reader: &Reader<'_>,
         index: &Index,
-        range: &IndexRange,
-        keys: &KeyRange,
-        found: &mut Vec<Entry<N>>,
-        own: Vec<([u32; N], Option<SortKey>)>,
-    ) {
-        let own = own.into_iter().filter_map(|(item, key)| Some((key?, item)));
-        let own: Vec<Entry<N>> = own.filter(|(key, _)| keys.contains(key)).collect();
-        if !own.is_empty() {
-            found.extend(own);
+        tree: &Tree<N>,
+        (range, keys): (&IndexRange, &KeyRange),
+        own: &Keys<N>,
+    ) -> Vec<Entry<N>> {
+        let mut found: Vec<Entry<N>> = Vec::new();
+        let how = (range.descending, range.limit.saturating_add(own.len()));
+        reader.items_in(index, tree, keys, how, |key, item| {
+            if !own.has(&item) {
+                found.push((key.clone(), item));
+            }
+        });
+        let shown = found.len();
+        found.extend(own.range(keys).cloned());
+        if found.len() > shown {
             found.sort_unstable();
             if range.descending {
                 found.reverse();
@@ -109,20 +102,29 @@ impl Transaction<'_> {
             let read = IndexRead { index: index.id, from, to, point };
             self.note(Read::Index(Arc::new(read)));
         }
+        found
     }
 
-    /// The key of each vertex this transaction may have changed, as it sees it.
-    fn own_vertices(&self, index: &Index, reader: &Reader<'_>) -> Vec<([u32; 1], Option<SortKey>)> {
-        let IndexTarget::Vertices(label) = index.definition.target else { return Vec::new() };
+    /// The keys of the vertices this transaction may have changed, as it sees them.
+    fn own_vertices<'k>(
+        &self,
+        own: &'k mut Written<u32, 1>,
+        index: &Index,
+        reader: &Reader<'_>,
+    ) -> &'k Keys<1> {
+        let IndexTarget::Vertices(label) = index.definition.target else {
+            unreachable!("INVARIANT: the index has a tree of vertices")
+        };
+        let properties = &index.definition.properties;
         let source = Source::new(self.shared(), &reader.guard);
-        let key = |v: u32| {
+        let key = |[v]: [u32; 1]| {
             let written = self.writes.states.get(v.into());
             let state = written.map_or_else(|| reader.state(v), |w| w.state);
             if !index.has_label(&source, label, state) {
                 return None;
             }
             let created = written.is_some_and(|w| w.created);
-            Source::key_of(&index.definition.properties, |key| {
+            Source::key_of(properties, |key| {
                 match self.writes.vertex_properties.get(vertex_property_key(v, key)) {
                     Some(w) => w.value.clone(),
                     None if created => Value::Null,
@@ -130,25 +132,137 @@ impl Transaction<'_> {
                 }
             })
         };
-        vertices_concerned(index, &self.writes).map(|v| ([v], key(v))).collect()
+        let all = || vertices_concerned(index, &self.writes).map(|v| [v]).collect();
+        let concerns = |t: &Touched<u32>| {
+            t.property.is_none_or(|key| properties.contains(&key)).then_some([t.thing])
+        };
+        own.of(index.id, all, concerns, key)
     }
 
-    /// The key of each edge this transaction may have changed, as it sees it.
-    fn own_edges(&self, index: &Index, reader: &Reader<'_>) -> Vec<([u32; 3], Option<SortKey>)> {
-        let IndexTarget::Edges(ty) = index.definition.target else { return Vec::new() };
+    /// The keys of the edges this transaction may have changed, as it sees them.
+    fn own_edges<'k>(
+        &self,
+        own: &'k mut Written<Edge, 3>,
+        index: &Index,
+        ty: EdgeTypeId,
+        reader: &Reader<'_>,
+    ) -> &'k Keys<3> {
+        let properties = &index.definition.properties;
         let source = Source::new(self.shared(), &reader.guard);
-        let key = |item: [u32; 3], op: Option<EdgeOp>| {
-            if op == Some(EdgeOp::Delete) {
+        let key = |item: [u32; 3]| {
+            let [ordinal, src, dst] = item;
+            let op = self.writes.edges.get(edge_key(ty, src, dst, ordinal)).map(|w| w.op);
+            if matches!(op, Some(EdgeOp::Delete | EdgeOp::Nothing)) {
                 return None;
             }
-            Source::key_of(&index.definition.properties, |key| {
-                match self.writes.edge_properties.get(edge_property_key(ty, item[0], key)) {
+            Source::key_of(properties, |key| {
+                match self.writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
                     Some(w) => w.value.clone(),
                     None if op == Some(EdgeOp::Create) => Value::Null,
-                    None => source.edge_value(ty, item[0], key, reader.read_ts),
+                    None => source.edge_value(ty, ordinal, key, reader.read_ts),
                 }
             })
         };
-        edges_concerned(index, ty, &self.writes).map(|(item, op)| (item, key(item, op))).collect()
+        let all = || edges_concerned(index, ty, &self.writes).map(|(item, _)| item).collect();
+        let concerns = |t: &Touched<Edge>| {
+            let (of, item) = t.thing;
+            let concerned = t.property.is_none_or(|key| properties.contains(&key));
+            (of == ty && concerned).then_some(item)
+        };
+        own.of(index.id, all, concerns, key)
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
+
+    use crate::catalog::EdgeTypeOptions;
+    use crate::{Engine, IndexSpec, IndexTarget, Isolation, Settings};
+
+    const MANY: u32 = 2000;
+
+    struct Names {
+        db: Engine,
+        label: LabelId,
+        ty: EdgeTypeId,
+        key: PropertyKeyId,
+        vertices: IndexId,
+        edges: IndexId,
+    }
+
+    fn names() -> Names {
+        let db = Engine::in_memory(Settings::default()).unwrap();
+        let label = db.label("L").unwrap();
+        let ty = db.edge_type("T", EdgeTypeOptions::general()).unwrap();
+        let key = db.property_key("k").unwrap();
+        let index = |name: &str, target| {
+            let properties = vec![key];
+            db.create_index(IndexSpec { name: name.to_owned(), target, properties }).unwrap()
+        };
+        let vertices = index("v", IndexTarget::Vertices(label));
+        let edges = index("e", IndexTarget::Edges(ty));
+        Names { db, label, ty, key, vertices, edges }
+    }
+
+    /// As `UNWIND range(..) MERGE` does: look, find nothing, write.
+    #[test]
+    fn looking_before_each_write_finds_each_key_once() {
+        let n = names();
+        let mut txn = n.db.begin_with(Isolation::Snapshot).unwrap();
+        let end = txn.create_vertex(&[n.label]).unwrap();
+        for i in 0..MANY {
+            let value = Value::Int(i.into());
+            assert!(txn.index_lookup(n.vertices, std::slice::from_ref(&value)).unwrap().is_empty());
+            let vertex = txn.create_vertex(&[n.label]).unwrap();
+            txn.set_vertex_property(vertex, n.key, value.clone()).unwrap();
+            let found = txn.index_lookup(n.vertices, std::slice::from_ref(&value)).unwrap();
+            assert_eq!(found, [vertex]);
+            let sought = std::slice::from_ref(&value);
+            assert!(txn.index_lookup_edges(n.edges, sought).unwrap().is_empty());
+            let edge = txn.create_edge(n.ty, vertex, end, &[(n.key, value.clone())]).unwrap();
+            assert_eq!(txn.index_lookup_edges(n.edges, sought).unwrap(), [edge]);
+        }
+        let own = txn.own_keys.borrow();
+        let own = own.as_ref().unwrap();
+        let (vertices, edges) = (own.vertices.found(n.vertices), own.edges.found(n.edges));
+        assert_eq!((vertices, edges), (u64::from(MANY) + 1, u64::from(MANY)));
+    }
+
+    /// What belongs to others stays when a thing is deleted, and finding it costs nothing more.
+    #[test]
+    fn deleting_takes_only_the_own_properties_away() {
+        let n = names();
+        let mut txn = n.db.begin().unwrap();
+        let end = txn.create_vertex(&[]).unwrap();
+        let mut made = Vec::new();
+        for i in 0..MANY {
+            let vertex = txn.create_vertex(&[n.label]).unwrap();
+            let value = Value::Int(i.into());
+            txn.set_vertex_property(vertex, n.key, value.clone()).unwrap();
+            made.push((vertex, txn.create_edge(n.ty, end, vertex, &[(n.key, value)]).unwrap()));
+        }
+        for (i, (vertex, edge)) in made.iter().enumerate() {
+            if i % 3 == 0 {
+                txn.delete_edge(*edge).unwrap();
+            } else if i % 3 == 1 {
+                txn.delete_vertex(*vertex, true).unwrap();
+            }
+        }
+        let vertices = (0..MANY).filter(|i| i % 3 != 1).count();
+        assert_eq!(txn.writes.vertex_properties.items().len(), vertices);
+        let edges = (0..MANY).filter(|i| i % 3 == 2).count();
+        assert_eq!(txn.writes.edge_properties.items().len(), edges);
+        for (i, (vertex, edge)) in made.iter().enumerate() {
+            let value = Value::Int(i as i64);
+            let there: Vec<VertexId> = if i % 3 == 1 { vec![] } else { vec![*vertex] };
+            assert_eq!(txn.index_lookup(n.vertices, std::slice::from_ref(&value)).unwrap(), there);
+            let edges = txn.index_lookup_edges(n.edges, std::slice::from_ref(&value)).unwrap();
+            assert_eq!(edges, if i % 3 == 2 { vec![*edge] } else { vec![] });
+        }
+        txn.commit().unwrap();
+        let exact = n.db.reader().unwrap().statistics();
+        assert_eq!((exact.vertices, exact.edges()), (vertices as u64 + 1, edges as u64));
     }
 }

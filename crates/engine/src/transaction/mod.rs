@@ -3,6 +3,7 @@
 
 mod edges;
 mod indexes;
+mod own_keys;
 mod update;
 mod vertices;
 mod view;
@@ -11,14 +12,16 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use telar_graph::value::NESTING_MAX;
-use telar_graph::{CommitTs, Value, VertexId};
+use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
 use crate::error::Error;
+use crate::index::source::edge_item;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration};
 use crate::txn::commit::{Mode, commit};
 use crate::txn::edge_ends::EdgeEnds;
 use crate::txn::write_set::{Read, WriteSet};
+use own_keys::OwnKeys;
 
 /// What concurrent transactions may do to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,6 +56,8 @@ pub struct Transaction<'e> {
     /// Its edge writes by their ends, once it has read edges after writing some: a transaction
     /// that only writes pays nothing for them.
     ends: RefCell<Option<Box<EdgeEnds>>>,
+    /// Keys of its writes, once it has looked something up in an index.
+    own_keys: RefCell<Option<Box<OwnKeys>>>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
     committed: bool,
@@ -71,6 +76,7 @@ impl<'e> Transaction<'e> {
             registration: Registration::new(shared)?,
             writes: WriteSet::default(),
             ends: RefCell::default(),
+            own_keys: RefCell::default(),
             reads: (isolation == Isolation::Serializable).then(RefCell::default),
             committed: false,
         })
@@ -89,6 +95,27 @@ impl<'e> Transaction<'e> {
 
     fn reader(&self) -> Reader<'_> {
         Reader::new(self.shared(), self.registration.read_ts)
+    }
+
+    /// Says that a vertex was written: as a whole, or one of its properties.
+    #[inline]
+    fn touch_vertex(&mut self, v: u32, property: Option<PropertyKeyId>) {
+        if let Some(own) = self.own_keys.get_mut() {
+            own.vertices.touch(v, property);
+        }
+    }
+
+    /// Says that an edge was written: as a whole, or one of its properties.
+    #[inline]
+    fn touch_edge(
+        &mut self,
+        ty: EdgeTypeId,
+        (src, dst, ordinal): (u32, u32, u32),
+        property: Option<PropertyKeyId>,
+    ) {
+        if let Some(own) = self.own_keys.get_mut() {
+            own.edges.touch((ty, edge_item(src, dst, ordinal)), property);
+        }
     }
 
     /// Remembers a read for validation. Vertices that were never made by the time of the read have

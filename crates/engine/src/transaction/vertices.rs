@@ -21,6 +21,7 @@ impl Transaction<'_> {
         let state = self.shared().catalog.label_sets.number(labels);
         let vertex = self.shared().new_vertex()?;
         self.writes.states.push(StateWrite { vertex, state, created: true });
+        self.touch_vertex(vertex, None);
         Ok(vid(vertex))
     }
 
@@ -60,6 +61,7 @@ impl Transaction<'_> {
         let state = self.shared().catalog.label_sets.number(labels);
         let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
         self.writes.states.put(StateWrite { vertex: v, state, created });
+        self.touch_vertex(v, None);
     }
 
     /// Adds a label. Returns whether the vertex did not have it.
@@ -122,6 +124,7 @@ impl Transaction<'_> {
         check_value(&value)?;
         let v = self.existing(vertex)?;
         self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
+        self.touch_vertex(v, Some(key));
         Ok(())
     }
 
@@ -146,7 +149,9 @@ impl Transaction<'_> {
         }
         let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
         self.writes.states.put(StateWrite { vertex: v, state: 0, created });
-        self.writes.drop_vertex_properties(v);
+        self.touch_vertex(v, None);
+        let keys = self.shared().catalog.property_key_ids();
+        self.writes.drop_vertex_properties(v, keys);
         if !created {
             // The id may be used again one day: nothing of this vertex must show then.
             let reader = self.reader();

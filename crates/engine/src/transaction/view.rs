@@ -3,9 +3,11 @@
 //! Every read is noted for validation, as those of the single reads are. Where the transaction has
 //! written nothing of a kind, a batch goes to the snapshot's reader as it is.
 
+use std::sync::Arc;
+
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, IndexUnavailable,
-    LabelId, PropertyKeyId, Statistics, Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    IndexUnavailable, LabelId, PropertyKeyId, Statistics, Value, VertexId, View,
 };
 
 use super::{Transaction, vid};
@@ -97,6 +99,22 @@ impl View for Transaction<'_> {
         }
     }
 
+    fn expand_ids(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        if !self.writes.edges.items().is_empty() {
+            return self.expand(sources, ty, dir, out);
+        }
+        for v in sources.iter().filter_map(|v| number(*v)) {
+            self.note(Read::Neighbours(ty, dir, v));
+        }
+        self.reader().expand_ids(sources, ty, dir, out);
+    }
+
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
         out.extend(vertices.iter().map(|v| self.degree(*v, ty, dir).map_or(0, |n| n as u64)));
     }
@@ -173,5 +191,27 @@ impl View for Transaction<'_> {
     /// Counts of the transaction's snapshot: its own writes are not in them.
     fn statistics(&self) -> Statistics {
         self.reader().statistics()
+    }
+
+    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+        if !self.writes.states.items().is_empty() {
+            return None;
+        }
+        self.note(Read::AllStates);
+        self.reader().count_vertices(label)
+    }
+
+    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+        // What is noted for validation are lists of neighbours: of each vertex its own.
+        let written =
+            !self.writes.edges.items().is_empty() || !self.writes.states.items().is_empty();
+        if written || self.reads.is_some() {
+            return None;
+        }
+        self.reader().count_edges(ty)
+    }
+
+    fn estimates(&self) -> Arc<Estimates> {
+        self.reader().estimates()
     }
 }

@@ -77,6 +77,7 @@ pub(crate) fn commit(
         done => done?,
     };
     let Some(done) = done else { return Ok(None) };
+    shared.sample.wrote(writes.len() as u64);
     publish(done.ts)?;
     settle_after(writes, shared);
     if frees && shared.free_vertices.deleted(done.ts, deletes()) {

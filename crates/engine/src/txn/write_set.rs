@@ -100,6 +100,21 @@ where
         }
     }
 
+    /// Removes the item with `key`, if it is there; the last one takes its place.
+    pub(crate) fn remove(&mut self, key: u128) {
+        let Some(at) = self.find(key) else { return };
+        self.items.swap_remove(at);
+        if self.items.len() <= LINEAR_MAX {
+            // What is searched linearly has no index to keep.
+            self.index = None;
+        } else if let Some(index) = &mut self.index {
+            index.remove(&key);
+            if let Some(moved) = self.items.get(at) {
+                index.insert(moved.key(), at as u32);
+            }
+        }
+    }
+
     #[inline]
     pub(crate) fn items(&self) -> &[T] {
         &self.items
@@ -218,23 +233,39 @@ impl WriteSet {
 }
 
 impl WriteSet {
-    /// Forgets property writes of a vertex that is deleted.
-    pub(crate) fn drop_vertex_properties(&mut self, vertex: u32) {
-        if self.vertex_properties.items().iter().any(|w| w.vertex == vertex) {
-            let all = std::mem::take(&mut self.vertex_properties);
-            for w in all.items.into_iter().filter(|w| w.vertex != vertex) {
-                self.vertex_properties.push(w);
-            }
+    /// Things written.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.states.items().len()
+            + self.edges.items().len()
+            + self.vertex_properties.items().len()
+            + self.edge_properties.items().len()
+    }
+
+    /// Forgets writes to properties, of which `keys` are all there are, of a deleted vertex.
+    pub(crate) fn drop_vertex_properties(
+        &mut self,
+        vertex: u32,
+        mut keys: impl Iterator<Item = PropertyKeyId>,
+    ) {
+        while !self.vertex_properties.items.is_empty()
+            && let Some(key) = keys.next()
+        {
+            self.vertex_properties.remove(vertex_property_key(vertex, key));
         }
     }
 
-    /// Forgets property writes of an edge that is deleted.
-    pub(crate) fn drop_edge_properties(&mut self, ty: EdgeTypeId, ordinal: u32) {
-        if self.edge_properties.items().iter().any(|w| w.ty == ty && w.ordinal == ordinal) {
-            let all = std::mem::take(&mut self.edge_properties);
-            for w in all.items.into_iter().filter(|w| w.ty != ty || w.ordinal != ordinal) {
-                self.edge_properties.push(w);
-            }
+    /// Forgets writes to properties, of which `keys` are all there are, of a deleted edge.
+    pub(crate) fn drop_edge_properties(
+        &mut self,
+        ty: EdgeTypeId,
+        ordinal: u32,
+        mut keys: impl Iterator<Item = PropertyKeyId>,
+    ) {
+        while !self.edge_properties.items.is_empty()
+            && let Some(key) = keys.next()
+        {
+            self.edge_properties.remove(edge_property_key(ty, ordinal, key));
         }
     }
 }

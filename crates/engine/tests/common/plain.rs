@@ -213,6 +213,7 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
         };
         let expected: Vec<_> = model.vertices.iter().filter(has).map(|(v, _)| *v).collect();
         assert_eq!(found, expected);
+        assert_eq!(reader.count_vertices(label), Some(expected.len() as u64));
     }
     let all: Vec<VertexId> = (0..bound.get() + 2).map(VertexId::from_raw).collect();
     for v in &all {
@@ -257,6 +258,8 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
             }
             check_kernels(&reader, model, ty, dir);
         }
+        let edges = model.edges.keys().filter(|e| e.ty == ty).count();
+        assert_eq!(reader.count_edges(ty), Some(edges as u64));
     }
     for (id, properties) in &model.edges {
         assert!(reader.edge_exists(*id));

@@ -2,34 +2,54 @@
 
 use std::collections::HashSet;
 
-use telar_graph::Value;
+use telar_graph::{Value, VertexId};
 
 use super::value_bytes;
+use crate::vertices::VertexSet;
 
 /// A set of values by equivalence: `1` and `1.0` are one, and so are two NaNs.
 #[derive(Debug, Default)]
 pub(super) struct Distinct {
+    vertices: VertexSet,
+    /// All that are no vertices.
     values: HashSet<Value, foldhash::fast::RandomState>,
     /// What the values take beyond their places in the table.
     bytes: usize,
 }
 
 impl Distinct {
-    pub(super) fn contains(&self, value: &Value) -> bool {
-        self.values.contains(value)
+    /// Adds a value; whether it was not there.
+    pub(super) fn insert(&mut self, value: &Value) -> bool {
+        match value {
+            Value::Vertex(vertex) => self.vertices.insert(*vertex),
+            value if self.values.contains(value) => false,
+            value => {
+                self.bytes += value_bytes(value) - size_of::<Value>();
+                self.values.insert(value.clone())
+            }
+        }
     }
 
-    pub(super) fn insert(&mut self, value: Value) {
-        self.bytes += value_bytes(&value) - size_of::<Value>();
-        self.values.insert(value);
+    /// Adds vertices; how many were not there.
+    pub(super) fn insert_vertices(&mut self, vertices: &[VertexId]) -> usize {
+        vertices.iter().filter(|vertex| self.vertices.insert(**vertex)).count()
+    }
+
+    pub(super) fn contains(&self, value: &Value) -> bool {
+        match value {
+            Value::Vertex(vertex) => self.vertices.contains(*vertex),
+            value => self.values.contains(value),
+        }
     }
 
     pub(super) fn into_values(self) -> impl Iterator<Item = Value> {
-        self.values.into_iter()
+        let vertices = self.vertices.into_vertices().map(Value::Vertex);
+        vertices.chain(self.values)
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
         // The table has eight places for seven values, and a control byte for each place.
-        size_of::<Self>() + self.bytes + self.values.capacity() * 8 / 7 * (size_of::<Value>() + 1)
+        let table = self.values.capacity() * 8 / 7 * (size_of::<Value>() + 1);
+        size_of::<Self>() + self.bytes + table + self.vertices.memory_bytes()
     }
 }

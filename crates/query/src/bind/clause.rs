@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, Call, CallSubquery, Clause, Match, Query, SingleQuery, SubqueryScope, Unwind,
+    self, Call, CallSubquery, Clause, Let, Match, MatchMode, Query, SingleQuery, SubqueryScope,
+    Unwind,
 };
 
-use super::Binder;
+use telar_cypher::span::Span;
+
 use super::scope::{Kind, Scope};
 use super::subquery::{conjuncts, is_update};
+use super::{Binder, CsvPlace};
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Apply, Plan};
@@ -26,7 +29,9 @@ impl Binder<'_> {
         input: Plan,
     ) -> Result<(Plan, Columns), QueryError> {
         let outer = self.scope.clone();
+        let csv = self.csv;
         let (first, columns) = self.single(&query.first, input.clone())?;
+        self.csv = csv;
         if query.unions.is_empty() {
             return Ok((first, columns));
         }
@@ -39,6 +44,7 @@ impl Binder<'_> {
         for union in &query.unions {
             self.scope = outer.clone();
             let (next, columns) = self.single(&union.query, input.clone())?;
+            self.csv = csv;
             let by_name = |name: &Arc<str>| columns.iter().find(|(n, _)| n == name).cloned();
             let ordered: Option<Columns> = common.iter().map(|(name, _)| by_name(name)).collect();
             let Some(ordered) = ordered.filter(|o| o.len() == columns.len()) else {
@@ -67,13 +73,14 @@ impl Binder<'_> {
         self.check_order(query)?;
         let mut plan = input;
         let mut columns = Columns::new();
-        for (at, clause) in query.clauses.iter().enumerate() {
-            let alone = query.clauses.len() == 1;
+        let uses = matches!(query.clauses.first(), Some(Clause::Use(_)));
+        let alone = query.clauses.len() == 1 + usize::from(uses);
+        for clause in &query.clauses {
             if let Clause::Return(clause) = clause {
                 (plan, columns) = self.projection(&clause.projection, None, false, plan)?;
                 continue;
             }
-            let (next, found) = self.clause(clause, plan, alone && at == 0)?;
+            let (next, found) = self.clause(clause, plan, alone)?;
             plan = next;
             if let Some(found) = found {
                 columns = found;
@@ -126,6 +133,8 @@ impl Binder<'_> {
         let plan = match clause {
             Clause::Match(clause) => self.match_clause(clause, input)?,
             Clause::Unwind(clause) => self.unwind(clause, input)?,
+            Clause::Let(clause) => self.let_clause(clause, input)?,
+            Clause::Filter(clause) => self.filtered(Some(&clause.condition), input)?,
             Clause::With(with) => {
                 let filter = with.filter.as_ref();
                 self.projection(&with.projection, filter, true, input)?.0
@@ -143,12 +152,17 @@ impl Binder<'_> {
                 let mut separator = load.terminator.as_deref().unwrap_or(",").chars();
                 let separator = separator.next().filter(|_| separator.next().is_none());
                 let slot = self.declare_new(&load.variable, Kind::Any)?;
+                let (line, file) = (self.new_slot(), self.new_slot());
+                self.csv = Some(CsvPlace { line, file });
                 Plan::LoadCsv(Box::new(plan::LoadCsv {
                     input,
                     source,
                     headers: load.headers,
                     separator,
                     slot,
+                    line,
+                    file,
+                    places: true,
                 }))
             }
             // Whatever comes before is run for what it does.
@@ -157,7 +171,8 @@ impl Binder<'_> {
                 Expr::Const(telar_graph::Value::Int(0)),
             ),
             Clause::Use(clause) => {
-                return Err(self.unsupported("USE is not supported yet", clause.span));
+                self.check_database(clause)?;
+                input
             }
             Clause::Return(_) => unreachable!("INVARIANT: bound by the caller"),
         };
@@ -185,6 +200,11 @@ impl Binder<'_> {
         let input = Self::after_writes(input);
         let before = self.scope.slots();
         let mut pattern = self.pattern(&clause.patterns)?;
+        if clause.mode == MatchMode::RepeatableElements {
+            self.check_repeatable(clause)?;
+            pattern.allow_repeats();
+        }
+        self.check_hints(&clause.hints)?;
         if let Some(filter) = &clause.filter {
             pattern.filter(conjuncts(self.condition(filter)?));
         }
@@ -198,6 +218,50 @@ impl Binder<'_> {
         let by_row = (!inner.keeps_rows_apart()).then(|| new.clone());
         let optional = Some(new);
         Ok(Plan::Apply(Box::new(Apply { input, inner, row, optional, returns: true, by_row })))
+    }
+
+    /// Relationships that may come again would come again for ever.
+    fn check_repeatable(&self, clause: &Match) -> Result<(), QueryError> {
+        for path in &clause.patterns {
+            if path.search != ast::PathSearch::All {
+                let message = "REPEATABLE ELEMENTS is for patterns of which all paths are wanted";
+                return Err(self.unsupported(message, path.span));
+            }
+            if let Some(span) = unbounded(path) {
+                let message = "with REPEATABLE ELEMENTS a path needs a greatest length: {1,5}";
+                return Err(self.syntax("InvalidPathPattern", message, span));
+            }
+        }
+        Ok(())
+    }
+
+    /// Hints are about variables of the query.
+    fn check_hints(&self, hints: &[ast::Hint]) -> Result<(), QueryError> {
+        for hint in hints {
+            let names = match &hint.kind {
+                ast::HintKind::Index { variable, .. } | ast::HintKind::Scan { variable, .. } => {
+                    std::slice::from_ref(variable)
+                }
+                ast::HintKind::Join { variables } => variables,
+            };
+            for name in names {
+                self.variable(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The values do not see the new variables.
+    fn let_clause(&mut self, clause: &Let, input: Plan) -> Result<Plan, QueryError> {
+        let mut bound = Vec::with_capacity(clause.items.len());
+        for item in &clause.items {
+            bound.push((self.expression(&item.value)?, self.kind_of(&item.value)));
+        }
+        let mut columns = Vec::with_capacity(bound.len());
+        for (item, (value, kind)) in clause.items.iter().zip(bound) {
+            columns.push((self.declare_new(&item.variable, kind)?, value));
+        }
+        Ok(Plan::Extend(Box::new(input), columns))
     }
 
     fn unwind(&mut self, clause: &Unwind, input: Plan) -> Result<Plan, QueryError> {
@@ -394,10 +458,14 @@ impl Binder<'_> {
         importing: bool,
     ) -> Result<(Plan, Columns), QueryError> {
         let around = std::mem::take(&mut self.aggregation);
-        let starts_with_with = matches!(call.query.first.clauses.first(), Some(Clause::With(_)));
+        let csv = self.csv.take();
+        let mut clauses = call.query.first.clauses.iter();
+        let first = clauses.find(|clause| !matches!(clause, Clause::Use(_)));
+        let starts_with_with = matches!(first, Some(Clause::With(_)));
         self.scope = if importing && starts_with_with { outer.clone() } else { imported };
         let bound = self.query(&call.query, Plan::Argument);
         self.aggregation = around;
+        self.csv = csv;
         bound
     }
 }
@@ -407,4 +475,19 @@ fn renamed(plan: Plan, from: &Columns, to: &Columns) -> Plan {
     let moves = from.iter().zip(to).map(|((_, a), (_, b))| (*b, Expr::Slot(*a))).collect();
     let kept = to.iter().map(|(_, slot)| *slot).collect();
     Plan::Keep(Box::new(Plan::Extend(Box::new(plan), moves)), kept)
+}
+
+/// Where a path has no greatest length.
+fn unbounded(path: &ast::PathPattern) -> Option<Span> {
+    path.parts.iter().find_map(|part| match part {
+        ast::PathPart::Node(_) => None,
+        ast::PathPart::Relationship(r) => {
+            let length = r.length.filter(|length| length.max.is_none()).map(|length| length.span);
+            length.or(r.quantifier.filter(|times| times.max.is_none()).map(|times| times.span))
+        }
+        ast::PathPart::Group(group) => {
+            let times = group.quantifier.filter(|times| times.max.is_none());
+            times.map(|times| times.span).or_else(|| unbounded(&group.path))
+        }
+    })
 }

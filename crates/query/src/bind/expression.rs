@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, BinaryOp, Case, CaseTest, CompareOp, ExprKind, FunctionCall, LabelExpr, LabelExprKind,
-    Literal, LogicalOp, MapProjection, MapProjectionItem, Name, QuantifierKind, UnaryOp,
+    self, ArithmeticLink, ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, ExprKind,
+    FunctionCall, LabelExpr, LabelExprKind, Literal, LogicalOp, MapProjection, MapProjectionItem,
+    Name, QuantifierKind, UnaryOp,
 };
+use telar_cypher::parser::Level;
 use telar_cypher::suggest::closest;
 use telar_graph::Value;
 
+use super::kind::computed_kind;
 use super::projection::Aggregation;
 use super::scope::Kind;
 use super::{Binder, syntax};
@@ -79,6 +82,7 @@ impl Binder<'_> {
                 }
                 Expr::Unary(op, Box::new(self.condition_operand(operand)?))
             }
+            ExprKind::Arithmetic { first, rest } => self.arithmetic(first, rest)?,
             ExprKind::Binary { op, left, right } => self.binary(*op, left, right)?,
             ExprKind::Logical { op, operands } => {
                 let mut bound = Vec::with_capacity(operands.len());
@@ -266,6 +270,38 @@ impl Binder<'_> {
         }
     }
 
+    /// A chain of operators of one level.
+    fn arithmetic(
+        &mut self,
+        first: &ast::Expr,
+        rest: &[ArithmeticLink],
+    ) -> Result<Expr, QueryError> {
+        let (mut bound, known) = match self.known_prefix(first, rest) {
+            Some((slot, links)) => (Expr::Slot(slot), links),
+            None => (self.expression(first)?, 0),
+        };
+        let mut kind = self.kind_of(first);
+        let mut links = Vec::with_capacity(rest.len() - known);
+        for (at, ArithmeticLink { op, operand }) in rest.iter().enumerate() {
+            let right = self.kind_of(operand);
+            let numeric = [Kind::Int, Kind::Float, Kind::Other];
+            if let Level::Multiply | Level::Power = Level::of(*op) {
+                self.expect_kind(kind, &numeric, "InvalidArgumentType", first.span)?;
+                self.expect_kind(right, &numeric, "InvalidArgumentType", operand.span)?;
+            }
+            kind = computed_kind(kind, *op, right);
+            if at >= known {
+                links.push((arithmetic_op(*op), self.expression(operand)?));
+            }
+        }
+        if links.len() == 1
+            && let Some((op, right)) = links.pop()
+        {
+            bound = Expr::Binary(op, Box::new(bound), Box::new(right));
+        }
+        Ok(if links.is_empty() { bound } else { Expr::Chain(Box::new(bound), links) })
+    }
+
     fn binary(
         &mut self,
         op: BinaryOp,
@@ -273,13 +309,6 @@ impl Binder<'_> {
         right: &ast::Expr,
     ) -> Result<Expr, QueryError> {
         let op = match op {
-            BinaryOp::Add => Binary::Add,
-            BinaryOp::Subtract => Binary::Subtract,
-            BinaryOp::Multiply => Binary::Multiply,
-            BinaryOp::Divide => Binary::Divide,
-            BinaryOp::Modulo => Binary::Modulo,
-            BinaryOp::Power => Binary::Power,
-            BinaryOp::Concatenate => Binary::Concatenate,
             BinaryOp::StartsWith => Binary::StartsWith,
             BinaryOp::EndsWith => Binary::EndsWith,
             BinaryOp::Contains => Binary::Contains,
@@ -289,11 +318,6 @@ impl Binder<'_> {
                 Binary::In
             }
         };
-        if matches!(op, Binary::Multiply | Binary::Divide | Binary::Modulo | Binary::Power) {
-            for side in [left, right] {
-                self.expect(side, &[Kind::Int, Kind::Float, Kind::Other], "InvalidArgumentType")?;
-            }
-        }
         let (left, right) = (self.expression(left)?, self.expression(right)?);
         Ok(Expr::Binary(op, Box::new(left), Box::new(right)))
     }
@@ -349,6 +373,16 @@ impl Binder<'_> {
             self.arity(&name, call, 1, 1, e)?;
             self.expect(&call.arguments[0], kinds, "InvalidArgumentType")?;
             return Ok(Expr::GraphFunction(graph, self.expressions(&call.arguments)?));
+        }
+        if let "linenumber" | "file" = name.as_str() {
+            self.arity(&name, call, 0, 0, e)?;
+            if self.csv.is_some() && matches!(self.aggregation, Aggregation::Collect { .. }) {
+                let message = "linenumber() and file() are of one row, not of a group; \
+                               put them into WITH before";
+                return Err(self.syntax("AmbiguousAggregationExpression", message, e.span));
+            }
+            let slot = self.csv.map(|at| if name == "file" { at.file } else { at.line });
+            return Ok(slot.map_or(Expr::NULL, Expr::Slot));
         }
         if name == "exists" {
             self.arity(&name, call, 1, 1, e)?;
@@ -442,75 +476,6 @@ impl Binder<'_> {
         Ok(Expr::MapProjection(Box::new(expr::MapProjection { object, all, entries })))
     }
 
-    /// Refuses an expression that can never be of one of these kinds.
-    pub(crate) fn expect(
-        &self,
-        e: &ast::Expr,
-        kinds: &[Kind],
-        detail: &str,
-    ) -> Result<(), QueryError> {
-        let kind = self.kind_of(e);
-        if kind.may_be(kinds) {
-            return Ok(());
-        }
-        let wanted: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-        let message = format!("expected {}, found {}", wanted.join(" or "), kind.name());
-        Err(self.syntax(detail, message, e.span))
-    }
-
-    /// What is known of an expression's value without running the query.
-    pub(crate) fn kind_of(&self, e: &ast::Expr) -> Kind {
-        match &e.kind {
-            ExprKind::Literal(literal) => match literal {
-                Literal::Null => Kind::Null,
-                Literal::Bool(_) => Kind::Bool,
-                Literal::Int(_) => Kind::Int,
-                Literal::Float(_) => Kind::Float,
-                Literal::String(_) => Kind::String,
-            },
-            ExprKind::List(_)
-            | ExprKind::ListComprehension(_)
-            | ExprKind::PatternComprehension(_)
-            | ExprKind::Slice { .. } => Kind::List,
-            ExprKind::Map(_) | ExprKind::MapProjection(_) => Kind::Map,
-            ExprKind::Variable(name) => self.scope.find(&name.text).map_or(Kind::Any, |v| v.kind),
-            ExprKind::Unary { op: UnaryOp::Not, .. }
-            | ExprKind::Logical { .. }
-            | ExprKind::Comparison { .. }
-            | ExprKind::IsNull { .. }
-            | ExprKind::IsTyped { .. }
-            | ExprKind::HasLabels { .. }
-            | ExprKind::Quantifier(_) => Kind::Bool,
-            ExprKind::Binary { op, left, right } => match op {
-                BinaryOp::StartsWith
-                | BinaryOp::EndsWith
-                | BinaryOp::Contains
-                | BinaryOp::Matches
-                | BinaryOp::In => Kind::Bool,
-                BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => {
-                    match (self.kind_of(left), self.kind_of(right)) {
-                        (Kind::Int, Kind::Int) => Kind::Int,
-                        (Kind::Float, Kind::Int | Kind::Float) | (Kind::Int, Kind::Float) => {
-                            Kind::Float
-                        }
-                        (Kind::List, _) | (_, Kind::List) if *op == BinaryOp::Add => Kind::List,
-                        _ => Kind::Any,
-                    }
-                }
-                _ => Kind::Any,
-            },
-            ExprKind::CountStar => Kind::Int,
-            ExprKind::Function(call) => match &*call.name.dotted().to_ascii_lowercase() {
-                "startnode" | "endnode" => Kind::Node,
-                "collect" | "nodes" | "relationships" | "labels" | "keys" | "range" => Kind::List,
-                "type" => Kind::String,
-                "count" | "size" | "length" => Kind::Int,
-                _ => Kind::Any,
-            },
-            _ => Kind::Any,
-        }
-    }
-
     fn misplaced_aggregate(&self, e: &ast::Expr) -> QueryError {
         let (detail, message) = match self.aggregation {
             Aggregation::Inside => {
@@ -532,6 +497,18 @@ pub(crate) fn literal_value(literal: &Literal) -> Value {
         Literal::Int(n) => Value::Int(*n),
         Literal::Float(x) => Value::Float(*x),
         Literal::String(text) => Value::from(&**text),
+    }
+}
+
+fn arithmetic_op(op: ArithmeticOp) -> Binary {
+    match op {
+        ArithmeticOp::Add => Binary::Add,
+        ArithmeticOp::Subtract => Binary::Subtract,
+        ArithmeticOp::Multiply => Binary::Multiply,
+        ArithmeticOp::Divide => Binary::Divide,
+        ArithmeticOp::Modulo => Binary::Modulo,
+        ArithmeticOp::Power => Binary::Power,
+        ArithmeticOp::Concatenate => Binary::Concatenate,
     }
 }
 

@@ -2,19 +2,21 @@
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
-//! - `expression`: expressions.
+//! - `expression`: expressions, `kind`: what is known of their values.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
 //! - `solve`: the order in which they are.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
-//! - `schema`, `show`: commands that are no queries.
+//! - `schema`, `show`: commands that are no queries, `database`: `USE`.
 //! - `syntax`: walks over the syntax tree.
 
 mod clause;
+mod database;
 mod expression;
 mod group;
+mod kind;
 mod pattern;
 mod projection;
 mod schema;
@@ -26,16 +28,21 @@ mod subquery;
 mod syntax;
 mod update;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use telar_cypher::ast::{Mode, Name, Statement, StatementKind};
+use telar_cypher::ast::{
+    Administration, CommandOutput, Mode, Name, ShowTarget, Statement, StatementKind,
+};
 use telar_cypher::span::Span;
 use telar_graph::Graph;
 
+use crate::administration;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
+use crate::plan::estimate::Counts;
 use crate::plan::{Plan, Slots, prune};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
@@ -54,20 +61,29 @@ pub(crate) struct Bound {
     pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
+    /// Levels of operators and expressions.
+    pub(crate) height: usize,
     /// `AT TIMESTAMP`
     pub(crate) at: Option<Expr>,
     /// Names of the variables, by slot.
     pub(crate) names: Vec<Arc<str>>,
     /// Names that the database does not have.
     pub(crate) unknown: Vec<UnknownName>,
+    /// The database that `USE` names, in small letters.
+    pub(crate) database: Option<Arc<str>>,
     /// A command instead of a plan.
     pub(crate) command: Option<SchemaCommand>,
+    /// It reads nothing of the graph, only what the server knows.
+    pub(crate) asks_only_server: bool,
+    /// A command for a server instead of a plan.
+    pub(crate) administration: Option<Arc<Administration>>,
 }
 
 /// State of binding one statement.
 pub(crate) struct Binder<'a> {
     source: &'a str,
     graph: &'a dyn Graph,
+    counts: OnceCell<Counts<'a>>,
     procedures: &'a Procedures,
     /// The name of each slot, if it has one.
     slots: Vec<Option<Arc<str>>>,
@@ -76,6 +92,17 @@ pub(crate) struct Binder<'a> {
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
+    /// The database that `USE` names, in small letters.
+    database: Option<Arc<str>>,
+    /// Where the rows of `LOAD CSV` come from, for `linenumber()` and `file()`.
+    csv: Option<CsvPlace>,
+}
+
+/// Slots that say where a row of `LOAD CSV` comes from.
+#[derive(Debug, Clone, Copy)]
+struct CsvPlace {
+    line: Slot,
+    file: Slot,
 }
 
 /// Binds a statement; `source` is the text its spans are of.
@@ -88,14 +115,18 @@ pub(crate) fn bind(
     let mut binder = Binder {
         source,
         graph,
+        counts: OnceCell::new(),
         procedures,
         slots: Vec::new(),
         unknown: Vec::new(),
         scope: Scope::default(),
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
+        database: None,
+        csv: None,
     };
-    let (mut at, mut command) = (None, None);
+    binder.find_database(statement)?;
+    let (mut at, mut command, mut administration) = (None, None, None);
     let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
@@ -115,15 +146,21 @@ pub(crate) fn bind(
             command = Some(binder.drop_rule(c));
             (Plan::Unit, Vec::new())
         }
+        StatementKind::Administration(c) => {
+            administration::parameters(c, |name| _ = binder.parameter(name));
+            administration = Some(Arc::new(Administration::clone(c)));
+            (Plan::Unit, Vec::new())
+        }
     };
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
     prune(&mut plan, &needed, &Slots::new());
     let writes = plan.writes();
+    let height = plan.height();
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
     let (mode, names) = (statement.mode, binder.slot_names());
-    let (parameters, unknown) = (binder.parameters, binder.unknown);
+    let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {
         plan,
         columns,
@@ -131,14 +168,32 @@ pub(crate) fn bind(
         writes,
         in_transactions,
         parameters,
+        height,
         at,
         names,
         unknown,
+        database,
         command,
+        asks_only_server: asks_only_server(&statement.kind),
+        administration,
     })
 }
 
-impl Binder<'_> {
+/// Whether a statement shows what the server knows, without expressions: they could read the graph.
+fn asks_only_server(kind: &StatementKind) -> bool {
+    use ShowTarget::{CurrentUser, Databases, Roles, Users};
+    let StatementKind::Show(show) = kind else { return false };
+    let CommandOutput { yields, filter, returns } = &show.output;
+    let plain = yields.is_none() && filter.is_none() && returns.is_none();
+    plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
+}
+
+impl<'a> Binder<'a> {
+    /// What the graph holds, about.
+    fn counts(&self) -> &Counts<'a> {
+        self.counts.get_or_init(|| Counts::of(self.graph))
+    }
+
     /// The value of a parameter.
     pub(crate) fn parameter(&mut self, name: &str) -> Expr {
         let name: Arc<str> = name.into();

@@ -70,6 +70,8 @@ pub(crate) struct Length {
     pub(crate) max: Option<u64>,
     /// What each one must satisfy.
     pub(crate) filter: Option<(Slot, Expr)>,
+    /// A relationship may come again.
+    pub(crate) repeats: bool,
     pub(crate) shortest: Option<Shortest>,
 }
 
@@ -80,6 +82,21 @@ pub(crate) struct Shortest {
     pub(crate) all: bool,
     /// It is `shortestPath()`: conditions on the path in `WHERE` belong to the search.
     pub(crate) function: bool,
+}
+
+impl Pattern {
+    /// Lets relationships be used more than once, in the groups as well.
+    pub(crate) fn allow_repeats(&mut self) {
+        for r in &mut self.relationships {
+            r.distinct = false;
+            if let Some(length) = &mut r.length {
+                length.repeats = true;
+            }
+            if let Some(group) = &mut r.group {
+                group.pattern.allow_repeats();
+            }
+        }
+    }
 }
 
 /// A path whose variables are in scope.
@@ -394,7 +411,7 @@ impl Binder<'_> {
                 }
                 let conditions = conditions.conditions;
                 let filter = (!conditions.is_empty()).then(|| (each, Expr::all(conditions)));
-                Some(Length { min, max, filter, shortest })
+                Some(Length { min, max, filter, repeats: false, shortest })
             }
         };
         let distinct = shortest.is_none();

@@ -15,7 +15,7 @@ use super::scope::{Kind, Scope, Variable};
 use super::{Binder, syntax};
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{Aggregate, AggregateCall, Plan, Sort};
+use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// What aggregating functions mean at a place, and what expressions stand for slots.
@@ -113,6 +113,23 @@ impl Binder<'_> {
                 self.aggregate_call(function, e).map(Some)
             }
         }
+    }
+
+    /// The longest beginning of a chain of operators that stands for a slot here, and how many
+    /// links it has: `a + b` in `ORDER BY a + b + 1`, if `a + b` was projected.
+    pub(crate) fn known_prefix(
+        &self,
+        first: &ast::Expr,
+        rest: &[ast::ArithmeticLink],
+    ) -> Option<(Slot, usize)> {
+        let Aggregation::Known(known) = &self.aggregation else { return None };
+        let prefixes = known.iter().filter_map(|(k, slot)| match &k.kind {
+            ExprKind::Arithmetic { first: f, rest: links } => {
+                (**f == *first && rest.starts_with(links)).then_some((*slot, links.len()))
+            }
+            _ => None,
+        });
+        prefixes.max_by_key(|(_, links)| *links)
     }
 
     fn aggregate_call(&mut self, function: String, e: &ast::Expr) -> Result<Expr, QueryError> {
@@ -244,7 +261,8 @@ impl Binder<'_> {
         if let Some(filter) = filter {
             plan = Plan::Filter(Box::new(plan), filter);
         }
-        Ok((Plan::Keep(Box::new(plan), slots), columns))
+        let kept = slots.into_iter().chain(self.csv.into_iter().flat_map(|at| [at.line, at.file]));
+        Ok((Plan::Keep(Box::new(plan), kept.collect()), columns))
     }
 
     /// A projection without aggregation. Sort keys see the items and, unless rows are made
@@ -282,6 +300,8 @@ impl Binder<'_> {
         let mut scope = if p.distinct { Scope::default() } else { before.clone() };
         if p.distinct {
             plan = Plan::Distinct(Box::new(plan), slots.clone());
+            // Of rows that became one, none has a line.
+            self.csv = None;
         }
         for ((name, _), slot) in items.iter().zip(&slots) {
             scope.variables.retain(|v| v.name != *name);
@@ -332,7 +352,7 @@ impl Binder<'_> {
             unreachable!("INVARIANT: put there above")
         };
         let aggregates = calls;
-        let mut plan = Plan::Aggregate(Box::new(Aggregate { input, keys, aggregates }));
+        let mut plan = plan::aggregate(Aggregate { input, keys, aggregates });
         if !extend.is_empty() {
             plan = Plan::Extend(Box::new(plan), extend);
         }
@@ -380,6 +400,7 @@ impl Binder<'_> {
             };
             sort.push((key, item.descending));
         }
+        self.csv = None;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(whole));
         let filter = filter.map(|filter| self.condition(filter)).transpose();
         self.aggregation = around;

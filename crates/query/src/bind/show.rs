@@ -39,7 +39,12 @@ impl Binder<'_> {
                 if let DatabaseFilter::Named(name) = filter {
                     arguments.push(self.name_or_parameter(name));
                 }
-                ("SHOW DATABASES", show::databases(!arguments.is_empty()))
+                ("SHOW DATABASES", show::databases(filter))
+            }
+            ShowTarget::Users => ("SHOW USERS", show::users(false)),
+            ShowTarget::CurrentUser => ("SHOW CURRENT USER", show::users(true)),
+            ShowTarget::Roles { populated, users } => {
+                ("SHOW ROLES", show::roles(*populated, *users))
             }
             ShowTarget::Transactions { ids } => {
                 arguments = self.expressions(ids)?;

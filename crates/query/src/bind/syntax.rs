@@ -89,6 +89,10 @@ pub(crate) fn parts<'e>(expr: &'e Expr, f: &mut dyn FnMut(&'e Expr)) {
             f(left);
             f(right);
         }
+        ExprKind::Arithmetic { first, rest } => {
+            f(first);
+            rest.iter().for_each(|link| f(&link.operand));
+        }
         ExprKind::Comparison { first, rest } => {
             f(first);
             rest.iter().for_each(|link| f(&link.operand));

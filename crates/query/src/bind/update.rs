@@ -352,6 +352,7 @@ impl Binder<'_> {
             if matches!(
                 target.kind,
                 ast::ExprKind::Binary { .. }
+                    | ast::ExprKind::Arithmetic { .. }
                     | ast::ExprKind::Literal(_)
                     | ast::ExprKind::Comparison { .. }
             ) {

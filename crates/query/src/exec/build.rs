@@ -2,8 +2,9 @@
 
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Source, aggregate, apply, call, create, delete, expand, in_transactions,
-    load_csv, merge, project, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
+    Exec, Operator, Source, aggregate, apply, call, count_store, create, delete, expand,
+    in_transactions, index_seek, load_csv, merge, project, relationship_seek, repeat, scan, select,
+    set, shortest, sort, union, unwind, var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -34,7 +35,10 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
         Plan::Argument => Box::new(Rows(Some(argument.clone()))),
         Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p)),
-        Plan::IndexSeek(p) => Box::new(scan::IndexSeek::new(input(&p.input), p)),
+        Plan::IndexSeek(p) => Box::new(index_seek::IndexSeek::new(input(&p.input), p)),
+        Plan::RelationshipSeek(p) => {
+            Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p))
+        }
         Plan::NodeById(p) => Box::new(scan::NodeById::new(input(&p.input), p)),
         Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p)),
         Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p)),
@@ -46,6 +50,7 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
         Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(input(&p.input), p)),
+        Plan::CountStore(p) => Box::new(count_store::CountStore::new(p)),
         Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),
         Plan::Skip(from, count) => Box::new(sort::Skip::new(input(from), count)),

@@ -1,10 +1,11 @@
 //! A graph that counts what it is asked for: vertices, neighbours, values and changes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{ReadableIndex, UpdateError};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexId, IndexRange,
+    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId, IndexRange,
     IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Update, Value, VertexId,
     View,
 };
@@ -77,6 +78,17 @@ macro_rules! counted {
                 add(self.hits, sources.len() + out.neighbours.len());
             }
 
+            fn expand_ids(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                out: &mut Expansion,
+            ) {
+                self.graph.expand_ids(sources, ty, dir, out);
+                add(self.hits, sources.len() + out.neighbours.len());
+            }
+
             fn degrees(
                 &self,
                 vertices: &[VertexId],
@@ -106,6 +118,17 @@ macro_rules! counted {
             ) {
                 add(self.hits, vertices.len());
                 self.graph.vertex_properties(vertices, key, out);
+            }
+
+            fn vertex_ints(
+                &self,
+                vertices: &[VertexId],
+                key: PropertyKeyId,
+                out: &mut Vec<i64>,
+            ) -> bool {
+                let all = self.graph.vertex_ints(vertices, key, out);
+                add(self.hits, if all { vertices.len() } else { 0 });
+                all
             }
 
             fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
@@ -169,6 +192,20 @@ macro_rules! counted {
 
             fn statistics(&self) -> Statistics {
                 self.graph.statistics()
+            }
+
+            fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+                add(self.hits, 1);
+                self.graph.count_vertices(label)
+            }
+
+            fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+                add(self.hits, 1);
+                self.graph.count_edges(ty)
+            }
+
+            fn estimates(&self) -> Arc<Estimates> {
+                self.graph.estimates()
             }
         }
 

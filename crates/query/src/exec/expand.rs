@@ -79,6 +79,21 @@ pub(crate) fn is_used(edge: EdgeId, used: &[Arc<Column>], row: usize) -> bool {
     })
 }
 
+/// Whether one of the relationships that a row has used may be in a list of `source`.
+fn may_be_used(
+    ty: EdgeTypeId,
+    source: VertexId,
+    direction: Direction,
+    used: &[Arc<Column>],
+    row: usize,
+) -> bool {
+    used.iter().any(|column| match (&**column, direction) {
+        (Column::Edges(edges), Direction::Out) => edges[row].ty == ty && edges[row].src == source,
+        (Column::Edges(edges), Direction::In) => edges[row].ty == ty && edges[row].dst == source,
+        _ => true,
+    })
+}
+
 pub(crate) fn columns(batch: &Batch, slots: &[Slot]) -> Vec<Arc<Column>> {
     slots.iter().map(|slot| Arc::clone(batch.column(*slot))).collect()
 }
@@ -93,6 +108,7 @@ pub(crate) struct Expand<'p> {
 /// What an expansion adds to its rows.
 #[derive(Default)]
 struct Found {
+    /// The row of each neighbour, if columns of the rows go on.
     rows: Vec<u32>,
     edges: Vec<EdgeId>,
     neighbours: Vec<VertexId>,
@@ -109,6 +125,7 @@ impl<'p> Expand<'p> {
         rows: &Batch,
         from: usize,
         to: usize,
+        hands_on: bool,
         cx: &Exec<'_>,
     ) -> Result<Found, QueryError> {
         let p = self.plan;
@@ -128,12 +145,35 @@ impl<'p> Expand<'p> {
         }
         let mut found = Found::default();
         let expansion = &mut self.expansion;
+        let mut whole = vec![!p.into && p.way != Way::Both; vertices.len()];
         for ty in types {
             for direction in directions(p.way) {
-                graph.expand(&vertices, ty, *direction, expansion);
+                // PERF: `telar bench cypher`, hops: most lists are taken as they are.
+                for ((whole, source), row) in whole.iter_mut().zip(&vertices).zip(&places) {
+                    *whole &= !may_be_used(ty, *source, *direction, &used, *row as usize);
+                }
+                if p.keeps_edge || !whole.iter().all(|whole| *whole) {
+                    graph.expand(&vertices, ty, *direction, expansion);
+                } else {
+                    graph.expand_ids(&vertices, ty, *direction, expansion);
+                }
                 for (at, source) in vertices.iter().enumerate() {
                     let row = places[at] as usize;
                     let range = expansion.offsets[at] as usize..expansion.offsets[at + 1] as usize;
+                    let edge = |i: usize| {
+                        let (neighbour, ordinal) = (expansion.neighbours[i], expansion.ordinals[i]);
+                        edge_of(ty, *source, neighbour, ordinal, *direction)
+                    };
+                    if whole[at] {
+                        if hands_on {
+                            found.rows.resize(found.rows.len() + range.len(), row as u32);
+                        }
+                        found.neighbours.extend_from_slice(&expansion.neighbours[range.clone()]);
+                        if p.keeps_edge {
+                            found.edges.extend(range.map(edge));
+                        }
+                        continue;
+                    }
                     let wanted = targets.map(|column| column.vertex(row));
                     for i in range {
                         let neighbour = expansion.neighbours[i];
@@ -144,12 +184,15 @@ impl<'p> Expand<'p> {
                         if twice || wanted.is_some_and(|wanted| wanted != Some(neighbour)) {
                             continue;
                         }
-                        let ordinal = expansion.ordinals[i];
-                        let edge = edge_of(ty, *source, neighbour, ordinal, *direction);
-                        if used.is_empty() || !is_used(edge, &used, row) {
-                            found.rows.push(row as u32);
-                            found.edges.push(edge);
+                        let edge = edge(i);
+                        if !is_used(edge, &used, row) {
+                            if hands_on {
+                                found.rows.push(row as u32);
+                            }
                             found.neighbours.push(neighbour);
+                            if p.keeps_edge {
+                                found.edges.push(edge);
+                            }
                         }
                     }
                 }
@@ -172,10 +215,20 @@ impl Operator for Expand<'_> {
             cx.check()?;
             // Few sources at a time: one of them may have very many neighbours.
             let to = rows.rows().min(from + BATCH_ROWS / 4);
-            let found = self.expand(&rows, from, to, cx)?;
-            let out = (!found.rows.is_empty()).then(|| {
-                let mut out = rows.gather(&found.rows);
-                out.set(self.plan.edge, Column::Edges(found.edges));
+            let mut handed_on = rows.clone();
+            if let Some(kept) = &self.plan.kept {
+                handed_on.retain(kept);
+            }
+            let hands_on = handed_on.slots().next().is_some();
+            let found = self.expand(&rows, from, to, hands_on, cx)?;
+            let out = (!found.neighbours.is_empty()).then(|| {
+                let mut out = match hands_on {
+                    true => handed_on.gather(&found.rows),
+                    false => Batch::empty(found.neighbours.len()),
+                };
+                if self.plan.keeps_edge {
+                    out.set(self.plan.edge, Column::Edges(found.edges));
+                }
                 if !self.plan.into {
                     out.set(self.plan.to, Column::Vertices(found.neighbours));
                 }

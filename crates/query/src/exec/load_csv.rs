@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
@@ -23,10 +24,46 @@ struct Open {
     headers: Option<Vec<Arc<str>>>,
     /// As the query names it.
     source: Arc<str>,
+    /// Its absolute path, and the lines of its records, if somebody asks for them.
+    place: Option<(Value, Lines)>,
     separator: u8,
     /// Where the last record begins.
     last: csv::Position,
     reader: csv::Reader<File>,
+}
+
+/// Counts the lines of a file up to its records, one after the other. The reader of records counts
+/// differently: what ends a line before a record, and blank lines, may be behind its place.
+struct Lines {
+    text: BufReader<File>,
+    /// Bytes gone by, and the line they end in.
+    at: u64,
+    line: i64,
+}
+
+impl Lines {
+    fn new(path: &Path) -> std::io::Result<Self> {
+        Ok(Self { text: BufReader::new(File::open(path)?), at: 0, line: 1 })
+    }
+
+    /// The line of the first record that begins at this byte or behind ends of lines there.
+    fn line_of(&mut self, byte: u64) -> std::io::Result<i64> {
+        loop {
+            let text = self.text.fill_buf()?;
+            let before = usize::try_from(byte.saturating_sub(self.at)).unwrap_or(usize::MAX);
+            let before = before.min(text.len());
+            let blank = text[before..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+            let gone = before + blank;
+            let ends = text[..gone].iter().filter(|b| **b == b'\n').count();
+            let done = gone < text.len() || text.is_empty();
+            self.line += ends as i64;
+            self.at += gone as u64;
+            self.text.consume(gone);
+            if done {
+                return Ok(self.line);
+            }
+        }
+    }
 }
 
 pub(crate) struct LoadCsv<'p> {
@@ -94,7 +131,7 @@ impl<'p> LoadCsv<'p> {
             .has_headers(self.plan.headers)
             .delimiter(separator)
             .flexible(true)
-            .from_path(path)
+            .from_path(&path)
             .map_err(|e| failed(&source, e))?;
         let headers = match self.plan.headers {
             true => {
@@ -104,7 +141,14 @@ impl<'p> LoadCsv<'p> {
             false => None,
         };
         let last = csv::Position::new();
-        Ok(Open { rows, row, headers, source, separator, last, reader })
+        let place = match self.plan.places {
+            true => {
+                let lines = Lines::new(&path).map_err(|e| failed(&source, e))?;
+                Some((Value::from(&*path.to_string_lossy()), lines))
+            }
+            false => None,
+        };
+        Ok(Open { rows, row, headers, source, place, separator, last, reader })
     }
 }
 
@@ -123,8 +167,9 @@ impl Open {
         Ok(())
     }
 
-    fn read(&mut self) -> Result<Vec<Value>, QueryError> {
-        let mut found = Vec::new();
+    /// Records, as many as go into a batch, and the lines they begin at.
+    fn read(&mut self) -> Result<(Vec<Value>, Vec<Value>), QueryError> {
+        let (mut found, mut lines) = (Vec::new(), Vec::new());
         let mut record = csv::StringRecord::new();
         while found.len() < BATCH_ROWS {
             if !self.reader.read_record(&mut record).map_err(|e| broken(&self.source, &e))? {
@@ -133,6 +178,10 @@ impl Open {
             }
             if let Some(position) = record.position() {
                 self.last = position.clone();
+            }
+            if let Some((_, places)) = &mut self.place {
+                let line = places.line_of(self.last.byte()).map_err(|e| failed(&self.source, e))?;
+                lines.push(Value::Int(line));
             }
             // An empty field is no value.
             let value = |field: &str| match field {
@@ -147,7 +196,7 @@ impl Open {
                 }
             });
         }
-        Ok(found)
+        Ok((found, lines))
     }
 }
 
@@ -156,9 +205,13 @@ impl Operator for LoadCsv<'_> {
         loop {
             cx.check()?;
             if let Some(open) = &mut self.open {
-                let found = open.read()?;
+                let (found, lines) = open.read()?;
                 if !found.is_empty() {
                     let mut out = open.rows.gather(&vec![open.row as u32; found.len()]);
+                    if let Some((path, _)) = &open.place {
+                        out.set(self.plan.file, Column::Same(path.clone(), found.len()));
+                        out.set(self.plan.line, Column::Values(lines));
+                    }
                     out.set(self.plan.slot, Column::Values(found));
                     return Ok(Some(out));
                 }

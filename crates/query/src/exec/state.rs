@@ -11,6 +11,7 @@ use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 use super::profile::Profile;
 use crate::batch::Slot;
 use crate::function::Context;
+use crate::host::Host;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
@@ -78,6 +79,8 @@ pub struct Inputs<'g> {
     pub limits: &'g Limits,
     /// Where transactions of its own come from, if it may have any.
     pub transactions: Option<&'g dyn Transactions>,
+    /// The server around the database, if there is one.
+    pub host: Option<&'g dyn Host>,
 }
 
 /// State of one running query.
@@ -98,6 +101,7 @@ pub(crate) struct Exec<'g> {
     pub(crate) search: Option<Search>,
     /// Where transactions of its own come from, if it may have any.
     pub(crate) transactions: Option<&'g dyn Transactions>,
+    pub(crate) host: Option<&'g dyn Host>,
     /// What the inputs of `CALL { } IN TRANSACTIONS` see, by its number.
     pub(crate) views: HashMap<Slot, Access<'g>>,
 }
@@ -122,7 +126,7 @@ impl Access<'_> {
 
 impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
-        let Inputs { parameters, context, procedures, limits, transactions } = inputs;
+        let Inputs { parameters, context, procedures, limits, transactions, host } = inputs;
         Self {
             graph,
             parameters,
@@ -137,6 +141,7 @@ impl<'g> Exec<'g> {
             deleted_edges: HashSet::new(),
             search: None,
             transactions,
+            host,
             views: HashMap::new(),
         }
     }
@@ -166,7 +171,8 @@ impl<'g> Exec<'g> {
         arguments: &[Value],
     ) -> Result<Rows, QueryError> {
         let check = || self.check_now();
-        let call = CallContext { graph: self.graph(), procedures: self.procedures, check: &check };
+        let (graph, procedures, host) = (self.graph(), self.procedures, self.host);
+        let call = CallContext { graph, procedures, host, check: &check };
         procedure.run(&call, arguments)
     }
 
@@ -210,8 +216,8 @@ impl<'g> Exec<'g> {
 
     /// What another one runs with that is a part of this, and begins no transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
-        let Self { parameters, context, procedures, limits, .. } = *self;
-        Inputs { parameters, context, procedures, limits, transactions: None }
+        let Self { parameters, context, procedures, limits, host, .. } = *self;
+        Inputs { parameters, context, procedures, limits, transactions: None, host }
     }
 
     /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.
@@ -285,6 +291,14 @@ impl<'g> Exec<'g> {
     /// Refuses what this query has deleted.
     pub(crate) fn check_vertex(&self, vertex: VertexId) -> Result<(), QueryError> {
         if self.deleted_vertices.contains(&vertex) { Err(deleted("node")) } else { Ok(()) }
+    }
+
+    /// Refuses what this query has deleted.
+    pub(crate) fn check_vertices(&self, vertices: &[VertexId]) -> Result<(), QueryError> {
+        if self.deleted_vertices.is_empty() {
+            return Ok(());
+        }
+        vertices.iter().try_for_each(|vertex| self.check_vertex(*vertex))
     }
 
     /// Refuses what this query has deleted.

@@ -122,7 +122,9 @@ impl<'p> VarExpand<'p> {
             return Ok(Vec::new());
         }
         let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx);
-        found.retain(|(e, _)| !state.path.contains(e) && !is_used(*e, &state.used, state.row));
+        found.retain(|(e, _)| {
+            (p.repeats || !state.path.contains(e)) && !is_used(*e, &state.used, state.row)
+        });
         satisfying(found, p.filter.as_ref(), &state.rows, state.row, cx)
     }
 

@@ -17,13 +17,15 @@ use crate::result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Column, QueryError> {
     match objects {
         Column::Vertices(vertices) => {
-            for vertex in vertices {
-                cx.check_vertex(*vertex)?;
-            }
+            cx.check_vertices(vertices)?;
             let graph = cx.graph();
             let Some(key) = graph.find_property_key(key) else {
                 return Ok(Column::Same(Value::Null, vertices.len()));
             };
+            let mut ints = Vec::new();
+            if graph.vertex_ints(vertices, key, &mut ints) {
+                return Ok(Column::Ints(ints));
+            }
             let mut values = Vec::with_capacity(vertices.len());
             graph.vertex_properties(vertices, key, &mut values);
             Ok(Column::Values(values))
@@ -210,9 +212,7 @@ fn vertices_satisfy(
     let mut holds = Vec::with_capacity(vertices.len());
     match labels {
         Labels::Name(name) => {
-            for vertex in vertices {
-                cx.check_vertex(*vertex)?;
-            }
+            cx.check_vertices(vertices)?;
             match graph.find_label(name) {
                 Some(label) => graph.have_label(vertices, label, &mut holds),
                 None => holds.resize(vertices.len(), false),

@@ -73,6 +73,13 @@ pub(crate) fn eval(
         Expr::Binary(op, left, right) => {
             binary(*op, &*eval(left, batch, cx)?, &*eval(right, batch, cx)?)?
         }
+        Expr::Chain(first, rest) => {
+            let mut done = eval(first, batch, cx)?;
+            for (op, operand) in rest {
+                done = Arc::new(binary(*op, &done, &*eval(operand, batch, cx)?)?);
+            }
+            return Ok(done);
+        }
         Expr::And(parts) => connect(parts, false, batch, cx)?,
         Expr::Or(parts) => connect(parts, true, batch, cx)?,
         Expr::Xor(parts) => {

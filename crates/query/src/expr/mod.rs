@@ -33,6 +33,8 @@ pub(crate) enum Expr {
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     Unary(Unary, Box<Expr>),
     Binary(Binary, Box<Expr>, Box<Expr>),
+    /// `a + b - c`: two or more operators of one level, worked off from the left.
+    Chain(Box<Expr>, Vec<(Binary, Expr)>),
     And(Vec<Expr>),
     Or(Vec<Expr>),
     Xor(Vec<Expr>),

@@ -139,6 +139,14 @@ impl Printer<'_> {
                 };
                 format!("{left} {word} {right}")
             }
+            Expr::Chain(first, rest) => {
+                let mut text = self.within(first, level(e).tighter());
+                for (op, operand) in rest {
+                    let (level, word) = binary(*op);
+                    text.push_str(&format!(" {word} {}", self.within(operand, level.tighter())));
+                }
+                text
+            }
             Expr::And(parts) => self.joined(parts, " AND ", Level::Not),
             Expr::Or(parts) => self.joined(parts, " OR ", Level::Xor),
             Expr::Xor(parts) => self.joined(parts, " XOR ", Level::And),
@@ -270,6 +278,7 @@ fn level(e: &Expr) -> Level {
         Expr::And(_) => Level::And,
         Expr::Unary(Unary::Not, _) => Level::Not,
         Expr::Binary(op, ..) => binary(*op).0,
+        Expr::Chain(_, rest) => rest.first().map_or(Level::Access, |(op, _)| binary(*op).0),
         Expr::IsNull(..) | Expr::IsTyped(..) | Expr::IsNormalized(..) => Level::Predicate,
         Expr::Unary(..) => Level::Unary,
         Expr::Const(Value::Int(n)) if *n < 0 => Level::Unary,

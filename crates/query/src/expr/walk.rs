@@ -38,6 +38,10 @@ impl Expr {
                 f(a);
                 f(b);
             }
+            Self::Chain(first, rest) => {
+                f(first);
+                rest.iter().for_each(|(_, e)| f(e));
+            }
             Self::Slice(list, from, to) => {
                 f(list);
                 from.iter().chain(to).for_each(|e| f(e));
@@ -69,6 +73,18 @@ impl Expr {
             Self::Subquery(subquery) => f(&subquery.plan),
             _ => self.parts(&mut |part| part.subqueries(f)),
         }
+    }
+
+    /// Levels of expressions and operators, the deepest way down.
+    pub(crate) fn height(&self) -> usize {
+        let mut below = match self {
+            Self::Subquery(subquery) => subquery.plan.height(),
+            // What it makes may nest as deep as its list is long.
+            Self::Reduce(_) => usize::MAX / 2,
+            _ => 0,
+        };
+        self.parts(&mut |part| below = below.max(part.height()));
+        below.saturating_add(1)
     }
 
     /// Calls `f` with every variable it reads; those it brings along itself included.

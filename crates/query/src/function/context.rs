@@ -1,5 +1,6 @@
 //! What functions read besides their arguments: clocks, the default time zone, random numbers.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -116,15 +117,20 @@ pub struct Random {
 }
 
 impl Random {
-    /// Numbers that differ from run to run.
+    /// Numbers that differ from statement to statement and from run to run.
     #[must_use]
     pub fn from_system() -> Self {
-        // Without randomness from the system the clock has to do; nothing secret depends on it.
-        let seed = getrandom::u64().unwrap_or_else(|_| {
-            let now = Moment::now();
-            now.seconds.unsigned_abs().rotate_left(32) ^ u64::from(now.nanos)
+        // The system is asked once: a call per statement would cost as much as a lookup.
+        static SEEDS: OnceLock<Random> = OnceLock::new();
+        let seeds = SEEDS.get_or_init(|| {
+            // Without randomness from the system the clock has to do; nothing secret depends on it.
+            let seed = getrandom::u64().unwrap_or_else(|_| {
+                let now = Moment::now();
+                now.seconds.unsigned_abs().rotate_left(32) ^ u64::from(now.nanos)
+            });
+            Self::seeded(seed)
         });
-        Self { state: AtomicU64::new(seed), seeded: false }
+        Self { state: AtomicU64::new(seeds.next_u64()), seeded: false }
     }
 
     /// The same numbers for the same seed.

@@ -59,6 +59,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         abs,
     ),
     float!("ceil", NUMERIC, "The smallest whole number not below the input.", f64::ceil),
+    float!("ceiling", NUMERIC, "The smallest whole number not below the input.", f64::ceil),
     float!("floor", NUMERIC, "The largest whole number not above the input.", f64::floor),
     f(
         "isNaN",
@@ -99,6 +100,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     constant!("e", LOGARITHMIC, "The base of the natural logarithm.", std::f64::consts::E),
     float!("exp", LOGARITHMIC, "e to the power of the input.", f64::exp),
+    float!("ln", LOGARITHMIC, "The natural logarithm.", f64::ln),
     float!("log", LOGARITHMIC, "The natural logarithm.", f64::ln),
     float!("log10", LOGARITHMIC, "The logarithm to base 10.", f64::log10),
     float!("sqrt", LOGARITHMIC, "The square root.", f64::sqrt),

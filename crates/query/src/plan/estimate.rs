@@ -1,15 +1,35 @@
-//! How many rows an operator may return: rough, from counts of labels and types alone, for people
-//! who compare plans with what happened.
+//! How many rows an operator may return: what the solver chooses by, and what people compare with
+//! what happened.
 //!
-//! Where nothing is known, these shares are taken, which are those that Neo4j takes: equality keeps
-//! a tenth, a range three tenths, anything else three quarters.
+//! From [`Estimates`]: `n`, nodes; `n(L)`, nodes with a label; `r(T)`, relationships of a type;
+//! `d(L, T, way)`, relationships of one node with the label; `v(I)`, distinct values in an index.
+//!
+//! | Found | Rows, for each row before |
+//! |---|---|
+//! | all nodes; those with a label; one by number | `n`; `n(L)`; 1 |
+//! | by an index on all its properties | `n(L) / v(I)`, or `r(T) / v(I)`; 1 if it is unique |
+//! | by an index on `p` of `k` properties | `n(L) / v(I)^(p/k)`, `* 0.3` for a range behind them |
+//! | by a list | as many times as it has elements, 10 if that is not known |
+//! | relationships of a node | the sum of `d(L, T, way)` over types and ways |
+//! | of a node of no known label | `r(T) / n` |
+//! | those that lead to a given node | divided by `n(L')` of that node |
+//! | paths of `i..j` | `d^i + ... + d^j`, at most four terms |
+//!
+//! Of rows, a condition keeps: equality `1 / v(I)` where an index has the property, or else 0.1; a
+//! range or a beginning 0.3; a label `n(L) / n`, or `n(L) / n(K)` of nodes known to have the label
+//! `K`; anything else 0.75. The node at the end of a relationship is taken to have the labels that
+//! more than half of those nodes have.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use telar_graph::{Graph, Value};
+use telar_graph::update::{IndexedObjects, ReadableIndex};
+use telar_graph::{Direction, EdgeTypeId, Estimates, Graph, LabelId, Value};
 
-use super::{Plan, Types, Way};
-use crate::expr::{Binary, Expr, Labels};
+use super::{NextKey, Plan, Sought, Types, Way};
+use crate::batch::Slot;
+use crate::exec::{directions, edge_types};
+use crate::expr::{Binary, Expr, Labels, Unary};
 
 const EQUAL: f64 = 0.1;
 const RANGE: f64 = 0.3;
@@ -19,88 +39,315 @@ const LIST: f64 = 10.0;
 /// Steps of a path of any length that are counted.
 const STEPS_MAX: u64 = 3;
 
-/// Counts of a graph, by name.
-pub(crate) struct Counts {
-    nodes: f64,
-    labels: HashMap<String, f64>,
-    relationships: f64,
-    types: HashMap<String, f64>,
+/// The figures of a graph.
+pub(crate) struct Counts<'g> {
+    graph: &'g dyn Graph,
+    known: Arc<Estimates>,
+    indexes: Vec<ReadableIndex>,
 }
 
-impl Counts {
-    /// Those of a graph as it is now. Cost: that of [`telar_graph::View::statistics`].
-    pub(crate) fn of(graph: &dyn Graph) -> Self {
-        let found = graph.statistics();
-        let by_name = |names: Vec<String>, counts: &[u64]| {
-            names.into_iter().zip(counts.iter().map(|n| *n as f64)).collect()
-        };
-        Self {
-            nodes: found.vertices as f64,
-            labels: by_name(graph.label_names(), &found.vertices_by_label),
-            relationships: found.edges() as f64,
-            types: by_name(graph.edge_type_names(), &found.edges_by_type),
+/// What is known of the variables of a row.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Facts {
+    /// The labels of nodes, the types of relationships.
+    objects: HashMap<Slot, Vec<IndexedObjects>>,
+    /// Properties that a seek has compared already.
+    sought: HashSet<(Slot, Arc<str>)>,
+}
+
+impl Facts {
+    /// A node has a label, or a relationship a type.
+    pub(crate) fn is(&mut self, slot: Slot, what: IndexedObjects) {
+        let known = self.objects.entry(slot).or_default();
+        if !known.contains(&what) {
+            known.push(what);
         }
     }
 
-    fn label(&self, name: &str) -> f64 {
-        self.labels.get(name).copied().unwrap_or(0.0)
+    /// A seek has seen to these properties.
+    pub(crate) fn has_sought(&mut self, slot: Slot, sought: &Sought) {
+        let next = usize::from(!matches!(sought.next, NextKey::Anything));
+        let keys = sought.keys.iter().take(sought.prefix.len() + next);
+        self.sought.extend(keys.map(|key| (slot, key.clone())));
     }
 
-    /// Relationships of a node, on average.
-    fn degree(&self, types: &Types, way: Way) -> f64 {
-        let count = match types {
-            Types::Of(names) => {
-                names.iter().map(|name| self.types.get(&**name).copied().unwrap_or(0.0)).sum()
-            }
-            _ => self.relationships,
+    fn of(&self, slot: Slot) -> &[IndexedObjects] {
+        self.objects.get(&slot).map_or(&[], |objects| objects)
+    }
+}
+
+impl<'g> Counts<'g> {
+    /// Those of a graph. Cost: that of [`telar_graph::View::estimates`].
+    pub(crate) fn of(graph: &'g dyn Graph) -> Self {
+        Self { graph, known: graph.estimates(), indexes: graph.readable_indexes() }
+    }
+
+    // ---- counts ----
+
+    pub(crate) fn nodes(&self) -> f64 {
+        self.known.vertices
+    }
+
+    fn count(&self, objects: IndexedObjects) -> f64 {
+        let of = |counts: &[f64], at: u16| counts.get(usize::from(at)).copied().unwrap_or(0.0);
+        match objects {
+            IndexedObjects::Vertices(label) => of(&self.known.vertices_by_label, label.get()),
+            IndexedObjects::Edges(ty) => of(&self.known.edges_by_type, ty.get()),
+        }
+    }
+
+    pub(crate) fn label(&self, name: &str) -> f64 {
+        self.node_objects(name).map_or(0.0, |objects| self.count(objects))
+    }
+
+    pub(crate) fn node_objects(&self, label: &str) -> Option<IndexedObjects> {
+        self.graph.find_label(label).map(IndexedObjects::Vertices)
+    }
+
+    pub(crate) fn relationship_objects(&self, ty: &str) -> Option<IndexedObjects> {
+        self.graph.find_edge_type(ty).map(IndexedObjects::Edges)
+    }
+
+    /// Different values in an index.
+    fn distinct(&self, index: &ReadableIndex) -> Option<f64> {
+        let found = match index.unique {
+            true => Some(self.count(index.objects)),
+            false => self.known.distinct.get(&index.id).copied(),
         };
-        let both = if way == Way::Both { 2.0 } else { 1.0 };
-        both * count / self.nodes.max(1.0)
+        found.map(|values| values.max(1.0))
     }
 
-    /// The share of rows for which a condition holds.
-    fn share(&self, condition: &Expr) -> f64 {
+    /// What a seek finds.
+    pub(crate) fn sought(&self, objects: IndexedObjects, sought: &Sought) -> f64 {
+        let all = self.count(objects);
+        let keys: Option<Vec<_>> =
+            sought.keys.iter().map(|key| self.graph.find_property_key(key)).collect();
+        let index = keys.and_then(|keys| {
+            self.indexes.iter().find(|i| i.objects == objects && i.properties == keys)
+        });
+        let (given, keys) = (sought.prefix.len() as f64, sought.keys.len() as f64);
+        let each = match index.and_then(|index| self.distinct(index)) {
+            _ if sought.is_unique() => 1.0,
+            Some(values) => all / values.powf(given / keys),
+            None => all * EQUAL.powf(given),
+        };
+        let next = if matches!(sought.next, NextKey::Anything) { 1.0 } else { RANGE };
+        let times = match sought.prefix.last() {
+            Some(list) if sought.any => length(list),
+            _ => 1.0,
+        };
+        (each * next * times).min(all).max(1.0)
+    }
+
+    // ---- relationships ----
+
+    /// Relationships of one node in a direction; `of` are its labels.
+    fn degree_one(&self, of: &[IndexedObjects], ty: EdgeTypeId, direction: Direction) -> f64 {
+        let all = self.count(IndexedObjects::Edges(ty));
+        let labels = of.iter().filter_map(|objects| match objects {
+            IndexedObjects::Vertices(label) => Some(*label),
+            IndexedObjects::Edges(_) => None,
+        });
+        let mean = |label: LabelId| match self.known.degrees.get(&(label, ty, direction)) {
+            Some(degree) => *degree,
+            // Too few to have been seen: it is they that have them.
+            None => all / self.count(IndexedObjects::Vertices(label)).max(1.0),
+        };
+        labels.map(mean).min_by(f64::total_cmp).unwrap_or(all / self.nodes().max(1.0))
+    }
+
+    fn degree(&self, of: &[IndexedObjects], types: &Types, way: Way) -> f64 {
+        let types = edge_types(types, self.graph);
+        let each = types.iter().flat_map(|ty| directions(way).iter().map(move |d| (*ty, *d)));
+        each.map(|(ty, direction)| self.degree_one(of, ty, direction)).sum()
+    }
+
+    /// Rows of an expansion from `from`, for each row before.
+    pub(crate) fn expand(
+        &self,
+        facts: &Facts,
+        (from, to): (Slot, Slot),
+        types: &Types,
+        way: Way,
+        into: bool,
+    ) -> f64 {
+        let degree = self.degree(facts.of(from), types, way);
+        if into { degree / self.ends(facts, to) } else { degree }
+    }
+
+    /// The same for paths of several relationships.
+    pub(crate) fn paths(
+        &self,
+        facts: &Facts,
+        (from, to): (Slot, Slot),
+        (types, way): (&Types, Way),
+        (min, max): (u64, Option<u64>),
+        into: bool,
+    ) -> f64 {
+        let degree = self.degree(facts.of(from), types, way);
+        let max = max.unwrap_or(u64::MAX).min(min.saturating_add(STEPS_MAX));
+        let steps = (min..=max).take(STEPS_MAX as usize + 1);
+        let found: f64 = steps.map(|n| degree.powi(n.min(1000) as i32)).sum();
+        if into { found / self.ends(facts, to) } else { found }
+    }
+
+    /// Nodes that a variable may be.
+    fn ends(&self, facts: &Facts, slot: Slot) -> f64 {
+        let counts = facts.of(slot).iter().map(|objects| self.count(*objects));
+        counts.min_by(f64::total_cmp).unwrap_or(self.nodes()).max(1.0)
+    }
+
+    /// Notes what relationships of these types say of the node they lead to.
+    pub(crate) fn leads_to(&self, facts: &mut Facts, to: Slot, types: &Types, way: Way) {
+        let types = edge_types(types, self.graph);
+        let back: Vec<_> = types
+            .iter()
+            .flat_map(|ty| directions(way.reverse()).iter().map(move |d| (*ty, *d)))
+            .collect();
+        let all: f64 = back.iter().map(|(ty, _)| self.count(IndexedObjects::Edges(*ty))).sum();
+        for (at, count) in self.known.vertices_by_label.iter().enumerate() {
+            let label = LabelId::from_raw(at as u16);
+            let degree = |(ty, d): &(EdgeTypeId, Direction)| {
+                self.known.degrees.get(&(label, *ty, *d)).copied().unwrap_or(0.0)
+            };
+            let ends = count * back.iter().map(degree).sum::<f64>();
+            if all > 0.0 && ends > all / 2.0 {
+                facts.is(to, IndexedObjects::Vertices(label));
+            }
+        }
+    }
+
+    // ---- conditions ----
+
+    /// The share of rows for which a condition holds; what it says of labels is noted.
+    pub(crate) fn share(&self, condition: &Expr, facts: &mut Facts) -> f64 {
         match condition {
-            Expr::And(parts) => parts.iter().map(|part| self.share(part)).product(),
-            Expr::Binary(Binary::Equal, ..) => EQUAL,
-            Expr::Binary(
-                Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual,
-                ..,
-            ) => RANGE,
-            Expr::HasLabels(_, Labels::Name(name)) => self.label(name) / self.nodes.max(1.0),
+            Expr::And(parts) => parts.iter().map(|part| self.share(part, facts)).product(),
+            Expr::Or(parts) => {
+                let fails = |part| 1.0 - self.share(part, &mut facts.clone());
+                1.0 - parts.iter().map(fails).product::<f64>()
+            }
+            Expr::Unary(Unary::Not, inner) => 1.0 - self.share(inner, &mut facts.clone()),
+            Expr::HasLabels(object, labels) => match **object {
+                Expr::Slot(slot) => self.labels(slot, labels, facts),
+                _ => OTHER,
+            },
+            Expr::Binary(op, left, right) => self.comparison(*op, left, right, facts),
             Expr::Const(Value::Bool(true)) => 1.0,
+            Expr::Const(_) => 0.0,
             _ => OTHER,
         }
     }
 
+    fn labels(&self, slot: Slot, labels: &Labels, facts: &mut Facts) -> f64 {
+        match labels {
+            Labels::Name(name) => {
+                // Of a relationship it is the type.
+                let edge = facts.of(slot).iter().any(|o| matches!(o, IndexedObjects::Edges(_)));
+                let objects = if edge { None } else { self.node_objects(name) };
+                let Some(objects) = objects else { return if edge { 1.0 } else { 0.0 } };
+                if facts.of(slot).contains(&objects) {
+                    return 1.0;
+                }
+                let share = self.count(objects) / self.ends(facts, slot);
+                facts.is(slot, objects);
+                share.min(1.0)
+            }
+            Labels::And(parts) => parts.iter().map(|part| self.labels(slot, part, facts)).product(),
+            Labels::Or(parts) => {
+                let of = |part| self.labels(slot, part, &mut facts.clone());
+                parts.iter().map(of).sum::<f64>().min(1.0)
+            }
+            Labels::Not(inner) => 1.0 - self.labels(slot, inner, &mut facts.clone()),
+            Labels::Wildcard | Labels::Dynamic(..) => OTHER,
+        }
+    }
+
+    fn comparison(&self, op: Binary, left: &Expr, right: &Expr, facts: &Facts) -> f64 {
+        let property = [left, right].into_iter().find_map(|side| match side {
+            Expr::Property(object, key) => match **object {
+                Expr::Slot(slot) => Some((slot, key)),
+                _ => None,
+            },
+            _ => None,
+        });
+        if property.is_some_and(|(slot, key)| facts.sought.contains(&(slot, key.clone()))) {
+            return 1.0;
+        }
+        let equal = || property.map_or(EQUAL, |(slot, key)| self.equal(slot, key, facts));
+        match op {
+            Binary::Equal => equal(),
+            Binary::NotEqual => 1.0 - equal(),
+            Binary::In => (equal() * length(right)).min(1.0),
+            Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual => RANGE,
+            Binary::StartsWith => RANGE,
+            _ => OTHER,
+        }
+    }
+
+    fn equal(&self, slot: Slot, key: &str, facts: &Facts) -> f64 {
+        let key = self.graph.find_property_key(key);
+        let values = self.indexes.iter().filter_map(|index| {
+            let of_it = facts.of(slot).contains(&index.objects);
+            let only = key.is_some_and(|key| index.properties == [key]);
+            (of_it && only).then(|| self.distinct(index)).flatten()
+        });
+        values.max_by(f64::total_cmp).map_or(EQUAL, |values| 1.0 / values)
+    }
+
+    // ---- operators ----
+
     /// Rows of an operator, of whose inputs so many are expected; `outer` rows come from outside.
-    pub(crate) fn rows(&self, plan: &Plan, inputs: &[f64], outer: f64) -> f64 {
+    /// What it says of variables is noted.
+    pub(crate) fn rows(&self, plan: &Plan, inputs: &[f64], outer: f64, facts: &mut Facts) -> f64 {
         let first = inputs.first().copied().unwrap_or(1.0);
         let second = inputs.get(1).copied().unwrap_or(1.0);
         match plan {
             Plan::Unit => 1.0,
             Plan::Argument => outer,
             Plan::NodeScan(p) => {
-                first * p.label.as_ref().map_or(self.nodes, |label| self.label(label))
+                let Some(label) = &p.label else { return first * self.nodes() };
+                self.node_objects(label).into_iter().for_each(|objects| facts.is(p.slot, objects));
+                first * self.label(label)
             }
             Plan::IndexSeek(p) => {
-                let range = p.from.is_some() || p.to.is_some();
-                let range = if range { RANGE } else { 1.0 };
-                let found = self.label(&p.label) * EQUAL.powi(p.prefix.len() as i32) * range;
-                first * found.max(1.0)
+                let Some(objects) = self.node_objects(&p.label) else { return 0.0 };
+                facts.is(p.slot, objects);
+                facts.has_sought(p.slot, &p.sought);
+                first * self.sought(objects, &p.sought)
+            }
+            Plan::RelationshipSeek(p) => {
+                let Some(objects) = self.relationship_objects(&p.ty) else { return 0.0 };
+                facts.is(p.edge, objects);
+                facts.has_sought(p.edge, &p.sought);
+                let types = Types::Of(vec![p.ty.clone()]);
+                self.leads_to(facts, p.to, &types, p.way);
+                self.leads_to(facts, p.from, &types, p.way.reverse());
+                let ways = if p.way == Way::Both { 2.0 } else { 1.0 };
+                first * ways * self.sought(objects, &p.sought)
             }
             Plan::Expand(p) => {
-                let into = if p.into { 1.0 / self.nodes.max(1.0) } else { 1.0 };
-                first * self.degree(&p.types, p.way) * into
+                let found = self.expand(facts, (p.from, p.to), &p.types, p.way, p.into);
+                if let Types::Of(names) = &p.types
+                    && let [name] = &names[..]
+                    && let Some(objects) = self.relationship_objects(name)
+                {
+                    facts.is(p.edge, objects);
+                }
+                if !p.into {
+                    self.leads_to(facts, p.to, &p.types, p.way);
+                }
+                first * found
             }
             Plan::VarExpand(p) => {
-                let degree = self.degree(&p.types, p.way);
-                let max = p.max.unwrap_or(u64::MAX).min(p.min.saturating_add(STEPS_MAX));
-                let steps = (p.min..=max).take(STEPS_MAX as usize + 1);
-                let found: f64 = steps.map(|n| degree.powi(n.min(1000) as i32)).sum();
-                first * if p.into { found / self.nodes.max(1.0) } else { found }
+                let (ends, types) = ((p.from, p.to), (&p.types, p.way));
+                let found = self.paths(facts, ends, types, (p.min, p.max), p.into);
+                if !p.into && p.min > 0 {
+                    self.leads_to(facts, p.to, &p.types, p.way);
+                }
+                first * found
             }
-            Plan::Filter(_, condition) => first * self.share(condition),
+            Plan::Filter(_, condition) => first * self.share(condition, facts),
             Plan::Aggregate(p) => {
                 if p.keys.is_empty() {
                     1.0
@@ -108,20 +355,14 @@ impl Counts {
                     first.sqrt()
                 }
             }
+            Plan::CountStore(_) => 1.0,
             Plan::Sort(p) => p.top.as_ref().map_or(first, |top| first.min(constant(top))),
             Plan::Skip(_, count) => {
                 let count = constant(count);
                 if count.is_finite() { (first - count).max(0.0) } else { first }
             }
             Plan::Limit(_, count) => first.min(constant(count)),
-            Plan::Unwind(_, _, list) => {
-                first
-                    * match list {
-                        Expr::List(items) => items.len() as f64,
-                        Expr::Const(Value::List(items)) => items.len() as f64,
-                        _ => LIST,
-                    }
-            }
+            Plan::Unwind(_, _, list) => first * length(list),
             Plan::Apply(p) => match (p.returns, &p.optional) {
                 (false, _) => first,
                 (true, Some(_)) => first * second.max(1.0),
@@ -135,6 +376,15 @@ impl Counts {
             Plan::Call(_) | Plan::LoadCsv(_) => first * LIST,
             _ => first,
         }
+    }
+}
+
+/// Elements of a list.
+fn length(list: &Expr) -> f64 {
+    match list {
+        Expr::List(items) => items.len() as f64,
+        Expr::Const(Value::List(items)) => items.len() as f64,
+        _ => LIST,
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{CreateStep, LabelName, Plan, SetItem, Types, Way, estimate};
+use super::estimate::{Counts, Facts};
+use super::{Counted, CreateStep, LabelName, NextKey, Plan, SetItem, Sought, Types, Way};
 use crate::batch::Slot;
 use crate::description::{Measured, PlanDescription};
 use crate::expr::Expr;
@@ -13,7 +14,7 @@ use crate::expr::print::{self, Printer};
 pub(crate) struct Explainer<'a> {
     /// Names of variables, by slot.
     pub(crate) names: &'a [Arc<str>],
-    pub(crate) counts: estimate::Counts,
+    pub(crate) counts: Counts<'a>,
     /// What operators did, by address; `None` unless they ran for this.
     pub(crate) measured: Option<HashMap<usize, Measured>>,
 }
@@ -22,15 +23,21 @@ impl Explainer<'_> {
     /// The tree for people.
     pub(crate) fn describe(&self, plan: &Plan) -> PlanDescription {
         let mut live = Vec::new();
-        self.node(plan, &mut live, 1.0).0
+        self.node(plan, &mut live, 1.0, &mut Facts::default()).0
     }
 
     /// Describes a plan that begins with `outer` rows and the variables in `live`; afterwards those
     /// are in `live` that its rows have. Also how many rows are expected.
-    fn node(&self, plan: &Plan, live: &mut Vec<Slot>, outer: f64) -> (PlanDescription, f64) {
+    fn node(
+        &self,
+        plan: &Plan,
+        live: &mut Vec<Slot>,
+        outer: f64,
+        facts: &mut Facts,
+    ) -> (PlanDescription, f64) {
         if let Plan::Prune(input, slots) = plan {
             // It does nothing that anybody would want to know.
-            let described = self.node(input, live, outer);
+            let described = self.node(input, live, outer, facts);
             live.retain(|slot| slots.contains(slot));
             return described;
         }
@@ -43,7 +50,8 @@ impl Explainer<'_> {
                 *live = before.clone();
             }
             let inner = at > 0 && !matches!(plan, Plan::Union(_));
-            let (child, expected) = self.node(input, live, if inner { 1.0 } else { outer });
+            let outer = if inner { 1.0 } else { outer };
+            let (child, expected) = self.node(input, live, outer, facts);
             children.push(child);
             rows.push(expected);
         }
@@ -55,9 +63,9 @@ impl Explainer<'_> {
         let mut subplans: Vec<&Plan> = Vec::new();
         plan.subqueries(&mut |inner| subplans.push(inner));
         for inner in subplans {
-            children.push(self.node(inner, &mut live.clone(), 1.0).0);
+            children.push(self.node(inner, &mut live.clone(), 1.0, &mut facts.clone()).0);
         }
-        let expected = self.counts.rows(plan, &rows, outer);
+        let expected = self.counts.rows(plan, &rows, outer, facts);
         let (operator, details) = self.line(plan);
         let measured = self.measured.as_ref();
         let measured = measured.map(|m| m.get(&plan.address()).copied().unwrap_or_default());
@@ -92,6 +100,7 @@ impl Explainer<'_> {
                 None => ("AllNodesScan", format!("({})", p.slot(s.slot))),
             },
             Plan::IndexSeek(s) => self.seek(s),
+            Plan::RelationshipSeek(s) => self.relationship_seek(s),
             Plan::NodeById(s) => {
                 let function = if s.element { "elementId" } else { "id" };
                 let (slot, id) = (p.slot(s.slot), p.expr(&s.id));
@@ -136,6 +145,7 @@ impl Explainer<'_> {
             }
             Plan::Keep(_, slots) => ("Keep", p.slots(slots.iter().copied())),
             Plan::Aggregate(a) => self.aggregate(a),
+            Plan::CountStore(c) => self.count_store(c),
             Plan::Distinct(_, slots) => ("Distinct", p.slots(slots.iter().copied())),
             Plan::Sort(s) => {
                 let key = |(e, descending): &(Expr, bool)| {
@@ -189,26 +199,70 @@ impl Explainer<'_> {
 
     fn seek(&self, s: &super::IndexSeek) -> (&'static str, String) {
         let p = Printer(self.names);
-        let slot = p.slot(s.slot);
-        let property = |at: usize| format!("{slot}.{}", print::name(&s.keys[at]));
-        let mut conditions: Vec<String> = s
-            .prefix
-            .iter()
-            .enumerate()
-            .map(|(at, e)| format!("{} = {}", property(at), p.expr(e)))
-            .collect();
-        let bounds = [(&s.from, ">"), (&s.to, "<")];
-        for ((e, inclusive), sign) in
-            bounds.into_iter().filter_map(|(bound, sign)| Some((bound.as_ref()?, sign)))
-        {
-            let equal = if *inclusive { "=" } else { "" };
-            conditions.push(format!("{} {sign}{equal} {}", property(s.prefix.len()), p.expr(e)));
+        let (slot, label) = (p.slot(s.slot), print::name(&s.label));
+        let (keys, conditions) = self.sought(&slot, &s.sought);
+        let name = match &s.sought.next {
+            NextKey::Anything if s.sought.is_unique() => "NodeUniqueIndexSeek",
+            NextKey::Anything => "NodeIndexSeek",
+            _ => "NodeIndexSeekByRange",
+        };
+        (name, format!("RANGE INDEX ({slot}:{label}({keys})) WHERE {conditions}"))
+    }
+
+    fn relationship_seek(&self, s: &super::RelationshipSeek) -> (&'static str, String) {
+        let p = Printer(self.names);
+        let slot = p.slot(s.edge);
+        let (keys, conditions) = self.sought(&slot, &s.sought);
+        let name = match (&s.sought.next, s.way) {
+            (NextKey::Anything, Way::Both) => "UndirectedRelationshipIndexSeek",
+            (NextKey::Anything, _) => "DirectedRelationshipIndexSeek",
+            (_, Way::Both) => "UndirectedRelationshipIndexSeekByRange",
+            _ => "DirectedRelationshipIndexSeekByRange",
+        };
+        let inner = format!("{slot}:{}({keys})", print::name(&s.ty));
+        let pattern = arrow(&p.slot(s.from), &inner, &p.slot(s.to), s.way);
+        (name, format!("RANGE INDEX {pattern} WHERE {conditions}"))
+    }
+
+    /// The keys of an index, and what is asked of them.
+    fn sought(&self, slot: &str, sought: &Sought) -> (String, String) {
+        let p = Printer(self.names);
+        let property = |at: usize| format!("{slot}.{}", print::name(&sought.keys[at]));
+        let last = sought.prefix.len();
+        let mut conditions: Vec<String> = Vec::new();
+        for (at, e) in sought.prefix.iter().enumerate() {
+            let sign = if sought.any && at + 1 == last { "IN" } else { "=" };
+            conditions.push(format!("{} {sign} {}", property(at), p.expr(e)));
         }
-        let range = s.from.is_some() || s.to.is_some();
-        let name = if range { "NodeIndexSeekByRange" } else { "NodeIndexSeek" };
-        let keys: Vec<String> = s.keys.iter().map(|key| print::name(key)).collect();
-        let (label, keys) = (print::name(&s.label), keys.join(", "));
-        (name, format!("RANGE INDEX ({slot}:{label}({keys})) WHERE {}", conditions.join(" AND ")))
+        match &sought.next {
+            NextKey::Anything => {}
+            NextKey::Between(from, to) => {
+                for (bound, sign) in [(from, ">"), (to, "<")] {
+                    let Some((e, inclusive)) = bound else { continue };
+                    let equal = if *inclusive { "=" } else { "" };
+                    conditions.push(format!("{} {sign}{equal} {}", property(last), p.expr(e)));
+                }
+            }
+            NextKey::StartsWith(e) => {
+                conditions.push(format!("{} STARTS WITH {}", property(last), p.expr(e)));
+            }
+        }
+        let keys: Vec<String> = sought.keys.iter().map(|key| print::name(key)).collect();
+        (keys.join(", "), conditions.join(" AND "))
+    }
+
+    fn count_store(&self, c: &super::CountStore) -> (&'static str, String) {
+        let (operator, pattern) = match &c.what {
+            Counted::Nodes(label) => {
+                let label = label.as_ref().map(|label| format!(":{}", print::name(label)));
+                ("NodeCountFromCountStore", format!("({})", label.unwrap_or_default()))
+            }
+            Counted::Relationships(types) => {
+                ("RelationshipCountFromCountStore", arrow("", &self.types(types), "", Way::Out))
+            }
+        };
+        let slots = Printer(self.names).slots(c.slots.iter().copied());
+        (operator, format!("count({pattern}) AS {slots}"))
     }
 
     fn aggregate(&self, a: &super::Aggregate) -> (&'static str, String) {

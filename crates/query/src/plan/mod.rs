@@ -1,15 +1,19 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
+mod count_store;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+mod grouping;
 mod prune;
 mod walk;
 
+pub(crate) use count_store::aggregate;
 pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;
 
 use telar_cypher::ast::OnError;
+use telar_graph::IndexId;
 
 use crate::batch::Slot;
 use crate::expr::{Expr, Labels};
@@ -26,6 +30,8 @@ pub(crate) enum Plan {
     NodeScan(Box<NodeScan>),
     /// The nodes that an index has for a key or range, for every row.
     IndexSeek(Box<IndexSeek>),
+    /// The relationships that an index has for a key or range, with both ends, for every row.
+    RelationshipSeek(Box<RelationshipSeek>),
     /// The node with a number, for every row.
     NodeById(Box<NodeById>),
     Expand(Box<Expand>),
@@ -41,6 +47,8 @@ pub(crate) enum Plan {
     /// Leaves of these columns those that are there; nobody reads the others any more.
     Prune(Box<Plan>, Vec<Slot>),
     Aggregate(Box<Aggregate>),
+    /// One row: how many nodes or relationships there are.
+    CountStore(Box<CountStore>),
     /// Each row once, by these columns.
     Distinct(Box<Plan>, Vec<Slot>),
     Sort(Box<Sort>),
@@ -76,14 +84,69 @@ pub(crate) struct IndexSeek {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
     pub(crate) label: Arc<str>,
+    pub(crate) sought: Sought,
+}
+
+/// What is looked for in an index.
+#[derive(Debug, Clone)]
+pub(crate) struct Sought {
+    pub(crate) index: IndexId,
+    /// The properties of the index.
     pub(crate) keys: Vec<Arc<str>>,
+    /// No two objects have the same values.
+    pub(crate) unique: bool,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
     /// The last of them is a list: any of its elements will do.
     pub(crate) any: bool,
-    /// Bounds of the next key: the value, and whether it belongs to the range.
-    pub(crate) from: Option<(Expr, bool)>,
-    pub(crate) to: Option<(Expr, bool)>,
+    /// What is asked of the next key.
+    pub(crate) next: NextKey,
+    /// The conditions that the index stands for. It finds exactly what they hold for, unless they
+    /// compare with a value of which `=` says other than the order of the index does.
+    pub(crate) test: Vec<Expr>,
+}
+
+impl Sought {
+    /// Whether no more than one object can be found for each value of a list, or in all.
+    pub(crate) fn is_unique(&self) -> bool {
+        self.unique && self.prefix.len() == self.keys.len()
+    }
+}
+
+/// What a seek asks of the key after those whose values it knows.
+#[derive(Debug, Clone)]
+pub(crate) enum NextKey {
+    Anything,
+    /// Lower and upper bound: the value, and whether it belongs to the range. At least one.
+    Between(Option<(Expr, bool)>, Option<(Expr, bool)>),
+    StartsWith(Expr),
+}
+
+impl NextKey {
+    /// Its expressions.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (bounds, start) = match self {
+            Self::Anything => ([None, None], None),
+            Self::Between(from, to) => ([from.as_ref(), to.as_ref()], None),
+            Self::StartsWith(e) => ([None, None], Some(e)),
+        };
+        bounds.into_iter().flatten().map(|(e, _)| e).chain(start)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct RelationshipSeek {
+    pub(crate) input: Plan,
+    pub(crate) edge: Slot,
+    pub(crate) from: Slot,
+    /// May be `from`: then only loops are found.
+    pub(crate) to: Slot,
+    /// Which of the ends is `from`; with `Both`, a relationship is found once each way.
+    pub(crate) way: Way,
+    pub(crate) ty: Arc<str>,
+    pub(crate) sought: Sought,
+    /// Relationships, and lists of them, that this one may not be.
+    pub(crate) distinct_from: Vec<Slot>,
 }
 
 #[derive(Debug, Clone)]
@@ -132,6 +195,10 @@ pub(crate) struct Expand {
     /// `to` is bound already.
     pub(crate) into: bool,
     pub(crate) edge: Slot,
+    /// Somebody reads the relationship.
+    pub(crate) keeps_edge: bool,
+    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
     /// Relationships, and lists of them, that this one may not be.
@@ -157,6 +224,8 @@ pub(crate) struct VarExpand {
     /// What every relationship must satisfy; it is in the slot.
     pub(crate) filter: Option<(Slot, Expr)>,
     pub(crate) distinct_from: Vec<Slot>,
+    /// A relationship may come again.
+    pub(crate) repeats: bool,
     /// The list was bound before: only it is followed.
     pub(crate) bound: bool,
 }
@@ -229,6 +298,21 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
+}
+
+/// A count that the graph knows without looking at what it counts.
+#[derive(Debug, Clone)]
+pub(crate) struct CountStore {
+    /// Where the count goes.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) what: Counted,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Counted {
+    /// All nodes, or those with a label.
+    Nodes(Option<Arc<str>>),
+    Relationships(Types),
 }
 
 #[derive(Debug, Clone)]
@@ -380,4 +464,9 @@ pub(crate) struct LoadCsv {
     /// Missing if it is not one character.
     pub(crate) separator: Option<char>,
     pub(crate) slot: Slot,
+    /// The line a row begins at, and its file.
+    pub(crate) line: Slot,
+    pub(crate) file: Slot,
+    /// Somebody asks for these.
+    pub(crate) places: bool,
 }

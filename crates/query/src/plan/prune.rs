@@ -21,6 +21,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     own_reads(plan, &mut below);
     let mut carried = match plan {
         Plan::Unit => return Slots::new(),
+        Plan::CountStore(p) => return p.slots.iter().copied().collect(),
         Plan::Argument => return argument.clone(),
         Plan::Union(parts) => {
             let mut carried = Slots::new();
@@ -46,6 +47,17 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         }
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
+        Plan::LoadCsv(p) => p.places = needed.contains(&p.line) || needed.contains(&p.file),
+        Plan::Expand(p) => {
+            carried.retain(|slot| needed.contains(slot));
+            let mut kept: Vec<Slot> = carried.iter().copied().collect();
+            kept.sort_unstable();
+            p.kept = Some(kept);
+            p.keeps_edge = needed.contains(&p.edge);
+            carried.extend((!p.into).then_some(p.to));
+            carried.extend(p.keeps_edge.then_some(p.edge));
+            return carried;
+        }
         _ => {}
     }
     carried.extend(plan.bound_slots());

@@ -1,6 +1,6 @@
 //! Walks over plans: what an operator reads, binds and does.
 
-use super::{CreateStep, LabelName, Plan, SetItem};
+use super::{CreateStep, LabelName, Plan, SetItem, Sought};
 use crate::batch::Slot;
 use crate::expr::Expr;
 
@@ -8,9 +8,10 @@ use crate::expr::Expr;
 macro_rules! input {
     ($plan:expr $(, $mut:tt)?) => {
         Some(match $plan {
-            Plan::Unit | Plan::Argument | Plan::Union(_) => return None,
+            Plan::Unit | Plan::Argument | Plan::Union(_) | Plan::CountStore(_) => return None,
             Plan::NodeScan(p) => &$($mut)? p.input,
             Plan::IndexSeek(p) => &$($mut)? p.input,
+            Plan::RelationshipSeek(p) => &$($mut)? p.input,
             Plan::NodeById(p) => &$($mut)? p.input,
             Plan::Expand(p) => &$($mut)? p.input,
             Plan::VarExpand(p) => &$($mut)? p.input,
@@ -76,10 +77,8 @@ impl Plan {
     /// Calls `f` with each of the operator's own expressions.
     pub(super) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
         match self {
-            Self::IndexSeek(p) => {
-                p.prefix.iter().for_each(&mut *f);
-                p.from.iter().chain(&p.to).for_each(|(e, _)| f(e));
-            }
+            Self::IndexSeek(p) => sought_exprs(&p.sought, f),
+            Self::RelationshipSeek(p) => sought_exprs(&p.sought, f),
             Self::NodeById(p) => f(&p.id),
             Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
@@ -138,6 +137,7 @@ impl Plan {
                 slots.extend(&p.distinct_from);
                 slots
             }
+            Self::RelationshipSeek(p) => p.distinct_from.clone(),
             Self::ShortestPath(p) => vec![p.from, p.to],
             Self::Repeat(p) => {
                 let mut slots = vec![p.from];
@@ -157,6 +157,11 @@ impl Plan {
         match self {
             Self::NodeScan(p) => vec![p.slot],
             Self::IndexSeek(p) => vec![p.slot],
+            Self::RelationshipSeek(p) => {
+                let mut slots = vec![p.edge, p.from];
+                slots.extend((p.to != p.from).then_some(p.to));
+                slots
+            }
             Self::NodeById(p) => vec![p.slot],
             Self::Expand(p) => {
                 if p.into {
@@ -186,6 +191,7 @@ impl Plan {
                 let keys = p.keys.iter().map(|(slot, _)| *slot);
                 keys.chain(p.aggregates.iter().map(|(slot, _)| *slot)).collect()
             }
+            Self::CountStore(p) => p.slots.clone(),
             Self::Unwind(_, slot, _) => vec![*slot],
             // Its rows are some of those of the plan inside.
             Self::Select(p) => {
@@ -205,6 +211,7 @@ impl Plan {
             Self::Merge(p) => create_slots(&p.steps),
             Self::Foreach(p) => vec![p.variable],
             Self::Call(p) => p.yields.iter().map(|(_, slot)| *slot).collect(),
+            Self::LoadCsv(p) if p.places => vec![p.slot, p.line, p.file],
             Self::LoadCsv(p) => vec![p.slot],
             _ => Vec::new(),
         }
@@ -224,6 +231,14 @@ impl Plan {
         self.inputs().into_iter().for_each(|input| input.own_slots(own));
     }
 
+    /// Levels of operators and expressions, the deepest way down: what a stack must hold.
+    pub(crate) fn height(&self) -> usize {
+        let mut deepest = 0;
+        self.exprs(&mut |e| deepest = deepest.max(e.height()));
+        let below = self.inputs().into_iter().map(Self::height).max().unwrap_or(0);
+        deepest.max(below).saturating_add(1)
+    }
+
     /// Whether each row that comes out was made of one row that went in and carries its columns, so
     /// that the plan can run for many outer rows at once.
     pub(crate) fn keeps_rows_apart(&self) -> bool {
@@ -231,6 +246,7 @@ impl Plan {
             Self::Argument
             | Self::NodeScan(_)
             | Self::IndexSeek(_)
+            | Self::RelationshipSeek(_)
             | Self::NodeById(_)
             | Self::Expand(_)
             | Self::VarExpand(_)
@@ -295,18 +311,24 @@ impl Plan {
             self,
             Self::NodeScan(_)
                 | Self::IndexSeek(_)
+                | Self::RelationshipSeek(_)
                 | Self::NodeById(_)
                 | Self::Expand(_)
                 | Self::VarExpand(_)
                 | Self::ShortestPath(_)
                 | Self::Repeat(_)
                 | Self::Select(_)
+                | Self::CountStore(_)
                 | Self::Merge(_)
                 | Self::Call(_)
         );
         self.exprs(&mut |e| reads |= e.reads_graph());
         reads || self.inputs().into_iter().any(Self::reads_graph)
     }
+}
+
+fn sought_exprs<'p>(sought: &'p Sought, f: &mut dyn FnMut(&'p Expr)) {
+    sought.prefix.iter().chain(sought.next.exprs()).chain(&sought.test).for_each(f);
 }
 
 fn create_exprs<'p>(steps: &'p [CreateStep], f: &mut dyn FnMut(&'p Expr)) {

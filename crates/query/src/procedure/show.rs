@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use telar_cypher::ast::{ConstraintFilter, ConstraintKind, EntityKind};
+use telar_cypher::ast::{ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
@@ -12,7 +12,9 @@ use super::{CallContext, Field, Procedure, Rows, signature};
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
+use crate::host::{ShownDatabase, ShownUser, needs_server};
 use crate::query_error::QueryError;
+use crate::running::{Entry, Running};
 use crate::schema::type_name;
 
 type Returned = Result<Rows, QueryError>;
@@ -283,11 +285,12 @@ pub(crate) fn procedures() -> Shown {
     Shown::new("Every procedure.", Vec::new(), &columns, run).shows_before("signature")
 }
 
-/// Functions that ask the graph: the table of functions has only those on values.
-const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 9] = [
+/// Functions that ask the graph or `LOAD CSV`: the table of functions has only those on values.
+const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 11] = [
     ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
     ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
     ("exists", "Predicate", "(input :: ANY) :: BOOLEAN", "Whether a value is not null."),
+    ("file", "LOAD CSV", "() :: STRING", "The path of the file that the row was read from."),
     ("id", "Scalar", "(input :: NODE | RELATIONSHIP) :: INTEGER", "An identity as a number."),
     (
         "keys",
@@ -296,6 +299,7 @@ const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 9] = [
         "Names of properties.",
     ),
     ("labels", "List", "(input :: NODE) :: LIST<STRING>", "The labels of a node."),
+    ("linenumber", "LOAD CSV", "() :: INTEGER", "The line of the file that the row begins at."),
     (
         "properties",
         "Scalar",
@@ -346,8 +350,8 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
     Shown::new("Every function.", Vec::new(), &columns, run).shows_before("signature")
 }
 
-/// `SHOW DATABASES`: there is one. With an argument, only if that is its name.
-pub(crate) fn databases(named: bool) -> Shown {
+/// `SHOW DATABASES`. Without a server there is one.
+pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
     let columns = [
         ("name", S),
         ("type", S),
@@ -364,32 +368,117 @@ pub(crate) fn databases(named: bool) -> Shown {
         ("constituents", L),
         ("lastCommittedTxn", I),
     ];
+    let named = matches!(filter, DatabaseFilter::Named(_));
+    let (default, home) = (*filter == DatabaseFilter::Default, *filter == DatabaseFilter::Home);
     let arguments = if named { vec![Field::new("name", S)] } else { Vec::new() };
-    let run = |call: &CallContext<'_>, arguments: &[Value]| {
-        let name = &call.procedures.database;
-        if let Some(Value::String(asked)) = arguments.first()
-            && !asked.eq_ignore_ascii_case(name)
-        {
-            return Ok(Rows::new());
+    let run = move |call: &CallContext<'_>, arguments: &[Value]| {
+        let mut found = match call.host {
+            Some(host) => host.databases(),
+            None => vec![ShownDatabase {
+                name: call.procedures.database.clone(),
+                kind: "standard",
+                aliases: Vec::new(),
+                wanted: true,
+                online: true,
+                message: String::new(),
+                default: true,
+                home: true,
+                last_commit: Some(call.graph.read_ts()),
+            }],
+        };
+        if let Some(Value::String(asked)) = arguments.first() {
+            let called = |name: &Arc<str>| asked.eq_ignore_ascii_case(name);
+            found.retain(|database| called(&database.name) || database.aliases.iter().any(called));
         }
-        Ok(vec![vec![
-            name.clone().into(),
-            "standard".into(),
-            Value::list::<&str>([]),
-            "read-write".into(),
-            Value::Null,
-            "primary".into(),
-            true.into(),
-            "online".into(),
-            "online".into(),
-            "".into(),
-            true.into(),
-            true.into(),
-            Value::list::<&str>([]),
-            (call.graph.read_ts().get() as i64).into(),
-        ]])
+        found.retain(|database| (!default || database.default) && (!home || database.home));
+        Ok(found.into_iter().map(database_row).collect())
     };
-    Shown::new("The database.", arguments, &columns, run).shows_before("lastCommittedTxn")
+    Shown::new("Databases.", arguments, &columns, run).shows_before("lastCommittedTxn")
+}
+
+fn database_row(database: ShownDatabase) -> Vec<Value> {
+    let status = |online| Value::from(if online { "online" } else { "offline" });
+    vec![
+        database.name.into(),
+        database.kind.into(),
+        Value::list(database.aliases),
+        "read-write".into(),
+        Value::Null,
+        "primary".into(),
+        true.into(),
+        status(database.wanted),
+        status(database.online),
+        database.message.into(),
+        database.default.into(),
+        database.home.into(),
+        Value::list::<&str>([]),
+        database.last_commit.map(|ts| ts.get() as i64).into(),
+    ]
+}
+
+/// `SHOW USERS`, `SHOW CURRENT USER`
+pub(crate) fn users(only_current: bool) -> Shown {
+    let columns = [
+        ("user", S),
+        ("roles", L),
+        ("passwordChangeRequired", B),
+        ("suspended", B),
+        ("home", S),
+        ("grants", "LIST<MAP>"),
+    ];
+    let row = |user: ShownUser| {
+        let mut roles: Vec<&str> = user.grants.iter().map(|(role, _)| *role).collect();
+        roles.sort_unstable();
+        roles.dedup();
+        let grants = user.grants.into_iter().map(|(role, database)| {
+            Value::map([("role", Value::from(role)), ("database", database.into())])
+        });
+        vec![
+            user.name.into(),
+            Value::list(roles),
+            user.change_required.into(),
+            user.suspended.into(),
+            user.home.into(),
+            Value::list(grants),
+        ]
+    };
+    let run = move |call: &CallContext<'_>, _: &[Value]| {
+        let host = call.host.ok_or_else(|| needs_server("SHOW USERS"))?;
+        Ok(host.users(only_current)?.into_iter().map(row).collect())
+    };
+    Shown::new("Users.", Vec::new(), &columns, run).shows_before("grants")
+}
+
+/// `SHOW ROLES`, with a row for each of its users if they are wanted.
+pub(crate) fn roles(populated: bool, with_users: bool) -> Shown {
+    let columns: &[_] = match with_users {
+        true => &[("role", S), ("member", S), ("database", S)],
+        false => &[("role", S)],
+    };
+    let run = move |call: &CallContext<'_>, _: &[Value]| {
+        let host = call.host.ok_or_else(|| needs_server("SHOW ROLES"))?;
+        let users = host.users(false)?;
+        let mut rows = Rows::new();
+        for role in host.roles() {
+            let grants = users.iter().flat_map(|user| {
+                let of_role = user.grants.iter().filter(|grant| grant.0 == *role);
+                of_role.map(|grant| (&user.name, &grant.1))
+            });
+            let before = rows.len();
+            rows.extend(grants.map(|(user, database)| {
+                vec![(*role).into(), user.clone().into(), database.clone().into()]
+            }));
+            let has_users = rows.len() > before;
+            if !with_users {
+                rows.truncate(before);
+            }
+            if (!has_users && !populated) || (has_users && !with_users) {
+                rows.push(vec![(*role).into(), Value::Null, Value::Null]);
+            }
+        }
+        Ok(rows)
+    };
+    Shown::new("Roles.", Vec::new(), columns, run)
 }
 
 fn moment(moment: Moment) -> Value {
@@ -427,6 +516,21 @@ fn id_arguments(count: usize) -> Vec<Field> {
     (0..count).map(|at| Field::new(&format!("id{at}"), ANY)).collect()
 }
 
+/// What runs in every database, as far as the caller may see and end it: database and number.
+fn visible(call: &CallContext<'_>) -> Vec<(Arc<str>, u64, Arc<Entry>)> {
+    let of = |(database, running): (Arc<str>, Arc<Running>)| {
+        let all = running.all().into_iter();
+        all.map(move |(number, entry)| (database.clone(), number, entry))
+    };
+    let Some(host) = call.host else {
+        let here = (call.procedures.database.clone(), Arc::clone(&call.procedures.running));
+        return of(here).collect();
+    };
+    let (user, all) = (host.user(), host.is_admin());
+    let visible = |(_, _, entry): &(_, _, Arc<Entry>)| all || entry.origin.user == user;
+    host.running().into_iter().flat_map(of).filter(visible).collect()
+}
+
 /// `SHOW TRANSACTIONS`, with so many arguments that name some.
 pub(crate) fn transactions(count: usize) -> Shown {
     let columns = [
@@ -442,31 +546,35 @@ pub(crate) fn transactions(count: usize) -> Shown {
         ("elapsedTime", "DURATION"),
         ("currentQueryStartTime", "ZONED DATETIME"),
         ("currentQueryElapsedTime", "DURATION"),
+        ("metaData", "MAP"),
+        ("protocol", S),
     ];
     let run = |call: &CallContext<'_>, arguments: &[Value]| {
         let asked = ids(arguments)?;
-        let database = &call.procedures.database;
         let mut rows = Rows::new();
-        for (number, entry) in call.procedures.running.all() {
-            let id = transaction_id(database, number);
+        for (database, number, entry) in visible(call) {
+            let id = transaction_id(&database, number);
             if !arguments.is_empty() && !asked.iter().any(|asked| **asked == *id) {
                 continue;
             }
             let query = entry.query.lock().clone();
             let status = if entry.is_ended() { "Terminated" } else { "Running" };
+            let origin = &entry.origin;
             rows.push(vec![
-                database.clone().into(),
+                database.into(),
                 id.into(),
                 query.as_ref().map(|_| format!("query-{number}")).into(),
-                "".into(),
-                "".into(),
-                "".into(),
+                origin.connection.clone().into(),
+                origin.address.clone().into(),
+                origin.user.clone().into(),
                 query.as_ref().map_or("", |query| &query.0).into(),
                 moment(entry.began),
                 status.into(),
                 duration(entry.began_at.elapsed().as_nanos()),
                 query.as_ref().map(|query| moment(query.1)).into(),
                 query.as_ref().map(|query| duration(query.2.elapsed().as_nanos())).into(),
+                Value::Map(Arc::new(origin.metadata.clone())),
+                origin.protocol.clone().into(),
             ]);
         }
         Ok(rows)
@@ -479,13 +587,18 @@ pub(crate) fn transactions(count: usize) -> Shown {
 pub(crate) fn terminate(count: usize) -> Shown {
     let columns = [("transactionId", S), ("username", S), ("message", S)];
     let run = |call: &CallContext<'_>, arguments: &[Value]| {
-        let prefix = transaction_id(&call.procedures.database, 0);
-        let prefix = &prefix[..prefix.len() - 1];
+        let running = visible(call);
         let row = |id: Arc<str>| {
-            let number = id.strip_prefix(prefix).and_then(|number| number.parse().ok());
-            let ended = number.is_some_and(|number| call.procedures.running.terminate(number));
-            let message = if ended { "Transaction terminated." } else { "Transaction not found." };
-            vec![id.into(), ended.then_some("").into(), message.into()]
+            let named = |(database, number, _): &&(Arc<str>, u64, _)| {
+                transaction_id(database, *number) == *id
+            };
+            let ended = running.iter().find(named).inspect(|(_, _, entry)| entry.end());
+            let message = match ended {
+                Some(_) => "Transaction terminated.",
+                None => "Transaction not found.",
+            };
+            let user = ended.map(|(_, _, entry)| entry.origin.user.clone());
+            vec![id.into(), user.into(), message.into()]
         };
         Ok(ids(arguments)?.into_iter().map(row).collect())
     };

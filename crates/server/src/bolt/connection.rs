@@ -159,16 +159,7 @@ impl Connection<'_> {
         match self.link.next()? {
             Request::Run(run) => self.statement(&run),
             Request::Begin(extra) => match extra::wanted(&extra, &self.filter) {
-                Ok(wanted) => {
-                    let deadline =
-                        wanted.options.timeout.and_then(|t| Instant::now().checked_add(t));
-                    let ended =
-                        self.busy(&wanted, |this| transaction::run(this, &wanted, deadline));
-                    if deadline.is_some() {
-                        self.link.set_patience(None, self.shared.settings.idle_timeout);
-                    }
-                    ended
-                }
+                Ok(wanted) => self.busy(&wanted, |this| transaction::run(this, &wanted)),
                 Err(failure) => self.refuse(&failure),
             },
             Request::Route { context, bookmarks, extra } => {
@@ -210,13 +201,43 @@ impl Connection<'_> {
         Ok(State::Failed)
     }
 
-    /// Does something that can be given up from outside.
-    fn busy<R>(&mut self, wanted: &Wanted, work: impl FnOnce(&mut Self) -> R) -> R {
+    /// Does something that can be given up from outside, and that a client must not make longer
+    /// than it wanted it to be.
+    fn busy(
+        &mut self,
+        wanted: &Wanted,
+        work: impl FnOnce(&mut Self) -> Result<State, Exit>,
+    ) -> Result<State, Exit> {
+        let deadline = wanted.options.timeout.and_then(|time| Instant::now().checked_add(time));
+        let idle = self.shared.settings.idle_timeout;
+        if deadline.is_some() {
+            self.link.set_patience(deadline, idle);
+        }
         let wire = Arc::clone(&self.link.wire);
         wire.begin(&wanted.cancelled);
-        let result = work(self);
+        let ended = work(self);
         wire.end();
-        result
+        let Some(deadline) = deadline else { return ended };
+        self.link.set_patience(None, idle);
+        match ended {
+            Err(Exit::TimedOut) if Instant::now() >= deadline => self.late(),
+            ended => ended,
+        }
+    }
+
+    /// The client hears that its transaction is gone when it asks for something next.
+    fn late(&mut self) -> Result<State, Exit> {
+        match self.link.next()? {
+            Request::Reset => {
+                self.link.success(|_| {});
+                Ok(State::Ready)
+            }
+            _ => {
+                let code = "Neo.ClientError.Transaction.TransactionTimedOut";
+                let message = "the transaction took longer than its time limit, and was undone";
+                self.refuse(&Failure::new(code, message))
+            }
+        }
     }
 
     /// A statement that is a transaction of its own.
@@ -225,23 +246,22 @@ impl Connection<'_> {
             Ok(wanted) => wanted,
             Err(failure) => return self.refuse(&failure),
         };
-        let after = self.busy(&wanted, |this| {
+        self.busy(&wanted, |this| {
             let options = &wanted.options;
             let database = this.told_database(options.database.as_deref());
             let Self { link, client, .. } = this;
             link.wire.set_running(true);
             let mut stream = Stream::new(link, &wanted.filter, None, database);
             let done = client.run(options, &run.text, &run.parameters, &mut stream);
-            stream.end(done)
-        });
-        match after? {
-            After::Next(_) => Ok(State::Ready),
-            After::Failed => Ok(State::Failed),
-            After::Reset => {
-                self.link.success(|_| {});
-                Ok(State::Ready)
+            match stream.end(done)? {
+                After::Next(_) => Ok(State::Ready),
+                After::Failed => Ok(State::Failed),
+                After::Reset => {
+                    link.success(|_| {});
+                    Ok(State::Ready)
+                }
             }
-        }
+        })
     }
 
     /// Where something runs, for clients that want to hear it before it does. If there is no such

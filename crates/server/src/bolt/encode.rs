@@ -136,8 +136,9 @@ impl Encoder<'_> {
         }
     }
 
-    /// Its nodes and relationships, each once, and then their places: for each step the relationship,
-    /// counted from 1 and negative if walked against its direction, and the node, counted from 0.
+    /// Its nodes and relationships, each once, and then their places: for each step that of the
+    /// relationship, counted from 1 and negative if walked against its direction, and that of the
+    /// node, counted from 0.
     fn path(self, out: &mut Vec<u8>, path: &Path) {
         let (mut nodes, mut edges) = (Distinct::new(), Distinct::new());
         let mut steps = Vec::with_capacity(2 * path.edges().len());

@@ -23,7 +23,7 @@ const MEMORY_FACTOR: usize = 8;
 pub(crate) enum Exit {
     /// One side has closed it.
     Closed,
-    /// The client took too long.
+    /// The client was silent for too long.
     TimedOut,
     /// The client does not keep to the protocol.
     Protocol(Failure),
@@ -107,16 +107,17 @@ impl Link {
                 return Err(Exit::Closed);
             }
             if !self.out.is_empty() {
-                io.write(&mut self.out)?;
+                io.write(&mut self.out).map_err(|_| Exit::Closed)?;
             }
             io.read()?;
         }
     }
 
-    /// Sends what was answered so far.
+    /// Sends what was answered so far. Whatever goes wrong is the end: what was sent in part cannot
+    /// be gone on with.
     pub(crate) fn flush(&mut self) -> Result<(), Exit> {
         if !self.out.is_empty() {
-            self.wire.io().lock().write(&mut self.out)?;
+            self.wire.io().lock().write(&mut self.out).map_err(|_| Exit::Closed)?;
         }
         Ok(())
     }
@@ -158,8 +159,13 @@ impl Link {
             self.failure(failure);
         }
         // The client may be gone.
-        let _ = self.flush();
-        self.wire.io().lock().socket.close();
+        let sent = self.flush();
+        let mut io = self.wire.io().lock();
+        if sent.is_ok() && matches!(exit, Exit::Protocol(_)) {
+            io.close();
+        } else {
+            io.socket.finish();
+        }
     }
 }
 

@@ -18,6 +18,8 @@ mod connection;
 mod connections;
 mod encode;
 mod extra;
+#[doc(hidden)]
+pub mod fuzzing;
 mod kept;
 mod link;
 mod message;
@@ -48,8 +50,9 @@ use link::Link;
 
 /// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
 const LOGIN_BYTES_MAX: usize = 64 << 10;
-/// Bytes of a connection's stack. Queries that need more take it elsewhere.
-const STACK_BYTES: usize = 1 << 20;
+/// Bytes of a connection's stack, of which some 40 KiB are ever touched. A query that begins with
+/// less than 32 MiB left takes another stack of 64 MiB from the system, and gives it back.
+const STACK_BYTES: usize = 40 << 20;
 /// How long shutting down waits for statements that were told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 

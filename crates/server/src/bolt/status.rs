@@ -127,9 +127,8 @@ impl Filter {
 
     fn wants(&self, notification: &Notification) -> bool {
         let kind = notification.kind;
-        !self.off
-            && !(self.warnings_only && kind.severity() != "WARNING")
-            && !self.disabled.iter().any(|category| category == kind.category())
+        let too_small = self.off || self.warnings_only && kind.severity() != "WARNING";
+        !too_small && !self.disabled.iter().any(|category| category == kind.category())
     }
 }
 

@@ -156,6 +156,21 @@ impl Io {
         self.socket.flush()
     }
 
+    /// Ends the connection. What still comes in is thrown away for a moment: if the system had to
+    /// refuse it, the client might never see the last answers.
+    pub(crate) fn close(&mut self) {
+        const MOMENT: Duration = Duration::from_secs(1);
+        const BYTES_MAX: usize = 64 << 20;
+        self.socket.finish();
+        self.socket.set_limits(Some(Instant::now() + MOMENT), None);
+        let mut thrown_away = 0;
+        while let Ok(bytes @ 1..) = self.socket.read(self.input.room())
+            && thrown_away < BYTES_MAX
+        {
+            thrown_away += bytes;
+        }
+    }
+
     /// Waits for more to come in.
     pub(crate) fn read(&mut self) -> io::Result<()> {
         match self.socket.read(self.input.room()) {

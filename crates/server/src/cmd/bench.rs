@@ -1,5 +1,6 @@
 //! `telar bench`: the engine next to a flat CSR and other stores; backups; long runs.
 
+mod cypher;
 mod kv;
 
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ pub(crate) struct Options {
 enum Bench {
     /// Updates and reads of the storage kernel: Telar, flat CSR, sorted vectors, edge log
     Kernel(KernelOptions),
+    /// Queries: points, hops, paths, aggregates, durable inserts
+    Cypher(cypher::CypherOptions),
     /// The graph over a key-value store, in two packings, next to Telar
     Kv(kv::KvOptions),
     /// Property indexes: lookups, ranges, what keeping one costs
@@ -253,6 +256,7 @@ struct HistoryOptions {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
+        Bench::Cypher(options) => cypher::run(options),
         Bench::Kv(options) => kv::run(options),
         Bench::Index(options) => run_index(options),
         Bench::Memory(options) => run_memory(options),

@@ -1,9 +1,11 @@
 //! The subcommands.
 
+mod admin;
 mod backup;
 mod bench;
 mod check;
 mod compact;
+mod config;
 mod demo;
 mod import;
 mod info;
@@ -34,6 +36,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set a user's password while the server does not run
+    Admin(admin::Options),
     /// Copy a database into a directory, whole or what changed since another backup
     Backup(backup::Options),
     /// Measure the engine next to flat arrays and other stores
@@ -42,6 +46,8 @@ pub(crate) enum Command {
     Check(check::Options),
     /// Rewrite the store file without its free pages
     Compact(compact::Options),
+    /// Show and check the settings of a server
+    Config(config::Options),
     /// Import, change, analyse, kill and recover a graph, and check that nothing was lost
     Demo(demo::Options),
     #[command(hide = true)]
@@ -54,7 +60,7 @@ pub(crate) enum Command {
     Repair(repair::Options),
     /// Make a database from backups, as of any commit or time they reach
     Restore(restore::Options),
-    /// Serve a database to Neo4j's drivers and tools
+    /// Serve databases to Neo4j's drivers and tools, and over HTTP
     Serve(serve::Options),
     /// Run openCypher on a database, typed or from a file
     Shell(shell::Options),
@@ -65,10 +71,12 @@ pub(crate) enum Command {
 /// Runs a subcommand; the exit code says whether what it was to find out holds.
 pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        Command::Admin(options) => admin::run(&options),
         Command::Backup(options) => backup::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Check(options) => check::run(&options),
         Command::Compact(options) => compact::run(&options),
+        Command::Config(options) => config::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),

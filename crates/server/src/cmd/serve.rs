@@ -1,106 +1,282 @@
-//! `telar serve`: a database for clients, until it is told to stop.
+//! `telar serve`: databases for clients, until it is told to stop.
+
+mod notify;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_server::dbms::{Database, Dbms};
-use telar_server::server::{Server, Settings};
-use telar_server::{bolt, net};
+use telar_server::config::Config;
+use telar_server::dbms::{Dbms, DbmsSettings, Security, StatementLimits};
+use telar_server::logs::{self, Destination, Watch};
+use telar_server::metrics::Metrics;
+use telar_server::net::tls::Certificate;
+use telar_server::server::{Http, Server, Settings};
+use telar_server::{bolt, http};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::config;
 use crate::ui::Screen;
 
-/// What the database is called that is served.
-const DATABASE: &str = "telar";
+/// How long the end waits for threads that have been told to end.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
-/// Serve a database to Neo4j's drivers and tools.
+/// Serve databases to Neo4j's drivers and tools, and over HTTP.
 ///
 /// Runs until it gets SIGINT or SIGTERM: then it takes no more clients, lets open transactions
-/// finish, and closes the database. A second signal ends it at once.
+/// finish, and closes the databases. A second signal ends it at once. SIGHUP opens the log file and
+/// reads the certificate again.
+///
+/// `telar config template` prints all settings; each can be set in a file, in the environment and
+/// with --set. The flags here are short forms of some.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  telar serve graph.telar --no-auth
-  telar serve --memory --no-auth --bolt 127.0.0.1:0")]
+  telar serve graph.telar
+  telar serve --memory --no-auth --bolt 127.0.0.1:0
+  telar serve --config telar.toml --set limits.statement_timeout=1m")]
 pub(crate) struct Options {
-    /// Directory of the database, made if there is none
-    #[arg(required_unless_present = "memory")]
+    /// Directory of the databases, made if there is none [store.path]
     path: Option<PathBuf>,
-    /// Keep the database in memory: it is gone at the end
+    /// Keep the databases in memory: they are gone at the end [store.memory]
     #[arg(long, conflicts_with = "path")]
     memory: bool,
-    /// Where to speak Bolt; port 0 takes any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7687")]
-    bolt: SocketAddr,
-    /// The address that clients of neo4j:// are sent to, host:port [default: what they connected to]
+    /// Where to speak Bolt; port 0 takes any that is free [bolt.address: 127.0.0.1:7687]
+    #[arg(long, value_name = "ADDRESS")]
+    bolt: Option<SocketAddr>,
+    /// The address that clients of neo4j:// are sent to, host:port [bolt.advertised]
     #[arg(long, value_name = "ADDRESS")]
     bolt_advertised: Option<String>,
-    /// Let everybody in, as whoever they say they are
+    /// Where to serve HTTP; port 0 takes any that is free [http.address: 127.0.0.1:7474]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "no_http")]
+    http: Option<SocketAddr>,
+    /// Serve no HTTP [http.enabled]
+    #[arg(long)]
+    no_http: bool,
+    /// Let everybody in, as whoever they say they are [auth.enabled]
     #[arg(long)]
     no_auth: bool,
-    /// PEM file with the certificate chain; with it, connections may be encrypted
+    /// Listen beyond this machine although everybody is let in [auth.allow_remote_without]
+    #[arg(long)]
+    allow_remote_without_auth: bool,
+    /// PEM file with the certificate chain; with it, connections may be encrypted [tls.certificate]
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// PEM file with the private key of the certificate
+    /// PEM file with the private key of the certificate [tls.key]
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Refuse connections that are not encrypted
+    /// Refuse Bolt connections that are not encrypted [tls.required]
     #[arg(long, requires = "tls_cert")]
     tls_required: bool,
     /// Seconds that open transactions have to finish in when the server is told to stop
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    grace: u64,
+    /// [shutdown.grace: 10]
+    #[arg(long, value_name = "SECONDS")]
+    grace: Option<u64>,
+    #[command(flatten)]
+    sources: config::Sources,
+}
+
+impl Options {
+    /// What the short forms say, as flag, key and value.
+    fn flags(&self) -> Vec<(String, String, String)> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|p| p.display().to_string());
+        let is = |set: bool, value: &str| set.then(|| value.to_owned());
+        let all = [
+            ("PATH", "store.path", path(&self.path)),
+            ("--memory", "store.memory", is(self.memory, "true")),
+            ("--bolt", "bolt.address", self.bolt.map(|a| a.to_string())),
+            ("--bolt-advertised", "bolt.advertised", self.bolt_advertised.clone()),
+            ("--http", "http.address", self.http.map(|a| a.to_string())),
+            ("--no-http", "http.enabled", is(self.no_http, "false")),
+            ("--no-auth", "auth.enabled", is(self.no_auth, "false")),
+            (
+                "--allow-remote-without-auth",
+                "auth.allow_remote_without",
+                is(self.allow_remote_without_auth, "true"),
+            ),
+            ("--tls-cert", "tls.certificate", path(&self.tls_cert)),
+            ("--tls-key", "tls.key", path(&self.tls_key)),
+            ("--tls-required", "tls.required", is(self.tls_required, "true")),
+            ("--grace", "shutdown.grace", self.grace.map(|s| s.to_string())),
+        ];
+        let said = all
+            .into_iter()
+            .filter_map(|(flag, key, value)| Some((flag.to_owned(), key.to_owned(), value?)));
+        said.collect()
+    }
+}
+
+/// How the databases are opened.
+fn dbms_settings(config: &Config) -> DbmsSettings {
+    let mut engine = telar_db::Settings::default();
+    engine.durability = config.durability;
+    engine.retain = config.retention;
+    engine.memory_limit_bytes = config.memory_limit.map(|bytes| bytes.0);
+    engine.log_archive_bytes_max = config.log_archive.0;
+    DbmsSettings {
+        default_database: config.default_database.as_str().into(),
+        engine,
+        security: Security {
+            enabled: config.auth_enabled,
+            initial_password: config.auth_initial_password.clone().map(|password| password.0),
+            failed_logins_max: u32::try_from(config.auth_failed_logins).unwrap_or(u32::MAX),
+            lockout: config.auth_lockout,
+            ..Security::default()
+        },
+        limits: StatementLimits {
+            timeout: config.statement_timeout,
+            memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
+            transactions: config.transactions,
+        },
+        import_folder: config.import_folder.clone(),
+        backup_folder: config.backup_folder.clone(),
+        audit_log: config.log_audit.clone(),
+    }
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::Result<Settings> {
+    let tls = certificate.map(Certificate::config).transpose()?;
+    let bolt = bolt::Settings {
+        address: config.bolt_address,
+        tls: tls.clone(),
+        tls_required: config.tls_required,
+        advertised: config.bolt_advertised.clone(),
+        connections_max: config.bolt_connections,
+        login_timeout: config.bolt_login_timeout,
+        idle_timeout: config.bolt_idle_timeout,
+        message_bytes_max: to_usize(config.bolt_message_bytes.0),
+        ..bolt::Settings::default()
+    };
+    let limits = http::Settings {
+        body_bytes_max: to_usize(config.http_body_bytes.0),
+        connections_max: config.http_connections,
+        statements_max: config.http_statements,
+        transactions_max: config.http_transactions,
+        transaction_idle: config.http_transaction_idle,
+        header_timeout: config.http_header_timeout,
+        body_timeout: config.http_body_timeout,
+        stall_timeout: config.http_stall_timeout,
+        open_metrics: config.http_open_metrics,
+        ..http::Settings::default()
+    };
+    let http = Http { address: config.http_address, tls, settings: limits };
+    Ok(Settings { bolt, http: config.http_enabled.then_some(http) })
 }
 
 /// Runs `telar serve`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    if !options.no_auth {
-        bail!("there are no users and passwords yet: --no-auth lets everybody in");
-    }
-    let engine = match &options.path {
-        Some(path) => telar_db::open(path)?,
-        None => telar_db::open_in_memory()?,
-    };
-    let tls = match (&options.tls_cert, &options.tls_key) {
-        (Some(cert), Some(key)) => Some(net::tls::load(cert, key)?),
+    let config = options.sources.load(&options.flags())?.config;
+    let log = logs::begin(&config).context("the log")?;
+    let certificate = match (&config.tls_certificate, &config.tls_key) {
+        (Some(certificate), Some(key)) => Some(Certificate::load(certificate, key)?),
         _ => None,
     };
-    let bolt = bolt::Settings {
-        address: options.bolt,
-        tls,
-        tls_required: options.tls_required,
-        advertised: options.bolt_advertised.clone(),
-        ..bolt::Settings::default()
-    };
-    let dbms = Arc::new(Dbms::new(Database::new(DATABASE, engine)));
-    let server = Server::start(Arc::clone(&dbms), &Settings { bolt })
-        .with_context(|| options.bolt.to_string())?;
-    Screen::new().line(format!("Bolt at bolt://{}", server.bolt_address()))?;
+    let dbms = Arc::new(Dbms::open(config.store_path.as_deref(), dbms_settings(&config))?);
+    let metrics = Arc::new(Metrics::new());
+    dbms.observe(Arc::new(Watch::new(&config, Arc::clone(&metrics))));
+    // Before anybody can connect, so that no signal is lost.
     let signals = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    signals.block_on(signal())?;
-    eprintln!("   stopping; once more to stop at once");
+    let mut signal = signals.block_on(async { Signals::new() })?;
+    let server =
+        Server::start(Arc::clone(&dbms), &settings(&config, certificate.as_ref())?, &metrics)?;
+    announce(&config, &server)?;
+    notify::ready();
+    while signals.block_on(signal.next()) == Told::Reload {
+        reload(&log, certificate.as_deref());
+    }
+    tracing::info!("stopping; once more to stop at once");
+    notify::stopping();
     std::thread::spawn(move || {
-        if signals.block_on(signal()).is_ok() {
-            std::process::exit(130);
-        }
+        while signals.block_on(signal.next()) == Told::Reload {}
+        std::process::exit(130);
     });
-    if !server.shut_down(Duration::from_secs(options.grace)) {
+    if !server.shut_down(config.shutdown_grace) {
         bail!("statements went on that were told to end");
     }
-    let dbms = Arc::into_inner(dbms).context("a connection still uses the databases")?;
-    dbms.close()?;
+    last(dbms).context("a statement still uses the databases")?.close()?;
+    tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Waits until the process is told to end.
-async fn signal() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted,
+/// The databases, as soon as no thread that has been told to end uses them.
+fn last(dbms: Arc<Dbms>) -> Option<Dbms> {
+    let until = Instant::now() + LAST_WAIT;
+    while Arc::strong_count(&dbms) > 1 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Arc::into_inner(dbms)
+}
+
+/// Says where the server is: to whoever started it, and to the log.
+fn announce(config: &Config, server: &Server) -> anyhow::Result<()> {
+    let screen = Screen::new();
+    screen.line(format!("Bolt at bolt://{}", server.bolt_address()))?;
+    let scheme = if config.tls_certificate.is_some() { "https" } else { "http" };
+    if let Some(address) = server.http_address() {
+        screen.line(format!("HTTP at {scheme}://{address}"))?;
+    }
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        bolt = %server.bolt_address(),
+        http = server.http_address().map(|address| address.to_string()),
+        store = config.store_path.as_ref().map(|path| path.display().to_string()),
+        database = config.default_database,
+        auth = config.auth_enabled,
+        tls = config.tls_certificate.is_some(),
+        "telar serves"
+    );
+    if !config.auth_enabled {
+        tracing::warn!("nobody has to log in: everybody who reaches the server may do everything");
+    }
+    Ok(())
+}
+
+/// Opens the log and reads the certificate again; what fails stays as it was.
+fn reload(log: &Destination, certificate: Option<&Certificate>) {
+    if let Err(error) = log.reopen() {
+        tracing::error!(%error, "cannot open the log again");
+    }
+    match certificate.map(Certificate::reload) {
+        Some(Err(error)) => tracing::error!(%error, "the certificate stays as it was"),
+        _ => tracing::info!("the log was opened and the certificate read again"),
+    }
+}
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Stop,
+    Reload,
+}
+
+/// The signals that mean something.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    hangup: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.interrupt.recv() => Told::Stop,
+            _ = self.terminate.recv() => Told::Stop,
+            _ = self.hangup.recv() => Told::Reload,
+        }
     }
 }

@@ -1,16 +1,20 @@
-//! What a protocol does on behalf of a peer.
+//! What a protocol does on behalf of one peer.
 
-use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_db::query::{Limits, Sink, Summary};
+use parking_lot::Mutex;
+use telar_db::query::{Host, Limits, Origin, QueryError, Sink, Summary};
 use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
 
-use super::{Bookmark, Database, Dbms, Failure};
+use super::caller::{Caller, Identity, expired};
+use super::failure::forbidden;
+use super::observer::Counting;
+use super::state::State;
+use super::{Bookmark, Database, Dbms, Failure, Ran, SYSTEM};
 
 /// How long a statement waits for the commits that its bookmarks name.
 const BOOKMARK_WAIT: Duration = Duration::from_secs(30);
@@ -26,25 +30,21 @@ pub struct Peer {
     pub agent: String,
 }
 
-/// How a peer says who it is.
+/// What somebody shows to log in.
 #[derive(Clone, Default)]
 pub struct Credentials {
-    /// `none`, `basic`, ...
+    /// `basic`; `none` where nobody has to log in.
     pub scheme: String,
-    /// Its name.
+    /// The name.
     pub principal: String,
-    /// What only it knows.
+    /// The password.
     pub credentials: String,
 }
 
-/// Without what nobody else should see.
-impl fmt::Debug for Credentials {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { scheme, principal, .. } = self;
-        f.debug_struct("Credentials")
-            .field("scheme", scheme)
-            .field("principal", principal)
-            .finish_non_exhaustive()
+        f.debug_struct("Credentials").field("scheme", scheme).field("principal", principal).finish()
     }
 }
 
@@ -61,17 +61,17 @@ pub enum AccessMode {
 /// How a statement or transaction is to run.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where; none: the default database.
+    /// Where; none: the user's home, or the default database.
     pub database: Option<String>,
     /// Whether it may change anything.
     pub access: AccessMode,
     /// Commits it must see, as [`Bookmark`]s.
     pub bookmarks: Vec<String>,
-    /// When it is given up.
+    /// When it is given up; the server may allow less.
     pub timeout: Option<Duration>,
     /// What the client wants to be listed with it.
     pub metadata: ValueMap,
-    /// On whose behalf, if not the client's own.
+    /// On whose behalf, if not the client's own: for administrators.
     pub impersonated: Option<String>,
     /// Set by another thread to give it up.
     pub cancelled: Option<Arc<AtomicBool>>,
@@ -88,18 +88,26 @@ pub struct Done {
     pub bookmark: Option<Bookmark>,
 }
 
-/// One authenticated peer. Its thread runs what it asks for.
+/// One peer. Its thread runs what it asks for, once it has logged in.
 #[derive(Debug)]
 pub struct Client {
     dbms: Arc<Dbms>,
-    peer: Peer,
+    peer: Arc<Peer>,
+    /// `bolt-17`
+    connection: Arc<str>,
+    address: Arc<str>,
+    identity: Mutex<Option<Identity>>,
 }
 
 impl Client {
     /// A peer that has said nothing yet.
     #[must_use]
     pub fn new(dbms: Arc<Dbms>, peer: Peer) -> Self {
-        Self { dbms, peer }
+        // ORDERING: relaxed, as the number says nothing of anything else.
+        let number = dbms.connections.fetch_add(1, Ordering::Relaxed);
+        let connection = format!("{}-{number}", peer.protocol).into();
+        let address = peer.address.map(|a| a.to_string()).unwrap_or_default().into();
+        Self { dbms, peer: Arc::new(peer), connection, address, identity: Mutex::default() }
     }
 
     /// Who it is.
@@ -108,24 +116,83 @@ impl Client {
         &self.peer
     }
 
-    /// Lets the peer in, as whom it says it is.
+    /// What the connection is called in lists.
+    #[must_use]
+    pub fn connection(&self) -> &Arc<str> {
+        &self.connection
+    }
+
+    /// The user who has logged in, if any; of no name, where nobody has to.
+    #[must_use]
+    pub fn user(&self) -> Option<Arc<str>> {
+        self.identity.lock().as_ref().map(Identity::name)
+    }
+
+    /// Logs in, as somebody else if somebody is. Costs tens of milliseconds of a processor, unless
+    /// the same password was right before.
     ///
     /// # Errors
-    /// None yet: there are no users, and everybody may do everything.
-    pub fn login(&mut self, token: &Credentials) -> Result<(), Failure> {
-        let _ = token;
+    /// `Unauthorized`, for whatever reason, and `AuthenticationRateLimit`: nobody is logged in.
+    pub fn login(&self, credentials: &Credentials) -> Result<(), Failure> {
+        *self.identity.lock() = None;
+        let identity = match (self.dbms.settings.security.enabled, &*credentials.scheme) {
+            (false, _) => Ok(Identity::Anyone),
+            (true, "basic") => {
+                let Credentials { principal, credentials, .. } = credentials;
+                self.dbms.authenticate(&self.peer, principal, credentials)
+            }
+            (true, _) => Err(Failure::unauthorized()),
+        };
+        if let (Err(_), Some(observer)) = (&identity, self.dbms.observer.get()) {
+            observer.login_failed(&self.peer);
+        }
+        *self.identity.lock() = Some(identity?);
         Ok(())
     }
 
-    /// Forgets who the peer is: it has to log in again.
-    pub fn logout(&mut self) {}
+    /// The database of this name, for reading it in another way than by statements.
+    ///
+    /// # Errors
+    /// If there is none, or this user may not read it.
+    pub fn readable(&self, name: &str) -> Result<Arc<Database>, Failure> {
+        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let state = self.dbms.state();
+        let database = self.dbms.database(Some(name))?;
+        match identity.user(&state)? {
+            Some(user) if user.change_required => Err(expired().into()),
+            Some(user) if user.role_in(database.name()).is_none() => {
+                let message = format!("user '{}' may not read '{name}'", identity.name());
+                Err(forbidden(message).into())
+            }
+            _ => Ok(database),
+        }
+    }
+
+    /// Logs out: until the next login nothing can be done.
+    pub fn logout(&self) {
+        *self.identity.lock() = None;
+    }
 
     /// What the database is called that a name, or none, means to this client.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is none, or nobody has logged in.
     pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
-        Ok(Arc::clone(self.dbms.database(name)?.name()))
+        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let state = self.dbms.state();
+        Ok(Arc::clone(self.database(name, &identity, &state)?.name()))
+    }
+
+    fn database(
+        &self,
+        name: Option<&str>,
+        identity: &Identity,
+        state: &State,
+    ) -> Result<Arc<Database>, Failure> {
+        match name {
+            Some(name) => self.dbms.database(Some(name)),
+            None => self.dbms.database(Some(&self.dbms.home(state, identity.user(state)?))),
+        }
     }
 
     /// Runs one statement as a transaction of its own; `sink` gets its rows as they come.
@@ -139,12 +206,15 @@ impl Client {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Done, Failure> {
-        let database = self.dbms.database(options.database.as_deref())?;
-        await_bookmarks(&database, &options.bookmarks)?;
-        let session = session(&database, options);
-        let summary = session.stream(text, parameters, sink)?;
-        let bookmark = Some(bookmark(&database, summary.at));
-        Ok(Done { summary, bookmark, database: Arc::clone(database.name()) })
+        let mut call = self.call(options, false)?;
+        if let Some(database) = call.elsewhere(text) {
+            call = self.call(&Options { database: Some(database), ..options.clone() }, false)?;
+        }
+        let session = call.session(options);
+        let run = |sink: &mut dyn Sink| session.stream(text, parameters, sink);
+        let summary = call.told(text, parameters, sink, run)?;
+        let bookmark = Some(bookmark(&call.database, summary.at));
+        Ok(Done { summary, bookmark, database: Arc::clone(call.database.name()) })
     }
 
     /// Begins a transaction and lets `body` use it; what it has not committed at its end is undone.
@@ -156,11 +226,150 @@ impl Client {
         options: &Options,
         body: impl FnOnce(Work<'_, '_>) -> R,
     ) -> Result<R, Failure> {
-        let database = self.dbms.database(options.database.as_deref())?;
+        let call = self.call(options, true)?;
+        let session = call.session(options);
+        let transaction = session.begin().map_err(|e| call.database.explain(e))?;
+        Ok(body(Work { transaction, call: &call }))
+    }
+
+    /// What a statement or transaction begins with: who, where, and a place among those that run.
+    fn call(&self, options: &Options, transaction: bool) -> Result<Call<'_>, Failure> {
+        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let state = self.dbms.state();
+        let own = identity.user(&state)?;
+        let (identity, actor) = match &options.impersonated {
+            None => (identity, None),
+            Some(name) => {
+                let admin = own.is_none_or(|user| user.is_admin() && !user.change_required);
+                let user = state.users.get(name).filter(|user| admin && !user.suspended);
+                let Some(user) = user else {
+                    // The same for a user who does not exist: nobody is to find out who does.
+                    return Err(forbidden(format!("cannot impersonate user '{name}'")).into());
+                };
+                let actor = identity.name();
+                (Identity::User { name: name.as_str().into(), number: user.number }, Some(actor))
+            }
+        };
+        let database = self.database(options.database.as_deref(), &identity, &state)?;
         await_bookmarks(&database, &options.bookmarks)?;
-        let session = session(&database, options);
-        let transaction = session.begin()?;
-        Ok(body(Work { transaction, database: &database }))
+        // Whatever runs, the server can be administered.
+        let system = **database.name() == *SYSTEM;
+        let slot = if system { None } else { Some(Slot::take(&self.dbms)?) };
+        let origin = Origin {
+            user: identity.name(),
+            connection: Arc::clone(&self.connection),
+            address: Arc::clone(&self.address),
+            protocol: self.peer.protocol.into(),
+            metadata: options.metadata.clone(),
+        };
+        let caller = Arc::new(Caller {
+            dbms: Arc::clone(&self.dbms),
+            peer: Arc::clone(&self.peer),
+            identity,
+            actor,
+            database: Arc::clone(database.name()),
+            transaction: transaction.then(Mutex::default),
+        });
+        Ok(Call { database, caller, origin, _slot: slot })
+    }
+}
+
+/// One of the transactions that may run at once.
+#[derive(Debug)]
+struct Slot<'c>(&'c Dbms);
+
+impl<'c> Slot<'c> {
+    fn take(dbms: &'c Dbms) -> Result<Self, Failure> {
+        // ORDERING: relaxed, as nothing else is read because of the count.
+        let others = dbms.transactions.fetch_add(1, Ordering::Relaxed);
+        let slot = Self(dbms);
+        match dbms.settings.limits.transactions {
+            Some(most) if others >= most as u64 => {
+                let code = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
+                Err(Failure::new(code, format!("{most} transactions are running: try again")))
+            }
+            _ => Ok(slot),
+        }
+    }
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        // ORDERING: relaxed, as above.
+        self.0.transactions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A statement or transaction that is about to run.
+#[derive(Debug)]
+struct Call<'c> {
+    database: Arc<Database>,
+    caller: Arc<Caller>,
+    origin: Origin,
+    _slot: Option<Slot<'c>>,
+}
+
+impl Call<'_> {
+    /// Runs a statement and tells the observer, if there is one.
+    fn told(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+        run: impl FnOnce(&mut dyn Sink) -> Result<Summary, QueryError>,
+    ) -> Result<Summary, Failure> {
+        let explain = |e| Failure::from(self.database.explain(e));
+        let Some(observer) = self.caller.dbms.observer.get() else {
+            return run(sink).map_err(explain);
+        };
+        let begun = Instant::now();
+        let mut counting = Counting { sink, rows: 0 };
+        let done = run(&mut counting).map_err(explain);
+        observer.ran(&Ran {
+            peer: &self.caller.peer,
+            user: &self.origin.user,
+            database: self.database.name(),
+            text,
+            parameters,
+            metadata: &self.origin.metadata,
+            error: done.as_ref().err(),
+            took: begun.elapsed(),
+            rows: counting.rows,
+        });
+        done
+    }
+
+    /// The database that a statement asks for with `USE`, if it is another one.
+    fn elsewhere(&self, text: &str) -> Option<String> {
+        // PERF: most statements need no second look.
+        if !text.as_bytes().windows(3).any(|word| word.eq_ignore_ascii_case(b"use")) {
+            return None;
+        }
+        // What is wrong with it is found again when it runs.
+        let name = self.database.session().database_of(text).ok().flatten()?;
+        (!self.caller.is_here(&name)).then(|| name.as_ref().to_owned())
+    }
+
+    fn session(&self, options: &Options) -> Session<'_> {
+        let settings = self.caller.dbms.settings();
+        let limits = Limits {
+            cancelled: options.cancelled.clone(),
+            memory: settings.limits.memory,
+            // Everybody may use the system database: files are for those who may read a graph.
+            import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),
+            ..Limits::default()
+        };
+        let host: Arc<dyn Host> = self.caller.clone();
+        let mut session =
+            self.database.session().with_limits(limits).with_host(host, self.origin.clone());
+        if options.access == AccessMode::Read {
+            session = session.read_only();
+        }
+        let timeout = [options.timeout, settings.limits.timeout].into_iter().flatten().min();
+        match timeout {
+            Some(timeout) => session.with_timeout(timeout),
+            None => session,
+        }
     }
 }
 
@@ -168,7 +377,7 @@ impl Client {
 #[derive(Debug)]
 pub struct Work<'s, 'd> {
     transaction: QueryTransaction<'s, 'd>,
-    database: &'d Database,
+    call: &'d Call<'d>,
 }
 
 impl Work<'_, '_> {
@@ -182,38 +391,29 @@ impl Work<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Done, Failure> {
-        let summary = self.transaction.stream(text, parameters, sink)?;
-        Ok(Done { summary, bookmark: None, database: Arc::clone(self.database.name()) })
+        let Self { transaction, call } = self;
+        let run = |sink: &mut dyn Sink| transaction.stream(text, parameters, sink);
+        let summary = call.told(text, parameters, sink, run)?;
+        Ok(Done { summary, bookmark: None, database: Arc::clone(call.database.name()) })
     }
 
-    /// Makes everything that was changed visible to others.
+    /// Makes everything that was changed visible to others, and executes the commands for the
+    /// server.
     ///
     /// # Errors
     /// As [`QueryTransaction::commit`]: nothing was changed.
     pub fn commit(self) -> Result<Bookmark, Failure> {
-        let ts = self.transaction.commit()?;
-        Ok(bookmark(self.database, ts))
+        let Self { transaction, call } = self;
+        call.caller.commit()?;
+        let committed: Result<CommitTs, QueryError> = transaction.commit();
+        let ts = committed.map_err(|e| call.database.explain(e))?;
+        Ok(bookmark(&call.database, ts))
     }
 
     /// Undoes everything.
     pub fn rollback(self) {
         self.transaction.rollback();
     }
-}
-
-fn session<'d>(database: &'d Database, options: &Options) -> Session<'d> {
-    let mut session = database.session();
-    if options.access == AccessMode::Read {
-        session = session.read_only();
-    }
-    if let Some(flag) = &options.cancelled {
-        session =
-            session.with_limits(Limits { cancelled: Some(flag.clone()), ..Limits::default() });
-    }
-    if let Some(timeout) = options.timeout {
-        session = session.with_timeout(timeout);
-    }
-    session
 }
 
 fn bookmark(database: &Database, ts: CommitTs) -> Bookmark {

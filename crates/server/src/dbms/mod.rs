@@ -1,104 +1,481 @@
-//! Databases by name, and the clients that use them. Knows no protocol.
+//! Databases by name, users, and the clients that use them. Knows no protocol.
 //!
 //! ```text
-//! Dbms ─┬─ Database "telar":  engine, plans, what runs
-//!       └─ Database ...
+//! Dbms ─┬─ State: users, grants, names of databases ─► Store: system.json
+//!       ├─ Database "telar": engine, plans, what runs; in the server's own folder
+//!       ├─ Database ...:     in a folder below
+//!       └─ Database "system": no graph, for commands
 //! Client (one per connection): who, from where ─► run / transaction ─► telar_db::Session
+//!                                                        Caller: what that one may do ◄─┘
 //! ```
 //!
-//! - `client`: what a protocol does on behalf of a peer.
-//! - `bookmark`: names of commits.
-//! - `failure`: what a client is told.
+//! - `client`: what a protocol does on behalf of a peer, `caller`: what queries ask about it.
+//! - `state`: users, grants, databases as a value, `store`: its files, which survive crashes.
+//! - `database`: an open database, `procedures`: what can be called in it beside the built-in ones.
+//! - `passwords`, `attempts`: logging in, at a bounded cost.
+//! - `audit`: who did what, `observer`: who is told of every statement.
+//! - `settings`: what can be set, `names`: what users and databases may be called.
+//! - `bookmark`: names of commits, `failure`: what a client is told.
 
+mod attempts;
+mod audit;
 mod bookmark;
+mod caller;
 mod client;
+mod database;
 mod failure;
+mod names;
+mod observer;
+mod passwords;
+mod procedures;
+mod settings;
+mod state;
+mod store;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use parking_lot::RwLock;
-use telar_db::{Runtime, Session};
+use parking_lot::{Mutex, RwLock};
+use telar_db::query::cypher::Secret;
+use telar_db::query::cypher::ast::UserSettings;
+use telar_db::query::{QueryError, ShownDatabase};
+
+use attempts::Attempts;
+use audit::{Audit, Event};
+use caller::Identity;
+use database::End;
+use failure::{no_database, storage, unavailable};
+use passwords::Passwords;
+use state::{Command, Given, State, User};
+use store::{Store, crash_point};
 
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
+pub use database::Database;
 pub use failure::Failure;
+pub use names::{ALIAS, SYSTEM};
+pub use observer::{Observer, Ran};
+pub use passwords::PASSWORD_CHARS_MIN;
+pub(crate) use procedures::Names as ChangeNames;
+pub use settings::{DbmsSettings, Security, StatementLimits};
 
-/// A database that clients can use.
-#[derive(Debug)]
-pub struct Database {
-    name: Arc<str>,
-    engine: telar_db::Database,
-    runtime: Arc<Runtime>,
-}
-
-impl Database {
-    /// A database under a name.
-    #[must_use]
-    pub fn new(name: impl Into<Arc<str>>, engine: telar_db::Database) -> Self {
-        Self { name: name.into(), engine, runtime: Arc::default() }
-    }
-
-    /// What clients call it.
-    #[must_use]
-    pub fn name(&self) -> &Arc<str> {
-        &self.name
-    }
-
-    /// The database itself.
-    #[must_use]
-    pub fn engine(&self) -> &telar_db::Database {
-        &self.engine
-    }
-
-    /// A session that shares plans with all others.
-    #[must_use]
-    pub fn session(&self) -> Session<'_> {
-        Session::with_runtime(&self.engine, Arc::clone(&self.runtime))
-    }
-}
+/// How long starting a database waits for those who used it when it was stopped.
+const RESTART_WAIT: Duration = Duration::from_secs(10);
 
 /// Everything a server has.
 #[derive(Debug)]
 pub struct Dbms {
-    databases: RwLock<BTreeMap<Arc<str>, Arc<Database>>>,
-    default: Arc<str>,
+    settings: DbmsSettings,
+    store: Option<Store>,
+    /// Replaced as a whole; whoever reads it holds what was true at one moment.
+    state: RwLock<Arc<State>>,
+    /// Held by whoever changes the state, across files and databases.
+    change: Mutex<()>,
+    /// The databases beside the default one.
+    others: RwLock<BTreeMap<String, Live>>,
+    default: Arc<Database>,
+    system: Arc<Database>,
+    passwords: Passwords,
+    attempts: Attempts,
+    audit: Audit,
+    connections: AtomicU64,
+    transactions: AtomicU64,
+    observer: OnceLock<Arc<dyn Observer>>,
+}
+
+/// A database beside the default one.
+#[derive(Debug)]
+enum Live {
+    Online(Arc<Database>),
+    /// Stopped. As long as this is there, its files are open: somebody holds it still.
+    Stopped(Weak<()>),
+    /// It could not be opened.
+    Failed(String),
 }
 
 impl Dbms {
-    /// One database, which is the default one.
-    #[must_use]
-    pub fn new(database: Database) -> Self {
-        let default = Arc::clone(&database.name);
-        let databases = BTreeMap::from([(Arc::clone(&default), Arc::new(database))]);
-        Self { databases: RwLock::new(databases), default }
-    }
-
-    /// Closes all databases: what was committed is written to their checkpoints, so that nothing
-    /// needs to be replayed when they are opened again.
+    /// The server whose default database is in the folder `path`, made if there is none; without a
+    /// folder, one that is gone when it is dropped. Databases that cannot be opened are offline.
     ///
     /// # Errors
-    /// Those of a database. Nothing committed is lost.
-    pub fn close(self) -> Result<(), telar_db::Error> {
-        for database in self.databases.into_inner().into_values() {
-            // Whoever still uses one keeps it open.
-            if let Some(database) = Arc::into_inner(database) {
-                database.engine.close()?;
+    /// If the default database cannot be opened, or the files beside it cannot be read or written.
+    pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Self, Failure> {
+        let name = Arc::clone(&settings.default_database);
+        if !names::database(&name).is_ok_and(|lower| *lower == *name) {
+            let message = format!("the default database cannot be called '{name}'");
+            return Err(failure::invalid(message).into());
+        }
+        // First: its lock keeps other servers away from everything else.
+        let backups = settings.backup_folder.clone();
+        let default = Database::open(&name, path.map(Into::into), settings.engine, backups);
+        let default = default.map_err(|e| unavailable(&name, &e.to_string()))?;
+        let store = path.map(Store::open).transpose()?;
+        Self::with(default, store, settings)
+    }
+
+    /// A server of one database, in which nobody has to log in and nothing else lasts.
+    ///
+    /// # Panics
+    /// If there is no memory for an empty database.
+    #[must_use]
+    pub fn new(database: Database) -> Self {
+        let security = Security { enabled: false, ..Security::default() };
+        let default_database = Arc::clone(database.name());
+        let settings = DbmsSettings { default_database, security, ..DbmsSettings::default() };
+        Self::with(database, None, settings).expect("INVARIANT: no file is touched")
+    }
+
+    fn with(
+        default: Database,
+        store: Option<Store>,
+        settings: DbmsSettings,
+    ) -> Result<Self, Failure> {
+        let passwords = Passwords::new(&settings.security)?;
+        let loaded = store.as_ref().map(Store::load).transpose()?.flatten();
+        let mut changed = loaded.is_none();
+        let mut state = match loaded {
+            Some(state) => state,
+            None => first_state(&settings.security, &passwords)?,
+        };
+        if let Some(store) = &store {
+            changed |= store.remove_garbage(&mut state);
+            if changed {
+                store.save(&state)?;
             }
         }
-        Ok(())
+        let audit_log = settings.audit_log.clone();
+        let audit_log = audit_log.or_else(|| store.as_ref().map(Store::audit_path));
+        let in_memory = telar_db::Settings::default();
+        let system = Database::open(SYSTEM, None, in_memory, None);
+        let dbms = Self {
+            audit: audit_log.map_or(Ok(Audit::default()), |path| Audit::open(&path))?,
+            attempts: Attempts::new(&settings.security),
+            default: Arc::new(default),
+            system: Arc::new(system.map_err(|e| unavailable(SYSTEM, &e.to_string()))?),
+            state: RwLock::new(Arc::new(state)),
+            change: Mutex::default(),
+            others: RwLock::default(),
+            connections: AtomicU64::new(0),
+            transactions: AtomicU64::new(0),
+            observer: OnceLock::new(),
+            passwords,
+            store,
+            settings,
+        };
+        for (name, entry) in &dbms.state().databases {
+            let live = match entry.online {
+                false => Live::Stopped(Weak::new()),
+                true => match dbms.open_other(name, &entry.folder, false) {
+                    Ok(database) => Live::Online(Arc::new(database)),
+                    Err(e) => {
+                        tracing::error!("cannot open the database {name}: {}", e.message);
+                        Live::Failed(e.message)
+                    }
+                },
+            };
+            dbms.others.write().insert(name.clone(), live);
+        }
+        Ok(dbms)
+    }
+
+    /// Tells `observer` what happens from now on; the first one stays.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        // Whoever sets a second one has made a mistake that no client should notice.
+        let first = self.observer.set(observer).is_ok();
+        debug_assert!(first, "there is an observer already");
+    }
+
+    /// What was set.
+    #[must_use]
+    pub fn settings(&self) -> &DbmsSettings {
+        &self.settings
+    }
+
+    fn state(&self) -> Arc<State> {
+        Arc::clone(&self.state.read())
+    }
+
+    /// Opens a database beside the default one, which is new or must be there.
+    fn open_other(&self, name: &str, folder: &str, new: bool) -> Result<Database, QueryError> {
+        let path = self.store.as_ref().map(|store| store.database(folder));
+        if let Some(path) = &path
+            && !new
+            && !path.is_dir()
+        {
+            return Err(unavailable(name, "its folder is missing"));
+        }
+        let backups = self.settings.backup_folder.clone();
+        Database::open(name, path, self.settings.engine, backups)
+            .map_err(|e| storage(&format!("cannot open the database '{name}'"), e))
     }
 
     /// The database of this name; the default one for none.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is none, or it is not online.
     pub fn database(&self, name: Option<&str>) -> Result<Arc<Database>, Failure> {
-        let name = name.unwrap_or(&self.default);
-        let found = self.databases.read().get(name).cloned();
-        found.ok_or_else(|| {
-            let code = "Neo.ClientError.Database.DatabaseNotFound";
-            Failure::new(code, format!("there is no database named '{name}'"))
-        })
+        let Some(name) = name else { return Ok(Arc::clone(&self.default)) };
+        let lower = name.to_ascii_lowercase();
+        if lower == **self.default.name() || lower == ALIAS {
+            return Ok(Arc::clone(&self.default));
+        }
+        if lower == SYSTEM {
+            return Ok(Arc::clone(&self.system));
+        }
+        match self.others.read().get(&lower) {
+            Some(Live::Online(database)) => Ok(Arc::clone(database)),
+            Some(Live::Stopped(_)) => Err(unavailable(name, "it was stopped").into()),
+            Some(Live::Failed(why)) => Err(unavailable(name, why).into()),
+            None => Err(no_database(name).into()),
+        }
+    }
+
+    /// Every database that is online.
+    #[must_use]
+    pub fn databases(&self) -> Vec<Arc<Database>> {
+        let mut all = vec![Arc::clone(&self.default), Arc::clone(&self.system)];
+        all.extend(self.others.read().values().filter_map(|live| match live {
+            Live::Online(database) => Some(Arc::clone(database)),
+            _ => None,
+        }));
+        all
+    }
+
+    /// Closes every database that nobody uses any more, with a checkpoint.
+    ///
+    /// # Errors
+    /// The first one that came up; nothing committed is lost.
+    pub fn close(self) -> Result<(), telar_db::Error> {
+        let others = self.others.into_inner().into_values().filter_map(|live| match live {
+            Live::Online(database) => Some(database),
+            _ => None,
+        });
+        // Each is closed, whatever becomes of the others.
+        let closed: Vec<_> = others.chain([self.default]).map(Database::close).collect();
+        closed.into_iter().collect()
+    }
+
+    /// The database that is used if none is named.
+    fn home(&self, state: &State, user: Option<&User>) -> Arc<str> {
+        let home = user.and_then(|user| user.home.as_deref());
+        let home = home.filter(|name| state.databases.contains_key(*name));
+        home.map_or_else(|| Arc::clone(self.default.name()), Arc::from)
+    }
+
+    fn shown(&self, state: &State, home: &str) -> Vec<ShownDatabase> {
+        let shown = |name: &str, wanted: bool| ShownDatabase {
+            name: name.into(),
+            kind: if name == SYSTEM { "system" } else { "standard" },
+            aliases: Vec::new(),
+            wanted,
+            online: false,
+            message: String::new(),
+            default: *name == **self.default.name(),
+            home: name == home,
+            last_commit: None,
+        };
+        let online = |database: &Database, shown: ShownDatabase| ShownDatabase {
+            online: true,
+            last_commit: Some(database.engine().published()),
+            ..shown
+        };
+        let default = online(&self.default, shown(self.default.name(), true));
+        let aliases = if *default.name == *ALIAS { Vec::new() } else { vec![ALIAS.into()] };
+        let mut all = vec![ShownDatabase { aliases, ..default }];
+        let others = self.others.read();
+        all.extend(state.databases.iter().map(|(name, entry)| {
+            let shown = shown(name, entry.online);
+            match others.get(name) {
+                Some(Live::Online(database)) => online(database, shown),
+                Some(Live::Failed(why)) => ShownDatabase { message: why.clone(), ..shown },
+                _ => shown,
+            }
+        }));
+        all.push(online(&self.system, shown(SYSTEM, true)));
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
+    /// Who a name and password belong to.
+    fn authenticate(&self, peer: &Peer, name: &str, password: &str) -> Result<Identity, Failure> {
+        self.attempts.check(name)?;
+        let state = self.state();
+        let user = state.users.get(name);
+        let stored = user.map(|user| &*user.hash);
+        let admit = || self.attempts.check(name);
+        let right = self.passwords.verify(name, password, stored, admit)?;
+        match user {
+            Some(user) if right && !user.suspended => {
+                self.attempts.succeeded(name);
+                self.audit.login(peer, name);
+                Ok(Identity::User { name: name.into(), number: user.number })
+            }
+            _ => {
+                let refused = Failure::unauthorized();
+                let report = |event: &'static str| {
+                    let error = Some(refused.code);
+                    let event = Event { event, error, user: name, ..Event::default() };
+                    self.audit.write(peer, &event);
+                };
+                report("login");
+                if self.attempts.failed(name) {
+                    report("lockout");
+                }
+                Err(refused)
+            }
+        }
+    }
+
+    /// Sets a user's password and lets the user log in: for whoever has the files.
+    ///
+    /// # Errors
+    /// If there is no such user, the password is too short, or the file cannot be written.
+    pub fn set_password(&self, user: &str, password: &str) -> Result<(), Failure> {
+        let settings = UserSettings {
+            password: Some(self.passwords.hash(&Secret::new(password))?),
+            change_required: Some(false),
+            suspended: Some(false),
+            home: None,
+        };
+        let command = Command::AlterUser { name: user.into(), if_exists: false, settings };
+        let given = Given { by: "", default: self.default.name() };
+        self.execute(&[command], &given, |_| Ok(()))?;
+        let peer = Peer { address: None, protocol: "", agent: "telar admin".into() };
+        let event = Event { event: "set-password", user, ..Event::default() };
+        self.audit.write(&peer, &event);
+        Ok(())
+    }
+
+    /// Executes commands, all or none, if `may` agrees with the state that they change. How many
+    /// changed something.
+    fn execute(
+        &self,
+        commands: &[Command],
+        given: &Given<'_>,
+        may: impl Fn(&State) -> Result<(), QueryError>,
+    ) -> Result<u64, QueryError> {
+        let stops = |command: &Command| matches!(command, Command::StopDatabase { .. });
+        if self.store.is_none() && commands.iter().any(stops) {
+            let message = "a database in memory cannot be stopped: nothing would be left of it";
+            return Err(failure::invalid(message));
+        }
+        let _change = self.change.lock();
+        let old = self.state();
+        may(&old)?;
+        let (mut new, mut changes) = (State::clone(&old), 0);
+        let exists =
+            |folder: &String| self.store.as_ref().is_some_and(|s| s.database(folder).exists());
+        new.garbage.retain(exists);
+        for command in commands {
+            changes += u64::from(new.apply(command, given)?);
+        }
+        let opened = self.open_new(&old, &new)?;
+        if let Some(store) = &self.store {
+            store.save(&new)?;
+        }
+        *self.state.write() = Arc::new(new);
+        let new = self.state();
+        self.replace(&old, &new, opened);
+        Ok(changes)
+    }
+
+    /// Opens the databases that are online in the new state and not in the old one. The folders of
+    /// those that are made are garbage until the new state is saved.
+    fn open_new(&self, old: &State, new: &State) -> Result<Vec<(String, Live)>, QueryError> {
+        let to_open = |(name, entry): &(&String, &state::Entry)| {
+            entry.online && old.databases.get(*name) != Some(*entry)
+        };
+        let to_open: Vec<_> = new.databases.iter().filter(to_open).collect();
+        let is_new = |name: &String, entry: &state::Entry| {
+            old.databases.get(name).is_none_or(|before| before.folder != entry.folder)
+        };
+        if let Some(store) = &self.store
+            && to_open.iter().any(|(name, entry)| is_new(name, entry))
+        {
+            let mut noted = State { next: new.next, ..State::clone(old) };
+            let made = to_open.iter().filter(|(name, entry)| is_new(name, entry));
+            noted.garbage.extend(made.map(|(_, entry)| entry.folder.clone()));
+            store.save(&noted)?;
+            *self.state.write() = Arc::new(noted);
+            crash_point("noted");
+        }
+        let mut opened = Vec::new();
+        for (name, entry) in to_open {
+            let new = is_new(name, entry);
+            if !new {
+                self.await_stopped(name)?;
+            }
+            let database = Arc::new(self.open_other(name, &entry.folder, new)?);
+            if let Some(store) = &self.store {
+                store.sync_databases()?;
+            }
+            crash_point("opened");
+            opened.push((name.clone(), Live::Online(database)));
+        }
+        Ok(opened)
+    }
+
+    /// Waits until nobody holds a database that was stopped.
+    fn await_stopped(&self, name: &str) -> Result<(), QueryError> {
+        let begun = Instant::now();
+        loop {
+            let held = match self.others.read().get(name) {
+                Some(Live::Stopped(open)) => open.strong_count() > 0,
+                _ => false,
+            };
+            if !held {
+                return Ok(());
+            }
+            if begun.elapsed() > RESTART_WAIT {
+                return Err(unavailable(name, "a transaction from before it was stopped is open"));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Puts what was opened in its place, and ends the databases that are in the old state, and in
+    /// the new one not or not online.
+    fn replace(&self, old: &State, new: &State, opened: Vec<(String, Live)>) {
+        let (mut ended, mut unused) = (Vec::new(), Vec::new());
+        let mut others = self.others.write();
+        for (name, before) in &old.databases {
+            let after = new.databases.get(name);
+            if after == Some(before) {
+                continue;
+            }
+            let kept = after.is_some_and(|after| after.folder == before.folder);
+            match others.remove(name) {
+                Some(Live::Online(database)) if kept => {
+                    others.insert(name.clone(), Live::Stopped(database.is_open()));
+                    ended.push((database, End::Stopped, None));
+                }
+                Some(Live::Online(database)) => {
+                    let folder = self.store.as_ref().map(|s| s.database(&before.folder));
+                    ended.push((database, End::Dropped, folder));
+                }
+                Some(other) if kept => _ = others.insert(name.clone(), other),
+                // If somebody holds it still, the next start removes its folder.
+                Some(Live::Stopped(open)) if open.strong_count() > 0 => {}
+                _ => unused.extend(self.store.as_ref().map(|s| s.database(&before.folder))),
+            }
+        }
+        others.extend(opened);
+        drop(others);
+        unused.iter().for_each(|folder| _ = store::remove_folder(folder));
+        ended.into_iter().for_each(|(database, end, folder)| database.end(end, folder));
+    }
+}
+
+/// The state on the first start.
+fn first_state(security: &Security, passwords: &Passwords) -> Result<State, QueryError> {
+    match &security.initial_password {
+        Some(password) => Ok(State::first(passwords.hash(password)?, false)),
+        None => Ok(State::first(passwords.hash_default()?, true)),
     }
 }

@@ -163,14 +163,14 @@ impl Socket {
         }
     }
 
-    /// Says goodbye, if the protocol has a way to say it.
-    pub(crate) fn close(&mut self) {
+    /// Says that nothing more will be said.
+    pub(crate) fn finish(&mut self) {
+        // The peer may be gone, and then there is nobody to tell.
         if let Kind::Encrypted(stream) = &mut self.0 {
             stream.conn.send_close_notify();
-            // The peer may be gone, and then there is nobody to tell.
             let _ = stream.flush();
         }
-        let _ = self.timed().tcp.shutdown(Shutdown::Both);
+        let _ = self.timed().tcp.shutdown(Shutdown::Write);
     }
 }
 

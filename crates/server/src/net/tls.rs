@@ -3,7 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use rustls::ServerConfig;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -32,12 +35,63 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns what a server needs to encrypt with the certificate chain (the server's own first) and
-/// the private key in two PEM files: TLS 1.2 and 1.3, without certificates of clients.
+/// The certificate and key of a server, which can be read again while it runs: connections that are
+/// made from then on are shown the new ones.
+#[derive(Debug)]
+pub struct Certificate {
+    certificates: PathBuf,
+    key: PathBuf,
+    current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl Certificate {
+    /// Reads the certificate chain (the server's own first) and the private key, two PEM files.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or the key is not that of the certificate.
+    pub fn load(certificates: &Path, key: &Path) -> Result<Arc<Self>, Error> {
+        let current = RwLock::new(Arc::new(read(certificates, key)?));
+        Ok(Arc::new(Self { certificates: certificates.into(), key: key.into(), current }))
+    }
+
+    /// Reads the files again.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load): what was there stays.
+    pub fn reload(&self) -> Result<(), Error> {
+        *self.current.write() = Arc::new(read(&self.certificates, &self.key)?);
+        Ok(())
+    }
+
+    /// What a server needs to encrypt with it: TLS 1.2 and 1.3, without certificates of clients.
+    ///
+    /// # Errors
+    /// None that is known: the versions are those of the provider.
+    pub fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Error> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let resolver: Arc<dyn ResolvesServerCert> = self.clone();
+        let config = config.map(|c| c.with_no_client_auth().with_cert_resolver(resolver));
+        config.map(Arc::new).map_err(Error::Unusable)
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.read()))
+    }
+}
+
+/// Returns what a server needs to encrypt with the files of [`Certificate::load`].
 ///
 /// # Errors
-/// If a file cannot be read, or the key is not that of the certificate.
+/// As [`Certificate::load`].
 pub fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
+    Certificate::load(certificates, key)?.config()
+}
+
+fn read(certificates: &Path, key: &Path) -> Result<CertifiedKey, Error> {
     let file = |path: &Path| {
         let path = path.to_owned();
         move |reason| Error::File { path, reason }
@@ -49,9 +103,6 @@ pub fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error>
         return Err(file(certificates)(pem::Error::NoItemsFound));
     }
     let key = PrivateKeyDer::from_pem_file(key).map_err(file(key))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|config| config.with_no_client_auth().with_single_cert(chain, key));
-    config.map(Arc::new).map_err(Error::Unusable)
+    let provider = rustls::crypto::ring::default_provider();
+    CertifiedKey::from_der(chain, key, &provider).map_err(Error::Unusable)
 }

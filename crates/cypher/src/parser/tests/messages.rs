@@ -75,8 +75,8 @@ help: did you mean ORDER?
     shows(
         "SHOW INDEKSES",
         concat!(
-            "UnexpectedSyntax: expected INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, TRANSACTIONS ",
-            "or DATABASES, found 'INDEKSES'\n",
+            "UnexpectedSyntax: expected INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, TRANSACTIONS, ",
+            "DATABASES, USERS or ROLES, found 'INDEKSES'\n",
             "  --> line 1, column 6\n",
             "1 | SHOW INDEKSES\n",
             "  |      ^^^^^^^^\n",

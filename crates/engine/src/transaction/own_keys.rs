@@ -1,0 +1,129 @@
+//! Keys of what a transaction wrote, per index, in order: what a lookup adds to its snapshot.
+//!
+//! ```text
+//!  write ──► touched: what, which property            (once an index has been looked up)
+//!                │
+//!  lookup ──► the keys of what was touched since the last lookup, found anew
+//!                │
+//!             of: thing ─► its key, if it has one      sorted: (key, thing)
+//! ```
+//!
+//! Cost: each write is looked at once for each index that is looked up, however many lookups there
+//! are; a lookup adds a search among the transaction's own keys.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+use std::ops::Bound;
+
+use foldhash::fast::RandomState;
+use telar_graph::{EdgeTypeId, IndexId, PropertyKeyId};
+
+use crate::index::key::{Entry, Item, SortKey};
+use crate::index::read::KeyRange;
+
+/// A write: to a thing as a whole, or to one of its properties.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Touched<T> {
+    pub(super) thing: T,
+    pub(super) property: Option<PropertyKeyId>,
+}
+
+/// An edge: its type and item.
+pub(super) type Edge = (EdgeTypeId, Item<3>);
+
+/// What was written since the first lookup, and the keys found so far.
+#[derive(Debug, Default)]
+pub(super) struct OwnKeys {
+    pub(super) vertices: Written<u32, 1>,
+    pub(super) edges: Written<Edge, 3>,
+}
+
+/// The same, of one kind of thing.
+#[derive(Debug)]
+pub(super) struct Written<T, const N: usize> {
+    touched: Vec<Touched<T>>,
+    keys: HashMap<IndexId, Keys<N>, RandomState>,
+}
+
+impl<T, const N: usize> Default for Written<T, N> {
+    fn default() -> Self {
+        Self { touched: Vec::new(), keys: HashMap::default() }
+    }
+}
+
+/// The keys of one index.
+#[derive(Debug, Default)]
+pub(super) struct Keys<const N: usize> {
+    /// Writes that have been looked at.
+    seen: usize,
+    of: HashMap<Item<N>, Option<SortKey>, RandomState>,
+    sorted: BTreeSet<Entry<N>>,
+    /// Keys that were found so far: work that must not grow with the number of lookups.
+    found: u64,
+}
+
+impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
+    /// Notes a write, if anybody will want to know.
+    pub(super) fn touch(&mut self, thing: T, property: Option<PropertyKeyId>) {
+        if !self.keys.is_empty() {
+            self.touched.push(Touched { thing, property });
+        }
+    }
+
+    /// How many keys were found for an index so far.
+    #[cfg(test)]
+    pub(super) fn found(&self, index: IndexId) -> u64 {
+        self.keys.get(&index).map_or(0, |keys| keys.found)
+    }
+
+    /// The keys of an index, as of now. `all` lists what was written and concerns it; `concerns`
+    /// says of a later write whether it does, and of what; `key` finds the key of a thing.
+    pub(super) fn of(
+        &mut self,
+        index: IndexId,
+        all: impl FnOnce() -> Vec<Item<N>>,
+        concerns: impl Fn(&Touched<T>) -> Option<Item<N>>,
+        key: impl Fn(Item<N>) -> Option<SortKey>,
+    ) -> &Keys<N> {
+        let (touched, mut new) = (&self.touched, Vec::new());
+        let keys = self.keys.entry(index).or_insert_with(|| {
+            new = all();
+            Keys { seen: touched.len(), ..Keys::default() }
+        });
+        new.extend(touched[keys.seen..].iter().filter_map(concerns));
+        keys.seen = touched.len();
+        new.sort_unstable();
+        new.dedup();
+        for item in new {
+            keys.put(item, key(item));
+        }
+        keys
+    }
+}
+
+impl<const N: usize> Keys<N> {
+    fn put(&mut self, item: Item<N>, key: Option<SortKey>) {
+        self.found += 1;
+        if let Some(Some(old)) = self.of.insert(item, key.clone()) {
+            self.sorted.remove(&(old, item));
+        }
+        self.sorted.extend(key.map(|key| (key, item)));
+    }
+
+    /// How many things were written: what the snapshot shows of them does not hold.
+    pub(super) fn len(&self) -> usize {
+        self.of.len()
+    }
+
+    /// Whether a thing was written.
+    pub(super) fn has(&self, item: &Item<N>) -> bool {
+        self.of.contains_key(item)
+    }
+
+    /// Entries in a range, in order.
+    pub(super) fn range(&self, range: &KeyRange) -> impl Iterator<Item = &Entry<N>> {
+        let from = Bound::Included((range.from.clone(), [0; N]));
+        let within = |(key, _): &&Entry<N>| range.contains(key);
+        self.sorted.range((from, Bound::Unbounded)).take_while(within)
+    }
+}

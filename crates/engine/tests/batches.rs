@@ -1,0 +1,147 @@
+//! Reads of many vertices at once are what reads one by one are, in any state of a segment.
+#![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod common;
+
+use proptest::prelude::*;
+use telar_engine::{Engine, Reader, Retention};
+use telar_graph::{LabelId, PropertyKeyId, Value, VertexId, View};
+
+use common::no_background;
+
+/// Vertices of a run: four segments, the last one not full.
+const VERTICES: u64 = 3 * 1024 + 100;
+
+#[derive(Debug, Clone)]
+enum Op {
+    Int(u64, i64),
+    Text(u64),
+    Clear(u64),
+    Label(u64),
+    Delete(u64),
+    Settle,
+    Keep,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let vertex = || 0..VERTICES;
+    prop_oneof![
+        4 => (vertex(), -5i64..5).prop_map(|(v, n)| Op::Int(v, n)),
+        1 => vertex().prop_map(Op::Text),
+        1 => vertex().prop_map(Op::Clear),
+        2 => vertex().prop_map(Op::Label),
+        2 => vertex().prop_map(Op::Delete),
+        2 => Just(Op::Settle),
+        2 => Just(Op::Keep),
+    ]
+}
+
+struct Names {
+    labels: [LabelId; 2],
+    key: PropertyKeyId,
+}
+
+/// Compares both ways of reading, for vertices in order, in disorder and few of them.
+fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
+    let key = names.key;
+    let ordered: Vec<u64> = (0..VERTICES + 2000).collect();
+    let mixed: Vec<u64> = ordered.iter().map(|n| n * 1237 % (VERTICES + 2000)).collect();
+    let ints: Vec<u64> = ordered
+        .iter()
+        .copied()
+        .filter(|n| matches!(reader.vertex_property(VertexId::from_raw(*n), key), Value::Int(_)))
+        .collect();
+    for numbers in [&ordered[..], &mixed, few, &ints, &[u64::MAX, 1 << 40]] {
+        let vertices: Vec<_> = numbers.iter().map(|n| VertexId::from_raw(*n)).collect();
+        let expected: Vec<Value> =
+            vertices.iter().map(|v| reader.vertex_property(*v, key)).collect();
+        let mut found = vec![Value::Bool(true)];
+        reader.vertex_properties(&vertices, key, &mut found);
+        assert_eq!(found[1..], expected);
+        let mut found = vec![7];
+        let all = reader.vertex_ints(&vertices, key, &mut found);
+        let as_ints: Option<Vec<i64>> = expected
+            .iter()
+            .map(|value| if let Value::Int(int) = value { Some(*int) } else { None })
+            .collect();
+        assert_eq!(all.then(|| found[1..].to_vec()), as_ints);
+        assert!(all || found == [7], "nothing is appended");
+        for label in names.labels {
+            let mut found = vec![true];
+            reader.have_label(&vertices, label, &mut found);
+            let expected = vertices
+                .iter()
+                .map(|v| reader.labels(*v).is_some_and(|labels| labels.contains(&label)));
+            assert_eq!(found[1..], expected.collect::<Vec<_>>());
+        }
+    }
+    for label in [None, Some(names.labels[0]), Some(names.labels[1])] {
+        for (from, to) in [(0, VERTICES + 9), (1000, 1100), (2048, 3072), (5, 5), (3100, 9999)] {
+            let vertex = VertexId::from_raw;
+            let mut found = Vec::new();
+            reader.scan(label, vertex(from), vertex(to), &mut found);
+            let expected = (from..to).map(vertex).filter(|v| {
+                let labels = reader.labels(*v);
+                labels.is_some_and(|all| label.is_none_or(|label| all.contains(&label)))
+            });
+            assert_eq!(found, expected.collect::<Vec<_>>());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn batched_reads_are_single_reads(
+        ops in proptest::collection::vec(op(), 1..60),
+        few in proptest::collection::vec(0..VERTICES, 0..9),
+    ) {
+        let mut settings = no_background();
+        settings.retain = Retention::commits(20);
+        let db = Engine::in_memory(settings).unwrap();
+        let labels = ["A", "B"].map(|name| db.label(name).unwrap());
+        let names = Names { labels, key: db.property_key("p").unwrap() };
+        let mut txn = db.begin().unwrap();
+        for n in 0..VERTICES {
+            let v = txn.create_vertex(&labels[..1]).unwrap();
+            // One segment without the property, one with other values.
+            if n / 1024 != 1 {
+                txn.set_vertex_property(v, names.key, Value::Int(n as i64)).unwrap();
+            }
+        }
+        txn.commit().unwrap();
+        let mut kept = Vec::new();
+        let mut times = vec![db.published()];
+        for op in ops {
+            let vertex = VertexId::from_raw;
+            let mut txn = db.begin().unwrap();
+            // What is gone already is refused: nothing changes then.
+            let _ = match op {
+                Op::Int(v, n) => txn.set_vertex_property(vertex(v), names.key, Value::Int(n)),
+                Op::Text(v) => txn.set_vertex_property(vertex(v), names.key, "text".into()),
+                Op::Clear(v) => txn.set_vertex_property(vertex(v), names.key, Value::Null),
+                Op::Label(v) => txn.add_label(vertex(v), labels[1]).map(drop),
+                Op::Delete(v) => txn.delete_vertex(vertex(v), true),
+                Op::Settle => {
+                    db.settle();
+                    Ok(())
+                }
+                Op::Keep => {
+                    kept.push(db.snapshot().unwrap());
+                    Ok(())
+                }
+            };
+            txn.commit().unwrap();
+            times.push(db.published());
+        }
+        kept.push(db.snapshot().unwrap());
+        for ts in times.iter().rev().take(12).step_by(5) {
+            kept.push(db.snapshot_at(*ts).unwrap());
+        }
+        for snapshot in &kept {
+            compare(&snapshot.reader(), &names, &few);
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! What is found next: by the rows that are expected.
+//!
+//! A start is chosen by the rows of the whole way from it: each step takes the relationship that is
+//! expected to find the fewest, and costs the rows that it finds, before conditions on them are
+//! tested. The start with the lowest sum wins. Of indexes and scans for one node, the index is
+//! taken whatever the figures say: they are old when the plan is used.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::Solver;
+use crate::batch::Slot;
+use crate::bind::pattern::Relationship;
+use crate::expr::Expr;
+use crate::plan::estimate::Facts;
+use crate::plan::{Sought, Types};
+
+/// Nodes that a scan is expected to find at least: a graph that is empty now may grow.
+const SCAN_MIN: f64 = 10.0;
+
+/// A way to find something where nothing known leads.
+pub(super) enum Start {
+    /// A node by its number.
+    Id {
+        slot: Slot,
+        id: Expr,
+        element: bool,
+    },
+    Index {
+        slot: Slot,
+        label: Arc<str>,
+        sought: Sought,
+    },
+    Scan {
+        slot: Slot,
+        label: Option<Arc<str>>,
+    },
+    /// A relationship of the pattern, by its place there, with both of its nodes.
+    Relationship {
+        at: usize,
+        ty: Arc<str>,
+        sought: Sought,
+    },
+}
+
+impl Solver<'_, '_> {
+    /// The relationship to be followed next: one between two known nodes, else one from a known
+    /// node, or known itself. Several steps may find very much: single ones come first.
+    pub(super) fn next_relationship(&self) -> Option<usize> {
+        let known = |slot: Slot| self.knows(slot);
+        let all: Vec<&Relationship> = self.pattern.relationships.iter().collect();
+        self.cheapest(&all, &known, &self.facts).map(|(at, _)| at)
+    }
+
+    /// The relationship that is followed next where these slots are known, and how many rows it
+    /// finds for each.
+    fn cheapest(
+        &self,
+        relationships: &[&Relationship],
+        knows: &dyn Fn(Slot) -> bool,
+        facts: &Facts,
+    ) -> Option<(usize, f64)> {
+        let class = |r: &Relationship| {
+            // A condition on each relationship of a list is tested on the way.
+            let ready = match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
+                Some((each, condition)) => condition.is_bound(&|slot| slot == *each || knows(slot)),
+                None => true,
+            };
+            let (from, to) = (knows(r.from), knows(r.to));
+            let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());
+            let known = r.bound && r.length.is_none();
+            match ready {
+                true if from && to => Some(0),
+                true if !needs_both && (known || from || to) => {
+                    let single = r.length.is_none() && r.group.is_none();
+                    Some(if single { 1 } else { 2 })
+                }
+                _ => None,
+            }
+        };
+        let classes = relationships.iter().map(|r| class(r));
+        let ready = classes.enumerate().filter_map(|(at, class)| Some((at, class?)));
+        let ready: Vec<(usize, i32)> = ready.collect();
+        let first = ready.iter().map(|(_, class)| *class).min()?;
+        let mut of_class = ready.into_iter().filter(|(_, class)| *class == first);
+        let rows = |at: usize| self.follows(relationships[at], knows, facts);
+        // The first of equal ones: the order in which they were written.
+        let (mut best, _) = of_class.next()?;
+        let mut fewest = rows(best);
+        for (at, _) in of_class {
+            let found = rows(at);
+            if found < fewest {
+                (best, fewest) = (at, found);
+            }
+        }
+        Some((best, fewest))
+    }
+
+    /// How many rows a relationship finds for each.
+    fn follows(&self, r: &Relationship, knows: &dyn Fn(Slot) -> bool, facts: &Facts) -> f64 {
+        if r.bound && r.length.is_none() {
+            return 1.0;
+        }
+        let counts = self.binder.counts();
+        let (from, to, way) = match knows(r.from) {
+            true => (r.from, r.to, r.way),
+            false => (r.to, r.from, r.way.reverse()),
+        };
+        let into = knows(to);
+        match (&r.length, &r.group) {
+            (None, None) => counts.expand(facts, (from, to), &r.types, way, into),
+            // One path for each pair of nodes.
+            (Some(length), _) if length.shortest.is_some() => 1.0,
+            (Some(length), _) => {
+                let range = (length.min, length.max);
+                counts.paths(facts, (from, to), (&r.types, way), range, into)
+            }
+            (None, Some(group)) => {
+                let (types, range) = (Types::Any, (group.min, group.max));
+                counts.paths(facts, (from, to), (&types, way), range, into)
+            }
+        }
+    }
+
+    /// Where to begin, if anything is left that nothing known leads to.
+    pub(super) fn next_start(&self) -> Option<Start> {
+        let mut starts: Vec<(Start, f64)> = Vec::new();
+        let unknown = |slot: &Slot| !self.knows(*slot);
+        starts.extend(self.pattern.nodes.iter().copied().filter(unknown).map(|n| self.start_at(n)));
+        for (at, r) in self.pattern.relationships.iter().enumerate() {
+            let alone = unknown(&r.slot) && unknown(&r.from) && unknown(&r.to);
+            if let (true, None, None, Types::Of(types)) = (alone, &r.length, &r.group, &r.types)
+                && let [ty] = &types[..]
+                && let Some(found) = self.relationship_index(r.slot, ty)
+            {
+                let (ty, sought) = (found.name, found.sought);
+                starts.push((Start::Relationship { at, ty, sought }, found.rows));
+            }
+        }
+        if starts.len() <= 1 {
+            return starts.pop().map(|(start, _)| start);
+        }
+        let cost = |(start, rows): &(Start, f64)| self.cost_from(start, *rows);
+        let costs: Vec<f64> = starts.iter().map(cost).collect();
+        let best = (0..starts.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]))?;
+        Some(starts.swap_remove(best).0)
+    }
+
+    /// How a node is found, and how many.
+    fn start_at(&self, slot: Slot) -> (Start, f64) {
+        if let Some((id, element)) = self.id_of(slot) {
+            return (Start::Id { slot, id, element }, 1.0);
+        }
+        if let Some(found) = self.node_index(slot) {
+            let (label, sought) = (found.name, found.sought);
+            return (Start::Index { slot, label, sought }, found.rows);
+        }
+        let counts = self.binder.counts();
+        let labels = self.labels_of(slot).into_iter().map(|label| (counts.label(&label), label));
+        let (rows, label) = match labels.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((rows, label)) => (rows, Some(label)),
+            None => (counts.nodes(), None),
+        };
+        (Start::Scan { slot, label }, rows.max(SCAN_MIN))
+    }
+
+    /// The sum of the rows of every step from a start on.
+    fn cost_from(&self, start: &Start, mut rows: f64) -> f64 {
+        let counts = self.binder.counts();
+        let mut facts = self.facts.clone();
+        let mut known: HashSet<Slot> = self.bound.clone();
+        let mut left: Vec<&Relationship> = self.pattern.relationships.iter().collect();
+        match start {
+            Start::Id { slot, .. } => {
+                known.insert(*slot);
+            }
+            Start::Scan { slot, label } => {
+                let objects = label.as_ref().and_then(|label| counts.node_objects(label));
+                objects.into_iter().for_each(|objects| facts.is(*slot, objects));
+                known.insert(*slot);
+            }
+            Start::Index { slot, label, sought } => {
+                let objects = counts.node_objects(label);
+                objects.into_iter().for_each(|objects| facts.is(*slot, objects));
+                facts.has_sought(*slot, sought);
+                known.insert(*slot);
+            }
+            Start::Relationship { at, sought, .. } => {
+                let r = left.remove(*at);
+                facts.has_sought(r.slot, sought);
+                known.extend([r.slot, r.from, r.to]);
+            }
+        }
+        let mut open: Vec<&Expr> = self.pattern.conditions.iter().collect();
+        open.retain(|c| !c.is_bound(&|slot| self.knows(slot)));
+        let mut cost = rows;
+        loop {
+            let ready = |c: &&Expr| c.is_bound(&|slot| known.contains(&slot));
+            let tested: Vec<&Expr> = open.iter().copied().filter(ready).collect();
+            open.retain(|c| !ready(c));
+            rows *= tested.iter().map(|c| counts.share(c, &mut facts)).product::<f64>();
+            let knows = |slot: Slot| known.contains(&slot);
+            let Some((at, each)) = self.cheapest(&left, &knows, &facts) else { return cost };
+            let r = left.remove(at);
+            rows *= each;
+            cost += rows;
+            let forward = known.contains(&r.from);
+            let (to, way) = if forward { (r.to, r.way) } else { (r.from, r.way.reverse()) };
+            if known.insert(to) && r.group.is_none() {
+                counts.leads_to(&mut facts, to, &r.types, way);
+            }
+            known.extend([r.slot, r.from, r.to]);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What conditions say of one variable, and what indexes can do for them.
+
+use std::sync::Arc;
+
+use telar_graph::update::{IndexedObjects, ReadableIndex};
+
+use super::Solver;
+use crate::batch::Slot;
+use crate::bind::subquery::conjuncts;
+use crate::expr::{Binary, Expr, GraphFunction, Labels};
+use crate::plan::{NextKey, Sought};
+
+/// `property op value`, the value known.
+type Comparison = (Binary, Arc<str>, Expr);
+
+/// An index that serves some conditions.
+pub(super) struct Candidate {
+    /// The label or type it is on.
+    pub(super) name: Arc<str>,
+    pub(super) sought: Sought,
+    /// How many objects it is expected to find.
+    pub(super) rows: f64,
+}
+
+impl Solver<'_, '_> {
+    /// The labels that conditions ask of a node.
+    pub(super) fn labels_of(&self, node: Slot) -> Vec<Arc<str>> {
+        fn names(labels: &Labels, out: &mut Vec<Arc<str>>) {
+            match labels {
+                Labels::Name(name) => out.push(name.clone()),
+                Labels::And(parts) => parts.iter().for_each(|part| names(part, out)),
+                _ => {}
+            }
+        }
+        let mut found = Vec::new();
+        for condition in &self.pattern.conditions {
+            if let Expr::HasLabels(object, labels) = condition
+                && matches!(**object, Expr::Slot(slot) if slot == node)
+            {
+                names(labels, &mut found);
+            }
+        }
+        found
+    }
+
+    /// A condition on a property of a variable, as `property op value` with a known value.
+    fn comparison(&self, condition: &Expr, slot: Slot) -> Option<Comparison> {
+        let Expr::Binary(op, left, right) = condition else { return None };
+        let mirrored = match op {
+            Binary::Equal => Some(Binary::Equal),
+            Binary::Less => Some(Binary::Greater),
+            Binary::LessOrEqual => Some(Binary::GreaterOrEqual),
+            Binary::Greater => Some(Binary::Less),
+            Binary::GreaterOrEqual => Some(Binary::LessOrEqual),
+            Binary::In | Binary::StartsWith => None,
+            _ => return None,
+        };
+        let sides = [(Some(*op), left, right), (mirrored, right, left)];
+        sides.into_iter().find_map(|(op, property, value)| {
+            let Expr::Property(object, key) = &**property else { return None };
+            let known = value.is_bound(&|slot| self.knows(slot));
+            (object.is_slot(slot) && known)
+                .then(|| Some((op?, key.clone(), (**value).clone())))
+                .flatten()
+        })
+    }
+
+    /// `x.a = 1 AND .. OR x.a = 2 AND ..` as `x.a IN [1, 2]`.
+    fn alternatives(&self, parts: &[Expr], slot: Slot) -> Vec<Comparison> {
+        let equalities = |part: &Expr| -> Vec<(Arc<str>, Expr)> {
+            let conjuncts = conjuncts(part.clone());
+            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, slot));
+            equal.filter(|c| c.0 == Binary::Equal).map(|(_, key, value)| (key, value)).collect()
+        };
+        let parts: Vec<_> = parts.iter().map(equalities).collect();
+        let Some(first) = parts.first() else { return Vec::new() };
+        let of_key = |key: &Arc<str>| {
+            let value = |part: &Vec<(Arc<str>, Expr)>| {
+                part.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+            };
+            let values: Option<Vec<Expr>> = parts.iter().map(value).collect();
+            values.map(|values| (Binary::In, key.clone(), Expr::List(values)))
+        };
+        first.iter().filter_map(|(key, _)| of_key(key)).collect()
+    }
+
+    /// What conditions say of a property of a variable, as `property op value` with a known value.
+    fn comparisons(&self, slot: Slot) -> Vec<Comparison> {
+        let mut found = Vec::new();
+        for condition in &self.pattern.conditions {
+            match condition {
+                Expr::Or(parts) => found.extend(self.alternatives(parts, slot)),
+                _ => found.extend(self.comparison(condition, slot)),
+            }
+        }
+        found
+    }
+
+    /// The number that a condition gives a node: the value, and whether it is an element id.
+    pub(super) fn id_of(&self, node: Slot) -> Option<(Expr, bool)> {
+        self.pattern.conditions.iter().find_map(|condition| {
+            let Expr::Binary(Binary::Equal, left, right) = condition else { return None };
+            [(left, right), (right, left)].into_iter().find_map(|(id, value)| {
+                let Expr::GraphFunction(function, arguments) = &**id else { return None };
+                let element = match function {
+                    GraphFunction::Id => false,
+                    GraphFunction::ElementId => true,
+                    _ => return None,
+                };
+                let of_node = matches!(arguments[..], [Expr::Slot(slot)] if slot == node);
+                let known = value.is_bound(&|slot| self.knows(slot));
+                (of_node && known).then(|| ((**value).clone(), element))
+            })
+        })
+    }
+
+    /// Takes the condition that a scan by label stands for.
+    pub(super) fn take_label(&mut self, slot: Slot, label: &str) {
+        let tested = |condition: &Expr| match condition {
+            Expr::HasLabels(object, Labels::Name(name)) => object.is_slot(slot) && **name == *label,
+            _ => false,
+        };
+        self.pattern.conditions.retain(|condition| !tested(condition));
+    }
+
+    /// Takes the conditions that a seek stands for: those that it compares whole keys with, and the
+    /// label.
+    pub(super) fn take_tested(&mut self, slot: Slot, label: Option<&str>, sought: &mut Sought) {
+        let mut left: Vec<Option<Binary>> = vec![Some(Binary::Equal); sought.prefix.len()];
+        if let Some(last) = left.last_mut().filter(|_| sought.any) {
+            *last = Some(Binary::In);
+        }
+        let mut kept = Vec::new();
+        for condition in std::mem::take(&mut self.pattern.conditions) {
+            let compared = match &condition {
+                Expr::HasLabels(object, Labels::Name(name)) if object.is_slot(slot) => {
+                    label == Some(&**name)
+                }
+                // What stands in for a list comes first, and is no comparison itself.
+                Expr::Or(parts) => {
+                    for (op, key, _) in self.alternatives(parts, slot) {
+                        let at = sought.keys.iter().position(|k| *k == key);
+                        let place = at.and_then(|at| left.get_mut(at));
+                        place.into_iter().filter(|p| **p == Some(op)).for_each(|p| *p = None);
+                    }
+                    false
+                }
+                _ => self.comparison(&condition, slot).is_some_and(|(op, key, _)| {
+                    let at = sought.keys.iter().position(|k| *k == key);
+                    let place = at.and_then(|at| left.get_mut(at));
+                    place.is_some_and(|place| *place == Some(op) && place.take().is_some())
+                }),
+            };
+            if compared { sought.test.push(condition) } else { kept.push(condition) }
+        }
+        self.pattern.conditions = kept;
+    }
+
+    /// The index on nodes that serves the conditions on one best.
+    pub(super) fn node_index(&self, node: Slot) -> Option<Candidate> {
+        let graph = self.binder.graph;
+        let of = |label: Arc<str>| {
+            graph.find_label(&label).map(|id| (label, IndexedObjects::Vertices(id)))
+        };
+        self.best_index(node, self.labels_of(node).into_iter().filter_map(of).collect())
+    }
+
+    /// The index on relationships of a type that serves the conditions on one best.
+    pub(super) fn relationship_index(&self, edge: Slot, ty: &Arc<str>) -> Option<Candidate> {
+        let id = self.binder.graph.find_edge_type(ty)?;
+        self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))])
+    }
+
+    /// Of the indexes on these, the one that finds the fewest; of equal ones the one that compares
+    /// the most.
+    fn best_index(
+        &self,
+        slot: Slot,
+        objects: Vec<(Arc<str>, IndexedObjects)>,
+    ) -> Option<Candidate> {
+        let comparisons = self.comparisons(slot);
+        if comparisons.is_empty() || objects.is_empty() {
+            return None;
+        }
+        let (graph, counts) = (self.binder.graph, self.binder.counts());
+        let names = graph.property_key_names();
+        let mut best: Option<(Candidate, usize)> = None;
+        for index in graph.readable_indexes() {
+            let Some((name, objects)) = objects.iter().find(|(_, o)| *o == index.objects) else {
+                continue;
+            };
+            let Some(sought) = sought(&comparisons, &index, &names) else { continue };
+            let rows = counts.sought(*objects, &sought);
+            let compared = 2 * sought.prefix.len()
+                + usize::from(!matches!(sought.next, NextKey::Anything))
+                + 100 * usize::from(sought.is_unique());
+            let better = best.as_ref().is_none_or(|(best, so_far)| {
+                rows < best.rows || rows == best.rows && compared > *so_far
+            });
+            if better {
+                best = Some((Candidate { name: name.clone(), sought, rows }, compared));
+            }
+        }
+        best.map(|(candidate, _)| candidate)
+    }
+}
+
+/// What an index is asked for, if it can do anything.
+fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -> Option<Sought> {
+    let name = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].as_str().into();
+    let keys: Vec<Arc<str>> = index.properties.iter().map(name).collect();
+    let value = |op: Binary, key: &Arc<str>| {
+        comparisons.iter().find(|(o, k, _)| *o == op && k == key).map(|(_, _, v)| v.clone())
+    };
+    let mut prefix: Vec<Expr> = keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
+    let list = keys.get(prefix.len()).and_then(|key| value(Binary::In, key));
+    let any = list.is_some();
+    prefix.extend(list);
+    let mut next = NextKey::Anything;
+    if let Some(key) = keys.get(prefix.len()).filter(|_| !any) {
+        let from = value(Binary::Greater, key).map(|v| (v, false));
+        let from = from.or_else(|| value(Binary::GreaterOrEqual, key).map(|v| (v, true)));
+        let to = value(Binary::Less, key).map(|v| (v, false));
+        let to = to.or_else(|| value(Binary::LessOrEqual, key).map(|v| (v, true)));
+        if let Some(start) = value(Binary::StartsWith, key) {
+            next = NextKey::StartsWith(start);
+        } else if from.is_some() || to.is_some() {
+            next = NextKey::Between(from, to);
+        }
+    }
+    let bounded = usize::from(!matches!(next, NextKey::Anything));
+    // What lacks one of the properties is not in the index: the others must be compared, too.
+    let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
+    let useful =
+        prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
+    let (index, unique, test) = (index.id, index.unique, Vec::new());
+    useful.then_some(Sought { index, keys, unique, prefix, any, next, test })
+}

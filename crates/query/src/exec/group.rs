@@ -1,0 +1,237 @@
+//! Which group a row belongs to.
+//!
+//! Keys of one column of vertices or integers are looked up as such; when a batch comes that is
+//! not of that type, everything is looked up by value from then on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use telar_graph::Value;
+
+use crate::batch::Column;
+use crate::vertices::VertexNumbers;
+
+/// Groups by the values of some columns, numbered as they were met.
+pub(super) struct Groups {
+    /// Keys by column, then by group.
+    keys: Vec<Vec<Value>>,
+    len: usize,
+    places: Places,
+    texts: Texts,
+}
+
+/// Texts that were met lately. Storage shares equal texts, so that one is known by its address; a
+/// text that is held here lives, so that no other can have its address.
+#[derive(Default)]
+struct Texts(Vec<Option<(Arc<str>, u32)>>);
+
+impl Texts {
+    /// Places; a power of two.
+    const LEN: usize = 256;
+
+    fn place(text: &Arc<str>) -> usize {
+        let address = text.as_ptr() as usize;
+        (address >> 4 ^ address >> 12) % Self::LEN
+    }
+
+    /// The group of a text, if it was added lately.
+    #[inline]
+    fn find(&self, value: &Value) -> Option<u32> {
+        let Value::String(text) = value else { return None };
+        let (held, number) = self.0.get(Self::place(text))?.as_ref()?;
+        Arc::ptr_eq(held, text).then_some(*number)
+    }
+
+    fn add(&mut self, value: &Value, number: u32) {
+        let Value::String(text) = value else { return };
+        if self.0.is_empty() {
+            self.0.resize(Self::LEN, None);
+        }
+        self.0[Self::place(text)] = Some((Arc::clone(text), number));
+    }
+}
+
+enum Places {
+    /// No row was seen.
+    New,
+    Vertices(VertexNumbers),
+    Ints(HashMap<i64, u32, RandomState>),
+    Values(HashMap<Value, u32, RandomState>),
+    Rows(HashMap<Box<[Value]>, u32, RandomState>),
+}
+
+impl Groups {
+    /// Groups by so many columns; without columns there is one group.
+    pub(super) fn new(columns: usize) -> Self {
+        let keys = vec![Vec::new(); columns];
+        let len = usize::from(columns == 0);
+        Self { keys, len, places: Places::New, texts: Texts::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The keys, by column.
+    pub(super) fn into_keys(self) -> Vec<Vec<Value>> {
+        self.keys
+    }
+
+    /// Replaces `out` with the number of the group of every row.
+    pub(super) fn assign(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+        out.clear();
+        out.reserve(rows);
+        match columns {
+            [] => out.resize(rows, 0),
+            [column] => self.assign_one(column, rows, out),
+            columns => self.assign_rows(columns, rows, out),
+        }
+    }
+
+    fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
+        let (keys, len) = (&mut self.keys[0], &mut self.len);
+        let mut numbered = |number: u32, key: &dyn Fn() -> Value| {
+            if number as usize == *len {
+                keys.push(key());
+                *len += 1;
+            }
+            number
+        };
+        if let Places::New = self.places {
+            self.places = match column {
+                Column::Vertices(_) => Places::Vertices(VertexNumbers::default()),
+                Column::Ints(_) => Places::Ints(HashMap::default()),
+                _ => Places::Values(HashMap::default()),
+            };
+        }
+        match (&mut self.places, column) {
+            (Places::Vertices(places), Column::Vertices(vertices)) => {
+                for vertex in vertices {
+                    let fresh = keys.len() as u32;
+                    let number = places.get_or_insert(*vertex, fresh);
+                    if number == fresh {
+                        keys.push(Value::Vertex(*vertex));
+                    }
+                    out.push(number);
+                }
+                *len = keys.len();
+            }
+            (Places::Ints(places), Column::Ints(ints)) => {
+                for int in ints {
+                    let fresh = places.len() as u32;
+                    let number = *places.entry(*int).or_insert(fresh);
+                    out.push(numbered(number, &|| Value::Int(*int)));
+                }
+            }
+            (Places::Values(places), Column::Same(value, _)) => {
+                let fresh = places.len() as u32;
+                let number = *places.entry(value.clone()).or_insert(fresh);
+                out.resize(rows, numbered(number, &|| value.clone()));
+            }
+            (Places::Values(places), Column::Values(values)) => {
+                for value in values {
+                    if let Some(number) = self.texts.find(value) {
+                        out.push(number);
+                        continue;
+                    }
+                    let fresh = places.len() as u32;
+                    let number = match places.get(value) {
+                        Some(number) => *number,
+                        None => *places.entry(value.clone()).or_insert(fresh),
+                    };
+                    self.texts.add(value, number);
+                    out.push(numbered(number, &|| value.clone()));
+                }
+            }
+            (Places::Values(places), column) => {
+                for row in 0..rows {
+                    let (value, fresh) = (column.get(row), places.len() as u32);
+                    let number = match places.get(&value) {
+                        Some(number) => *number,
+                        None => *places.entry(value.clone()).or_insert(fresh),
+                    };
+                    out.push(numbered(number, &|| value.clone()));
+                }
+            }
+            _ => {
+                let values = (0..).zip(keys.iter()).map(|(number, key)| (key.clone(), number));
+                self.places = Places::Values(values.collect());
+                self.assign_one(column, rows, out);
+            }
+        }
+    }
+
+    fn assign_rows(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+        if let Places::New = self.places {
+            self.places = Places::Rows(HashMap::default());
+        }
+        let Places::Rows(places) = &mut self.places else {
+            unreachable!("INVARIANT: the number of columns does not change")
+        };
+        let mut key = Vec::with_capacity(columns.len());
+        for row in 0..rows {
+            key.clear();
+            key.extend(columns.iter().map(|column| column.get(row)));
+            let number = match places.get(&key[..]) {
+                Some(number) => *number,
+                None => {
+                    let number = self.len as u32;
+                    self.len += 1;
+                    places.insert(key.clone().into_boxed_slice(), number);
+                    for (values, value) in self.keys.iter_mut().zip(key.drain(..)) {
+                        values.push(value);
+                    }
+                    number
+                }
+            };
+            out.push(number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use telar_graph::VertexId;
+
+    use super::*;
+
+    fn assign(groups: &mut Groups, columns: Vec<Column>) -> Vec<u32> {
+        let rows = columns[0].len();
+        let columns: Vec<_> = columns.into_iter().map(Arc::new).collect();
+        let mut out = Vec::new();
+        groups.assign(&columns, rows, &mut out);
+        out
+    }
+
+    #[test]
+    fn groups_go_on_when_the_type_of_a_column_changes() {
+        let mut groups = Groups::new(1);
+        assert_eq!(assign(&mut groups, vec![Column::Ints(vec![7, 8, 7])]), [0, 1, 0]);
+        // An integer and the float that equals it are one key.
+        let mixed = vec![Value::Float(8.0), Value::Null, "x".into(), Value::Int(7), Value::Null];
+        assert_eq!(assign(&mut groups, vec![Column::Values(mixed)]), [1, 2, 3, 0, 2]);
+        assert_eq!(assign(&mut groups, vec![Column::Same("x".into(), 2)]), [3, 3]);
+        assert_eq!(assign(&mut groups, vec![Column::Ints(vec![9, 8])]), [4, 1]);
+        let keys = [7.into(), 8.into(), Value::Null, "x".into(), 9.into()];
+        assert_eq!((groups.len(), groups.into_keys()), (5, vec![keys.to_vec()]));
+        let mut groups = Groups::new(1);
+        let v = VertexId::from_raw;
+        assert_eq!(assign(&mut groups, vec![Column::Vertices(vec![v(3), v(1), v(3)])]), [0, 1, 0]);
+        let some = vec![Value::Null, Value::Vertex(v(1))];
+        assert_eq!(assign(&mut groups, vec![Column::Values(some)]), [2, 1]);
+    }
+
+    #[test]
+    fn rows_of_several_columns_are_one_key() {
+        let mut groups = Groups::new(2);
+        let batch = || vec![Column::Ints(vec![1, 1, 2, 1]), Column::Ints(vec![5, 6, 5, 5])];
+        assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
+        assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
+        assert_eq!(groups.into_keys(), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
+        let mut all = Groups::new(0);
+        let mut out = Vec::new();
+        all.assign(&[], 3, &mut out);
+        assert_eq!((out, all.len()), (vec![0, 0, 0], 1));
+    }
+}

@@ -1,0 +1,138 @@
+//! Nodes that an index has for a key or range.
+
+use telar_graph::{IndexUnavailable, Value, VertexId};
+
+use super::scan::joined;
+use super::seek::{Ranges, tested, was_read};
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::plan;
+use crate::query_error::QueryError;
+
+/// For each row of the input the nodes that an index has for its key or range.
+pub(crate) struct IndexSeek<'p> {
+    input: Source<'p>,
+    plan: &'p plan::IndexSeek,
+    /// Rows of the input, what was found for them, and up to where it was handed on.
+    left: Option<(Batch, Found, usize)>,
+}
+
+/// Rows, with the nodes found for them.
+#[derive(Default)]
+struct Found {
+    rows: Vec<u32>,
+    nodes: Vec<VertexId>,
+    /// Nothing needs to be tested.
+    exact: bool,
+}
+
+impl Found {
+    /// Up to so many from a place on: all of them without a copy.
+    fn part(&mut self, from: usize, most: usize) -> (Vec<u32>, Vec<VertexId>) {
+        if self.nodes.len() <= most {
+            return (std::mem::take(&mut self.rows), std::mem::take(&mut self.nodes));
+        }
+        let part = from..self.nodes.len().min(from + most);
+        (self.rows[part.clone()].to_vec(), self.nodes[part].to_vec())
+    }
+}
+
+impl<'p> IndexSeek<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek) -> Self {
+        Self { input, plan, left: None }
+    }
+
+    /// Whole keys, of all rows at once.
+    fn look_up(
+        &self,
+        ranges: &Ranges<'_>,
+        rows: usize,
+        cx: &Exec<'_>,
+        found: &mut Found,
+    ) -> Result<Result<(), IndexUnavailable>, QueryError> {
+        let (mut keys, mut places): (Vec<Value>, Vec<u32>) = (Vec::new(), Vec::new());
+        for row in 0..rows {
+            for key in ranges.prefixes(row, &mut found.exact)? {
+                keys.extend(key);
+                places.push(row as u32);
+            }
+        }
+        let mut pairs = Vec::new();
+        let read = cx.graph().lookup_vertices(self.plan.sought.index, &keys, &mut pairs);
+        found.rows.extend(pairs.iter().map(|(place, _)| places[*place as usize]));
+        found.nodes.extend(pairs.into_iter().map(|(_, node)| node));
+        Ok(read)
+    }
+
+    fn read(
+        &self,
+        ranges: &Ranges<'_>,
+        rows: usize,
+        cx: &Exec<'_>,
+        found: &mut Found,
+    ) -> Result<Result<(), IndexUnavailable>, QueryError> {
+        for row in 0..rows {
+            for range in ranges.of(row, &mut found.exact)? {
+                let index = self.plan.sought.index;
+                if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
+                    return Ok(Err(e));
+                }
+            }
+            found.rows.resize(found.nodes.len(), row as u32);
+        }
+        Ok(Ok(()))
+    }
+
+    fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+        let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
+        let mut found = Found { exact: true, ..Found::default() };
+        let read = match ranges.are_points() {
+            true => self.look_up(&ranges, rows.rows(), cx, &mut found)?,
+            false => self.read(&ranges, rows.rows(), cx, &mut found)?,
+        };
+        if was_read(read)? {
+            return Ok(found);
+        }
+        // The index went since the plan was made, or is younger than what is read.
+        let graph = cx.graph();
+        let (mut all, mut found) = (Vec::new(), Found::default());
+        if let Some(label) = graph.find_label(&self.plan.label) {
+            graph.scan(Some(label), VertexId::from_raw(0), graph.vertex_bound(), &mut all);
+        }
+        for row in 0..rows.rows() as u32 {
+            cx.check()?;
+            found.nodes.extend(&all);
+            found.rows.resize(found.nodes.len(), row);
+        }
+        Ok(found)
+    }
+}
+
+impl Operator for IndexSeek<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            let (rows, mut found, from) = match self.left.take() {
+                Some(left) => left,
+                None => match self.input.next(cx)? {
+                    Some(rows) => {
+                        let found = self.seek(&rows, cx)?;
+                        (rows, found, 0)
+                    }
+                    None => return Ok(None),
+                },
+            };
+            cx.check()?;
+            let exact = found.exact;
+            let (numbers, nodes) = found.part(from, BATCH_ROWS);
+            let mut batch = joined(&rows, &numbers, self.plan.slot, nodes);
+            let next = from + BATCH_ROWS;
+            self.left = (next < found.nodes.len()).then_some((rows, found, next));
+            if !exact {
+                batch = tested(batch, &self.plan.sought, cx)?;
+            }
+            if batch.rows() > 0 {
+                return Ok(Some(batch));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Relationships that an index has for a key or range, with the nodes at their ends.
+
+use std::collections::VecDeque;
+
+use telar_graph::{Direction, EdgeId, Expansion, Graph, VertexId};
+
+use super::expand::{columns, edge_of, is_used};
+use super::seek::{Ranges, tested, was_read};
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::plan::{self, Way};
+use crate::query_error::QueryError;
+
+/// For each row of the input the relationships that an index has for its key or range.
+pub(crate) struct RelationshipSeek<'p> {
+    input: Source<'p>,
+    plan: &'p plan::RelationshipSeek,
+    ready: VecDeque<Batch>,
+}
+
+/// Rows, with the relationships found for them, and which of the ends is `from`.
+#[derive(Default)]
+struct Found {
+    rows: Vec<u32>,
+    edges: Vec<EdgeId>,
+    from: Vec<VertexId>,
+    to: Vec<VertexId>,
+    /// Nothing needs to be tested.
+    exact: bool,
+}
+
+impl<'p> RelationshipSeek<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
+        Self { input, plan, ready: VecDeque::new() }
+    }
+
+    fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+        let p = self.plan;
+        let ranges = Ranges::new(&p.sought, rows, cx)?;
+        let used = columns(rows, &p.distinct_from);
+        let mut found = Found { exact: true, ..Found::default() };
+        let mut edges: Vec<EdgeId> = Vec::new();
+        for row in 0..rows.rows() {
+            edges.clear();
+            let mut read = Ok(());
+            for range in ranges.of(row, &mut found.exact)? {
+                read =
+                    read.and_then(|()| cx.graph().index_edges(p.sought.index, &range, &mut edges));
+            }
+            if !was_read(read)? {
+                // The index went since the plan was made, or is younger than what is read.
+                edges.clear();
+                found.exact = false;
+                all_edges(&p.ty, cx, &mut edges)?;
+            }
+            for edge in edges.iter().filter(|edge| !is_used(**edge, &used, row)) {
+                found.add(row as u32, *edge, p);
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Found {
+    fn add(&mut self, row: u32, edge: EdgeId, p: &plan::RelationshipSeek) {
+        let (src, dst) = (edge.src, edge.dst);
+        let ways: &[(VertexId, VertexId)] = match p.way {
+            Way::Out => &[(src, dst)],
+            Way::In => &[(dst, src)],
+            // A loop is the same both ways.
+            Way::Both if src == dst => &[(src, dst)],
+            Way::Both => &[(src, dst), (dst, src)],
+        };
+        for (from, to) in ways.iter().filter(|(from, to)| p.from != p.to || from == to) {
+            self.rows.push(row);
+            self.edges.push(edge);
+            self.from.push(*from);
+            self.to.push(*to);
+        }
+    }
+}
+
+/// Every edge of a type.
+fn all_edges(ty: &str, cx: &mut Exec<'_>, out: &mut Vec<EdgeId>) -> Result<(), QueryError> {
+    let Some(ty) = cx.graph().find_edge_type(ty) else { return Ok(()) };
+    let bound = cx.graph().vertex_bound().get();
+    let (mut sources, mut expansion) = (Vec::new(), Expansion::default());
+    for from in (0..bound).step_by(BATCH_ROWS) {
+        cx.check()?;
+        let graph: &dyn Graph = cx.graph();
+        let to = bound.min(from + BATCH_ROWS as u64);
+        sources.clear();
+        graph.scan(None, VertexId::from_raw(from), VertexId::from_raw(to), &mut sources);
+        graph.expand(&sources, ty, Direction::Out, &mut expansion);
+        for (at, source) in sources.iter().enumerate() {
+            for i in expansion.offsets[at] as usize..expansion.offsets[at + 1] as usize {
+                let (neighbour, ordinal) = (expansion.neighbours[i], expansion.ordinals[i]);
+                out.push(edge_of(ty, *source, neighbour, ordinal, Direction::Out));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Operator for RelationshipSeek<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            if let Some(batch) = self.ready.pop_front() {
+                return Ok(Some(batch));
+            }
+            let Some(rows) = self.input.next(cx)? else { return Ok(None) };
+            cx.check()?;
+            let found = self.seek(&rows, cx)?;
+            for start in (0..found.rows.len()).step_by(BATCH_ROWS) {
+                let part = start..found.rows.len().min(start + BATCH_ROWS);
+                let mut out = rows.gather(&found.rows[part.clone()]);
+                out.set(self.plan.edge, Column::Edges(found.edges[part.clone()].to_vec()));
+                out.set(self.plan.from, Column::Vertices(found.from[part.clone()].to_vec()));
+                out.set(self.plan.to, Column::Vertices(found.to[part].to_vec()));
+                if !found.exact {
+                    out = tested(out, &self.plan.sought, cx)?;
+                }
+                if out.rows() > 0 {
+                    self.ready.push_back(out);
+                }
+            }
+        }
+    }
+}

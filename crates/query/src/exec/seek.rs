@@ -1,0 +1,182 @@
+//! What an index is asked for: the ranges of its entries that a seek wants for each row.
+
+use std::collections::HashSet;
+use std::ops::Bound;
+use std::sync::Arc;
+
+use telar_graph::{IndexRange, IndexUnavailable, Value};
+
+use super::Exec;
+use crate::batch::{Batch, Column};
+use crate::expr::Expr;
+use crate::expr::eval::eval;
+use crate::plan::{NextKey, Sought};
+use crate::query_error::QueryError;
+
+/// The values that a seek compares with, for a batch of rows.
+pub(super) struct Ranges<'p> {
+    sought: &'p Sought,
+    prefix: Vec<Arc<Column>>,
+    next: Next,
+}
+
+enum Next {
+    Anything,
+    Between(Option<Side>, Option<Side>),
+    StartsWith(Arc<Column>),
+}
+
+/// A bound, and whether it belongs to the range.
+type Side = (Arc<Column>, bool);
+
+impl<'p> Ranges<'p> {
+    pub(super) fn new(
+        sought: &'p Sought,
+        rows: &Batch,
+        cx: &mut Exec<'_>,
+    ) -> Result<Self, QueryError> {
+        let prefix = sought.prefix.iter().map(|e| eval(e, rows, cx)).collect::<Result<_, _>>()?;
+        let mut side = |side: &Option<(Expr, bool)>| match side {
+            Some((e, inclusive)) => Ok::<_, QueryError>(Some((eval(e, rows, cx)?, *inclusive))),
+            None => Ok(None),
+        };
+        let next = match &sought.next {
+            NextKey::Anything => Next::Anything,
+            NextKey::Between(from, to) => Next::Between(side(from)?, side(to)?),
+            NextKey::StartsWith(e) => Next::StartsWith(eval(e, rows, cx)?),
+        };
+        Ok(Self { sought, prefix, next })
+    }
+
+    /// Whether each row gives values for all keys of the index.
+    pub(super) fn are_points(&self) -> bool {
+        matches!(self.next, Next::Anything) && self.prefix.len() == self.sought.keys.len()
+    }
+
+    /// The values of the leading keys for a row, one or, of a list, several: none where a value is
+    /// null, which equals nothing. What the values leave to be tested is noted in `exact`.
+    pub(super) fn prefixes(
+        &self,
+        row: usize,
+        exact: &mut bool,
+    ) -> Result<Vec<Vec<Value>>, QueryError> {
+        let prefix: Vec<Value> = self.prefix.iter().map(|column| column.get(row)).collect();
+        if prefix.iter().any(Value::is_null) {
+            return Ok(Vec::new());
+        }
+        let prefixes = match self.sought.any {
+            false => vec![prefix],
+            true => alternatives(prefix)?,
+        };
+        *exact &= prefixes.iter().flatten().all(is_plain);
+        Ok(prefixes)
+    }
+
+    /// What is to be read for a row: nothing where a value is null, which is below and above
+    /// nothing and begins nothing, either.
+    pub(super) fn of(&self, row: usize, exact: &mut bool) -> Result<Vec<IndexRange>, QueryError> {
+        let (from, to) = match &self.next {
+            Next::Anything => (Bound::Unbounded, Bound::Unbounded),
+            Next::Between(from, to) => match (bound(from, row), bound(to, row)) {
+                (Some(from), Some(to)) => (from, to),
+                _ => return Ok(Vec::new()),
+            },
+            Next::StartsWith(start) => match start.get(row) {
+                Value::String(start) => strings_with(&start),
+                _ => return Ok(Vec::new()),
+            },
+        };
+        let range = |prefix| {
+            let (from, to) = (from.clone(), to.clone());
+            IndexRange { prefix, from, to, ..IndexRange::default() }
+        };
+        Ok(self.prefixes(row, exact)?.into_iter().map(range).collect())
+    }
+}
+
+/// Whether what an index has for a value is what `=` finds: not for NaN, which equals nothing, and
+/// what may hold it, nor for durations, which an index orders by their average length.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::String(_) => true,
+        Value::Float(x) => !x.is_nan(),
+        _ => false,
+    }
+}
+
+/// What a read of an index says: `false` if there is no such index any more, or not yet, so that
+/// everything must be looked at.
+pub(super) fn was_read(read: Result<(), IndexUnavailable>) -> Result<bool, QueryError> {
+    match read {
+        Ok(()) => Ok(true),
+        Err(IndexUnavailable::Unknown(_) | IndexUnavailable::NotReady(_)) => Ok(false),
+        Err(e) => Err(QueryError::database(&e)),
+    }
+}
+
+/// The rows for which the conditions of a seek hold, which its index may not have tested.
+pub(super) fn tested(
+    mut rows: Batch,
+    sought: &Sought,
+    cx: &mut Exec<'_>,
+) -> Result<Batch, QueryError> {
+    for condition in &sought.test {
+        let holds = eval(condition, &rows, cx)?;
+        rows = rows.filter(&holds);
+    }
+    Ok(rows)
+}
+
+fn bound(side: &Option<Side>, row: usize) -> Option<Bound<Value>> {
+    Some(match side {
+        None => Bound::Unbounded,
+        Some((column, _)) if column.is_null(row) => return None,
+        Some((column, true)) => Bound::Included(column.get(row)),
+        Some((column, false)) => Bound::Excluded(column.get(row)),
+    })
+}
+
+/// Strings with this beginning: up to the beginning whose last character is the next one.
+fn strings_with(start: &Arc<str>) -> (Bound<Value>, Bound<Value>) {
+    let mut end: String = start.to_string();
+    let mut to = Bound::Unbounded;
+    while let Some(last) = end.pop() {
+        // Steps over the gap that is no character; after the last one there is none.
+        if let Some(next) = (last..=char::MAX).nth(1) {
+            end.push(next);
+            to = Bound::Excluded(Value::from(end.as_str()));
+            break;
+        }
+    }
+    (Bound::Included(Value::String(Arc::clone(start))), to)
+}
+
+/// The prefixes to be looked for: one for each value in the list at the end, null left out.
+fn alternatives(mut prefix: Vec<Value>) -> Result<Vec<Vec<Value>>, QueryError> {
+    let values = match prefix.pop() {
+        Some(Value::List(values)) => values,
+        Some(other) => return Err(QueryError::wrong_type("a list", &other, "IN")),
+        None => return Ok(Vec::new()),
+    };
+    let mut seen: HashSet<&Value> = HashSet::new();
+    let each = values.iter().filter(|value| !value.is_null() && seen.insert(*value));
+    Ok(each.map(|value| prefix.iter().chain([value]).cloned().collect()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_end_where_the_next_one_begins() {
+        let end = |start: &str| match strings_with(&Arc::from(start)) {
+            (Bound::Included(_), Bound::Excluded(Value::String(end))) => Some(end.to_string()),
+            _ => None,
+        };
+        assert_eq!(end("ab").as_deref(), Some("ac"));
+        assert_eq!(end("a\u{10ffff}\u{10ffff}").as_deref(), Some("b"));
+        assert_eq!(end("\u{d7ff}").as_deref(), Some("\u{e000}"));
+        assert_eq!(end("\u{10ffff}"), None);
+        assert_eq!(end(""), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! The server around a database: what queries ask of it on behalf of one caller.
+
+use std::sync::Arc;
+
+use telar_cypher::Secret;
+use telar_cypher::ast::Administration;
+use telar_graph::CommitTs;
+
+use crate::query::Prepared;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::result::Counters;
+use crate::running::Running;
+
+/// A command for a server whose parameters are known.
+pub type ServerCommand = Administration<Arc<str>, Secret>;
+
+/// A server, as one caller may use it. Without one, a database is embedded in a program: whoever
+/// has it may do anything, and there are no users.
+pub trait Host: Send + Sync {
+    /// Refuses a statement that the caller may not run, every time before it runs.
+    ///
+    /// # Errors
+    /// If it may not.
+    fn allow(&self, plan: &Prepared) -> Result<(), QueryError>;
+
+    /// Executes a command; `text` is what may be logged of it.
+    ///
+    /// # Errors
+    /// If it cannot be: nothing was changed.
+    fn administer(&self, command: &ServerCommand, text: &str) -> Result<Counters, QueryError>;
+
+    /// The databases that the caller may see.
+    fn databases(&self) -> Vec<ShownDatabase>;
+
+    /// The users; only the caller for `SHOW CURRENT USER`.
+    ///
+    /// # Errors
+    /// If the caller may not see them.
+    fn users(&self, only_current: bool) -> Result<Vec<ShownUser>, QueryError>;
+
+    /// The names of all roles.
+    fn roles(&self) -> &'static [&'static str];
+
+    /// What runs, in every database.
+    fn running(&self) -> Vec<(Arc<str>, Arc<Running>)>;
+
+    /// Whether the caller administers the server: may see and end what others run.
+    fn is_admin(&self) -> bool;
+
+    /// The caller's name.
+    fn user(&self) -> Arc<str>;
+}
+
+/// A database, as `SHOW DATABASES` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownDatabase {
+    /// Its name.
+    pub name: Arc<str>,
+    /// `standard`, or `system`.
+    pub kind: &'static str,
+    /// Other names for it.
+    pub aliases: Vec<Arc<str>>,
+    /// Whether it is to be online.
+    pub wanted: bool,
+    /// Whether it is.
+    pub online: bool,
+    /// Why it is not what it is to be.
+    pub message: String,
+    /// Whether it is used by those who name none and have no home.
+    pub default: bool,
+    /// Whether the caller uses it, if none is named.
+    pub home: bool,
+    /// The timestamp of its last commit, if it is online.
+    pub last_commit: Option<CommitTs>,
+}
+
+/// A user, as `SHOW USERS` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownUser {
+    /// The name.
+    pub name: Arc<str>,
+    /// Roles, each with the database where it holds; everywhere, if there is none.
+    pub grants: Vec<(&'static str, Option<Arc<str>>)>,
+    /// Whether the password must be changed before anything else.
+    pub change_required: bool,
+    /// Whether it cannot log in.
+    pub suspended: bool,
+    /// The database that is used if none is named.
+    pub home: Option<Arc<str>>,
+}
+
+/// The error of what only a server can do.
+pub(crate) fn needs_server(what: &str) -> QueryError {
+    let message = format!("{what}: there are users and several databases only on a server");
+    QueryError::compile(ErrorKind::NotSupported, "NotSupported", message)
+}

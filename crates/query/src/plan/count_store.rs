@@ -1,0 +1,45 @@
+//! Counts that need no scan: `MATCH (n:L) RETURN count(*)`, `MATCH ()-[r:T]->() RETURN count(r)`.
+
+use super::{Aggregate, CountStore, Counted, Plan, Types, Way};
+use crate::batch::Slot;
+use crate::expr::Expr;
+
+/// The aggregation, or where it only counts all nodes or relationships, what knows their number.
+pub(crate) fn aggregate(p: Aggregate) -> Plan {
+    match counted(&p) {
+        Some(what) => {
+            let slots = p.aggregates.iter().map(|(slot, _)| *slot).collect();
+            Plan::CountStore(Box::new(CountStore { slots, what }))
+        }
+        None => Plan::Aggregate(Box::new(p)),
+    }
+}
+
+fn counted(p: &Aggregate) -> Option<Counted> {
+    let (what, found) = source(&p.input)?;
+    // What the pattern binds is never null.
+    let each = |argument: &Expr| matches!(argument, Expr::Slot(slot) if found.contains(slot));
+    let counts = p.aggregates.iter().all(|(_, call)| {
+        *call.function == *"count" && !call.distinct && call.arguments.iter().all(each)
+    });
+    (p.keys.is_empty() && !p.aggregates.is_empty() && counts).then_some(what)
+}
+
+/// What a plan finds, if it is all nodes or relationships of a kind, and its variables.
+fn source(plan: &Plan) -> Option<(Counted, Vec<Slot>)> {
+    match plan {
+        Plan::NodeScan(scan) if matches!(scan.input, Plan::Unit) => {
+            Some((Counted::Nodes(scan.label.clone()), vec![scan.slot]))
+        }
+        Plan::Expand(e) if !e.into && e.way != Way::Both && e.distinct_from.is_empty() => {
+            let found = source(&e.input)?;
+            let all = matches!(found, (Counted::Nodes(None), _));
+            let types = matches!(e.types, Types::Any | Types::Of(_));
+            (all && types).then(|| {
+                let slots = vec![e.from, e.edge, e.to];
+                (Counted::Relationships(e.types.clone()), slots)
+            })
+        }
+        _ => None,
+    }
+}

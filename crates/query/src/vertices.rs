@@ -1,0 +1,174 @@
+//! Sets of vertices, and maps from them: hash tables while they are sparse, arrays by number once
+//! they are dense enough for an array to take less.
+
+use std::collections::{HashMap, HashSet};
+
+use foldhash::fast::RandomState;
+use telar_graph::VertexId;
+
+/// Fewest entries that an array is considered for.
+const DENSE_MIN: usize = 512;
+/// Places that an array of bits may have for each entry: no more bytes than a hash table takes.
+const BITS_PER_ENTRY: u64 = 128;
+/// Places that an array of numbers may have for each entry.
+const NUMBERS_PER_ENTRY: u64 = 16;
+
+/// Whether an array with a place for `largest` pays for so many entries.
+fn is_dense(largest: u64, entries: usize, places_per_entry: u64) -> bool {
+    entries >= DENSE_MIN && largest < entries as u64 * places_per_entry
+}
+
+/// Which entry makes it worth while to look whether an array would do.
+fn is_step(entries: usize) -> bool {
+    entries >= DENSE_MIN && entries.is_power_of_two()
+}
+
+/// A set of vertices.
+#[derive(Debug, Default)]
+pub(crate) struct VertexSet {
+    /// A bit for each of the smaller numbers.
+    bits: Vec<u64>,
+    /// Those whose number has no bit.
+    sparse: HashSet<u64, RandomState>,
+    largest: u64,
+    len: usize,
+}
+
+impl VertexSet {
+    /// Adds a vertex; whether it was not there.
+    #[inline]
+    pub(crate) fn insert(&mut self, vertex: VertexId) -> bool {
+        let number = vertex.get();
+        let word = (number / 64) as usize;
+        let fresh = match self.bits.get_mut(word) {
+            Some(bits) => {
+                let fresh = *bits >> (number % 64) & 1 == 0;
+                *bits |= 1 << (number % 64);
+                fresh
+            }
+            None => self.insert_sparse(number),
+        };
+        self.len += usize::from(fresh);
+        fresh
+    }
+
+    pub(crate) fn contains(&self, vertex: VertexId) -> bool {
+        let number = vertex.get();
+        match self.bits.get((number / 64) as usize) {
+            Some(bits) => bits >> (number % 64) & 1 == 1,
+            None => self.sparse.contains(&number),
+        }
+    }
+
+    fn insert_sparse(&mut self, number: u64) -> bool {
+        let fresh = self.sparse.insert(number);
+        self.largest = self.largest.max(number);
+        if fresh && is_step(self.sparse.len()) && is_dense(self.largest, self.len, BITS_PER_ENTRY) {
+            self.bits.resize((self.largest / 64 + 1) as usize, 0);
+            for number in std::mem::take(&mut self.sparse) {
+                self.bits[(number / 64) as usize] |= 1 << (number % 64);
+            }
+        }
+        fresh
+    }
+
+    pub(crate) fn into_vertices(self) -> impl Iterator<Item = VertexId> {
+        let bits = (0u64..).zip(self.bits).flat_map(|(word, bits)| {
+            (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word * 64 + bit)
+        });
+        bits.chain(self.sparse).map(VertexId::from_raw)
+    }
+
+    /// Bytes on the heap.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.bits.capacity() * 8 + self.sparse.capacity() * 8 / 7 * 9
+    }
+}
+
+/// Stands for no number in the array.
+const NONE: u32 = u32::MAX;
+
+/// A number for each vertex that was met.
+#[derive(Debug, Default)]
+pub(crate) struct VertexNumbers {
+    dense: Vec<u32>,
+    sparse: HashMap<u64, u32, RandomState>,
+    largest: u64,
+    len: usize,
+}
+
+impl VertexNumbers {
+    /// The number of a vertex: `fresh`, if it has none yet.
+    #[inline]
+    pub(crate) fn get_or_insert(&mut self, vertex: VertexId, fresh: u32) -> u32 {
+        let key = vertex.get();
+        match self.dense.get_mut(key as usize) {
+            Some(number) => {
+                if *number == NONE {
+                    *number = fresh;
+                    self.len += 1;
+                }
+                *number
+            }
+            None => self.sparse_or_insert(key, fresh),
+        }
+    }
+
+    fn sparse_or_insert(&mut self, key: u64, fresh: u32) -> u32 {
+        let number = *self.sparse.entry(key).or_insert(fresh);
+        if number == fresh {
+            self.len += 1;
+            self.largest = self.largest.max(key);
+            if is_step(self.sparse.len()) && is_dense(self.largest, self.len, NUMBERS_PER_ENTRY) {
+                self.dense.resize(self.largest as usize + 1, NONE);
+                for (key, number) in std::mem::take(&mut self.sparse) {
+                    self.dense[key as usize] = number;
+                }
+            }
+        }
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn large_sets_of_small_numbers_are_bits() {
+        let mut set = VertexSet::default();
+        assert!((0..4096).all(|n| set.insert(VertexId::from_raw(n))));
+        assert!(!set.bits.is_empty());
+        assert!(set.memory_bytes() < 4096);
+        // One that is far away does not make the array large.
+        assert!(set.insert(VertexId::from_raw(1 << 40)));
+        assert!(set.memory_bytes() < 8192);
+        assert!(!set.insert(VertexId::from_raw(1 << 40)));
+    }
+
+    proptest! {
+        #[test]
+        fn sets_and_numbers_are_those_of_a_plain_map(
+            keys in proptest::collection::vec(
+                prop_oneof![4 => 0u64..5000, 2 => 0u64..100_000, 1 => any::<u64>()], 0..6000),
+        ) {
+            let (mut set, mut numbers) = (VertexSet::default(), VertexNumbers::default());
+            let mut plain: HashMap<u64, u32> = HashMap::new();
+            for key in keys {
+                let (vertex, next) = (VertexId::from_raw(key), plain.len() as u32);
+                let fresh = !plain.contains_key(&key);
+                let expected = *plain.entry(key).or_insert(next);
+                prop_assert_eq!(set.contains(vertex), !fresh);
+                prop_assert_eq!(set.insert(vertex), fresh);
+                prop_assert_eq!(numbers.get_or_insert(vertex, next), expected);
+            }
+            let mut found: Vec<u64> = set.into_vertices().map(VertexId::get).collect();
+            found.sort_unstable();
+            let mut expected: Vec<u64> = plain.into_keys().collect();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

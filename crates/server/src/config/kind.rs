@@ -1,0 +1,287 @@
+//! How the values of settings are written.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use telar_db::query::cypher::Secret;
+use telar_db::{Durability, Retention};
+
+/// A type of values.
+pub trait Kind: Sized {
+    /// What they look like, for people.
+    const FORM: &'static str;
+
+    /// Reads one.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn read(text: &str) -> Result<Self, String>;
+
+    /// The text that reads as it.
+    fn show(&self) -> String;
+}
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes(pub u64);
+
+/// A text that nobody is to see.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Password(pub Secret);
+
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$of])* $variant,)*
+        }
+
+        impl Kind for $name {
+            const FORM: &'static str = concat!("One of:" $(, " ", $text)*);
+
+            fn read(text: &str) -> Result<Self, String> {
+                match text {
+                    $($text => Ok(Self::$variant),)*
+                    _ => Err(format!("expected one of:{}", concat!($(" ", $text),*))),
+                }
+            }
+
+            fn show(&self) -> String {
+                match self {
+                    $(Self::$variant => $text,)*
+                }.to_owned()
+            }
+        }
+    };
+}
+
+choice! {
+    /// What is worth a line.
+    LogLevel {
+        /// What is broken.
+        Error = "error",
+        /// What somebody should look at.
+        Warn = "warn",
+        /// What happens.
+        Info = "info",
+        /// Errors of connections, too.
+        Debug = "debug",
+        /// Everything.
+        Trace = "trace",
+    }
+}
+
+choice! {
+    /// How lines are written.
+    LogFormat {
+        /// For people.
+        Text = "text",
+        /// An object per line.
+        Json = "json",
+    }
+}
+
+choice! {
+    /// Which statements are logged.
+    QueryLog {
+        /// None.
+        Off = "off",
+        /// Those that took long.
+        Slow = "slow",
+        /// All.
+        All = "all",
+    }
+}
+
+/// A number and what follows it.
+fn number(text: &str) -> Option<(u64, &str)> {
+    let end = text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..end].parse().ok()?, text[end..].trim()))
+}
+
+/// What `units` say, the smallest first.
+fn in_units(value: u64, units: &[(&str, u64)]) -> String {
+    let fits = |(_, size): &&(&str, u64)| value.is_multiple_of(*size) && value > 0;
+    match units.iter().rev().find(fits) {
+        Some((unit, size)) => format!("{}{unit}", value / size),
+        None => format!("{value}{}", units[0].0),
+    }
+}
+
+const BYTES: [(&str, u64); 4] = [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
+const MILLIS: [(&str, u64); 5] =
+    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+
+fn sized(text: &str, units: &[(&str, u64)], bare: &str) -> Option<u64> {
+    let (count, unit) = number(text)?;
+    let unit = if unit.is_empty() { bare } else { unit };
+    let (_, size) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    count.checked_mul(*size)
+}
+
+impl Kind for Bytes {
+    const FORM: &'static str = "Bytes: 4096, 64KiB, 16MiB, 2GiB";
+
+    fn read(text: &str) -> Result<Self, String> {
+        sized(text, &BYTES, "B").map(Self).ok_or_else(|| "expected bytes, such as 64MiB".to_owned())
+    }
+
+    fn show(&self) -> String {
+        in_units(self.0, &BYTES)
+    }
+}
+
+impl Kind for Duration {
+    const FORM: &'static str = "A time: 500ms, 30s, 5m, 2h, 7d";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let millis = sized(text, &MILLIS, "s").filter(|ms| *ms < u64::from(u32::MAX) * 1000);
+        let expected = || "expected a time, such as 500ms, 30s or 7d".to_owned();
+        millis.map(Self::from_millis).ok_or_else(expected)
+    }
+
+    fn show(&self) -> String {
+        in_units(u64::try_from(self.as_millis()).unwrap_or(u64::MAX), &MILLIS)
+    }
+}
+
+impl Kind for bool {
+    const FORM: &'static str = "true or false";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse().map_err(|_| "expected true or false".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Kind for usize {
+    const FORM: &'static str = "A number of 1 or more";
+
+    fn read(text: &str) -> Result<Self, String> {
+        // Places and threads are counted with less than 64 bits further down.
+        let count: Option<u32> = text.parse().ok().filter(|count| *count > 0);
+        let count = count.and_then(|count| Self::try_from(count).ok());
+        count.filter(|count| *count <= 1 << 20).ok_or_else(|| "expected 1 to 1048576".to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Kind for String {
+    const FORM: &'static str = "A text";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(text.to_owned())
+    }
+
+    fn show(&self) -> String {
+        self.clone()
+    }
+}
+
+impl Kind for PathBuf {
+    const FORM: &'static str = "A path";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(text.into())
+    }
+
+    fn show(&self) -> String {
+        self.display().to_string()
+    }
+}
+
+impl Kind for Password {
+    const FORM: &'static str = "A text that is not shown";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Ok(Self(Secret::new(text)))
+    }
+
+    fn show(&self) -> String {
+        "******".to_owned()
+    }
+}
+
+impl Kind for SocketAddr {
+    const FORM: &'static str = "host:port; port 0 takes any that is free";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let expected = |e: &dyn fmt::Display| format!("expected host:port ({e})");
+        let found = text.to_socket_addrs().map_err(|e| expected(&e))?.next();
+        found.ok_or_else(|| expected(&"no such host"))
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Kind for Durability {
+    const FORM: &'static str = "full, or async and a time: async 50ms";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let expected = || "expected full, or async and a time up to 60s: async 50ms".to_owned();
+        if text == "full" {
+            return Ok(Self::Full);
+        }
+        let interval = text.strip_prefix("async").ok_or_else(expected)?.trim();
+        let millis = sized(interval, &MILLIS, "ms").filter(|ms| (1..=60_000).contains(ms));
+        millis.map(|interval_ms| Self::Async { interval_ms }).ok_or_else(expected)
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::Full => "full".to_owned(),
+            Self::Async { interval_ms } => format!("async {}", in_units(*interval_ms, &MILLIS)),
+        }
+    }
+}
+
+impl Kind for Retention {
+    const FORM: &'static str = "as-stored, off, a time (7d), or a number of commits (1000 commits)";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let expected = || format!("expected {}", Self::FORM);
+        match text {
+            "as-stored" => return Ok(Self::AsStored),
+            "off" => return Ok(Self::Off),
+            _ => {}
+        }
+        if let Some((commits, "commits")) = number(text) {
+            return Some(commits).filter(|n| *n > 0).map(Self::commits).ok_or_else(expected);
+        }
+        let time = Duration::read(text).ok().filter(|time| !time.is_zero());
+        time.map(Self::time).ok_or_else(expected)
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::AsStored => "as-stored".to_owned(),
+            Self::Off => "off".to_owned(),
+            Self::Keep { commits, ms: 0 } => format!("{commits} commits"),
+            Self::Keep { ms, .. } => in_units(*ms, &MILLIS),
+        }
+    }
+}
+
+impl<T: Kind> Kind for Option<T> {
+    const FORM: &'static str = T::FORM;
+
+    /// Empty is unset.
+    fn read(text: &str) -> Result<Self, String> {
+        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map(T::show).unwrap_or_default()
+    }
+}

@@ -1,0 +1,227 @@
+//! What can be set of a server, from a file, the environment and flags: the later wins.
+//!
+//! ```text
+//!  defaults ◄ file (TOML) ◄ TELAR_BOLT_ADDRESS ◄ --set bolt.address=..., --bolt ...
+//! ```
+//!
+//! `settings!` below is the one list of all settings: type, default and description of each. From
+//! it come the struct, the documented template and what is read. Every value is written the same in
+//! all three places. Unknown names are errors, with a place and the name that was probably meant.
+
+mod kind;
+mod load;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use telar_db::{Durability, Retention};
+
+pub use kind::{Bytes, Kind, LogFormat, LogLevel, Password, QueryLog};
+pub use load::{Loaded, Origin, Problem, load};
+
+/// A setting: how it is called, what it means, how it is read and shown.
+pub struct Setting {
+    /// `section.name`
+    pub key: &'static str,
+    /// What it means, for people.
+    pub help: &'static str,
+    /// What its values look like.
+    pub form: &'static str,
+    set: fn(&mut Config, &str) -> Result<(), String>,
+    show: fn(&Config) -> String,
+}
+
+macro_rules! settings {
+    ($($key:literal $field:ident: $type:ty = $default:expr, $help:literal;)*) => {
+        /// All settings of a server.
+        #[derive(Debug, Clone)]
+        pub struct Config {
+            $(#[doc = $help] pub $field: $type,)*
+        }
+
+        impl Default for Config {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        /// All settings, section by section.
+        pub const SETTINGS: &[Setting] = &[$(Setting {
+            key: $key,
+            help: $help,
+            form: <$type as Kind>::FORM,
+            set: |config, text| <$type as Kind>::read(text).map(|value| config.$field = value),
+            show: |config| config.$field.show(),
+        },)*];
+    };
+}
+
+const fn address(port: u16) -> SocketAddr {
+    SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), port)
+}
+
+const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+settings! {
+    "store.path" store_path: Option<PathBuf> = None,
+        "Folder of the default database, and of everything else beside it; made if missing.";
+    "store.memory" store_memory: bool = false,
+        "Keep everything in memory instead: it is gone at the end.";
+    "store.default_database" default_database: String = "telar".to_owned(),
+        "What the default database is called. The name neo4j leads to it, too.";
+    "store.durability" durability: Durability = Durability::Full,
+        "When a commit returns: once it is on disk, or up to so many ms before.";
+    "store.retention" retention: Retention = Retention::AsStored,
+        "How far back the past can be read and changes be followed.";
+    "store.memory_limit" memory_limit: Option<Bytes> = None,
+        "Memory for the graph; what is above it is read from disk. Unset: half of the machine's.";
+    "store.log_archive" log_archive: Bytes = Bytes(0),
+        "Log kept after checkpoints, so that backups can be restored to any commit.";
+    "bolt.address" bolt_address: SocketAddr = address(7687),
+        "Where drivers connect.";
+    "bolt.advertised" bolt_advertised: Option<String> = None,
+        "host:port that clients of neo4j:// are sent to. Unset: what they connected to.";
+    "bolt.connections" bolt_connections: usize = 1000,
+        "Connections at once; each has a thread.";
+    "bolt.message_bytes" bolt_message_bytes: Bytes = Bytes(64 << 20),
+        "Largest message of a client that has logged in.";
+    "bolt.login_timeout" bolt_login_timeout: Duration = seconds(30),
+        "How long a client may take to log in.";
+    "bolt.idle_timeout" bolt_idle_timeout: Option<Duration> = None,
+        "How long a client may be silent, or not read what it asked for. Unset: for ever.";
+    "http.enabled" http_enabled: bool = true,
+        "Whether HTTP is served at all.";
+    "http.address" http_address: SocketAddr = address(7474),
+        "Where HTTP is served; HTTPS, if there is a certificate.";
+    "http.connections" http_connections: usize = 1000,
+        "Connections at once.";
+    "http.statements" http_statements: usize = 256,
+        "Statements and change streams at once; each has a thread.";
+    "http.transactions" http_transactions: usize = 256,
+        "Transactions open at once; each has a thread.";
+    "http.transaction_idle" http_transaction_idle: Duration = seconds(60),
+        "How long an open transaction waits for its next request before it is rolled back.";
+    "http.body_bytes" http_body_bytes: Bytes = Bytes(16 << 20),
+        "Largest body of a request.";
+    "http.header_timeout" http_header_timeout: Duration = seconds(30),
+        "How long headers may take, and how long a connection may idle between two requests.";
+    "http.body_timeout" http_body_timeout: Duration = seconds(60),
+        "How long the body of a request may take.";
+    "http.stall_timeout" http_stall_timeout: Duration = seconds(60),
+        "How long a reader may take for the next 64 KiB of its answer.";
+    "http.open_metrics" http_open_metrics: bool = false,
+        "Whether /metrics can be read without logging in; names of databases are in it.";
+    "tls.certificate" tls_certificate: Option<PathBuf> = None,
+        "PEM file with the chain of certificates, the server's own first.";
+    "tls.key" tls_key: Option<PathBuf> = None,
+        "PEM file with the private key of the certificate.";
+    "tls.required" tls_required: bool = false,
+        "Refuse Bolt connections that are not encrypted.";
+    "auth.enabled" auth_enabled: bool = true,
+        "Whether clients have to log in. If not, everybody may do everything.";
+    "auth.allow_remote_without" auth_allow_remote_without: bool = false,
+        "Listen beyond this machine although nobody has to log in.";
+    "auth.initial_password" auth_initial_password: Option<Password> = None,
+        "Password of the user neo4j at the first start. Unset: neo4j, to be changed at once.";
+    "auth.failed_logins" auth_failed_logins: usize = 3,
+        "Wrong passwords in a row before a user is locked out for a while.";
+    "auth.lockout" auth_lockout: Duration = seconds(5),
+        "For how long.";
+    "limits.statement_timeout" statement_timeout: Option<Duration> = None,
+        "How long a statement may take; clients can ask for less.";
+    "limits.statement_memory" statement_memory: Option<Bytes> = Some(Bytes(1 << 30)),
+        "Memory that the rows of a statement may hold.";
+    "limits.transactions" transactions: Option<usize> = None,
+        "Transactions and statements at once, over Bolt and HTTP together.";
+    "import.folder" import_folder: Option<PathBuf> = None,
+        "Folder below which LOAD CSV may read. Unset: nowhere.";
+    "backup.folder" backup_folder: Option<PathBuf> = None,
+        "Folder below which CALL telar.backup writes. Unset: nowhere.";
+    "log.level" log_level: LogLevel = LogLevel::Info,
+        "What is worth a line.";
+    "log.format" log_format: LogFormat = LogFormat::Text,
+        "How lines are written.";
+    "log.file" log_file: Option<PathBuf> = None,
+        "Where lines go; SIGHUP opens it again. Unset: standard error.";
+    "log.queries" log_queries: QueryLog = QueryLog::Slow,
+        "Which statements are logged when they end.";
+    "log.slow" log_slow: Duration = seconds(1),
+        "From when on a statement is slow.";
+    "log.parameters" log_parameters: bool = false,
+        "Whether parameters are logged with statements. Passwords in commands never are.";
+    "log.audit" log_audit: Option<PathBuf> = None,
+        "Where logins and commands for the server are recorded. Unset: audit.log in store.path.";
+    "shutdown.grace" shutdown_grace: Duration = seconds(10),
+        "How long open transactions may go on when the server is told to stop.";
+}
+
+impl Setting {
+    /// The variable of the environment that sets it.
+    #[must_use]
+    pub fn variable(&self) -> String {
+        format!("TELAR_{}", self.key.replace('.', "_").to_uppercase())
+    }
+
+    /// Its value, as it is written in a file; empty if it is unset.
+    #[must_use]
+    pub fn value(&self, config: &Config) -> String {
+        (self.show)(config)
+    }
+}
+
+impl Config {
+    /// What makes no sense together.
+    #[must_use]
+    pub fn conflicts(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        match (&self.store_path, self.store_memory) {
+            (Some(_), true) => all.push("store.path and store.memory exclude each other"),
+            (None, false) => all.push("say where the databases are: store.path, or store.memory"),
+            _ => {}
+        }
+        if self.tls_certificate.is_some() != self.tls_key.is_some() {
+            all.push("tls.certificate and tls.key need each other");
+        }
+        if self.tls_required && self.tls_certificate.is_none() {
+            all.push("tls.required needs tls.certificate and tls.key");
+        }
+        let remote = |on: bool, address: SocketAddr| on && !address.ip().is_loopback();
+        let remote =
+            remote(true, self.bolt_address) || remote(self.http_enabled, self.http_address);
+        if remote && !self.auth_enabled && !self.auth_allow_remote_without {
+            all.push(
+                "without auth.enabled everybody who reaches the server may do everything: it \
+                 listens on this machine only, unless auth.allow_remote_without is true \
+                 (--allow-remote-without-auth)",
+            );
+        }
+        all.into_iter().map(str::to_owned).collect()
+    }
+}
+
+/// A file with all settings, their descriptions and defaults.
+#[must_use]
+pub fn template() -> String {
+    let defaults = Config::default();
+    let mut text = "# Settings of telar serve. Those that begin with # are at their defaults.\n\
+                    # Environment and flags go before this file: TELAR_BOLT_ADDRESS, --set bolt.address=...\n"
+        .to_owned();
+    let mut section = "";
+    for setting in SETTINGS {
+        let (of, name) = setting.key.split_once('.').unwrap_or(("", setting.key));
+        if of != section {
+            section = of;
+            text.push_str(&format!("\n[{section}]\n"));
+        }
+        let value = setting.value(&defaults);
+        text.push_str(&format!("# {} {}.\n", setting.help, setting.form));
+        text.push_str(&format!("# {name} = {}\n", toml::Value::String(value)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Which value wins, and what is said of what cannot be used.
+
+use std::path::Path;
+
+use super::*;
+
+fn flag(key: &str, value: &str) -> (String, String, String) {
+    (format!("--set {key}"), key.to_owned(), value.to_owned())
+}
+
+fn variable(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+fn problems(text: &str) -> Vec<String> {
+    let memory = [flag("store.memory", "true")];
+    let file = Some((Path::new("telar.toml"), text));
+    let problems = load(file, [].into_iter(), &memory).unwrap_err();
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn later_wins_and_says_where_it_comes_from() {
+    let text = "[store]\nmemory = true\n\n[bolt]\naddress = \"127.0.0.1:1\"\nconnections = 10\n\
+                [http]\naddress = \"127.0.0.1:1\"\n";
+    let environment = [
+        variable("TELAR_BOLT_ADDRESS", "127.0.0.1:2"),
+        variable("TELAR_HTTP_ADDRESS", "127.0.0.1:2"),
+        variable("TELAR_LONG", "1"),
+        variable("TELAR_SOMETHING_ELSE_ENTIRELY", "1"),
+    ];
+    let flags = [flag("http.address", "127.0.0.1:3")];
+    let file = Some((Path::new("telar.toml"), text));
+    let loaded = load(file, environment.into_iter(), &flags).unwrap();
+    let of = |key: &str| {
+        let at = SETTINGS.iter().position(|setting| setting.key == key).unwrap();
+        (SETTINGS[at].value(&loaded.config), loaded.origins[at].to_string())
+    };
+    let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+    assert_eq!(of("bolt.connections"), pair("10", "telar.toml:6"));
+    assert_eq!(of("bolt.address"), pair("127.0.0.1:2", "TELAR_BOLT_ADDRESS"));
+    assert_eq!(of("http.address"), pair("127.0.0.1:3", "--set http.address"));
+    assert_eq!(of("log.level"), pair("info", "default"));
+}
+
+#[test]
+fn what_cannot_be_used_is_named_with_its_place() {
+    assert_eq!(
+        problems("[bolt]\n  adress = \"x\"\n[http]\nbody_bytes = \"1 TiB\"\n"),
+        [
+            "telar.toml:2:3: there is no setting 'bolt.adress'; did you mean 'bolt.address'?",
+            "telar.toml:4:1: http.body_bytes: expected bytes, such as 64MiB",
+        ]
+    );
+    assert_eq!(
+        problems("memory = true"),
+        ["telar.toml:1:1: 'memory' is no section: settings stand below [memory]"]
+    );
+    let wrong = problems("[bolt]\naddress = \n");
+    assert!(wrong[0].starts_with("telar.toml:2:11: "), "{wrong:?}");
+    assert_eq!(
+        problems("[bolt]\nconnections = [1]\n"),
+        ["telar.toml:2:1: bolt.connections: expected a text, a number or true or false"]
+    );
+    let environment = [variable("TELAR_BOLT_ADRESS", "x")].into_iter();
+    let wrong = load(None, environment, &[flag("store.memory", "true")]).unwrap_err();
+    assert_eq!(
+        wrong[0].to_string(),
+        "TELAR_BOLT_ADRESS: there is no such setting; did you mean TELAR_BOLT_ADDRESS?"
+    );
+}
+
+#[test]
+fn nobody_listens_to_the_world_without_passwords_by_accident() {
+    let open = [
+        flag("store.memory", "true"),
+        flag("auth.enabled", "false"),
+        flag("bolt.address", "0.0.0.0:7687"),
+    ];
+    let wrong = load(None, [].into_iter(), &open).unwrap_err();
+    assert!(wrong[0].message.contains("auth.allow_remote_without"), "{wrong:?}");
+    let told = [&open[..], &[flag("auth.allow_remote_without", "true")]].concat();
+    assert!(load(None, [].into_iter(), &told).is_ok());
+    let closed = [&open[..], &[flag("auth.enabled", "true")]].concat();
+    assert!(load(None, [].into_iter(), &closed).is_ok());
+}
+
+#[test]
+fn what_belongs_together_is_set_together() {
+    for (flags, message) in [
+        (vec![], "say where the databases are"),
+        (vec![flag("store.memory", "true"), flag("store.path", "x")], "exclude each other"),
+        (vec![flag("store.memory", "true"), flag("tls.key", "x")], "need each other"),
+        (vec![flag("store.memory", "true"), flag("tls.required", "true")], "tls.required needs"),
+    ] {
+        let wrong = load(None, [].into_iter(), &flags).unwrap_err();
+        assert!(wrong[0].message.contains(message), "{wrong:?}");
+    }
+}
+
+/// Uncommented, the template is a file that says nothing new.
+#[test]
+fn the_template_is_a_file_with_all_defaults() {
+    let text = template();
+    let setting = |line: &&str| line.strip_prefix("# ").is_some_and(|l| l.contains(" = \""));
+    let lines = text.lines().map(|line| if setting(&line) { &line[2..] } else { line });
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    let file = Some((Path::new("telar.toml"), text.as_str()));
+    let loaded = load(file, [].into_iter(), &[flag("store.memory", "true")]).unwrap();
+    let memory = Config { store_memory: true, ..Config::default() };
+    for (setting, origin) in SETTINGS.iter().zip(&loaded.origins) {
+        assert_eq!(setting.value(&loaded.config), setting.value(&memory), "{}", setting.key);
+        assert_ne!(*origin, Origin::Default, "{} is not in the template", setting.key);
+    }
+}
+
+#[test]
+fn values_are_shown_as_they_are_read() {
+    for (text, shown) in [("90s", "90s"), ("60", "1m"), ("1500ms", "1500ms"), ("7d", "7d")] {
+        assert_eq!(Duration::read(text).unwrap().show(), shown);
+    }
+    for (text, shown) in [("65536", "64KiB"), ("16mib", "16MiB"), ("0", "0B"), ("1500", "1500B")] {
+        assert_eq!(Bytes::read(text).unwrap().show(), shown);
+    }
+    for text in ["full", "async 50ms"] {
+        assert_eq!(Durability::read(text).unwrap().show(), text);
+    }
+    for text in ["as-stored", "off", "7d", "1000 commits"] {
+        assert_eq!(Retention::read(text).unwrap().show(), text);
+    }
+    for text in ["-1", "", "1x", "99999999999999999999", "1.5s", "0 commits"] {
+        assert!(Duration::read(text).is_err() && Retention::read(text).is_err(), "{text}");
+    }
+    assert!(usize::read("0").is_err() && usize::read("99999999").is_err());
+    assert_eq!(Password::read("secret").unwrap().show(), "******");
+}

@@ -1,0 +1,133 @@
+//! A database that clients can use.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use telar_db::query::{Procedures, QueryError};
+use telar_db::{Runtime, Session, Settings};
+
+use super::failure::{no_database, unavailable};
+use super::{procedures, store};
+
+/// A database that clients can use. Whoever uses it holds it; its files are closed, and removed if
+/// it was dropped, when the last one lets go.
+#[derive(Debug)]
+pub struct Database {
+    name: Arc<str>,
+    engine: Arc<telar_db::Database>,
+    runtime: Arc<Runtime>,
+    end: Mutex<Option<End>>,
+    // These are dropped last, when the files are closed.
+    doomed: Doomed,
+    open: Arc<()>,
+}
+
+/// Why it can no longer be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Dropped,
+    Stopped,
+}
+
+/// A folder that is removed when this is dropped.
+#[derive(Debug, Default)]
+struct Doomed(Mutex<Option<PathBuf>>);
+
+impl Drop for Doomed {
+    fn drop(&mut self) {
+        if let Some(folder) = self.0.get_mut().take() {
+            store::remove_folder(&folder);
+        }
+    }
+}
+
+impl Database {
+    /// A database under a name.
+    #[must_use]
+    pub fn new(name: impl Into<Arc<str>>, engine: telar_db::Database) -> Self {
+        Self::with_backups(name, engine, None)
+    }
+
+    /// As [`new`](Self::new); backups are written below a folder, if there is one.
+    fn with_backups(
+        name: impl Into<Arc<str>>,
+        engine: telar_db::Database,
+        backups: Option<PathBuf>,
+    ) -> Self {
+        let (name, engine) = (name.into(), Arc::new(engine));
+        let mut procedures = Procedures::builtin();
+        procedures.database = Arc::clone(&name);
+        procedures::add(&mut procedures, &engine, backups);
+        let runtime = Arc::new(Runtime::new(procedures));
+        let doomed = Doomed::default();
+        Self { name, engine, runtime, end: Mutex::default(), doomed, open: Arc::default() }
+    }
+
+    /// Opens the database in a folder, or makes one there; without a folder, one in memory.
+    pub(super) fn open(
+        name: &str,
+        folder: Option<PathBuf>,
+        settings: Settings,
+        backups: Option<PathBuf>,
+    ) -> Result<Self, telar_db::Error> {
+        let engine = match folder {
+            Some(folder) => telar_db::open_with(folder, settings)?,
+            None => telar_db::Database::in_memory(settings)?,
+        };
+        Ok(Self::with_backups(name, engine, backups))
+    }
+
+    /// What clients call it.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The database itself.
+    #[must_use]
+    pub fn engine(&self) -> &telar_db::Database {
+        &self.engine
+    }
+
+    /// What its sessions share.
+    #[must_use]
+    pub fn runtime(&self) -> &Arc<Runtime> {
+        &self.runtime
+    }
+
+    /// A session that shares plans with all others.
+    #[must_use]
+    pub fn session(&self) -> Session<'_> {
+        Session::with_runtime(&self.engine, Arc::clone(&self.runtime))
+    }
+
+    /// Closes the database with a checkpoint, if nobody else holds it.
+    pub(super) fn close(self: Arc<Self>) -> Result<(), telar_db::Error> {
+        let Some(Self { engine, runtime, .. }) = Arc::into_inner(self) else { return Ok(()) };
+        // Its procedures hold the engine, too.
+        drop(runtime);
+        Arc::into_inner(engine).map_or(Ok(()), telar_db::Database::close)
+    }
+
+    /// Something that is there until the files are closed.
+    pub(super) fn is_open(&self) -> Weak<()> {
+        Arc::downgrade(&self.open)
+    }
+
+    /// Ends what runs and whatever will begin. The files in `folder` go with the last user.
+    pub(super) fn end(&self, end: End, folder: Option<PathBuf>) {
+        *self.end.lock() = Some(end);
+        *self.doomed.0.lock() = folder;
+        self.runtime.running().close();
+    }
+
+    /// What to say instead of `error`, if the database can no longer be used.
+    pub(super) fn explain(&self, error: QueryError) -> QueryError {
+        match *self.end.lock() {
+            None => error,
+            Some(End::Dropped) => no_database(&self.name),
+            Some(End::Stopped) => unavailable(&self.name, "it was stopped"),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The files of a server beside its default database.
+//!
+//! ```text
+//! PATH/             the default database, as `telar import` makes one
+//! └─ dbms/          for its owner only
+//!    ├─ system.json     users, grants, databases: replaced as a whole
+//!    ├─ audit.log       who did what
+//!    └─ databases/
+//!       └─ shop-7/      a database; the number is given once
+//! ```
+//!
+//! `system.json` decides. It is written beside, synced, renamed, and its folder synced, so that it
+//! is the old or the new one after a crash. A database is made in three steps: its folder is noted
+//! as garbage; the database is made in it; the folder is noted as the database's. It is dropped in
+//! two: noted as garbage, removed. A start removes what is left of garbage, and nothing else.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use telar_db::query::QueryError;
+
+use super::failure::storage;
+use super::state::State;
+
+/// The folder of a server.
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store beside the database in `path`, made if there is none.
+    pub(super) fn open(path: &Path) -> Result<Self, QueryError> {
+        let store = Self { folder: path.join("dbms") };
+        let make = || {
+            make_private(&store.folder)?;
+            make_private(&store.folder.join("databases"))?;
+            File::open(path)?.sync_all()
+        };
+        make().map_err(|e| storage(&format!("cannot make {}", store.folder.display()), e))?;
+        Ok(store)
+    }
+
+    pub(super) fn audit_path(&self) -> PathBuf {
+        self.folder.join("audit.log")
+    }
+
+    /// The folder of a database.
+    pub(super) fn database(&self, folder: &str) -> PathBuf {
+        self.folder.join("databases").join(folder)
+    }
+
+    /// Makes the folders of new databases durable.
+    pub(super) fn sync_databases(&self) -> Result<(), QueryError> {
+        let folder = self.folder.join("databases");
+        let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|e| storage(&format!("cannot sync {}", folder.display()), e))
+    }
+
+    fn state_path(&self) -> PathBuf {
+        self.folder.join("system.json")
+    }
+
+    /// What was saved last, if anything was.
+    pub(super) fn load(&self) -> Result<Option<State>, QueryError> {
+        let path = self.state_path();
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(storage(&format!("cannot read {}", path.display()), e)),
+        };
+        let refuse =
+            |e: &dyn std::fmt::Display| Err(storage(&format!("{} is damaged", path.display()), e));
+        let json: serde_json::Value = match serde_json::from_slice(&bytes) {
+            Ok(json) => json,
+            Err(e) => return refuse(&e),
+        };
+        match json["format"].as_u64() {
+            Some(format) if format > u64::from(State::FORMAT) => {
+                let what = format!("cannot read {}", path.display());
+                return Err(storage(
+                    &what,
+                    format!("it is of format {format}, of a newer program"),
+                ));
+            }
+            _ => {}
+        }
+        serde_json::from_value(json).map(Some).or_else(|e| refuse(&e))
+    }
+
+    /// Replaces what was saved.
+    ///
+    /// # Errors
+    /// If the file could not be written: what was saved before stays.
+    pub(super) fn save(&self, state: &State) -> Result<(), QueryError> {
+        let (path, new) = (self.state_path(), self.folder.join("system.json.new"));
+        let write = || {
+            let mut file = create_private(&new)?;
+            serde_json::to_writer_pretty(&mut file, state)?;
+            file.write_all(b"\n")?;
+            file.sync_all()?;
+            crash_point("saved");
+            fs::rename(&new, &path)
+        };
+        write().map_err(|e: io::Error| storage(&format!("cannot write {}", path.display()), e))?;
+        crash_point("renamed");
+        // From here on the new state is what a start finds, unless the machine fails, too.
+        if let Err(e) = File::open(&self.folder).and_then(|folder| folder.sync_all()) {
+            tracing::error!("cannot sync {}: {e}", self.folder.display());
+        }
+        Ok(())
+    }
+
+    /// Removes folders of no database; those that are gone are forgotten. Whether any was.
+    pub(super) fn remove_garbage(&self, state: &mut State) -> bool {
+        let before = state.garbage.len();
+        state.garbage.retain(|folder| !remove_folder(&self.database(folder)));
+        state.garbage.len() < before
+    }
+}
+
+/// Removes a folder with all that is in it. Whether it is gone; if not, that is logged.
+pub(super) fn remove_folder(folder: &Path) -> bool {
+    match fs::remove_dir_all(folder) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!("cannot remove {}: {e}", folder.display());
+            false
+        }
+        _ => true,
+    }
+}
+
+/// A step at which the crash tests end the process.
+#[cfg(not(test))]
+pub(super) fn crash_point(_: &str) {}
+
+#[cfg(test)]
+pub(super) use super::tests::crash_point;
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.create(folder) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        done => done,
+    }
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

@@ -1,0 +1,141 @@
+//! What runs, commands in transactions, limits.
+
+use super::*;
+use crate::dbms::StatementLimits;
+
+/// What a statement in a transaction gives.
+fn step(work: &mut crate::dbms::Work<'_, '_>, text: &str) -> Result<Vec<String>, Failure> {
+    let mut kept = Kept::default();
+    work.run(text, &ValueMap::default(), &mut kept).map(|_| kept.0)
+}
+
+#[test]
+fn commands_in_a_transaction_are_done_with_its_commit_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbms = stored(folder.path());
+    let client = admin(&dbms);
+    let users = || run(&client, "SHOW USERS YIELD user").len();
+    let options = on("system");
+    client
+        .transaction(&options, |mut work| {
+            step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'").unwrap();
+            // The second statement sees what the first one is going to do.
+            let again = step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'");
+            assert_eq!(again.unwrap_err().code, INVALID);
+        })
+        .unwrap();
+    assert_eq!(users(), 1);
+    let bookmark = client.transaction(&options, |mut work| {
+        step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'").unwrap();
+        step(&mut work, "CREATE DATABASE shop").unwrap();
+        step(&mut work, "GRANT ROLE reader TO ann ON DATABASE shop").unwrap();
+        assert_eq!(users(), 1);
+        work.commit()
+    });
+    assert!(bookmark.unwrap().unwrap().to_string().starts_with("telar:system:"));
+    assert_eq!(users(), 2);
+    run_on(&client, "shop", "CREATE ()");
+    // Somebody else was faster: nothing of it is done.
+    let outcome = client.transaction(&options, |mut work| {
+        step(&mut work, "CREATE USER bob SET PASSWORD 'long enough'").unwrap();
+        step(&mut work, "CREATE DATABASE other").unwrap();
+        run(&client, "CREATE DATABASE other");
+        work.commit().unwrap_err().code
+    });
+    assert_eq!(outcome.unwrap(), "Neo.ClientError.Database.ExistingDatabaseFound");
+    assert_eq!(users(), 2);
+
+    let forbidden = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+    let mixed = |first: &str, second: &str| {
+        let outcome = client.transaction(&Options::default(), |mut work| {
+            step(&mut work, first).unwrap();
+            step(&mut work, second).unwrap_err().code
+        });
+        assert_eq!(outcome.unwrap(), forbidden);
+    };
+    mixed("CREATE ()", "DROP USER ann");
+    mixed("DROP USER ann", "CREATE ()");
+    assert_eq!(users(), 2);
+    assert_eq!(run(&client, "MATCH (n) RETURN n"), Vec::<String>::new());
+}
+
+#[test]
+fn transactions_of_all_databases_are_listed_to_those_who_may_end_them() {
+    let dbms = in_memory();
+    let client = admin(&dbms);
+    run(&client, "CREATE DATABASE shop");
+    let (ann, bob) = (user(&dbms, "ann", "writer"), user(&dbms, "bob", "reader"));
+    let mut options = on("shop");
+    options.metadata = [(Arc::from("app"), Value::from("till"))].into_iter().collect();
+    ann.transaction(&options, |mut work| {
+        step(&mut work, "CREATE (:Lost)").unwrap();
+        let shown = "SHOW TRANSACTIONS YIELD database, transactionId, username, clientAddress, \
+                     connectionId, metaData, protocol WHERE database = 'shop' \
+                     RETURN transactionId, username, clientAddress, connectionId, metaData, \
+                     protocol";
+        let connection = ann.connection();
+        let row = format!(
+            "'shop-transaction-0' 'ann' '127.0.0.1:4711' '{connection}' {{app: 'till'}} 'bolt'"
+        );
+        assert_eq!(run(&client, shown), [row]);
+        let own = "SHOW TRANSACTIONS YIELD username, currentQuery RETURN username, currentQuery";
+        assert_eq!(run(&bob, own), [format!("'bob' '{own}'")], "only his own");
+        let end = "TERMINATE TRANSACTIONS 'shop-transaction-0'";
+        assert_eq!(run(&bob, end), ["'shop-transaction-0' NULL 'Transaction not found.'"]);
+        step(&mut work, "CREATE (:Lost)").unwrap();
+        assert_eq!(run(&client, end), ["'shop-transaction-0' 'ann' 'Transaction terminated.'"]);
+        let terminated = "Neo.TransientError.Transaction.Terminated";
+        assert_eq!(step(&mut work, "MATCH (n) RETURN n").unwrap_err().code, terminated);
+    })
+    .unwrap();
+    assert_eq!(run_on(&ann, "shop", "MATCH (n) RETURN n"), Vec::<String>::new());
+}
+
+#[test]
+fn a_listed_command_shows_no_password() {
+    let dbms = in_memory();
+    let client = admin(&dbms);
+    // The text of a command that runs is what EXPLAIN gives as its details.
+    let text = "EXPLAIN CREATE USER ann SET PASSWORD 'first secret'";
+    let mut kept = Kept::default();
+    let done = client.run(&Options::default(), text, &ValueMap::default(), &mut kept).unwrap();
+    let plan = done.summary.plan.unwrap();
+    assert_eq!(plan.operator, "CreateUser");
+    assert_eq!(plan.details, "EXPLAIN CREATE USER ann SET PASSWORD '******'");
+    assert_eq!(run(&client, "SHOW USERS").len(), 1, "it was only explained");
+    let text = "CREATE USER ann SET PASSWORD 'first secret'";
+    let done = client.run(&Options::default(), text, &ValueMap::default(), &mut kept).unwrap();
+    assert_eq!(done.summary.counters.system_updates, 1);
+}
+
+#[test]
+fn statements_have_the_limits_of_the_server() {
+    let mut settings = settings();
+    settings.limits = StatementLimits {
+        timeout: Some(Duration::from_millis(50)),
+        memory: Some(1 << 20),
+        transactions: Some(2),
+    };
+    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
+    let client = admin(&dbms);
+    let slow = "UNWIND range(1, 100000000) AS x RETURN count(x % 7)";
+    let timed_out = "Neo.ClientError.Transaction.TransactionTimedOut";
+    let asked = Options { timeout: Some(Duration::from_secs(3600)), ..Options::default() };
+    assert_eq!(try_on(&client, &asked, slow).unwrap_err().code, timed_out);
+    let large = "UNWIND range(1, 1000000) AS x RETURN x ORDER BY -x";
+    let memory = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
+    assert_eq!(code(&client, large), memory);
+    client
+        .transaction(&Options::default(), |_| {
+            run(&client, "RETURN 1");
+            client
+                .transaction(&Options::default(), |_| {
+                    let full = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
+                    assert_eq!(code(&client, "RETURN 1"), full);
+                    run_on(&client, "system", "SHOW TRANSACTIONS");
+                })
+                .unwrap();
+            run(&client, "RETURN 1");
+        })
+        .unwrap();
+}

@@ -1,0 +1,123 @@
+//! What every request to a database goes through: who asks, in which format, for what.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::Pin;
+
+use axum::body::{Body, HttpBody};
+use axum::extract::{FromRequestParts, Request as HttpRequest};
+use axum::http::header::CONTENT_LENGTH;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use tokio::time::timeout;
+
+use super::json::Notation;
+use super::media::{self, Media};
+use super::refusal::Refusal;
+use super::reply::Cancelled;
+use super::request::Request;
+use super::{App, auth};
+use crate::dbms::{Client, Options};
+
+/// Where a connection comes from; every request of it has this.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeerAddress(pub(crate) SocketAddr);
+
+/// A peer that has said who it is, and the format that it wants.
+#[derive(Debug)]
+pub(crate) struct Caller {
+    pub(crate) client: Client,
+    /// Its name, empty without authentication.
+    pub(crate) name: String,
+    pub(crate) media: Media,
+}
+
+fn address(parts: &Parts) -> Option<SocketAddr> {
+    parts.extensions.get::<PeerAddress>().map(|address| address.0)
+}
+
+/// Checks who it is before anything else is looked at.
+pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, String), Refusal> {
+    let credentials = auth::credentials(&parts.headers)?;
+    let peer = auth::peer(&parts.headers, address(parts));
+    let name = credentials.principal.clone();
+    let client = Client::new(app.dbms.clone(), peer);
+    if !app.dbms.settings().security.enabled {
+        client.login(&credentials)?;
+        return Ok((client, name));
+    }
+    // Passwords are made to take long to check: not on a thread that others wait for.
+    let checked = tokio::task::spawn_blocking(move || client.login(&credentials).map(|()| client));
+    let client = checked.await.map_err(|_| Refusal::closing())??;
+    Ok((client, name))
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Refusal> {
+        let (client, name) = authenticate(app, parts).await?;
+        let media = media::answer(&parts.headers).ok_or_else(|| {
+            Refusal::request(StatusCode::NOT_ACCEPTABLE, "no format that Accept names is known")
+        })?;
+        Ok(Self { client, name, media })
+    }
+}
+
+/// Reads the body of a request and what it says.
+pub(crate) async fn read(app: &App, request: HttpRequest) -> Result<Request, Refusal> {
+    let (parts, body) = request.into_parts();
+    let notation = media::request(&parts.headers).ok_or_else(|| {
+        let message = "a body is application/json or application/vnd.neo4j.query";
+        Refusal::request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
+    })?;
+    let bytes = read_body(app, &parts.headers, body).await?;
+    decode(notation, &bytes)
+}
+
+fn decode(notation: Notation, bytes: &[u8]) -> Result<Request, Refusal> {
+    Request::decode(notation, bytes).map_err(Refusal::invalid)
+}
+
+/// The bytes of a body, no more than are allowed, in no more time.
+async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+    let most = app.settings.body_bytes_max;
+    let too_large = || {
+        let message = format!("the body is larger than {most} bytes");
+        Refusal::request(StatusCode::PAYLOAD_TOO_LARGE, message)
+    };
+    let announced = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if announced.is_some_and(|bytes| bytes > most as u64) {
+        return Err(too_large());
+    }
+    let gather = async {
+        let mut body = body;
+        let mut bytes = Vec::new();
+        while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+            let frame = frame.map_err(|_| Refusal::invalid("the body ended too early"))?;
+            let Ok(data) = frame.into_data() else {
+                continue;
+            };
+            if bytes.len() + data.len() > most {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&data);
+        }
+        Ok(bytes)
+    };
+    let late = || Refusal::request(StatusCode::REQUEST_TIMEOUT, "the body took too long");
+    timeout(app.settings.body_timeout, gather).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// How a request wants to run on a database.
+pub(crate) fn options(database: String, request: &mut Request, cancelled: &Cancelled) -> Options {
+    Options {
+        database: Some(database),
+        access: request.access,
+        bookmarks: std::mem::take(&mut request.bookmarks),
+        timeout: request.timeout,
+        metadata: std::mem::take(&mut request.metadata),
+        impersonated: request.impersonated.take(),
+        cancelled: Some(cancelled.clone()),
+    }
+}

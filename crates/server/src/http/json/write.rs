@@ -1,0 +1,239 @@
+//! Values into JSON text, appended to bytes; nothing is built in between.
+
+use base64ct::{Base64, Encoding};
+use std::fmt::Display;
+use std::io::Write;
+
+use telar_db::query::Rows;
+use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
+use telar_db::value::{Path, Point};
+use telar_db::{EdgeId, Value, ValueMap, VertexId};
+
+use super::Notation;
+
+/// Writes values; `rows` knows what the nodes and relationships in them are. Properties are written
+/// without: there are none in them.
+pub(crate) struct Writer<'a, 'r> {
+    pub(crate) notation: Notation,
+    pub(crate) rows: Option<&'a Rows<'r>>,
+}
+
+/// A JSON string.
+pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("INVARIANT: text into memory cannot fail");
+}
+
+/// A JSON string of what needs no escaping.
+fn write_shown(out: &mut Vec<u8>, shown: impl Display) {
+    write!(out, "\"{shown}\"").expect("INVARIANT: bytes into memory cannot fail");
+}
+
+fn write_bare(out: &mut Vec<u8>, shown: impl Display) {
+    write!(out, "{shown}").expect("INVARIANT: bytes into memory cannot fail");
+}
+
+/// Elements in brackets with commas between them.
+fn write_list<T>(
+    out: &mut Vec<u8>,
+    items: impl Iterator<Item = T>,
+    mut f: impl FnMut(&mut Vec<u8>, T),
+) {
+    out.push(b'[');
+    for (at, item) in items.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        f(out, item);
+    }
+    out.push(b']');
+}
+
+/// A float as Java prints it, which is what clients of Neo4j expect: `4.56`, `1.5E300`, `NaN`.
+fn float_text(x: f64) -> String {
+    let size = x.abs();
+    if x.is_nan() {
+        return "NaN".to_owned();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
+    }
+    if size == 0.0 || (1e-3..1e7).contains(&size) {
+        return format!("{x:?}");
+    }
+    let text = format!("{x:E}");
+    match text.split_once('E') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
+    }
+}
+
+fn point_text(point: &Point) -> String {
+    let coordinates: Vec<String> = point.coordinates().iter().map(|x| float_text(*x)).collect();
+    let z = if point.coordinates().len() == 3 { " Z" } else { "" };
+    format!("SRID={};POINT{z} ({})", point.srid().get(), coordinates.join(" "))
+}
+
+/// The name of the type in typed JSON.
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "Null",
+        Value::Bool(_) => "Boolean",
+        Value::Int(_) => "Integer",
+        Value::Float(_) => "Float",
+        Value::String(_) => "String",
+        Value::Bytes(_) => "Base64",
+        Value::List(_) => "List",
+        Value::Map(_) => "Map",
+        Value::Date(_) => "Date",
+        Value::LocalTime(_) => "LocalTime",
+        Value::Time(_) => "Time",
+        Value::LocalDateTime(_) => "LocalDateTime",
+        Value::DateTime(at) if at.zone().is_some() => "ZonedDateTime",
+        Value::DateTime(_) => "OffsetDateTime",
+        Value::Duration(_) => "Duration",
+        Value::Point(_) => "Point",
+        Value::Vertex(_) => "Node",
+        Value::Edge(_) => "Relationship",
+        Value::Path(_) => "Path",
+    }
+}
+
+impl Writer<'_, '_> {
+    /// One row: its values in brackets.
+    pub(crate) fn row(&self, out: &mut Vec<u8>, rows: &Rows<'_>, row: usize, columns: usize) {
+        write_list(out, 0..columns, |out, column| self.value(out, &rows.get(row, column)));
+    }
+
+    pub(crate) fn value(&self, out: &mut Vec<u8>, value: &Value) {
+        if self.notation == Notation::Plain {
+            return self.content(out, value);
+        }
+        self.typed(out, type_name(value), |out| self.content(out, value));
+    }
+
+    fn typed(&self, out: &mut Vec<u8>, name: &str, content: impl FnOnce(&mut Vec<u8>)) {
+        write_bare(out, format_args!("{{\"$type\":\"{name}\",\"_value\":"));
+        content(out);
+        out.push(b'}');
+    }
+
+    /// The value without its type.
+    fn content(&self, out: &mut Vec<u8>, value: &Value) {
+        let typed = self.notation == Notation::Typed;
+        match value {
+            Value::Null => out.extend_from_slice(b"null"),
+            Value::Bool(x) => write_bare(out, x),
+            Value::Int(x) if typed => write_shown(out, x),
+            Value::Int(x) => write_bare(out, x),
+            Value::Float(x) if typed || !x.is_finite() => write_shown(out, float_text(*x)),
+            Value::Float(x) => {
+                serde_json::to_writer(out, x).expect("INVARIANT: a finite float is a number");
+            }
+            Value::String(text) => write_string(out, text),
+            Value::Bytes(bytes) => write_shown(out, Base64::encode_string(bytes)),
+            Value::List(list) => write_list(out, list.iter(), |out, value| self.value(out, value)),
+            Value::Map(map) => self.map(out, map),
+            Value::Date(x) => write_shown(out, x),
+            Value::LocalTime(x) => write_shown(out, x),
+            Value::Time(x) => write_shown(out, x),
+            Value::LocalDateTime(x) => write_shown(out, x),
+            Value::DateTime(x) => write_shown(out, x),
+            Value::Duration(x) => write_shown(out, x),
+            Value::Point(point) => write_shown(out, point_text(point)),
+            Value::Vertex(vertex) => self.node(out, *vertex),
+            Value::Edge(edge) => self.relationship(out, edge),
+            Value::Path(path) => self.path(out, path),
+        }
+    }
+
+    fn map(&self, out: &mut Vec<u8>, map: &ValueMap) {
+        out.push(b'{');
+        for (at, (key, value)) in map.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            write_string(out, key);
+            out.push(b':');
+            self.value(out, value);
+        }
+        out.push(b'}');
+    }
+
+    /// The names of the fields of nodes and relationships differ between the notations.
+    fn field(&self, plain: &'static str, typed: &'static str) -> &'static str {
+        if self.notation == Notation::Plain { plain } else { typed }
+    }
+
+    fn node(&self, out: &mut Vec<u8>, vertex: VertexId) {
+        let node = self.rows.map(|rows| rows.node(vertex)).unwrap_or_default();
+        let (id, labels) =
+            (self.field("elementId", "_element_id"), self.field("labels", "_labels"));
+        let properties = self.field("properties", "_properties");
+        let element_id = element_id_of_vertex(vertex);
+        write_bare(out, format_args!("{{\"{id}\":\"{element_id}\",\"{labels}\":"));
+        write_list(out, node.labels.iter(), |out, label| write_string(out, label));
+        write_bare(out, format_args!(",\"{properties}\":"));
+        self.map(out, &node.properties);
+        out.push(b'}');
+    }
+
+    fn relationship(&self, out: &mut Vec<u8>, edge: &EdgeId) {
+        let relationship = self.rows.map(|rows| rows.relationship(*edge)).unwrap_or_default();
+        let ids = [
+            (self.field("elementId", "_element_id"), element_id_of_edge(edge)),
+            (
+                self.field("startNodeElementId", "_start_node_element_id"),
+                element_id_of_vertex(edge.src),
+            ),
+            (
+                self.field("endNodeElementId", "_end_node_element_id"),
+                element_id_of_vertex(edge.dst),
+            ),
+        ];
+        out.push(b'{');
+        for (name, id) in ids {
+            write_bare(out, format_args!("\"{name}\":\"{id}\","));
+        }
+        write_bare(out, format_args!("\"{}\":", self.field("type", "_type")));
+        write_string(out, &relationship.ty);
+        write_bare(out, format_args!(",\"{}\":", self.field("properties", "_properties")));
+        self.map(out, &relationship.properties);
+        out.push(b'}');
+    }
+
+    /// Nodes and relationships in turn.
+    fn path(&self, out: &mut Vec<u8>, path: &Path) {
+        out.push(b'[');
+        let mut edges = path.edges().iter();
+        for (at, vertex) in path.vertices().iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            self.value(out, &Value::Vertex(*vertex));
+            if let Some(edge) = edges.next() {
+                out.push(b',');
+                self.value(out, &Value::Edge(std::sync::Arc::new(*edge)));
+            }
+        }
+        out.push(b']');
+    }
+}
+
+#[test]
+fn floats_are_printed_as_java_does() {
+    let cases = [
+        (0.0, "0.0"),
+        (-0.0, "-0.0"),
+        (0.001, "0.001"),
+        (0.0009, "9.0E-4"),
+        (9_999_999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (1.5e300, "1.5E300"),
+        (f64::NAN, "NaN"),
+        (f64::INFINITY, "Infinity"),
+        (f64::NEG_INFINITY, "-Infinity"),
+    ];
+    for (x, text) in cases {
+        assert_eq!(float_text(x), text);
+    }
+}

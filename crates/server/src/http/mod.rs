@@ -1,0 +1,148 @@
+//! HTTP: Neo4j's Query API, and what operators look at.
+//!
+//! ```text
+//!  POST   /db/{name}/query/v2                 a statement by itself             query
+//!  POST   /db/{name}/query/v2/tx              begin a transaction               transaction
+//!  POST   /db/{name}/query/v2/tx/{id}         go on with it, keep it alive
+//!  POST   /db/{name}/query/v2/tx/{id}/commit
+//!  DELETE /db/{name}/query/v2/tx/{id}         roll it back
+//!  GET    /db/{name}/changes                  what is committed, as it comes    changes
+//!  GET    /health /ready /metrics             alive, ready, figures             status
+//!  GET    / /openapi.json                     where things are, what they take
+//! ```
+//!
+//! Connections are served by tokio; a statement runs on a thread of its own and its rows go through
+//! a channel of one chunk (`reply`), so that a slow reader holds back its own query and nothing
+//! else, and a client that goes away ends it. An open transaction is a thread that waits for
+//! commands. How many of each there are is limited: what is too much is answered with 429.
+//!
+//! docs/http.md is the manual; [decisions/0033](../../../docs/decisions/0033-http.md) says why.
+
+#[cfg(feature = "arrow")]
+mod arrow;
+mod auth;
+mod changes;
+mod input;
+mod json;
+mod media;
+mod output;
+mod query;
+mod refusal;
+mod reply;
+mod request;
+mod serve;
+mod settings;
+mod status;
+mod summary;
+mod transaction;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::middleware::map_response;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+pub use json::{Notation, read_parameters};
+pub use request::Request;
+pub use serve::Server;
+pub use settings::Settings;
+
+use crate::dbms::Dbms;
+use crate::metrics::Metrics;
+use refusal::Refusal;
+use transaction::Transactions;
+
+/// What all requests share.
+#[derive(Debug, Clone)]
+struct App(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    dbms: Arc<Dbms>,
+    settings: Settings,
+    metrics: Arc<Metrics>,
+    transactions: Transactions,
+    /// A place for each statement and change stream that may run at once.
+    statements: Arc<Semaphore>,
+    /// Set when the server is to end.
+    closing: watch::Sender<bool>,
+}
+
+impl std::ops::Deref for App {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl App {
+    fn new(dbms: Arc<Dbms>, settings: Settings, metrics: Arc<Metrics>) -> Self {
+        let transactions = Transactions::new(settings.transactions_max, settings.transaction_idle);
+        let statements = Arc::new(Semaphore::new(settings.statements_max));
+        let (closing, _) = watch::channel(false);
+        Self(Arc::new(State { dbms, settings, metrics, transactions, statements, closing }))
+    }
+
+    fn is_closing(&self) -> bool {
+        *self.closing.borrow()
+    }
+
+    /// Waits until the server is to end.
+    async fn closed(&self) {
+        let mut closing = self.closing.subscribe();
+        // An error says that the sender is gone, which is the end, too.
+        let _ = closing.wait_for(|closing| *closing).await;
+    }
+
+    /// A place to run something.
+    fn place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        if self.is_closing() {
+            return Err(Refusal::closing());
+        }
+        let place = Arc::clone(&self.statements).try_acquire_owned();
+        place.map_err(|_| Refusal::too_many("too many statements are running"))
+    }
+
+    fn router(self) -> Router {
+        Router::new()
+            .route("/", get(status::discovery))
+            .route("/health", get(status::health))
+            .route("/ready", get(status::ready))
+            .route("/metrics", get(status::metrics))
+            .route("/openapi.json", get(status::openapi))
+            .route("/db/{name}/query/v2", post(query::run))
+            .route("/db/{name}/query/v2/tx", post(transaction::begin))
+            .route(
+                "/db/{name}/query/v2/tx/{id}",
+                post(transaction::go_on).delete(transaction::roll_back),
+            )
+            .route("/db/{name}/query/v2/tx/{id}/commit", post(transaction::commit))
+            .route("/db/{name}/changes", get(changes::follow))
+            .fallback(async || Refusal::request(StatusCode::NOT_FOUND, "there is nothing here"))
+            .layer(map_response(errors_as_json))
+            .with_state(self)
+    }
+}
+
+/// Errors that the framework answers in text get the body that all others have.
+async fn errors_as_json(response: Response) -> Response {
+    let status = response.status();
+    let is_error = status.is_client_error() || status.is_server_error();
+    let content = response.headers().get(CONTENT_TYPE).and_then(|v| v.to_str().ok());
+    if !is_error || content.is_some_and(|content| content.contains("json")) {
+        return response;
+    }
+    let reason = status.canonical_reason().unwrap_or("error");
+    let mut answer = Refusal::request(status, reason.to_lowercase()).into_response();
+    for (name, value) in response.headers() {
+        if !answer.headers().contains_key(name) && name != axum::http::header::CONTENT_LENGTH {
+            answer.headers_mut().insert(name, value.clone());
+        }
+    }
+    answer
+}

@@ -1,0 +1,52 @@
+//! What can be set of the HTTP side.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Limits and addresses. All of them bound what a peer can hold.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Largest body of a request, in bytes.
+    pub body_bytes_max: usize,
+    /// Connections at once.
+    pub connections_max: usize,
+    /// Statements and change streams that run at once, each on a thread.
+    pub statements_max: usize,
+    /// Transactions open at once, each a thread.
+    pub transactions_max: usize,
+    /// How long a transaction waits for its next request before it is rolled back.
+    pub transaction_idle: Duration,
+    /// How long the headers of a request may take, and how long a connection may idle between two.
+    pub header_timeout: Duration,
+    /// How long the body of a request may take.
+    pub body_timeout: Duration,
+    /// How long a reader may take for 64 KiB of an answer.
+    pub stall_timeout: Duration,
+    /// How often a change stream says that it is alive.
+    pub heartbeat: Duration,
+    /// Where Bolt clients find this server, for the discovery document.
+    pub bolt: Option<SocketAddr>,
+    /// Whether the discovery document says `https`.
+    pub encrypted: bool,
+    /// Whether `/metrics` can be read without logging in.
+    pub open_metrics: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            body_bytes_max: 16 << 20,
+            connections_max: 1000,
+            statements_max: 256,
+            transactions_max: 256,
+            transaction_idle: Duration::from_secs(60),
+            header_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(60),
+            heartbeat: Duration::from_secs(15),
+            bolt: None,
+            encrypted: false,
+            open_metrics: false,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What a server writes down: lines for people or for programs, and which statements.
+//!
+//! Statements are logged when they end, under the target `telar::query`: who, where, how long, how
+//! many rows, how it went, and the text with passwords masked. Parameters are data of users: they
+//! are logged only if that is asked for.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use telar_db::ValueMap;
+use telar_db::query::cypher::without_secrets;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::config::{Config, LogFormat, LogLevel, QueryLog};
+use crate::dbms::{Observer, Peer, Ran};
+use crate::metrics::{Ended, Metrics, Protocol};
+
+/// Most characters of a statement in a line of the log.
+const TEXT_CHARS_MAX: usize = 10_000;
+
+/// Where lines go; a file can be opened again, after somebody has moved it away.
+#[derive(Debug, Clone)]
+pub struct Destination(Arc<Option<(PathBuf, RwLock<File>)>>);
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+impl Destination {
+    fn new(path: Option<&Path>) -> io::Result<Self> {
+        let open = |path: &Path| Ok((path.to_owned(), RwLock::new(append(path)?)));
+        path.map(open).transpose().map(|file: Option<_>| Self(Arc::new(file)))
+    }
+
+    /// Opens the file again.
+    ///
+    /// # Errors
+    /// If it cannot be: lines go where they went.
+    pub fn reopen(&self) -> io::Result<()> {
+        if let Some((path, file)) = &*self.0 {
+            *file.write() = append(path)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &*self.0 {
+            Some((_, file)) => (&*file.read()).write(bytes),
+            None => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'w> MakeWriter<'w> for Destination {
+    type Writer = Self;
+
+    fn make_writer(&'w self) -> Self {
+        self.clone()
+    }
+}
+
+/// Begins to log as settings say; once in a process.
+///
+/// # Errors
+/// If the file cannot be written, or somebody logs already.
+pub fn begin(config: &Config) -> io::Result<Destination> {
+    let destination = Destination::new(config.log_file.as_deref())?;
+    let level = match config.log_level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    let lines = tracing_subscriber::fmt().with_max_level(level).with_writer(destination.clone());
+    let begun = match config.log_format {
+        LogFormat::Text => lines.with_ansi(false).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    begun.map_err(io::Error::other)?;
+    Ok(destination)
+}
+
+/// Writes down and counts what happens in databases.
+#[derive(Debug)]
+pub struct Watch {
+    metrics: Arc<Metrics>,
+    queries: QueryLog,
+    slow: Duration,
+    parameters: bool,
+}
+
+impl Watch {
+    /// As settings say.
+    #[must_use]
+    pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
+        let (queries, slow) = (config.log_queries, config.log_slow);
+        Self { metrics, queries, slow, parameters: config.log_parameters }
+    }
+}
+
+/// Values as Cypher writes them.
+fn shown(values: &ValueMap) -> String {
+    let entry = |(key, value)| format!("{key}: {}", telar_db::query::literal(value));
+    let entries: Vec<String> = values.iter().map(entry).collect();
+    format!("{{{}}}", entries.join(", "))
+}
+
+/// The text of a statement for a log.
+fn text(statement: &str) -> String {
+    let text = without_secrets(statement);
+    match text.char_indices().nth(TEXT_CHARS_MAX) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+impl Observer for Watch {
+    fn ran(&self, ran: &Ran<'_>) {
+        let Ran { peer, took, rows, .. } = ran;
+        let error = ran.error.map(|failure| failure.code);
+        let protocol = peer.protocol;
+        self.metrics.statement(&Ended { protocol, error, took: *took, rows: *rows });
+        let slow = *took >= self.slow;
+        let wanted = match self.queries {
+            QueryLog::Off => false,
+            QueryLog::Slow => slow,
+            QueryLog::All => true,
+        };
+        if !wanted {
+            return;
+        }
+        let address = peer.address.map(|address| address.to_string());
+        // Passwords may be parameters, too.
+        let harmless = matches!(without_secrets(ran.text), Cow::Borrowed(_));
+        let parameters = (self.parameters && harmless).then(|| shown(ran.parameters));
+        let metadata = (!ran.metadata.is_empty()).then(|| shown(ran.metadata));
+        let (user, database, agent) = (ran.user, ran.database, &peer.agent);
+        let (took_ms, text) = (took.as_secs_f64() * 1e3, text(ran.text));
+        macro_rules! line {
+            ($level:ident, $what:literal) => {
+                tracing::$level!(
+                    target: "telar::query",
+                    user, database, protocol, address, agent, took_ms, rows, error, metadata,
+                    parameters, text, $what
+                )
+            };
+        }
+        if slow { line!(warn, "slow statement") } else { line!(info, "statement") }
+    }
+
+    fn login_failed(&self, peer: &Peer) {
+        let http = peer.protocol == "http";
+        self.metrics.login_failed(if http { Protocol::Http } else { Protocol::Bolt });
+        let address = peer.address.map(|address| address.to_string());
+        tracing::warn!(protocol = peer.protocol, address, "a login failed");
+    }
+}
+
+#[test]
+fn logged_texts_are_bounded_and_hold_no_passwords() {
+    let said = text("CREATE USER a SET PASSWORD 'secret!'");
+    assert!(!said.contains("secret"), "{said}");
+    assert_eq!(text(&"ä".repeat(20_000)).chars().count(), TEXT_CHARS_MAX + 3);
+    assert_eq!(shown(&[("x".into(), 1.into())].into()), "{x: 1}");
+}

@@ -1,0 +1,275 @@
+//! What ends a statement, a transaction, a connection, a server: from outside, while it works.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::client::{
+    Answer, BEGIN, COMMIT, Client, ENDLESS, FOREVER, GOODBYE, PATIENCE, PULL, RESET, RUN, framed,
+    serve, serve_with, until,
+};
+use crate::data::{Data, map};
+
+const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
+const TERMINATED: &str = "Neo.TransientError.Transaction.Terminated";
+const SHORT: Duration = Duration::from_millis(300);
+
+/// Asks for something that never comes.
+fn keep_busy(client: &mut Client, in_transaction: bool) {
+    if in_transaction {
+        client.begin().success();
+    }
+    client.run(FOREVER).success();
+    client.send(PULL, [map([("n", (-1).into())])]);
+    thread::sleep(SHORT);
+}
+
+#[test]
+fn a_reset_ends_what_runs() {
+    let server = serve();
+    for in_transaction in [false, true] {
+        let mut client = Client::new(&server);
+        keep_busy(&mut client, in_transaction);
+        assert_eq!(client.reset().code(), TERMINATED);
+        client.answer().success();
+        assert_eq!(client.int("RETURN 1"), 1);
+    }
+}
+
+#[test]
+fn a_reset_overtakes_what_was_asked_for_before() {
+    let server = serve();
+    let mut client = Client::new(&server);
+    let all = || vec![map([("n", (-1).into())])];
+    let run = |text: &str| vec![text.into(), map([]), map([])];
+    let asked = [
+        (RUN, run(FOREVER)),
+        (PULL, all()),
+        (RUN, run("CREATE (:N)")),
+        (PULL, all()),
+        (BEGIN, vec![map([])]),
+        (RESET, vec![]),
+        (RUN, run("MATCH (n:N) RETURN count(n)")),
+        (PULL, all()),
+    ];
+    let bytes = asked.map(|(tag, fields)| framed(&Data::Structure(tag, fields))).concat();
+    client.say(&bytes);
+    client.answer().success();
+    assert_eq!(client.answer().code(), TERMINATED);
+    for _ in 0..3 {
+        assert_eq!(client.answer(), Answer::Ignored);
+    }
+    client.answer().success();
+    client.answer().success();
+    assert_eq!(client.answer().record(), [Data::Int(0)]);
+}
+
+#[test]
+fn a_reset_ends_a_stream() {
+    let server = serve();
+    let mut client = Client::new(&server);
+    client.run(ENDLESS).success();
+    client.send(PULL, [map([("n", (-1).into())])]);
+    for _ in 0..10_000 {
+        client.answer().record();
+    }
+    client.send(RESET, []);
+    let (_, end) = client.rest();
+    assert_eq!(end.code(), TERMINATED);
+    client.answer().success();
+    assert_eq!(client.int("RETURN 1"), 1);
+}
+
+#[test]
+fn who_hangs_up_is_not_worked_for() {
+    let server = serve();
+    for in_transaction in [false, true] {
+        for politely in [false, true] {
+            let mut client = Client::new(&server);
+            keep_busy(&mut client, in_transaction);
+            if politely {
+                client.send(GOODBYE, []);
+                // It may say how the statement ended.
+                while client.receive().is_some() {}
+            }
+            drop(client);
+            until("the statement has ended", || server.connections() == 0);
+        }
+    }
+}
+
+#[test]
+fn statements_and_transactions_have_time_limits() {
+    let server = serve();
+    let mut client = Client::new(&server);
+    let limit = || map([("tx_timeout", 200.into())]);
+    client.run_with(FOREVER, map([]), limit()).success();
+    assert_eq!(client.pull(-1).1.code(), TIMED_OUT);
+    client.reset().success();
+    // The time counts from BEGIN.
+    client.ask(BEGIN, [limit()]).success();
+    client.run(FOREVER).success();
+    assert_eq!(client.pull(-1).1.code(), TIMED_OUT);
+    client.reset().success();
+    // A client that does nothing has its transaction undone, and hears of it.
+    client.ask(BEGIN, [limit()]).success();
+    client.rows("CREATE (:N)");
+    thread::sleep(SHORT * 2);
+    assert_eq!(client.ask(COMMIT, []).code(), TIMED_OUT);
+    assert_eq!(client.run("RETURN 1"), Answer::Ignored);
+    client.reset().success();
+    assert_eq!(client.int("MATCH (n:N) RETURN count(n)"), 0);
+    thread::sleep(SHORT);
+    assert_eq!(client.int("RETURN 1"), 1, "the limit was the transaction's");
+    // The same for a statement whose rows nobody reads.
+    for ask_again in [false, true] {
+        client.run_with(ENDLESS, map([]), limit()).success();
+        assert_eq!(client.pull(10).0.len(), 10);
+        thread::sleep(SHORT * 2);
+        if ask_again {
+            assert_eq!(client.pull(10).1.code(), TIMED_OUT);
+        }
+        client.reset().success();
+    }
+    assert_eq!(client.int("RETURN 1"), 1);
+}
+
+#[test]
+fn clients_that_do_not_log_in_are_not_waited_for() {
+    let server = serve_with(|settings| settings.login_timeout = SHORT);
+    let mut silent = Client::silent(server.bolt_address());
+    silent.expect_end();
+    let mut half = Client::silent(server.bolt_address());
+    half.say(&[0x60, 0x60, 0xB0]);
+    half.expect_end();
+    let mut agreed = Client::with_version(&server, 5, 8);
+    agreed.expect_end();
+    let mut greeted = Client::with_version(&server, 5, 8);
+    greeted.ask(0x01, [map([])]).success();
+    greeted.expect_end();
+    // A byte now and then makes no difference.
+    let mut slow = Client::with_version(&server, 5, 8);
+    let bytes = framed(&Data::Structure(
+        0x01,
+        vec![map([("user_agent", "x".repeat(5000).as_str().into())])],
+    ));
+    let sent = bytes.iter().take_while(|byte| {
+        thread::sleep(Duration::from_millis(20));
+        slow.stream.write_all(&[**byte]).is_ok()
+    });
+    assert!(sent.count() < bytes.len(), "it was waited for");
+    until("they are gone", || server.connections() == 0);
+    // Who has logged in may be silent.
+    let mut client = Client::new(&server);
+    thread::sleep(SHORT * 2);
+    assert_eq!(client.int("RETURN 1"), 1);
+    client.ask(0x6B, []).success();
+    client.expect_end();
+}
+
+#[test]
+fn idle_clients_are_sent_away_if_that_is_wanted() {
+    let server = serve_with(|settings| settings.idle_timeout = Some(SHORT));
+    let mut client = Client::new(&server);
+    client.begin().success();
+    client.rows("CREATE (:N)");
+    client.expect_end();
+    assert_eq!(Client::new(&server).int("MATCH (n:N) RETURN count(n)"), 0);
+    // A statement that takes long is not idle.
+    let mut client = Client::new(&server);
+    keep_busy(&mut client, false);
+    thread::sleep(SHORT);
+    assert_eq!(client.reset().code(), TERMINATED);
+}
+
+#[test]
+fn connections_are_limited() {
+    let server = serve_with(|settings| settings.connections_max = 2);
+    let first = Client::new(&server);
+    let mut second = Client::new(&server);
+    Client::silent(server.bolt_address()).expect_end();
+    drop(first);
+    until("there is a place", || server.connections() == 1);
+    assert_eq!(Client::new(&server).int("RETURN 1"), 1);
+    assert_eq!(second.int("RETURN 1"), 1);
+}
+
+#[test]
+fn shutting_down_waits_for_transactions_and_for_nobody_else() {
+    let server = serve();
+    let dbms = Arc::clone(server.dbms());
+    let mut idle = Client::new(&server);
+    let mut open = Client::new(&server);
+    let mut busy = Client::new(&server);
+    open.begin().success();
+    open.rows("CREATE (:N)");
+    busy.run(ENDLESS).success();
+    let stopping = thread::spawn(move || server.shut_down(PATIENCE));
+    idle.expect_end();
+    open.rows("CREATE (:N)");
+    open.ask(COMMIT, []).success();
+    open.expect_end();
+    assert_eq!(busy.pull(10).0.len(), 10);
+    busy.reset().success();
+    busy.expect_end();
+    assert!(stopping.join().unwrap());
+    let session = dbms.database(None).unwrap();
+    let found = session.session().run("MATCH (n:N) RETURN count(n)", &[]).unwrap();
+    assert_eq!(found.rows[0][0], telar_db::Value::Int(2));
+}
+
+#[test]
+fn shutting_down_ends_what_does_not_end_by_itself() {
+    let server = serve();
+    let dbms = Arc::clone(server.dbms());
+    let (mut open, mut busy) = (Client::new(&server), Client::new(&server));
+    let mut unread = Client::new(&server);
+    open.begin().success();
+    open.rows("CREATE (:N)");
+    keep_busy(&mut busy, true);
+    unread.run(ENDLESS).success();
+    unread.send(PULL, [map([("n", (-1).into())])]);
+    assert!(server.shut_down(SHORT));
+    open.expect_end();
+    let database = dbms.database(None).unwrap();
+    let found = database.session().run("MATCH (n:N) RETURN count(n)", &[]).unwrap();
+    assert_eq!(found.rows[0][0], telar_db::Value::Int(0));
+    drop(database);
+    assert_eq!(Arc::strong_count(&dbms), 1, "nobody uses the databases any more");
+}
+
+#[test]
+fn shutting_down_under_load_keeps_what_was_acknowledged() {
+    let server = serve();
+    let dbms = Arc::clone(server.dbms());
+    let acknowledged = Arc::new(AtomicI64::new(0));
+    let work = |mut client: Client, acknowledged: Arc<AtomicI64>| {
+        move || {
+            loop {
+                let run = Data::Structure(RUN, vec!["CREATE (:N)".into(), map([]), map([])]);
+                let all = Data::Structure(PULL, vec![map([("n", (-1).into())])]);
+                if client.stream.write_all(&[framed(&run), framed(&all)].concat()).is_err() {
+                    return;
+                }
+                for last in [false, true] {
+                    let Some(answer) = client.receive() else { return };
+                    answer.success();
+                    acknowledged.fetch_add(i64::from(last), Ordering::SeqCst);
+                }
+            }
+        }
+    };
+    let clients: Vec<_> = (0..8)
+        .map(|_| thread::spawn(work(Client::new(&server), Arc::clone(&acknowledged))))
+        .collect();
+    until("they work", || acknowledged.load(Ordering::SeqCst) > 100);
+    assert!(server.shut_down(PATIENCE));
+    clients.into_iter().for_each(|client| client.join().unwrap());
+    let database = dbms.database(None).unwrap();
+    let found = database.session().run("MATCH (n:N) RETURN count(n)", &[]).unwrap();
+    let telar_db::Value::Int(found) = found.rows[0][0] else { panic!("no count") };
+    let acknowledged = acknowledged.load(Ordering::SeqCst);
+    assert!((acknowledged..=acknowledged + 8).contains(&found), "{found} of {acknowledged}");
+}

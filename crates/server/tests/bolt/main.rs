@@ -1,0 +1,13 @@
+//! The Bolt server as a client of its own sees it: one that can say anything, in any order.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod client;
+mod data;
+mod fuzz;
+mod hostile;
+mod interrupt;
+mod program;
+mod states;
+mod streams;
+mod tls;
+mod versions;

@@ -1,0 +1,169 @@
+//! Transactions of several requests.
+
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use telar_server::http::Settings;
+
+use crate::common::{Answer, TX, TestServer};
+
+const NOT_FOUND: &str = "Neo.ClientError.Request.Invalid";
+
+fn post(server: &TestServer, path: &str, body: &Value) -> Answer {
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    server.ask("POST", path, &["Content-Type: application/json"], &body)
+}
+
+/// Begins one and returns its address.
+fn begin(server: &TestServer, body: &Value) -> String {
+    let answer = post(server, TX, body);
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let id = answer.json()["transaction"]["id"].as_str().unwrap().to_owned();
+    format!("{TX}/{id}")
+}
+
+fn count(server: &TestServer) -> i64 {
+    server.rows("MATCH (n) RETURN count(n)")[0][0].as_i64().unwrap()
+}
+
+#[test]
+fn what_a_transaction_does_is_seen_after_its_commit() {
+    let server = TestServer::new();
+    let tx = begin(&server, &json!({ "statement": "CREATE (:A) RETURN 1 AS one" }));
+    let answer = post(&server, &tx, &json!({ "statement": "MATCH (n) RETURN count(n) AS n" }));
+    assert_eq!(answer.json()["data"]["values"], json!([[1]]));
+    let expires = answer.json()["transaction"]["expires"].as_str().unwrap().to_owned();
+    assert!(expires.ends_with('Z') && expires.len() == 20, "{expires}");
+    assert!(answer.json()["bookmarks"].is_null());
+    assert_eq!(count(&server), 0);
+    let last = json!({ "statement": "CREATE (:B)", "includeCounters": true });
+    let answer = post(&server, &format!("{tx}/commit"), &last);
+    assert_eq!(answer.status, 202);
+    assert_eq!(answer.json()["counters"]["nodesCreated"], 1);
+    assert!(answer.json()["bookmarks"][0].is_string());
+    assert!(answer.json()["transaction"].is_null());
+    assert_eq!(count(&server), 2);
+    let gone = post(&server, &tx, &Value::Null);
+    assert_eq!((gone.status, gone.code().as_str()), (404, NOT_FOUND));
+}
+
+#[test]
+fn an_empty_body_begins_keeps_alive_and_commits() {
+    let server = TestServer::new();
+    let tx = begin(&server, &Value::Null);
+    let answer = post(&server, &tx, &json!({}));
+    assert!(answer.json()["transaction"]["expires"].is_string());
+    assert!(answer.json()["data"].is_null());
+    assert_eq!(post(&server, &format!("{tx}/commit"), &Value::Null).status, 202);
+}
+
+#[test]
+fn a_rollback_leaves_nothing() {
+    let server = TestServer::new();
+    let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
+    let answer = server.ask("DELETE", &tx, &[], "");
+    assert_eq!((answer.status, answer.json()), (200, json!({})));
+    assert_eq!(server.ask("DELETE", &tx, &[], "").status, 404);
+    assert_eq!(count(&server), 0);
+}
+
+#[test]
+fn an_error_ends_the_transaction() {
+    let server = TestServer::new();
+    let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
+    let answer = post(&server, &tx, &json!({ "statement": "RETURN 1 / 0" }));
+    assert_eq!(answer.code(), "Neo.ClientError.Statement.ArithmeticError");
+    assert!(answer.json()["transaction"].is_null());
+    assert_eq!(post(&server, &tx, &Value::Null).status, 404);
+    assert_eq!(count(&server), 0);
+    let answer = post(&server, TX, &json!({ "statement": "RETURN" }));
+    assert_eq!((answer.status, answer.json()["transaction"].is_null()), (400, true));
+    let answer = server.ask("POST", "/db/none/query/v2/tx", &[], "");
+    assert_eq!(answer.code(), "Neo.ClientError.Database.DatabaseNotFound");
+}
+
+#[test]
+fn the_loser_of_a_conflict_is_told_to_try_again() {
+    let server = TestServer::new();
+    server.rows("CREATE (:Counter {n: 0})");
+    let add = json!({ "statement": "MATCH (c:Counter) SET c.n = c.n + 1" });
+    let (first, second) = (begin(&server, &add), begin(&server, &add));
+    assert_eq!(post(&server, &format!("{first}/commit"), &Value::Null).status, 202);
+    let answer = post(&server, &format!("{second}/commit"), &Value::Null);
+    assert_eq!(
+        (answer.status, answer.code()),
+        (409, "Neo.TransientError.Transaction.Outdated".into())
+    );
+    assert_eq!(server.rows("MATCH (c:Counter) RETURN c.n"), json!([[1]]));
+}
+
+#[test]
+fn a_transaction_that_nobody_uses_is_rolled_back() {
+    let idle = Duration::from_millis(300);
+    let server = TestServer::with(Settings { transaction_idle: idle, ..Settings::default() });
+    let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
+    for _ in 0..3 {
+        thread::sleep(idle / 2);
+        assert_eq!(post(&server, &tx, &Value::Null).status, 202);
+    }
+    thread::sleep(idle * 3);
+    let gone = post(&server, &format!("{tx}/commit"), &Value::Null);
+    assert_eq!((gone.status, gone.code().as_str()), (404, NOT_FOUND));
+    assert_eq!(count(&server), 0);
+}
+
+#[test]
+fn no_more_transactions_are_open_than_allowed() {
+    let server = TestServer::with(Settings { transactions_max: 2, ..Settings::default() });
+    let first = begin(&server, &Value::Null);
+    let _second = begin(&server, &Value::Null);
+    let answer = post(&server, TX, &Value::Null);
+    assert_eq!((answer.status, answer.header("retry-after")), (429, Some("1")));
+    server.ask("DELETE", &first, &[], "");
+    begin(&server, &Value::Null);
+}
+
+#[test]
+fn a_transaction_serves_one_request_at_a_time_and_only_its_owner() {
+    let server = TestServer::new();
+    // "ada:x" and "bob:x".
+    let (ada, bob) = ("Authorization: Basic YWRhOng=", "Authorization: Basic Ym9iOng=");
+    let answer = server.ask("POST", TX, &[ada], "");
+    let id = answer.json()["transaction"]["id"].as_str().unwrap().to_owned();
+    let tx = format!("{TX}/{id}");
+    assert_eq!(server.ask("POST", &tx, &[bob], "").status, 404);
+    assert_eq!(server.ask("DELETE", &tx, &[bob], "").status, 404);
+    let other = format!("/db/other/query/v2/tx/{id}");
+    assert_eq!(server.ask("POST", &other, &[ada], "").status, 404);
+
+    let slow = json!({ "statement": "UNWIND range(1, 100000000000) AS x RETURN count(x)" });
+    let mut connection = server.connect();
+    connection.request("POST", &tx, &[ada], &slow.to_string());
+    while server.running() == 0 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let answer = server.ask("POST", &tx, &[ada], "");
+    let code = "Neo.ClientError.Transaction.TransactionAccessedConcurrently";
+    assert_eq!((answer.status, answer.code().as_str()), (400, code));
+    // Rolling back ends what runs.
+    assert_eq!(server.ask("DELETE", &tx, &[ada], "").status, 200);
+    assert_eq!(connection.answer().code(), "Neo.TransientError.Transaction.Terminated");
+    server.wait_until_idle();
+}
+
+#[test]
+fn who_hangs_up_during_a_statement_loses_the_transaction() {
+    let server = TestServer::new();
+    let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
+    let slow = json!({ "statement": "UNWIND range(1, 100000000000) AS x RETURN count(x)" });
+    let mut connection = server.connect();
+    connection.request("POST", &tx, &[], &slow.to_string());
+    while server.running() == 0 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    drop(connection);
+    server.wait_until_idle();
+    assert_eq!(count(&server), 0);
+    assert_eq!(post(&server, &tx, &Value::Null).status, 404);
+}

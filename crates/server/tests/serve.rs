@@ -1,0 +1,183 @@
+//! `telar serve` and `telar config` as operators meet them: flags, files, signals, logs.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// A server in a process of its own; killed when dropped.
+struct Server {
+    child: Child,
+    http: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn telar() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
+    command.env_remove("TELAR_CONFIG");
+    command
+}
+
+impl Server {
+    fn start(arguments: &[&str]) -> Self {
+        let free = ["serve", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+        let mut command = telar();
+        command.args(free).args(arguments).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let http = lines
+            .map_while(Result::ok)
+            .find_map(|l| Some(l.strip_prefix("HTTP at http://")?.to_owned()));
+        Self { child, http: http.expect("the server starts") }
+    }
+
+    fn run(&self, statement: &str) -> String {
+        let body = format!("{{\"statement\": \"{statement}\"}}");
+        let mut stream = TcpStream::connect(&self.http).unwrap();
+        write!(
+            stream,
+            "POST /db/telar/query/v2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &id]).status().unwrap().success());
+    }
+
+    /// Its exit code, once it has ended by itself.
+    fn end(mut self) -> Option<i32> {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(60) {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("the server goes on");
+    }
+}
+
+/// Waits until a file says something.
+fn wait_for(path: &Path, text: &str) -> String {
+    let begun = Instant::now();
+    loop {
+        let found = fs::read_to_string(path).unwrap_or_default();
+        if found.contains(text) {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{text} is not in {found}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn output(arguments: &[&str]) -> Output {
+    telar().args(arguments).output().unwrap()
+}
+
+fn said(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_leaves_everything_in_its_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("graph.telar");
+    let store = store.to_str().unwrap();
+    let server = Server::start(&[store, "--no-auth"]);
+    assert!(server.run("CREATE (:A {x: 1})").starts_with("HTTP/1.1 202"));
+    server.signal("TERM");
+    assert_eq!(server.end(), Some(0));
+    let server = Server::start(&[store, "--no-auth"]);
+    assert!(server.run("MATCH (a:A) RETURN a.x AS x").contains("[[1]]"));
+    server.signal("INT");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn statements_are_logged_without_passwords_and_the_file_can_be_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, moved) = (folder.path().join("log"), folder.path().join("log.1"));
+    let file = format!("log.file={}", log.display());
+    let settings =
+        ["--memory", "--no-auth", "--set", "log.format=json", "--set", "log.queries=all"];
+    let server = Server::start(&[&settings[..], &["--set", &file]].concat());
+    server.run("RETURN 1 AS one");
+    server.run("CREATE USER ann SET PASSWORD 'correct-horse'");
+    let text = wait_for(&log, "CREATE USER");
+    assert!(!text.contains("correct-horse"), "{text}");
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let one = lines.iter().find(|line| line["text"] == "RETURN 1 AS one").expect("a line");
+    assert_eq!((&one["rows"], &one["database"]), (&1.into(), &"telar".into()));
+    assert_eq!((&one["target"], &one["protocol"]), (&"telar::query".into(), &"http".into()));
+    assert!(one["took_ms"].as_f64().unwrap() > 0.0 && one["error"].is_null());
+    assert!(lines.iter().any(|line| line["message"] == "telar serves"));
+
+    fs::rename(&log, &moved).unwrap();
+    server.signal("HUP");
+    wait_for(&log, "opened");
+    server.run("RETURN 2 AS two");
+    wait_for(&log, "RETURN 2");
+    assert!(!fs::read_to_string(&moved).unwrap().contains("RETURN 2"));
+}
+
+#[test]
+fn settings_are_checked_before_anything_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("telar.toml");
+    fs::write(&file, "[store]\nmemory = true\n[log]\nslow = \"250ms\"\n").unwrap();
+    let config = file.to_str().unwrap();
+    let check = output(&["config", "check", "--config", config, "--set", "log.level=debug"]);
+    assert!(check.status.success(), "{}", said(&check.stderr));
+    let text = said(&check.stdout);
+    let line = |key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(line("log.slow"), ["log.slow", "250ms", &format!("{config}:4")]);
+    assert_eq!(line("log.level"), ["log.level", "debug", "--set", "log.level"]);
+    assert_eq!(line("bolt.address"), ["bolt.address", "127.0.0.1:7687", "default"]);
+
+    fs::write(&file, "[store]\nmemory = true\n[log]\n  slwo = 1\n").unwrap();
+    for command in [&["config", "check"][..], &["serve"]] {
+        let wrong = output(&[command, &["--config", config]].concat());
+        assert_eq!(wrong.status.code(), Some(1));
+        let text = said(&wrong.stderr);
+        assert!(text.contains("telar.toml:4:3: there is no setting 'log.slwo'"), "{text}");
+        assert!(text.contains("did you mean 'log.slow'?"), "{text}");
+    }
+    let open = ["serve", "--memory", "--no-auth", "--bolt", "0.0.0.0:0"];
+    let text = said(&output(&open).stderr);
+    assert!(text.contains("--allow-remote-without-auth"), "{text}");
+    let missing = output(&["serve", "--config", "nowhere.toml"]);
+    assert!(said(&missing.stderr).contains("nowhere.toml"));
+    let template = said(&output(&["config", "template"]).stdout);
+    assert!(template.contains("[bolt]") && template.contains("# address = \"127.0.0.1:7687\""));
+}
+
+/// The addresses that docs/serve.md names are the defaults, and every section is in its table.
+#[test]
+fn the_manual_names_the_settings_there_are() {
+    let manual = include_str!("../../../docs/serve.md");
+    for setting in telar_server::config::SETTINGS {
+        let section = setting.key.split('.').next().unwrap();
+        assert!(manual.contains(&format!("`{section}`")), "{section}");
+    }
+    assert!(manual.contains("bolt://127.0.0.1:7687") && manual.contains("http://127.0.0.1:7474"));
+}

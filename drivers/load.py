@@ -45,10 +45,7 @@ class Telar:
     def start(self):
         """Starts it and returns the seconds until it answered."""
         started = time.monotonic()
-        command = [self.binary, "serve", self.store, "--no-auth", "--bolt", "127.0.0.1:0"]
-        usage = subprocess.run([self.binary, "serve", "--help"], capture_output=True, text=True, check=True)
-        if "--http" in usage.stdout:
-            command += ["--http", "127.0.0.1:0"]
+        command = [self.binary, "serve", self.store, "--no-auth", "--no-http", "--bolt", "127.0.0.1:0"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in self.process.stdout:
             if "bolt://" in line:
@@ -257,7 +254,6 @@ def run(options, store):
             ready = server.start()
             wrong, added = check(server.uri, acknowledged, attempted, added, unknown, options.sessions)
             failures += wrong[:10]
-            if os.environ.get("SHOW"): print([round(s) for s in samples[::20]])
             quarter = len(samples) // 4
             second, last = min(samples[quarter:2 * quarter]), min(samples[-quarter:])
             if last > 1.25 * second + 32:

@@ -46,10 +46,7 @@ class Telar:
         self.binary, self.folder, self.port = binary, folder, port
 
     def start(self):
-        command = [self.binary, "serve", self.folder, "--no-auth", "--bolt", f"127.0.0.1:{self.port}"]
-        usage = subprocess.run([self.binary, "serve", "--help"], capture_output=True, text=True, check=True)
-        if "--http" in usage.stdout:
-            command += ["--http", "127.0.0.1:0"]
+        command = [self.binary, "serve", self.folder, "--no-auth", "--no-http", "--bolt", f"127.0.0.1:{self.port}"]
         self.log = open(f"{self.folder}.log", "w+", encoding="utf-8")
         self.started = time.monotonic()
         self.server = subprocess.Popen(command, stdout=self.log, stderr=self.log)

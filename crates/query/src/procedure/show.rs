@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use telar_cypher::ast::{
-    ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, IndexKind,
-};
+use telar_cypher::ast::{ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, IndexKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};

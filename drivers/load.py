@@ -45,10 +45,7 @@ class Telar:
     def start(self):
         """Starts it and returns the seconds until it answered."""
         started = time.monotonic()
-        command = [self.binary, "serve", self.store, "--no-auth", "--bolt", "127.0.0.1:0"]
-        usage = subprocess.run([self.binary, "serve", "--help"], capture_output=True, text=True, check=True)
-        if "--http" in usage.stdout:
-            command += ["--http", "127.0.0.1:0"]
+        command = [self.binary, "serve", self.store, "--no-auth", "--no-http", "--bolt", "127.0.0.1:0"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for line in self.process.stdout:
             if "bolt://" in line:
@@ -160,8 +157,9 @@ def client(uri, writers, ledger_in, stop, results):
 
 def prepare(uri, writers):
     with neo4j.GraphDatabase.driver(uri) as driver:
-        driver.execute_query("CREATE INDEX FOR (p:Person) ON (p.id)")
-        driver.execute_query("CREATE INDEX FOR (e:Entry) ON (e.writer)")
+        with driver.session() as session:
+            session.run("CREATE INDEX FOR (p:Person) ON (p.id)").consume()
+            session.run("CREATE INDEX FOR (e:Entry) ON (e.writer)").consume()
         driver.execute_query("CREATE (:Counter {value: 0})")
         driver.execute_query(
             "UNWIND range(0, $last) AS i CREATE (:Person {id: i, name: 'person ' + i})", last=PERSONS - 1)

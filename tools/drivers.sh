@@ -4,8 +4,8 @@
 #
 #   tools/drivers.sh TELAR [PART]...
 #
-# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 tck load (all
-# of these if none is named), and with TELAR_LONG=1 also java and go. Servers run on free ports of the
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load (all of
+# these if none is named), and with TELAR_LONG=1 also java go tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
 # Ends with the sum of all parts in the form of `cargo test`.
@@ -25,8 +25,8 @@ telar=$(realpath "${1:?the path of the telar binary}")
 shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
-    parts=(python python6 javascript javascript6 tck load)
-    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go); fi
+    parts=(python python6 javascript javascript6 load)
+    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go tck); fi
 fi
 
 scratch=$(mktemp -d)
@@ -45,9 +45,7 @@ trap cleanup EXIT
 start() {
     local name=$1 waited
     shift
-    # HTTP has a fixed port unless told otherwise, where this build has it.
-    if "$telar" serve --help | grep -q -- '--http'; then set -- "$@" --http 127.0.0.1:0; fi
-    "$telar" serve "$scratch/$name.telar" --bolt 127.0.0.1:0 "$@" >"$scratch/$name.log" 2>&1 &
+    "$telar" serve "$scratch/$name.telar" --bolt 127.0.0.1:0 --no-http "$@" >"$scratch/$name.log" 2>&1 &
     process=$!
     servers+=("$process")
     for ((waited = 0; waited < 300; waited++)); do
@@ -103,15 +101,17 @@ install_go() {
 
 # The servers that behaviours run against: one open and plain, one with a user and TLS.
 behaviour_servers() {
-    if [[ -n ${TELAR_BOLT:-} ]]; then return; fi
+    if [[ -n ${DRIVERS_BOLT:-} ]]; then return; fi
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
         -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" -subj /CN=localhost \
         -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
     start plain --no-auth || return 1
-    export TELAR_BOLT=$address TELAR_PROCESS=$process
-    export TELAR_PASSWORD=drivers-password TELAR_CERTIFICATE=$scratch/certificate.pem
+    export DRIVERS_BOLT=$address DRIVERS_PROCESS=$process
+    export DRIVERS_PASSWORD=drivers-password DRIVERS_CERTIFICATE=$scratch/certificate.pem
+    # The password of the first start, which nobody has to change.
+    export TELAR_AUTH_INITIAL_PASSWORD=$DRIVERS_PASSWORD
     start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" || return 1
-    export TELAR_BOLT_SECURE=$address
+    export DRIVERS_BOLT_SECURE=$address
 }
 
 python_behaviours() {
@@ -123,7 +123,7 @@ python_behaviours() {
 javascript_behaviours() {
     fetched "$1" install_javascript "$@" || return 0
     behaviour_servers || return 1
-    TELAR_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
+    DRIVERS_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
 }
 
 java_behaviours() {
@@ -165,7 +165,7 @@ PYTHON
 # Many sessions at once, then a kill under load: what was acknowledged is there.
 load() {
     fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
-    "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${TELAR_LOAD_SECONDS:-15}"
+    "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-20}" --kills 2
 }
 
 status=0

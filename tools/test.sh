@@ -80,6 +80,8 @@ step clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs docs
 step tests cargo test --workspace --locked --no-fail-fast
 step openapi tools/openapi.sh
+# Neo4j's drivers and the TCK over Bolt, against the binary that the tests have just built.
+step drivers tools/drivers.sh "$target/debug/telar"
 for arguments in "${FEATURE_TESTS[@]}"; do
     # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
     read -r -a words <<<"$arguments"

@@ -46,10 +46,7 @@ class Telar:
         self.binary, self.folder, self.port = binary, folder, port
 
     def start(self):
-        command = [self.binary, "serve", self.folder, "--no-auth", "--bolt", f"127.0.0.1:{self.port}"]
-        usage = subprocess.run([self.binary, "serve", "--help"], capture_output=True, text=True, check=True)
-        if "--http" in usage.stdout:
-            command += ["--http", "127.0.0.1:0"]
+        command = [self.binary, "serve", self.folder, "--no-auth", "--no-http", "--bolt", f"127.0.0.1:{self.port}"]
         self.log = open(f"{self.folder}.log", "w+", encoding="utf-8")
         self.started = time.monotonic()
         self.server = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -83,7 +80,8 @@ class Neo4j:
 def load(address, persons):
     """The same persons and the same acquaintances, by arithmetic."""
     with neo4j.GraphDatabase.driver(f"bolt://{address}") as driver:
-        driver.execute_query("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE")
+        with driver.session() as session:
+            session.run("CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE").consume()
         for first in range(0, persons, 10000):
             driver.execute_query(
                 "UNWIND range($first, $last) AS i CREATE (:Person {id: i, name: 'person ' + i, age: i % 90})",
@@ -103,7 +101,7 @@ def answers(address, persons):
 
         ids = list(range(0, persons, max(1, persons // 500)))
         return [
-            ask("MATCH (p:Person) RETURN count(p), sum(p.age)"),
+            ask("MATCH (p:Person) RETURN count(p), sum(p.id)"),
             ask("MATCH (:Person)-[k:KNOWS]->() RETURN count(k)"),
             ask("UNWIND $ids AS id MATCH (p:Person {id: id}) RETURN p.name ORDER BY id", ids=ids),
             ask("UNWIND $ids AS id MATCH (p:Person {id: id})-[:KNOWS]->(f) RETURN id, f.id ORDER BY id, f.id", ids=ids),
@@ -115,7 +113,7 @@ def measure(client, server, workload, connections, seconds, persons):
     before = cpu_seconds(server.process)
     said = subprocess.run(
         [client, "-address", server.address, "-workload", workload, "-connections", str(connections),
-         "-seconds", str(seconds), "-persons", str(persons)], check=True, capture_output=True, text=True)
+         "-seconds", str(seconds), "-persons", str(persons)], check=True, stdout=subprocess.PIPE, text=True)
     result = json.loads(said.stdout)
     result["server_cpu_us"] = (cpu_seconds(server.process) - before) * 1e6 / result["operations"]
     result["client_cpu_us"] = result["client_cpu_seconds"] * 1e6 / result["operations"]

@@ -24,9 +24,9 @@ type anything = map[string]any
 
 var (
 	ctx           = context.Background()
-	address       = os.Getenv("TELAR_BOLT")
-	secureAddress = os.Getenv("TELAR_BOLT_SECURE")
-	password      = os.Getenv("TELAR_PASSWORD")
+	address       = os.Getenv("DRIVERS_BOLT")
+	secureAddress = os.Getenv("DRIVERS_BOLT_SECURE")
+	password      = os.Getenv("DRIVERS_PASSWORD")
 	kind          = "telar"
 	isTelar       = true
 	none          = neo4j.NoAuth()
@@ -221,7 +221,7 @@ func passes(b behaviour) (err error) {
 }
 
 func main() {
-	if given := os.Getenv("TELAR_KIND"); given != "" {
+	if given := os.Getenv("DRIVERS_KIND"); given != "" {
 		kind = given
 		isTelar = kind == "telar"
 	}

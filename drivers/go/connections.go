@@ -99,7 +99,7 @@ var connections = []behaviour{
 			withDriver(scheme+"://"+secureAddress, auth, works)
 		}
 		trusted := x509.NewCertPool()
-		require(trusted.AppendCertsFromPEM(must(os.ReadFile(os.Getenv("TELAR_CERTIFICATE")))), "a certificate")
+		require(trusted.AppendCertsFromPEM(must(os.ReadFile(os.Getenv("DRIVERS_CERTIFICATE")))), "a certificate")
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 			for _, scheme := range []string{"bolt+s", "neo4j+s"} {
 				withDriver(scheme+"://"+secureAddress, auth, works, func(settings *config.Config) {

@@ -129,7 +129,7 @@ var results = []behaviour{
 	})},
 	{"million_rows_in_constant_memory", inSession(func(session neo4j.SessionWithContext) {
 		check(do(auto(session), manyRows, many(1000, 100)))
-		server, client := os.Getenv("TELAR_PROCESS"), "self"
+		server, client := os.Getenv("DRIVERS_PROCESS"), "self"
 		before := []float64{residentMib(server), residentMib(client)}
 		highest := []float64{0, 0}
 		result := must(session.Run(ctx, manyRows, many(million, 100)))
@@ -149,13 +149,13 @@ var results = []behaviour{
 	})},
 	{"slow_reader_holds_no_memory", fetching(10, func(session neo4j.SessionWithContext) {
 		check(do(auto(session), "RETURN 1", nil))
-		before := residentMib(os.Getenv("TELAR_PROCESS"))
+		before := residentMib(os.Getenv("DRIVERS_PROCESS"))
 		result := must(session.Run(ctx, manyRows, many(10*million, 100)))
 		for range 50 {
 			require(result.Next(ctx), "a row")
 			time.Sleep(10 * time.Millisecond)
 		}
-		grown := residentMib(os.Getenv("TELAR_PROCESS")) - before
+		grown := residentMib(os.Getenv("DRIVERS_PROCESS")) - before
 		require(grown < 64 || !isTelar, "the server grew by %.0f MiB", grown)
 	})},
 	{"early_end_of_a_result", fetching(10, func(session neo4j.SessionWithContext) {

@@ -10,7 +10,7 @@ import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 // The folder that holds node_modules is not above this file, so the driver is looked up from there.
-const require = createRequire(`${process.env.TELAR_NODE_FOLDER}/package.json`)
+const require = createRequire(`${process.env.DRIVERS_NODE_FOLDER}/package.json`)
 export const neo4j = require('neo4j-driver')
 export const int = neo4j.int
 export { assert, sleep }
@@ -25,12 +25,12 @@ export function behaviour (name, check) {
 
 class Server {
   constructor () {
-    this.address = process.env.TELAR_BOLT
-    this.secureAddress = process.env.TELAR_BOLT_SECURE
-    this.password = process.env.TELAR_PASSWORD
-    this.certificate = process.env.TELAR_CERTIFICATE
-    this.process = Number(process.env.TELAR_PROCESS)
-    this.kind = process.env.TELAR_KIND ?? 'telar'
+    this.address = process.env.DRIVERS_BOLT
+    this.secureAddress = process.env.DRIVERS_BOLT_SECURE
+    this.password = process.env.DRIVERS_PASSWORD
+    this.certificate = process.env.DRIVERS_CERTIFICATE
+    this.process = Number(process.env.DRIVERS_PROCESS)
+    this.kind = process.env.DRIVERS_KIND ?? 'telar'
     this.isTelar = this.kind === 'telar'
     // What the server calls the database that is also called neo4j.
     this.database = this.kind

@@ -35,14 +35,14 @@ class Server:
 
     def __init__(self):
         # Without authentication and without TLS.
-        self.address = os.environ["TELAR_BOLT"]
+        self.address = os.environ["DRIVERS_BOLT"]
         # With both.
-        self.secure_address = os.environ["TELAR_BOLT_SECURE"]
-        self.password = os.environ["TELAR_PASSWORD"]
-        self.certificate = os.environ["TELAR_CERTIFICATE"]
-        self.process = int(os.environ["TELAR_PROCESS"])
+        self.secure_address = os.environ["DRIVERS_BOLT_SECURE"]
+        self.password = os.environ["DRIVERS_PASSWORD"]
+        self.certificate = os.environ["DRIVERS_CERTIFICATE"]
+        self.process = int(os.environ["DRIVERS_PROCESS"])
         # "telar" or "neo4j": where the two rightly differ.
-        self.kind = os.environ.get("TELAR_KIND", "telar")
+        self.kind = os.environ.get("DRIVERS_KIND", "telar")
         self.is_telar = self.kind == "telar"
         # What the server calls the database that is also called neo4j.
         self.database = self.kind

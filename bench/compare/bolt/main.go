@@ -121,8 +121,9 @@ func request(w workload, id int64) []byte {
 
 type connection struct {
 	net.Conn
-	reader *bufio.Reader
-	body   []byte
+	reader    *bufio.Reader
+	body      []byte
+	conflicts int
 }
 
 // next returns the kind of the next message.
@@ -138,7 +139,7 @@ func (c *connection) next() (byte, error) {
 			if len(c.body) == 0 {
 				continue // A sign of life.
 			}
-			if c.body[1] == 0x7F {
+			if c.body[1] == 0x7F && !bytes.Contains(c.body, []byte("Neo.TransientError")) {
 				return 0, fmt.Errorf("failure: %q", c.body)
 			}
 			return c.body[1], nil
@@ -179,7 +180,7 @@ func open(address string) (*connection, error) {
 	return c, nil
 }
 
-// ask runs the query and checks the number of rows.
+// ask runs the query and checks the number of rows. A conflict that may be tried again is.
 func (c *connection) ask(w workload, id int64) error {
 	if _, err := c.Write(request(w, id)); err != nil {
 		return err
@@ -195,6 +196,9 @@ func (c *connection) ask(w workload, id int64) error {
 			done++
 		case 0x71:
 			rows++
+		case 0x7F:
+			c.conflicts++
+			return c.again(w, id, done)
 		default:
 			return fmt.Errorf("unexpected message %#x", kind)
 		}
@@ -203,6 +207,20 @@ func (c *connection) ask(w workload, id int64) error {
 		return fmt.Errorf("%d rows of %s for %d, expected %d", rows, w.query, id, w.rows)
 	}
 	return nil
+}
+
+// again resets the connection after a failure of RUN (none done) or PULL (one done) and asks once more.
+func (c *connection) again(w workload, id int64, done int) error {
+	if _, err := c.Write(message(func(p *packer) { p.Write([]byte{0xB0, 0x0F}) })); err != nil {
+		return err
+	}
+	// PULL is ignored if RUN failed.
+	for answers := 2 - done; answers > 0; answers-- {
+		if _, err := c.next(); err != nil {
+			return err
+		}
+	}
+	return c.ask(w, id)
 }
 
 func fatal(err error) {
@@ -256,12 +274,16 @@ func main() {
 	at := func(share float64) float64 {
 		return float64(sorted[int(share*float64(len(sorted)-1))].Nanoseconds()) / 1000
 	}
+	conflicts := 0
+	for _, c := range all {
+		conflicts += c.conflicts
+	}
 	var usage syscall.Rusage
 	fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	cpu := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
 	fatal(json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"operations": len(sorted), "seconds": took, "per_second": float64(len(sorted)) / took,
-		"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999),
+		"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999), "conflicts": conflicts,
 		"client_cpu_seconds": cpu(usage.Utime) + cpu(usage.Stime),
 	}))
 }

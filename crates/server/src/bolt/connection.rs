@@ -281,7 +281,9 @@ impl Connection<'_> {
             extra::texts("bookmarks", Some(bookmarks))?;
             let name = extra::text(extra, "db")?.filter(|name| !name.is_empty());
             let address = extra::text(context, "address")?;
-            Ok((self.client.database_name(name.as_deref())?, address))
+            let found = self.client.database_name(name.as_deref())?;
+            // By the name that was asked for, if any: the Python driver looks the table up by it.
+            Ok((name.unwrap_or_else(|| found.to_string()), address))
         };
         let (database, address) = match asked() {
             Ok(asked) => asked,

@@ -56,4 +56,8 @@ impl Sink for Counting<'_> {
         self.rows += rows.len() as u64;
         self.sink.rows(rows)
     }
+
+    fn has_enough(&self) -> bool {
+        self.sink.has_enough()
+    }
 }

@@ -34,11 +34,11 @@ final class Behaviour {
 
     static final Map<String, Check> LIST = new LinkedHashMap<>();
 
-    static final String ADDRESS = System.getenv("TELAR_BOLT");
-    static final String SECURE_ADDRESS = System.getenv("TELAR_BOLT_SECURE");
-    static final String PASSWORD = System.getenv("TELAR_PASSWORD");
-    static final String CERTIFICATE = System.getenv("TELAR_CERTIFICATE");
-    static final String KIND = Objects.requireNonNullElse(System.getenv("TELAR_KIND"), "telar");
+    static final String ADDRESS = System.getenv("DRIVERS_BOLT");
+    static final String SECURE_ADDRESS = System.getenv("DRIVERS_BOLT_SECURE");
+    static final String PASSWORD = System.getenv("DRIVERS_PASSWORD");
+    static final String CERTIFICATE = System.getenv("DRIVERS_CERTIFICATE");
+    static final String KIND = Objects.requireNonNullElse(System.getenv("DRIVERS_KIND"), "telar");
     static final boolean IS_TELAR = KIND.equals("telar");
     static final AuthToken AUTH = AuthTokens.basic("neo4j", PASSWORD);
 

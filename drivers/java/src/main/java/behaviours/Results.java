@@ -122,7 +122,7 @@ final class Results {
         });
         inSession("million_rows_in_constant_memory", session -> {
             session.run(ROWS, rows(1000, 100)).consume();
-            var process = System.getenv("TELAR_PROCESS");
+            var process = System.getenv("DRIVERS_PROCESS");
             var before = residentMib(process);
             var highest = before;
             long count = 0;
@@ -139,7 +139,7 @@ final class Results {
         behaviour("slow_reader_holds_no_memory", () -> {
             try (var driver = driver(); var session = driver.session(fetching(10))) {
                 session.run("RETURN 1").consume();
-                var process = System.getenv("TELAR_PROCESS");
+                var process = System.getenv("DRIVERS_PROCESS");
                 var before = residentMib(process);
                 var result = session.run(ROWS, rows(10 * MILLION, 100));
                 for (int i = 0; i < 50; i++) {

@@ -31,7 +31,7 @@ export TELAR_AUTH_INITIAL_PASSWORD=correct-horse
     --set limits.statement_timeout=5s --set http.transaction_idle=10s \
     --set auth.failed_logins=1000000 >"$work/addresses" 2>"$work/log" &
 server=$!
-for _ in $(seq 100); do
+for _ in $(seq 300); do
     if grep -q '^HTTP at ' "$work/addresses"; then break; fi
     sleep 0.1
 done

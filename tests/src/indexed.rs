@@ -26,25 +26,49 @@ pub fn make(db: &Engine, unit: LabelId, edges: EdgeTypeId, id: PropertyKeyId) ->
     Ok(())
 }
 
-/// Makes an index that is there for some transactions only.
+/// Those that come and go together.
+const PAIR: [&str; 2] = ["for a while", "for a while, too"];
+/// What is there while they are not.
+const BETWEEN: &str = "between";
+
+/// In one transaction, lets an index and a constraint come and what was there in between go, or the
+/// other way round; nothing, if it is so.
 ///
 /// # Errors
 /// Of the engine.
-pub fn make_for_a_while(
+pub fn swap(
     db: &Engine,
     unit: LabelId,
-    properties: Vec<PropertyKeyId>,
+    [touch, id]: [PropertyKeyId; 2],
+    pair: bool,
 ) -> Result<(), Error> {
     let target = IndexTarget::Vertices(unit);
-    db.create_index(IndexSpec { name: "for a while".to_owned(), target, properties }).map(drop)
+    let mut txn = db.begin()?;
+    let gone = if pair { &[BETWEEN][..] } else { &PAIR };
+    for name in gone.iter().filter(|name| db.find_index(name).is_some()) {
+        txn.drop_index(name)?;
+    }
+    if pair {
+        let (name, properties) = (PAIR[0].to_owned(), vec![touch, id]);
+        txn.create_index(IndexSpec { name, target, properties })?;
+        let (name, properties) = (PAIR[1].to_owned(), vec![id, touch]);
+        let kind = ConstraintKind::Unique;
+        txn.create_constraint(ConstraintSpec { name, target, properties, kind })?;
+    } else {
+        let (name, properties) = (BETWEEN.to_owned(), vec![touch]);
+        txn.create_index(IndexSpec { name, target, properties })?;
+    }
+    txn.commit().map(drop)
 }
 
-/// Drops the index that is there for some transactions only.
-///
-/// # Errors
-/// Of the engine.
-pub fn drop_again(db: &Engine) -> Result<(), Error> {
-    db.find_index("for a while").map_or(Ok(()), |id| db.drop_index(id))
+/// Checks that no transaction that changed the schema is there by half.
+fn verify_swaps(all: &[IndexInfo]) -> Result<(), String> {
+    let there = |name: &str| all.iter().filter(|index| index.name == name).count();
+    let [first, second, between] = [PAIR[0], PAIR[1], BETWEEN].map(there);
+    match (first, second, between) {
+        (0, 0, 0 | 1) | (1, 1, 0) => Ok(()),
+        counts => Err(format!("{counts:?} of {PAIR:?} and {BETWEEN} are half a transaction")),
+    }
 }
 
 /// Checks that every index can be read, and finds what a scan finds.
@@ -54,7 +78,9 @@ pub fn drop_again(db: &Engine) -> Result<(), Error> {
 pub fn verify(db: &Engine) -> Result<(), String> {
     let snapshot = db.snapshot().map_err(|e| e.to_string())?;
     let reader = &snapshot.reader();
-    for index in db.indexes() {
+    let all = db.indexes();
+    verify_swaps(&all)?;
+    for index in all {
         if index.state != IndexState::Online {
             return Err(format!("index {} is not online after opening", index.name));
         }

@@ -11,8 +11,8 @@
 //!    hub t       property last = n
 //! ```
 //!
-//! Indexes and constraints are those of `indexed.rs`; one comes and goes with the transactions of
-//! thread 0.
+//! Indexes and constraints are those of `indexed.rs`; some come and go with the transactions of
+//! thread 0, two at once.
 //!
 //! So the content after n transactions of each thread is known, and a transaction that is there by
 //! half shows at once.
@@ -113,8 +113,8 @@ impl Schema {
         let label = db.label(&group("G", t, n))?;
         let key = db.property_key(&group("k", t, n))?;
         match (t, n % 10) {
-            (0, 3 | 7) => indexed::make_for_a_while(db, self.unit, vec![self.touch, self.id])?,
-            (0, 5 | 9) => indexed::drop_again(db)?,
+            (0, 3 | 7) => indexed::swap(db, self.unit, [self.touch, self.id], true)?,
+            (0, 5 | 9) => indexed::swap(db, self.unit, [self.touch, self.id], false)?,
             _ => {}
         }
         let mut txn = db.begin()?;

@@ -8,6 +8,8 @@
 //! those of a plain adjacency list first. Then processor time of the one thread, microseconds per
 //! query: the median of some rounds of many queries, parameters made beforehand. The last column is
 //! the fastest round.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "it measures, for people")]
 
 use std::collections::HashSet;
 use std::sync::Arc;

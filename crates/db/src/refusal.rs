@@ -1,17 +1,20 @@
 //! Errors of the engine as queries report them: with names instead of numbers.
 
-use telar_engine::{Engine, Error, IndexTarget, Object, Violation};
-use telar_graph::update::UpdateError;
-use telar_graph::{PropertyKeyId, Value};
-use telar_query::{ErrorKind, QueryError, literal};
+use std::collections::HashMap;
+
+use telar_engine::{Engine, Error, IndexTarget, Object, Transaction, Violation};
+use telar_graph::{CommitTs, PropertyKeyId, Schema, Value};
+use telar_query::{ErrorKind, QueryError, literal, schema};
 
 /// The error of a query that the engine refused.
 pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     let (kind, detail) = match error {
         Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
-        Error::IndexSpec { .. } | Error::IndexExists { .. } | Error::UnknownIndex(_) => {
-            (ErrorKind::Argument, "InvalidSchemaRule")
-        }
+        Error::IndexSpec { .. }
+        | Error::IndexExists { .. }
+        | Error::UnknownIndex(_)
+        | Error::UnknownIndexName { .. } => (ErrorKind::Argument, "InvalidSchemaRule"),
+        Error::MixedChanges => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
         Error::Name(_) => (ErrorKind::Argument, "InvalidName"),
         _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
         _ => (ErrorKind::Database, "DatabaseError"),
@@ -25,12 +28,24 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     QueryError::runtime(kind, detail, message)
 }
 
-/// The error of a schema command that the engine refused.
-pub(crate) fn update_error(db: &Engine, error: UpdateError) -> QueryError {
-    match error.source.downcast_ref::<Error>() {
-        Some(error) => query_error(db, error),
-        None => error.into(),
+/// Commits; says with which timestamp.
+pub(crate) fn commit(db: &Engine, transaction: Transaction<'_>) -> Result<CommitTs, QueryError> {
+    // Asked before: afterwards nobody knows what was to be made.
+    let mut made = HashMap::new();
+    if transaction.changes_schema() {
+        for rule in transaction.rules() {
+            made.insert(rule.name.clone(), schema::describe(&rule, &transaction));
+        }
     }
+    transaction.commit().map(|committed| committed.ts).map_err(|error| match &error {
+        Error::ConstraintViolated { constraint, violation } if made.contains_key(constraint) => {
+            let why = message(db, violation, None);
+            let message = format!("Unable to create {}: {why}", made[constraint]);
+            let (kind, detail) = (ErrorKind::ConstraintCreation, "ConstraintCreationFailed");
+            QueryError::runtime(kind, detail, message)
+        }
+        error => query_error(db, error),
+    })
 }
 
 /// What a constraint is about, in words.

@@ -63,6 +63,11 @@ fn close(listed: Listed) -> Result<(), QueryError> {
     if listed.close() { Err(terminated()) } else { Ok(()) }
 }
 
+/// Whether a statement needs a transaction.
+fn changes(plan: &Prepared) -> bool {
+    !plan.explains() && (plan.writes() || plan.changes_schema())
+}
+
 /// A statement that runs by itself.
 struct Began {
     listed: Listed,
@@ -174,8 +179,8 @@ impl<'d> Session<'d> {
             Some(host) => host.allow(&plan)?,
             None => self.check_database(&plan)?,
         }
-        let changes = plan.writes() || plan.changes_schema() || plan.administration().is_some();
-        if self.read_only && !plan.explains() && changes {
+        let administers = plan.administration().is_some() && !plan.explains();
+        if self.read_only && (changes(&plan) || administers) {
             let message = "the statement changes the database, in a session that only reads";
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
@@ -258,7 +263,7 @@ impl<'d> Session<'d> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
-        if plan.explains() || !(plan.writes() || plan.changes_schema() || plan.in_transactions()) {
+        if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             let began = Began::new(self);
             return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
@@ -297,15 +302,6 @@ impl<'d> Session<'d> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
-        if plan.changes_schema() && !plan.explains() {
-            let change = plan.schema_change(&reader, parameters, &began.context)?;
-            drop(reader);
-            drop(snapshot);
-            let describe = |e| refusal::update_error(self.db, e);
-            let done = change.map(|change| change.run(self.db, &describe)).transpose()?;
-            let (kind, at) = (plan.kind(), self.db.published());
-            return Ok(QueryResult { kind, at, ..done.unwrap_or_default() });
-        }
         if plan.in_transactions() && !plan.explains() {
             let Began { listed, now, context } = &began;
             listed.set_query(Some(plan.text().clone()), *now);
@@ -318,7 +314,7 @@ impl<'d> Session<'d> {
                 false => e,
             });
         }
-        if !plan.writes() || plan.explains() {
+        if !changes(&plan) {
             return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
@@ -333,8 +329,7 @@ impl<'d> Session<'d> {
         let inputs = self.inputs(parameters, &context, &limits);
         let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
         close(listed)?;
-        let committed = transaction.commit().map_err(|e| self.error(&e))?;
-        result.at = committed.ts;
+        result.at = refusal::commit(self.db, transaction)?;
         Ok(result)
     }
 
@@ -366,8 +361,7 @@ impl OpenTransaction for Open<'_> {
 
     fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
         let Self(transaction, db) = *self;
-        let committed = transaction.commit().map(|committed| committed.ts);
-        committed.map_err(|e| refusal::query_error(db, &e))
+        refusal::commit(db, transaction)
     }
 }
 
@@ -391,11 +385,12 @@ pub struct QueryTransaction<'s, 'd> {
 }
 
 impl QueryTransaction<'_, '_> {
-    /// Runs one statement. Indexes and constraints cannot be made or dropped here, as that could
-    /// not be undone: [`Session::run`] does it.
+    /// Runs one statement. A transaction changes either the graph or the schema; indexes and
+    /// constraints are made, and dropped, when it commits.
     ///
     /// # Errors
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
+    /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
         self.statement(text, parameters, |plan, transaction, inputs| {
             plan.run(Access::Write(transaction), inputs)
@@ -412,7 +407,7 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| match plan.writes() {
+        self.statement(text, parameters, |plan, transaction, inputs| match changes(plan) {
             true => plan.run(Access::Write(transaction), inputs)?.send(sink),
             false => plan.stream(transaction, inputs, sink),
         })
@@ -438,6 +433,7 @@ impl QueryTransaction<'_, '_> {
             let detail = "TransactionStartFailed";
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         }
+        self.refuse_mixing(&plan)?;
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
@@ -448,20 +444,39 @@ impl QueryTransaction<'_, '_> {
         result
     }
 
+    /// Refuses to change the graph after the schema, and the schema after the graph.
+    fn refuse_mixing(&self, plan: &Prepared) -> Result<(), QueryError> {
+        let (now, before) = if plan.explains() {
+            return Ok(());
+        } else if plan.writes() && self.transaction.changes_schema() {
+            ("data", "schema")
+        } else if plan.changes_schema() && self.transaction.changes_graph() {
+            ("schema", "data")
+        } else {
+            return Ok(());
+        };
+        let message = format!(
+            "Cannot perform {now} updates in a transaction that has performed {before} updates: \
+             use a transaction for each"
+        );
+        let (kind, detail) = (ErrorKind::TransactionType, "ForbiddenDueToTransactionType");
+        Err(QueryError::compile(kind, detail, message))
+    }
+
     /// Makes everything that was changed visible to others, and says with which timestamp: what it
-    /// read at, if it changed nothing.
+    /// read at, if it changed nothing. Returns when the indexes that it made can be read and its
+    /// constraints were found to hold.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`], and
-    /// those of the database itself. Nothing was changed.
+    /// [`ErrorKind::Conflict`]: run the transaction again; [`ErrorKind::ConstraintViolation`],
+    /// [`ErrorKind::ConstraintCreation`], and those of the database itself. Nothing was changed.
     pub fn commit(self) -> Result<CommitTs, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
         close(self.listed)?;
-        let session = self.session;
-        self.transaction.commit().map(|committed| committed.ts).map_err(|e| session.error(&e))
+        refusal::commit(self.session.db, self.transaction)
     }
 
     /// Undoes everything.

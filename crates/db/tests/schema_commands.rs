@@ -48,7 +48,7 @@ fn generated_names_tell_what_they_are_of() {
     run(&db, "CREATE INDEX FOR (n:A) ON (n.x, n.y)");
     run(&db, "CREATE INDEX FOR ()-[r:A]-() ON (r.x)");
     run(&db, "CREATE CONSTRAINT FOR (n:A) REQUIRE n.z IS NOT NULL");
-    let names = column(&db, "SHOW INDEXES YIELD name");
+    let names = column(&db, "SHOW RANGE INDEXES YIELD name");
     assert_eq!(names.len(), 2);
     assert!(names.iter().all(|name| name.starts_with("'index_") && name.len() == 16), "{names:?}");
     let names = column(&db, "SHOW CONSTRAINTS YIELD name");
@@ -65,7 +65,7 @@ fn names_may_be_parameters() {
     let session = Session::new(&db);
     let name = [("name", Value::from("my index"))];
     session.run("CREATE INDEX $name FOR (n:A) ON (n.x)", &name).unwrap();
-    assert_eq!(column(&db, "SHOW INDEXES YIELD name"), ["'my index'"]);
+    assert_eq!(column(&db, "SHOW RANGE INDEXES YIELD name"), ["'my index'"]);
     let missing = session.run("DROP INDEX $name", &[]).unwrap_err();
     assert_eq!(missing.kind, ErrorKind::ParameterMissing);
     let number = [("name", Value::from(1))];
@@ -108,7 +108,7 @@ fn what_exists_is_refused_with_the_codes_of_neo4j() {
         assert_eq!(error.detail, code, "{text}");
         assert_eq!(error.phase, Phase::Runtime, "{text}");
     }
-    assert_eq!(column(&db, "SHOW INDEXES YIELD name"), ["'by_x'", "'u'"]);
+    assert_eq!(column(&db, "SHOW RANGE INDEXES YIELD name"), ["'by_x'", "'u'"]);
     assert_eq!(column(&db, "SHOW CONSTRAINTS YIELD name"), ["'t'", "'u'"]);
     let near = refused(&db, "DROP INDEX by_z").message;
     assert!(near.ends_with("there is no index called `by_z`; did you mean `by_x`?"), "{near}");
@@ -251,7 +251,6 @@ fn what_is_not_supported_says_what_is() {
         "CREATE TEXT INDEX FOR (n:A) ON (n.x)",
         "CREATE POINT INDEX FOR (n:A) ON (n.x)",
         "CREATE FULLTEXT INDEX f FOR (n:A) ON EACH [n.x]",
-        "CREATE LOOKUP INDEX FOR (n) ON EACH labels(n)",
         "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS :: LIST<STRING NOT NULL>",
         "SHOW PROCEDURES EXECUTABLE BY ada",
     ] {
@@ -268,20 +267,75 @@ fn what_is_not_supported_says_what_is() {
 }
 
 #[test]
-fn transaction_refuses_schema_commands_and_goes_on() {
+fn lookup_indexes_are_always_there() {
     let db = telar_db::open_in_memory().unwrap();
-    let session = Session::new(&db);
-    let none = ValueMap::new();
-    let mut transaction = session.begin().unwrap();
-    transaction.run("CREATE (:A {x: 1})", &none).unwrap();
-    let error = transaction.run("CREATE INDEX FOR (n:A) ON (n.x)", &none).unwrap_err();
-    assert_eq!(error.code(), "Neo.ClientError.Transaction.ForbiddenDueToTransactionType");
-    assert_eq!(transaction.run("SHOW INDEXES", &none).unwrap().rows.len(), 0);
-    transaction.run("EXPLAIN CREATE INDEX FOR (n:A) ON (n.x)", &none).unwrap();
-    transaction.commit().unwrap();
-    assert_eq!(run(&db, "MATCH (n:A) RETURN n").rows.len(), 1);
-    run(&db, "EXPLAIN CREATE INDEX FOR (n:A) ON (n.x)");
-    assert!(run(&db, "SHOW INDEXES").rows.is_empty());
+    let shown = run(
+        &db,
+        "SHOW LOOKUP INDEXES YIELD id, name, state, type, entityType, labelsOrTypes, properties, \
+         indexProvider, createStatement",
+    );
+    let row = |id: i64, name: &str, entity: &str, target: &str| {
+        let statement = format!("CREATE LOOKUP INDEX {name} FOR {target}");
+        let [name, state, kind, entity] = [name, "ONLINE", "LOOKUP", entity].map(Value::from);
+        let none = Value::Null;
+        let provider = "token-lookup-1.0".into();
+        [id.into(), name, state, kind, entity, none.clone(), none, provider, statement.into()]
+    };
+    let nodes = row(1, "index_343aff4e", "NODE", "(n) ON EACH labels(n)");
+    let relationships = row(2, "index_f7700477", "RELATIONSHIP", "()-[r]-() ON EACH type(r)");
+    assert_eq!(shown.rows, [nodes, relationships]);
+    run(&db, "CREATE INDEX index_5 FOR (n:A) ON (n.x)");
+    let names = column(&db, "SHOW INDEXES YIELD name");
+    assert_eq!(names, ["'index_343aff4e'", "'index_5'", "'index_f7700477'"]);
+    assert_eq!(column(&db, "SHOW RANGE INDEXES YIELD id"), ["3"]);
+    for (text, detail) in [
+        ("CREATE LOOKUP INDEX FOR (n) ON EACH labels(n)", "EquivalentSchemaRuleAlreadyExists"),
+        (
+            "CREATE LOOKUP INDEX index_f7700477 FOR ()-[r]-() ON EACH type(r)",
+            "EquivalentSchemaRuleAlreadyExists",
+        ),
+        ("CREATE LOOKUP INDEX mine FOR (n) ON EACH labels(n)", "IndexAlreadyExists"),
+        ("CREATE INDEX index_343aff4e FOR (n:A) ON (n.y)", "IndexWithNameAlreadyExists"),
+        (
+            "CREATE CONSTRAINT index_343aff4e IF NOT EXISTS FOR (n:A) REQUIRE n.y IS UNIQUE",
+            "IndexWithNameAlreadyExists",
+        ),
+        ("DROP INDEX index_f7700477", "IndexDropFailed"),
+        ("DROP INDEX index_f7700477 IF EXISTS", "IndexDropFailed"),
+        ("DROP CONSTRAINT index_f7700477", "ConstraintDropFailed"),
+        (
+            "CREATE LOOKUP INDEX IF NOT EXISTS FOR (n) ON EACH labels(n) \
+             OPTIONS {indexProvider: 'range-1.0'}",
+            "InvalidArgumentValue",
+        ),
+    ] {
+        assert_eq!(refused(&db, text).detail, detail, "{text}");
+    }
+    for text in [
+        "CREATE LOOKUP INDEX IF NOT EXISTS FOR (n) ON EACH labels(n)",
+        "CREATE LOOKUP INDEX mine IF NOT EXISTS FOR ()-[r]-() ON EACH type(r) \
+         OPTIONS {indexProvider: 'token-lookup-1.0'}",
+        "CREATE INDEX index_343aff4e IF NOT EXISTS FOR (n:A) ON (n.y)",
+    ] {
+        let result = run(&db, text);
+        assert!(!result.counters.any(), "{text}");
+        assert_eq!(result.notifications[0].kind, NotificationKind::RuleExists, "{text}");
+    }
+    run(&db, "CALL db.awaitIndex('index_343aff4e')");
+    let explained = run(&db, "EXPLAIN CREATE LOOKUP INDEX FOR (n) ON EACH labels(n)");
+    assert_eq!(explained.plan.unwrap().details, "LOOKUP (n) ON EACH labels(n)");
+    assert_eq!(run(&db, "SHOW INDEXES").rows.len(), 3);
+}
+
+#[test]
+fn explained_commands_do_nothing() {
+    let db = telar_db::open_in_memory().unwrap();
+    let explained = run(&db, "EXPLAIN CREATE INDEX FOR (n:A) ON (n.x)");
+    assert_eq!(explained.plan.unwrap().operator, "CreateIndex");
+    assert!(run(&db, "SHOW RANGE INDEXES").rows.is_empty());
+    let profiled = run(&db, "PROFILE CREATE INDEX FOR (n:A) ON (n.x)");
+    assert_eq!(profiled.plan.unwrap().operator, "CreateIndex");
+    assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 1);
 }
 
 #[test]

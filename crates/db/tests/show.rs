@@ -49,7 +49,7 @@ fn show_indexes_has_the_columns_of_neo4j() {
     assert_eq!(
         rows(
             &db,
-            "SHOW INDEXES YIELD name, state, populationPercent, type, entityType, \
+            "SHOW RANGE INDEXES YIELD name, state, populationPercent, type, entityType, \
                    labelsOrTypes, properties, owningConstraint, createStatement"
         ),
         [
@@ -63,6 +63,8 @@ fn show_indexes_has_the_columns_of_neo4j() {
     );
     assert!(run(&db, "SHOW TEXT INDEXES").rows.is_empty());
     assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 3);
+    assert_eq!(run(&db, "SHOW LOOKUP INDEXES").rows.len(), 2);
+    assert_eq!(run(&db, "SHOW INDEXES").rows.len(), 5);
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn show_constraints_filters_by_kind() {
 #[test]
 fn show_yields_filters_sorts_and_returns() {
     let db = sample();
-    assert_eq!(rows(&db, "SHOW INDEXES WHERE entityType = 'RELATIONSHIP'").len(), 1);
+    assert_eq!(rows(&db, "SHOW INDEXES WHERE entityType = 'RELATIONSHIP'").len(), 2);
     assert_eq!(
         rows(&db, "SHOW INDEXES YIELD name AS n, properties ORDER BY n DESC LIMIT 2"),
         ["'since' ['since']", "'name' ['name']"]

@@ -109,6 +109,15 @@ pub enum Error {
     /// No index or constraint has this number.
     #[error("index or constraint number {0} does not exist")]
     UnknownIndex(IndexId),
+    /// No index or constraint has this name.
+    #[error("there is no index or constraint named {name}")]
+    UnknownIndexName {
+        /// The name.
+        name: String,
+    },
+    /// A transaction changed indexes or constraints, and the graph.
+    #[error("a transaction changes either the schema or the graph, not both")]
+    MixedChanges,
     /// An index or constraint of this name exists with another definition.
     #[error("an index or constraint named {name} exists already with another definition")]
     IndexExists {
@@ -292,6 +301,8 @@ pub enum Object {
     UniqueKey(IndexId),
     /// A range of an index, read by a serializable transaction.
     IndexRange(IndexId),
+    /// Which indexes and constraints there are.
+    Schema,
     /// Everything: a bulk load is being installed.
     BulkLoad,
 }
@@ -307,6 +318,7 @@ impl std::fmt::Display for Object {
             Self::VertexScan => f.write_str("the set of vertices"),
             Self::UniqueKey(i) => write!(f, "a key of unique constraint {i}"),
             Self::IndexRange(i) => write!(f, "a range of index {i}"),
+            Self::Schema => f.write_str("the indexes and constraints"),
             Self::BulkLoad => f.write_str("the database, into which a graph is being loaded"),
         }
     }

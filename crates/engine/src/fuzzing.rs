@@ -161,9 +161,9 @@ pub fn txn_record(bytes: &[u8]) {
     let sets = LabelSets::new();
     let writes = match record::decode(bytes, &sets) {
         Ok(Record::Commit(writes)) => writes,
-        Ok(Record::Index { id, definition }) => {
-            let again = record::decode(&record::encode_index(id, &definition), &sets);
-            assert!(matches!(again, Ok(Record::Index { definition: d, .. }) if d == definition));
+        Ok(Record::Indexes(changes)) => {
+            let again = record::decode(&record::encode_indexes(&changes), &sets);
+            assert!(matches!(again, Ok(Record::Indexes(c)) if c == changes));
             return;
         }
         _ => return,

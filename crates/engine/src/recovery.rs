@@ -24,7 +24,7 @@ use crate::shared::{Durable, Shared};
 use crate::store::{Store, wal_path};
 use crate::txn::clock::Clock;
 use crate::txn::commit::{Mode, commit};
-use crate::txn::record::{Record, decode};
+use crate::txn::record::{IndexChange, Record, decode};
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Wal, WalError, WalOptions};
 
@@ -113,7 +113,7 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         index.valid_from.store(meta.at, Ordering::Relaxed);
         index.set_online(meta.at);
         progress.indexes.insert(id.get());
-        shared.indexes.add(index);
+        shared.indexes.add(&[index]);
     }
     Ok(progress)
 }
@@ -201,15 +201,21 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
             let id = shared.catalog.add_edge_type(&name, options);
             expect_number(id.get(), number).map_err(bad)?;
         }
-        Record::Index { id, definition } => {
-            if shared.indexes.find(id).is_some() {
-                return Err(bad(format!("index {id} is made twice")));
+        Record::Indexes(changes) => {
+            for change in changes {
+                match change {
+                    IndexChange::Made { id, definition } => {
+                        if shared.indexes.find(id).is_some() {
+                            return Err(bad(format!("index {id} is made twice")));
+                        }
+                        let index = index::replayed(id, definition, ts, shared)
+                            .map_err(|e| bad(e.to_string()))?;
+                        shared.indexes.add(&[index]);
+                    }
+                    IndexChange::Dropped { id } => shared.indexes.remove(&[id]),
+                }
             }
-            let index =
-                index::replayed(id, definition, ts, shared).map_err(|e| bad(e.to_string()))?;
-            shared.indexes.add(index);
         }
-        Record::DropIndex { id } => shared.indexes.remove(id),
     }
     shared.clock.restart_at(ts);
     Ok(())

@@ -1,15 +1,13 @@
 //! Names, indexes and constraints as queries ask for them, and how a new name is made.
 
 use telar_graph::name::NameKind;
-use telar_graph::rule::{Rule, RuleKind, RuleState, SchemaUpdate};
-use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
-use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Schema};
+use telar_graph::rule::{Rule, RuleKind, RuleState};
+use telar_graph::update::{IndexedObjects, ReadableIndex};
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
 
 use crate::catalog::{EdgeOrder, EdgeTypeOptions};
-use crate::engine::Engine;
 use crate::error::Error;
-use crate::index::{self, ConstraintKind, ConstraintSpec, IndexKind, IndexSpec, IndexTarget};
-use crate::index::{IndexInfo, IndexState};
+use crate::index::{ConstraintKind, IndexInfo, IndexKind, IndexState, IndexTarget};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
 use crate::transaction::Transaction;
@@ -101,7 +99,8 @@ fn objects(target: IndexTarget) -> IndexedObjects {
     }
 }
 
-fn rule(info: IndexInfo) -> Rule {
+/// An index or constraint as queries list it.
+pub(crate) fn rule(info: IndexInfo) -> Rule {
     Rule {
         id: info.id,
         name: info.name,
@@ -117,58 +116,13 @@ fn rule(info: IndexInfo) -> Rule {
         state: match info.state {
             IndexState::Building { done, total } => RuleState::Building { done, total },
             IndexState::Online => RuleState::Online,
+            IndexState::Pending => RuleState::Pending,
         },
     }
 }
 
-impl SchemaUpdate for Engine {
-    fn label(&self, name: &str) -> Result<LabelId, UpdateError> {
-        Ok(Engine::label(self, name)?)
-    }
-
-    fn edge_type(&self, name: &str) -> Result<EdgeTypeId, UpdateError> {
-        Ok(self.shared.some_edge_type(name)?)
-    }
-
-    fn property_key(&self, name: &str) -> Result<PropertyKeyId, UpdateError> {
-        Ok(Engine::property_key(self, name)?)
-    }
-
-    fn rules(&self) -> Vec<Rule> {
-        self.shared.rules()
-    }
-
-    fn create_rule(
-        &self,
-        name: &str,
-        objects: IndexedObjects,
-        properties: &[PropertyKeyId],
-        kind: RuleKind,
-    ) -> Result<IndexId, UpdateError> {
-        let target = match objects {
-            IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
-            IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
-        };
-        let (name, properties) = (name.to_owned(), properties.to_vec());
-        let kind = match kind {
-            RuleKind::Range => {
-                return Ok(self.create_index(IndexSpec { name, target, properties })?);
-            }
-            RuleKind::Unique => ConstraintKind::Unique,
-            RuleKind::Key => ConstraintKind::Key,
-            RuleKind::Exists => ConstraintKind::Exists,
-            RuleKind::Typed(ty) => ConstraintKind::Type(ty),
-        };
-        Ok(self.create_constraint(ConstraintSpec { name, target, properties, kind })?)
-    }
-
-    fn drop_rule(&self, id: IndexId) -> Result<(), UpdateError> {
-        Ok(index::drop_index(&self.shared, id)?)
-    }
-}
-
 macro_rules! schema {
-    ($reads:ident, |$this:ident| $shared:expr, $read_ts:expr) => {
+    ($reads:ident, |$this:ident| $shared:expr, $read_ts:expr, $rules:expr) => {
         impl Schema for $reads<'_> {
             fn find_label(&self, name: &str) -> Option<LabelId> {
                 let $this = self;
@@ -207,11 +161,16 @@ macro_rules! schema {
 
             fn rules(&self) -> Vec<Rule> {
                 let $this = self;
-                $shared.rules()
+                $rules
             }
         }
     };
 }
 
-schema!(Reader, |this| this.shared, this.read_ts);
-schema!(Transaction, |this| this.shared(), this.read_ts().get());
+schema!(Reader, |this| this.shared, this.read_ts, this.shared.rules());
+schema!(
+    Transaction,
+    |this| this.shared(),
+    this.read_ts().get(),
+    this.indexes().into_iter().map(rule).collect()
+);

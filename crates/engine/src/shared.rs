@@ -203,14 +203,16 @@ impl Shared {
         Ok(())
     }
 
-    /// Logs a schema record of its own and waits until it is durable.
-    pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<(), Error> {
+    /// Logs a schema record of its own and waits until it is durable; returns its timestamp, or
+    /// that of the last commit where nothing is recorded.
+    pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<u64, Error> {
         if !self.records() {
-            return Ok(());
+            return Ok(self.clock.published());
         }
         let ts = self.take_timestamp(Some(payload))?;
         self.clock.mark_applied(ts);
-        self.publish(ts)
+        self.publish(ts)?;
+        Ok(ts)
     }
 
     /// Waits a little before a conflicting transaction runs again: until what it may have

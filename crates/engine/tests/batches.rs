@@ -1,6 +1,5 @@
 //! Reads of many vertices at once are what reads one by one are, in any state of a segment.
 #![cfg(not(feature = "shuttle"))]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

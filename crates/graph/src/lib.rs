@@ -31,7 +31,7 @@ mod arbitrary;
 
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
 pub use property_type::PropertyType;
-pub use rule::{Rule, RuleKind, RuleState, SchemaUpdate};
+pub use rule::{Rule, RuleKind, RuleState};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};

@@ -1,7 +1,7 @@
-//! Indexes and constraints as queries list, make and drop them.
+//! Indexes and constraints as queries list them.
 
-use crate::update::{IndexedObjects, UpdateError};
-use crate::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, PropertyType};
+use crate::update::IndexedObjects;
+use crate::{IndexId, PropertyKeyId, PropertyType};
 
 /// What an index or constraint does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,6 +44,8 @@ pub enum RuleState {
     },
     /// It can be read, and holds.
     Online,
+    /// It is made when the transaction that asks commits; nobody else knows of it.
+    Pending,
 }
 
 /// An index or constraint.
@@ -61,50 +63,4 @@ pub struct Rule {
     pub kind: RuleKind,
     /// How far it is.
     pub state: RuleState,
-}
-
-/// A database whose indexes and constraints can be changed. This happens beside transactions: what
-/// a call did is there for everybody, and durable, when it returns, and no transaction can undo it.
-pub trait SchemaUpdate {
-    /// The number of a label, made if there is none.
-    ///
-    /// # Errors
-    /// [`UpdateErrorKind::Name`](crate::update::UpdateErrorKind::Name),
-    /// [`UpdateErrorKind::Database`](crate::update::UpdateErrorKind::Database).
-    fn label(&self, name: &str) -> Result<LabelId, UpdateError>;
-
-    /// The number of an edge type, made if there is none.
-    ///
-    /// # Errors
-    /// As [`label`](Self::label).
-    fn edge_type(&self, name: &str) -> Result<EdgeTypeId, UpdateError>;
-
-    /// The number of a property key, made if there is none.
-    ///
-    /// # Errors
-    /// As [`label`](Self::label).
-    fn property_key(&self, name: &str) -> Result<PropertyKeyId, UpdateError>;
-
-    /// Every index and constraint, in the order they were made.
-    fn rules(&self) -> Vec<Rule>;
-
-    /// Makes an index or constraint; returns when it can be read and holds.
-    ///
-    /// # Errors
-    /// [`UpdateErrorKind::Constraint`](crate::update::UpdateErrorKind::Constraint) if what is there
-    /// breaks the constraint; [`UpdateErrorKind::Rule`](crate::update::UpdateErrorKind::Rule) if it
-    /// cannot be made like this, or the name is another's. Nothing was made.
-    fn create_rule(
-        &self,
-        name: &str,
-        objects: IndexedObjects,
-        properties: &[PropertyKeyId],
-        kind: RuleKind,
-    ) -> Result<IndexId, UpdateError>;
-
-    /// Drops an index or constraint.
-    ///
-    /// # Errors
-    /// [`UpdateErrorKind::Rule`](crate::update::UpdateErrorKind::Rule) if there is none.
-    fn drop_rule(&self, id: IndexId) -> Result<(), UpdateError>;
 }

@@ -1,6 +1,6 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleKind};
 use crate::{EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, view::View};
 
 /// What an index is on.
@@ -50,7 +50,8 @@ pub trait Schema {
     /// Every index that can be read now, constraints with entries included.
     fn readable_indexes(&self) -> Vec<ReadableIndex>;
 
-    /// Every index and constraint there is now, in the order they were made.
+    /// Every index and constraint there is now, in the order they were made; in a transaction, as
+    /// it has changed them.
     fn rules(&self) -> Vec<Rule>;
 }
 
@@ -75,6 +76,8 @@ pub enum UpdateErrorKind {
     Constraint,
     /// An index or constraint cannot be made like this, or does not exist.
     Rule,
+    /// A transaction that changes vertices or edges was to change indexes or constraints.
+    Mixed,
     /// Another transaction was first; the same transaction may succeed if it is run again.
     Conflict,
     /// The database cannot do it now: a limit was reached, the log failed, data is damaged.
@@ -176,4 +179,32 @@ pub trait Update: Graph {
     /// # Errors
     /// [`UpdateErrorKind::NotFound`], [`UpdateErrorKind::StillConnected`].
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError>;
+
+    /// Every index and constraint as the transaction has changed them, for somebody who is about to
+    /// change them: if another transaction changes them first, this one does not commit.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Conflict`] if that has happened already.
+    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError>;
+
+    /// Makes an index or constraint when the transaction commits. What is there is checked then,
+    /// and nothing is committed if it breaks a constraint.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Rule`] if it cannot be made like this, or the name is another's;
+    /// [`UpdateErrorKind::Name`], [`UpdateErrorKind::Mixed`], [`UpdateErrorKind::Conflict`].
+    fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), UpdateError>;
+
+    /// Drops the index or constraint of this name when the transaction commits.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Rule`] if there is none; [`UpdateErrorKind::Mixed`],
+    /// [`UpdateErrorKind::Conflict`].
+    fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError>;
 }

@@ -4,7 +4,8 @@
 //! A group of rows has one [`Accumulator`] per aggregation. Rows are fed to it one by one
 //! ([`Accumulator::update`]) or a column at a time ([`Accumulator::update_ints`],
 //! [`Accumulator::update_floats`], [`Accumulator::update_vertices`], which allocate nothing for
-//! `count`, `sum`, `avg`, `min`, `max` and `stDev`). Accumulators of parts of a group can be merged.
+//! `count`, `sum`, `avg`, `min`, `max` and `stDev`). Accumulators of parts of a group can be
+//! merged.
 //!
 //! Nulls count for nothing. Over no value at all `count` and `sum` are 0, `collect` is `[]`, the
 //! deviations are 0.0, and the others null.

@@ -63,5 +63,4 @@ pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub use running::{Listed, Origin, Running};
-pub use schema::SchemaChange;
 pub use sink::{Rows, Sink, Summary};

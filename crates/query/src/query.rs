@@ -23,7 +23,7 @@ use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{Counters, QueryResult, StatementKind};
-use crate::schema::SchemaChange;
+use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
@@ -187,27 +187,6 @@ impl Prepared {
         Explainer { names, counts, measured }.describe(&self.bound.plan)
     }
 
-    /// What a command that makes or drops an index or constraint is to do, if it is one. It cannot
-    /// [`run`](Self::run) in a transaction.
-    ///
-    /// # Errors
-    /// If a parameter is missing, or no name.
-    pub fn schema_change(
-        &self,
-        graph: &dyn Graph,
-        parameters: &ValueMap,
-        context: &Context,
-    ) -> Result<Option<SchemaChange>, QueryError> {
-        let Some(command) = &self.bound.command else { return Ok(None) };
-        self.check_parameters(parameters)?;
-        let (procedures, limits) = (Procedures::default(), Limits::default());
-        let (procedures, limits) = (&procedures, &limits);
-        let inputs =
-            Inputs { parameters, context, procedures, limits, transactions: None, host: None };
-        let mut cx = Exec::new(Access::Read(graph), inputs);
-        SchemaChange::new(command, &mut cx).map(Some)
-    }
-
     /// The command for a server that it is, if it is one. [`run`](Self::run) hands it to the
     /// [`Host`](crate::Host).
     #[must_use]
@@ -222,7 +201,7 @@ impl Prepared {
         self.bound.asks_only_server
     }
 
-    /// Whether it makes or drops an index or constraint.
+    /// Whether it makes or drops an index or constraint, and so needs a transaction.
     #[must_use]
     pub fn changes_schema(&self) -> bool {
         self.bound.command.is_some()
@@ -295,13 +274,6 @@ impl Prepared {
         inputs: Inputs<'g>,
         output: &mut dyn Output,
     ) -> Result<Summary, QueryError> {
-        if self.changes_schema() && !self.explains() {
-            let message = "an index or constraint cannot be made or dropped inside a transaction: \
-                           what is done to them is there at once and cannot be undone. Run the \
-                           command by itself";
-            let kind = ErrorKind::TransactionType;
-            return Err(QueryError::compile(kind, "ForbiddenDueToTransactionType", message));
-        }
         let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
             output.columns(&columns)?;
@@ -316,6 +288,13 @@ impl Prepared {
         }
         self.check_parameters(inputs.parameters)?;
         output.columns(&columns)?;
+        if let Some(command) = &self.bound.command {
+            let mut cx = Exec::new(graph, inputs);
+            let Done { counters, notifications } = command.run(&mut cx)?;
+            let plan = (self.bound.mode == Mode::Profile).then(|| command.describe());
+            let (kind, at) = (self.kind(), cx.graph().read_ts());
+            return Ok(Summary { kind, counters, at, plan, notifications });
+        }
         if let Some(command) = self.administration() {
             let host = inputs.host.ok_or_else(|| needs_server(&self.text))?;
             let command = administration::resolve(command, inputs.parameters)?;

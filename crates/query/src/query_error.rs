@@ -252,6 +252,7 @@ impl From<UpdateError> for QueryError {
             UpdateErrorKind::Name => (ErrorKind::Argument, "InvalidName"),
             UpdateErrorKind::Constraint => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
             UpdateErrorKind::Rule => (ErrorKind::Argument, "InvalidSchemaRule"),
+            UpdateErrorKind::Mixed => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
             UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
             _ => (ErrorKind::Database, "DatabaseError"),
         };

@@ -1,13 +1,17 @@
 //! Commands that make and drop indexes and constraints, as they run.
 //!
-//! They are no part of a transaction: what one did holds for everybody when it returns. Names that
-//! are not given are made of what the index or constraint is about, so that the same command makes
-//! the same name anywhere.
+//! A command says to its transaction what is to come and go, judged by what is there and what the
+//! transaction did before; it happens when that commits. Names that are not given are made of what
+//! the index or constraint is about, so that the same command makes the same name anywhere.
+
+mod lookup;
 
 use std::sync::Arc;
 
-use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
-use telar_graph::{Rule, RuleKind, SchemaUpdate, Value};
+pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
+
+use telar_graph::update::IndexedObjects;
+use telar_graph::{Rule, RuleKind, Schema, Update, Value};
 
 use crate::batch::Batch;
 use crate::description::PlanDescription;
@@ -17,14 +21,18 @@ use crate::expr::eval::eval;
 use crate::expr::print::{self, Printer};
 use crate::notification::{Notification, NotificationKind};
 use crate::query_error::{ErrorKind, QueryError};
-use crate::result::QueryResult;
+use crate::result::Counters;
 
 /// A command as bound: names and options are expressions over parameters.
 #[derive(Debug, Clone)]
 pub(crate) enum SchemaCommand {
     Create(CreateRule),
+    CreateLookup(CreateLookup),
     Drop(DropRule),
 }
+
+/// What makes an index on properties, in Neo4j's words.
+pub(crate) const RANGE_PROVIDER: &str = "range-1.0";
 
 #[derive(Debug, Clone)]
 pub(crate) struct CreateRule {
@@ -62,6 +70,10 @@ impl SchemaCommand {
                     if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
                 (operator, format!("{named}{ty} {}", described.pattern()))
             }
+            Self::CreateLookup(c) => {
+                let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
+                ("CreateIndex", format!("{named}LOOKUP {}", Lookup::target(c.nodes)))
+            }
             Self::Drop(c) if c.constraint => ("DropConstraint", name(&c.name)),
             Self::Drop(c) => ("DropIndex", name(&c.name)),
         };
@@ -69,20 +81,28 @@ impl SchemaCommand {
     }
 }
 
-/// A change of the schema whose parameters are known.
-#[derive(Debug)]
-pub struct SchemaChange {
-    command: SchemaCommand,
-    name: Option<String>,
+/// What a command did to its transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    pub(crate) counters: Counters,
+    pub(crate) notifications: Vec<Notification>,
 }
 
-impl SchemaChange {
-    /// Evaluates names and options.
-    pub(crate) fn new(command: &SchemaCommand, cx: &mut Exec<'_>) -> Result<Self, QueryError> {
+impl Done {
+    fn nothing(kind: NotificationKind, message: String) -> Self {
+        let notifications = vec![Notification::new(kind, message)];
+        Self { notifications, ..Self::default() }
+    }
+}
+
+impl SchemaCommand {
+    /// Does it, in the transaction of `cx`.
+    pub(crate) fn run(&self, cx: &mut Exec<'_>) -> Result<Done, QueryError> {
         let row = Batch::empty(1);
-        let name = match command {
-            SchemaCommand::Create(c) => c.name.as_ref(),
-            SchemaCommand::Drop(c) => Some(&c.name),
+        let name = match self {
+            Self::Create(c) => c.name.as_ref(),
+            Self::CreateLookup(c) => c.name.as_ref(),
+            Self::Drop(c) => Some(&c.name),
         };
         let name = match name.map(|name| eval(name, &row, cx)).transpose()?.map(|v| v.get(0)) {
             None => None,
@@ -91,36 +111,47 @@ impl SchemaChange {
                 return Err(QueryError::wrong_type("STRING", &other, "the name"));
             }
         };
-        if let SchemaCommand::Create(CreateRule { options: Some(options), .. }) = command {
-            check_options(&eval(options, &row, cx)?.get(0))?;
-        }
-        Ok(Self { command: command.clone(), name })
-    }
-
-    /// Does it. `describe` makes an error for people of a refusal of the database.
-    ///
-    /// # Errors
-    /// If there is an index or constraint of this name or definition, or none to be dropped; and
-    /// what `describe` returns. Nothing has changed.
-    pub fn run(
-        &self,
-        database: &dyn SchemaUpdate,
-        describe: &dyn Fn(UpdateError) -> QueryError,
-    ) -> Result<QueryResult, QueryError> {
-        match &self.command {
-            SchemaCommand::Create(c) => c.run(self.name.as_deref(), database, describe),
-            SchemaCommand::Drop(c) => {
-                let name = self.name.as_deref().unwrap_or_default();
-                c.run(name, database, describe)
+        let options = match self {
+            Self::Create(c) => c.options.as_ref(),
+            Self::CreateLookup(c) => c.options.as_ref(),
+            Self::Drop(_) => None,
+        };
+        let options = options.map(|options| eval(options, &row, cx)).transpose()?.map(|v| v.get(0));
+        match self {
+            Self::Create(c) => {
+                options.map_or(Ok(()), |options| check_options(&options, RANGE_PROVIDER))?;
+                c.run(name.as_deref(), cx.update()?)
             }
+            Self::CreateLookup(c) => c.run(name.as_deref(), options.as_ref()),
+            Self::Drop(c) => c.run(name.as_deref().unwrap_or_default(), cx.update()?),
         }
     }
 }
 
-/// Refuses options that an index here does not have.
-fn check_options(options: &Value) -> Result<(), QueryError> {
+/// An index or constraint as messages name it: `Constraint( name='x', type='UNIQUENESS', ... )`.
+#[must_use]
+pub fn describe(rule: &Rule, names: &dyn Schema) -> String {
+    let (nodes, label, keys) = about(rule, names);
+    let keys: Vec<Arc<str>> = keys.into_iter().map(Arc::from).collect();
+    Described { nodes, label: &label, keys: &keys, kind: rule.kind }.text(&rule.name)
+}
+
+/// Whether a rule is about nodes, the name of its label or type, and those of its properties.
+pub(crate) fn about(rule: &Rule, names: &dyn Schema) -> (bool, String, Vec<String>) {
+    let name = |names: Vec<String>, at: u16| names.into_iter().nth(at.into()).unwrap_or_default();
+    let (nodes, label) = match rule.objects {
+        IndexedObjects::Vertices(label) => (true, name(names.label_names(), label.get())),
+        IndexedObjects::Edges(ty) => (false, name(names.edge_type_names(), ty.get())),
+    };
+    let names = names.property_key_names();
+    let key = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].clone();
+    (nodes, label, rule.properties.iter().map(key).collect())
+}
+
+/// Refuses options that an index of this provider does not have.
+fn check_options(options: &Value, provider: &str) -> Result<(), QueryError> {
     let refuse = |what: &str| {
-        let message = format!("{what}; an index here has the provider range-1.0 and no settings");
+        let message = format!("{what}; an index here has the provider {provider} and no settings");
         Err(QueryError::runtime(ErrorKind::Argument, "InvalidArgumentValue", message))
     };
     let Value::Map(options) = options else {
@@ -128,7 +159,7 @@ fn check_options(options: &Value) -> Result<(), QueryError> {
     };
     for (key, value) in options.iter() {
         let fine = match (&**key, value) {
-            ("indexProvider", Value::String(provider)) => **provider == *"range-1.0",
+            ("indexProvider", Value::String(asked)) => **asked == *provider,
             ("indexConfig", Value::Map(config)) => config.is_empty(),
             _ => false,
         };
@@ -199,30 +230,28 @@ fn refuse<T>(kind: ErrorKind, detail: &str, message: String) -> Result<T, QueryE
 }
 
 impl CreateRule {
-    fn run(
-        &self,
-        name: Option<&str>,
-        database: &dyn SchemaUpdate,
-        describe: &dyn Fn(UpdateError) -> QueryError,
-    ) -> Result<QueryResult, QueryError> {
+    fn run(&self, name: Option<&str>, graph: &mut dyn Update) -> Result<Done, QueryError> {
         let objects = if self.nodes {
-            database.label(&self.label).map(IndexedObjects::Vertices)
+            IndexedObjects::Vertices(graph.label(&self.label)?)
         } else {
-            database.edge_type(&self.label).map(IndexedObjects::Edges)
+            IndexedObjects::Edges(graph.edge_type(&self.label)?)
         };
-        let objects = objects.map_err(describe)?;
-        let keys: Result<Vec<_>, _> =
-            self.keys.iter().map(|key| database.property_key(key)).collect();
-        let keys = keys.map_err(describe)?;
-        let rules = database.rules();
+        let keys: Result<Vec<_>, _> = self.keys.iter().map(|key| graph.property_key(key)).collect();
+        let keys = keys?;
+        let rules = graph.rules_to_change()?;
         let same = |r: &&Rule| r.objects == objects && r.properties == keys;
         let about: Vec<&Rule> = rules.iter().filter(same).collect();
         if let Some(there) = self.clash(name, &about, &rules)? {
-            let mut result = QueryResult::default();
             let message = format!("`{}` exists: the command does nothing", there.name);
-            let kind = NotificationKind::RuleExists;
-            result.notifications.push(Notification::new(kind, message));
-            return Ok(result);
+            return Ok(Done::nothing(NotificationKind::RuleExists, message));
+        }
+        if let Some(there) = name.and_then(Lookup::named) {
+            if self.if_not_exists && !self.kind.is_constraint() {
+                let message = format!("`{}` exists: the command does nothing", there.name);
+                return Ok(Done::nothing(NotificationKind::RuleExists, message));
+            }
+            let message = format!("There already exists an index called '{}'.", there.name);
+            return refuse(ErrorKind::IndexNameTaken, "IndexWithNameAlreadyExists", message);
         }
         let described = self.described();
         let name = match name {
@@ -232,23 +261,18 @@ impl CreateRule {
                 .find(|name| rules.iter().all(|r| r.name != *name))
                 .unwrap_or_default(),
         };
-        database.create_rule(&name, objects, &keys, self.kind).map_err(|e| {
-            let broken = e.kind == UpdateErrorKind::Constraint;
-            let mut error = describe(e);
+        graph.create_rule(&name, objects, &keys, self.kind).map_err(|e| {
+            let mut error = QueryError::from(e);
             error.message =
                 format!("Unable to create {}: {}", described.text(&name), error.message);
-            if broken {
-                error.kind = ErrorKind::ConstraintCreation;
-                error.detail = "ConstraintCreationFailed".into();
-            }
             error
         })?;
-        let mut result = QueryResult::default();
+        let mut done = Done::default();
         match self.kind.is_constraint() {
-            true => result.counters.constraints_added = 1,
-            false => result.counters.indexes_added = 1,
+            true => done.counters.constraints_added = 1,
+            false => done.counters.indexes_added = 1,
         }
-        Ok(result)
+        Ok(done)
     }
 
     fn described(&self) -> Described<'_> {
@@ -332,14 +356,8 @@ impl CreateRule {
 }
 
 impl DropRule {
-    fn run(
-        &self,
-        name: &str,
-        database: &dyn SchemaUpdate,
-        describe: &dyn Fn(UpdateError) -> QueryError,
-    ) -> Result<QueryResult, QueryError> {
-        let rules = database.rules();
-        let mut result = QueryResult::default();
+    fn run(&self, name: &str, graph: &mut dyn Update) -> Result<Done, QueryError> {
+        let rules = graph.rules_to_change()?;
         let found = rules.iter().find(|r| r.name == name);
         let found = match found {
             Some(rule) if !self.constraint && rule.kind.is_constraint() => {
@@ -355,14 +373,15 @@ impl DropRule {
             Some(rule) if self.constraint && !rule.kind.is_constraint() => None,
             found => found,
         };
-        let Some(rule) = found else {
+        if let (None, false, Some(lookup)) = (found, self.constraint, Lookup::named(name)) {
+            return lookup.refuse_drop();
+        }
+        if found.is_none() {
             let what = if self.constraint { "constraint" } else { "index" };
             let message = format!("there is no {what} called `{name}`");
             if self.if_exists {
-                let kind = NotificationKind::RuleMissing;
                 let message = format!("{message}: the command does nothing");
-                result.notifications.push(Notification::new(kind, message));
-                return Ok(result);
+                return Ok(Done::nothing(NotificationKind::RuleMissing, message));
             }
             let same_kind = |r: &&Rule| r.kind.is_constraint() == self.constraint;
             let names = rules.iter().filter(same_kind).map(|r| r.name.as_str());
@@ -373,13 +392,14 @@ impl DropRule {
                 true => refuse(ErrorKind::ConstraintDrop, "ConstraintDropFailed", message),
                 false => refuse(ErrorKind::IndexDrop, "IndexDropFailed", message),
             };
-        };
-        database.drop_rule(rule.id).map_err(describe)?;
-        match self.constraint {
-            true => result.counters.constraints_removed = 1,
-            false => result.counters.indexes_removed = 1,
         }
-        Ok(result)
+        graph.drop_rule(name)?;
+        let mut done = Done::default();
+        match self.constraint {
+            true => done.counters.constraints_removed = 1,
+            false => done.counters.indexes_removed = 1,
+        }
+        Ok(done)
     }
 }
 

@@ -59,7 +59,7 @@ impl Entered<'_> {
         for index in self.made.drain(..) {
             index.valid_from.store(ts, Ordering::Relaxed);
             index.set_online(ts);
-            self.shared.indexes.add(index);
+            self.shared.indexes.add(&[index]);
         }
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     fn indexes_and_their_number_come_back() {
         let shared = schema();
         let index = index(&shared);
-        shared.indexes.add(Arc::clone(&index));
+        shared.indexes.add(&[Arc::clone(&index)]);
         let mut value = Vec::new();
         let totals = totals();
         encode(&shared, 9, &totals, &Additions::default(), &[Arc::clone(&index)], &mut value);

@@ -8,7 +8,9 @@
 //!  log        one record; then it is online
 //! ```
 //!
-//! Nothing is durable before the last step: a crash, an error or a violation leaves nothing behind.
+//! What a transaction makes goes through each step but the last by itself; the record has all of
+//! it, and what the transaction drops. Nothing is durable before: a crash, an error or a violation
+//! leaves nothing behind.
 //! An index that is only in the log is built anew when the database is opened.
 
 use std::ops::ControlFlow;
@@ -25,14 +27,15 @@ use super::key::{Entry, SortKey};
 use super::source::{Objects, Source, edge_id};
 use super::spec::{Definition, IndexTarget, KEYS_MAX};
 use super::tree::Tree;
-use super::{Entries, Index};
+use super::{Entries, Index, List};
 use crate::adjacency::{ListKind, SEGMENT_VERTICES};
 use crate::error::{Error, Object, Violation};
 use crate::failpoint;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
-use crate::txn::record;
+use crate::transaction::PendingRules;
+use crate::txn::record::{self, IndexChange};
 use crate::txn::validate::vertex_id;
 use crate::txn::write_set::WriteSet;
 
@@ -79,19 +82,57 @@ pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId,
             Err(Error::IndexExists { name: definition.name })
         };
     }
-    let number = indexes.numbers();
-    if number >= INDEXES_MAX {
+    let made = new_indexes(shared, vec![definition])?;
+    make_and_drop(shared, &made, &[])?;
+    Ok(made[0].id)
+}
+
+/// Drops an index or constraint.
+pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
+    let _one_at_a_time = shared.indexes.making.lock();
+    match shared.indexes.find(id) {
+        Some(_) => make_and_drop(shared, &[], &[id]).map(drop),
+        None => Err(Error::UnknownIndex(id)),
+    }
+}
+
+/// Makes and drops what a transaction wants; returns the timestamp of it when all of it is online.
+pub(crate) fn change(shared: &Shared, wanted: PendingRules) -> Result<u64, Error> {
+    let PendingRules { seen, made, dropped } = wanted;
+    let _one_at_a_time = shared.indexes.making.lock();
+    if shared.indexes.all().iter().map(|i| i.id).ne(seen) {
+        return Err(Error::Conflict { object: Object::Schema });
+    }
+    let made = new_indexes(shared, made)?;
+    make_and_drop(shared, &made, &dropped)
+}
+
+/// Indexes with the next numbers, which nobody knows of yet.
+fn new_indexes(shared: &Shared, definitions: Vec<Definition>) -> Result<List, Error> {
+    let first = shared.indexes.numbers();
+    if first + definitions.len() as u64 > INDEXES_MAX {
         return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
     }
+    let index = |(number, definition)| {
+        let id = IndexId::from_raw(number as u16);
+        Arc::new(Index::new(id, definition, shared.catalog.table_number()))
+    };
+    Ok((first..).zip(definitions).map(index).collect())
+}
+
+/// Makes and drops all of it or nothing; returns its timestamp. The caller holds `making`.
+fn make_and_drop(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
     shared.check_log()?;
-    let id = IndexId::from_raw(number as u16);
-    let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
-    indexes.add(Arc::clone(&index));
-    let built = build(shared, &index).and_then(|()| finish(shared, &index));
-    if built.is_err() {
-        indexes.remove(id);
+    if !made.is_empty() {
+        shared.indexes.add(made);
     }
-    built.map(|()| id)
+    let built = made.iter().try_for_each(|index| build(shared, index));
+    let done = built.and_then(|()| finish(shared, made, dropped));
+    if done.is_err() && !made.is_empty() {
+        let ids: Vec<IndexId> = made.iter().map(|index| index.id).collect();
+        shared.indexes.remove(&ids);
+    }
+    done
 }
 
 /// Waits until everything that was stamped before is visible, and opens a snapshot of it.
@@ -118,15 +159,26 @@ fn build(shared: &Shared, index: &Index) -> Result<(), Error> {
     Ok(())
 }
 
-/// Logs the index and lets it be read.
-fn finish(shared: &Shared, index: &Index) -> Result<(), Error> {
+/// Logs what was built and what is to go; from then on the one can be read and the other is gone.
+fn finish(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
+    let mut changes: Vec<IndexChange> =
+        dropped.iter().map(|id| IndexChange::Dropped { id: *id }).collect();
+    changes.extend(
+        made.iter()
+            .map(|index| IndexChange::Made { id: index.id, definition: index.definition.clone() }),
+    );
     // As with names: a checkpoint is not to be later than the record and yet without the index.
     let _making = shared.catalog.making.lock();
-    shared.log_schema(&record::encode_index(index.id, &index.definition))?;
+    let ts = shared.log_schema(&record::encode_indexes(&changes))?;
     failpoint!("index::logged");
-    index.set_online(shared.clock.published());
-    shared.indexes.note_change();
-    Ok(())
+    let published = shared.clock.published();
+    made.iter().for_each(|index| index.set_online(published));
+    if dropped.is_empty() {
+        shared.indexes.note_change();
+    } else {
+        shared.indexes.remove(dropped);
+    }
+    Ok(ts)
 }
 
 /// A new index with what is there at `ts`, while nobody writes; the caller lists it.
@@ -145,19 +197,6 @@ pub(crate) fn scanned(
     scan(shared, &index, ts)?;
     no_duplicates(shared, &index, ts)?;
     Ok(index)
-}
-
-/// Drops an index or constraint.
-pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
-    let _one_at_a_time = shared.indexes.making.lock();
-    if shared.indexes.find(id).is_none() {
-        return Err(Error::UnknownIndex(id));
-    }
-    let _making = shared.catalog.making.lock();
-    shared.log_schema(&record::encode_drop_index(id))?;
-    failpoint!("index::dropped");
-    shared.indexes.remove(id);
-    Ok(())
 }
 
 /// An index from the log, to be built once all of it was replayed.

@@ -65,7 +65,8 @@ use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexUnavailable};
 
 pub(crate) use build::{
-    check_definition, create, drop_index, finish_recovery, load_concerned, replayed, scanned,
+    change, check_definition, create, drop_index, finish_recovery, load_concerned, replayed,
+    scanned,
 };
 pub(crate) use check::violation;
 pub use spec::{
@@ -322,7 +323,7 @@ impl Index {
         }
     }
 
-    fn info(&self) -> IndexInfo {
+    pub(crate) fn info(&self) -> IndexInfo {
         let guard = &epoch::pin();
         let definition = self.definition.clone();
         let state = if self.is_online() {
@@ -463,15 +464,16 @@ impl Indexes {
         self.numbers.fetch_max(bound, Ordering::Relaxed);
     }
 
-    /// Adds an index, before it is built or while recovering.
-    pub(crate) fn add(&self, index: Arc<Index>) {
-        self.raise_numbers(u64::from(index.id.get()) + 1);
-        self.change(|list| list.push(index));
+    /// Adds indexes, before they are built or while recovering.
+    pub(crate) fn add(&self, indexes: &[Arc<Index>]) {
+        let numbers = indexes.iter().map(|index| u64::from(index.id.get()) + 1);
+        self.raise_numbers(numbers.max().unwrap_or(0));
+        self.change(|list| list.extend_from_slice(indexes));
     }
 
-    /// Removes an index, if it is there.
-    pub(crate) fn remove(&self, id: IndexId) {
-        self.change(|list| list.retain(|i| i.id != id));
+    /// Removes indexes, where they are there.
+    pub(crate) fn remove(&self, ids: &[IndexId]) {
+        self.change(|list| list.retain(|i| !ids.contains(&i.id)));
     }
 
     /// What is listed for people.

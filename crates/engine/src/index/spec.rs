@@ -95,6 +95,8 @@ pub enum IndexState {
     },
     /// It can be read, and holds.
     Online,
+    /// It is made when the transaction that asks commits; nobody else knows of it.
+    Pending,
 }
 
 /// An index or constraint as listed.

@@ -6,7 +6,7 @@ use telar_graph::{CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId,
 use crate::catalog::EdgeTypeOptions;
 use crate::index::{IndexKind, IndexTarget};
 use crate::shared::Shared;
-use crate::txn::record::{self, Record};
+use crate::txn::record::{self, IndexChange, Record};
 use crate::txn::validate::vertex_id;
 use crate::txn::write_set::{EdgeOp, EdgeWrite, WriteSet};
 
@@ -149,13 +149,19 @@ impl CommitChanges {
             Record::EdgeType { number, name, options } => {
                 vec![Change::EdgeTypeMade { ty: EdgeTypeId::from_raw(number), name, options }]
             }
-            Record::Index { id: index, definition: d } => {
-                let (name, target, properties, kind) = (d.name, d.target, d.properties, d.kind);
-                vec![Change::IndexMade { index, name, target, properties, kind }]
-            }
-            Record::DropIndex { id: index } => vec![Change::IndexDropped { index }],
+            Record::Indexes(changes) => changes.into_iter().map(index_change).collect(),
         };
         Ok(Self { ts: CommitTs::from_raw(ts), time_ms: record::time_ms(payload), changes })
+    }
+}
+
+fn index_change(change: IndexChange) -> Change {
+    match change {
+        IndexChange::Made { id: index, definition: d } => {
+            let (name, target, properties, kind) = (d.name, d.target, d.properties, d.kind);
+            Change::IndexMade { index, name, target, properties, kind }
+        }
+        IndexChange::Dropped { id: index } => Change::IndexDropped { index },
     }
 }
 

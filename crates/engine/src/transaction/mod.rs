@@ -1,9 +1,11 @@
 //! Read-write transactions: isolation, begin and commit. Their vertex operations are in
-//! `vertices.rs`, their edge operations in `edges.rs`, batched reads for queries in `view.rs`.
+//! `vertices.rs`, their edge operations in `edges.rs`, batched reads for queries in `view.rs`,
+//! indexes and constraints in `rules.rs`.
 
 mod edges;
 mod indexes;
 mod own_keys;
+mod rules;
 mod update;
 mod vertices;
 mod view;
@@ -13,6 +15,8 @@ use std::collections::HashSet;
 
 use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
+
+pub(crate) use rules::PendingRules;
 
 use crate::error::Error;
 use crate::index::source::edge_item;
@@ -60,6 +64,8 @@ pub struct Transaction<'e> {
     own_keys: RefCell<Option<Box<OwnKeys>>>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
+    /// What becomes of indexes and constraints, once it has asked for them to change them.
+    rules: Option<Box<PendingRules>>,
     committed: bool,
 }
 
@@ -78,6 +84,7 @@ impl<'e> Transaction<'e> {
             ends: RefCell::default(),
             own_keys: RefCell::default(),
             reads: (isolation == Isolation::Serializable).then(RefCell::default),
+            rules: None,
             committed: false,
         })
     }
@@ -134,14 +141,19 @@ impl<'e> Transaction<'e> {
     }
 
     /// Commits; says at which timestamp, and which upserts and deletes of edges changed something.
+    /// Returns when the indexes and constraints it made can be read and hold.
     ///
     /// # Errors
-    /// [`Error::Conflict`] (run the transaction again) and [`Error::SnapshotTooOld`]: nothing was
-    /// written. [`Error::Log`]: the log failed; the database refuses writes from now on, and
-    /// whether this commit survives is known after it is opened again. [`Error::Damaged`]:
-    /// something that was read, by this transaction or another, could not be read.
+    /// [`Error::Conflict`] (run the transaction again), [`Error::SnapshotTooOld`],
+    /// [`Error::ConstraintViolated`] and [`Error::MixedChanges`]: nothing was written.
+    /// [`Error::Log`]: the log failed; the database refuses writes from now on, and whether this
+    /// commit survives is known after it is opened again. [`Error::Damaged`]: something that was
+    /// read, by this transaction or another, could not be read.
     pub fn commit(mut self) -> Result<Committed, Error> {
         let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
+        if let Some(rules) = self.rules.take().filter(|rules| rules.are_changes()) {
+            return self.commit_rules(*rules);
+        }
         if self.writes.is_empty() {
             self.shared().check_stored()?;
             return Ok(nothing);

@@ -1,12 +1,14 @@
 //! Changes as queries ask for them.
 
 use telar_graph::name::NameKind;
-use telar_graph::update::{Update, UpdateError, UpdateErrorKind};
-use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
+use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Rule, RuleKind, Value, VertexId};
 
 use super::Transaction;
 use crate::adjacency::ListKind;
 use crate::error::{Error, ErrorKind, Object};
+use crate::index::{ConstraintKind, ConstraintSpec, IndexSpec, IndexTarget};
+use crate::schema::rule;
 
 impl From<Error> for UpdateError {
     fn from(error: Error) -> Self {
@@ -19,9 +21,11 @@ impl From<Error> for UpdateError {
             | Error::SortProperty { .. }
             | Error::SortPropertyFixed { .. } => UpdateErrorKind::Value,
             Error::Name(_) => UpdateErrorKind::Name,
-            Error::IndexSpec { .. } | Error::IndexExists { .. } | Error::UnknownIndex(_) => {
-                UpdateErrorKind::Rule
-            }
+            Error::IndexSpec { .. }
+            | Error::IndexExists { .. }
+            | Error::UnknownIndex(_)
+            | Error::UnknownIndexName { .. } => UpdateErrorKind::Rule,
+            Error::MixedChanges => UpdateErrorKind::Mixed,
             Error::ConstraintViolated { .. } | Error::EdgeExists { .. } => {
                 UpdateErrorKind::Constraint
             }
@@ -114,5 +118,37 @@ impl Update for Transaction<'_> {
             Err(Error::NotFound(Object::Vertex(_))) => Ok(()),
             done => Ok(done?),
         }
+    }
+
+    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError> {
+        Ok(self.indexes_to_change()?.into_iter().map(rule).collect())
+    }
+
+    fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), UpdateError> {
+        let target = match objects {
+            IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
+            IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
+        };
+        let (name, properties) = (name.to_owned(), properties.to_vec());
+        let kind = match kind {
+            RuleKind::Range => {
+                return Ok(self.create_index(IndexSpec { name, target, properties })?);
+            }
+            RuleKind::Unique => ConstraintKind::Unique,
+            RuleKind::Key => ConstraintKind::Key,
+            RuleKind::Exists => ConstraintKind::Exists,
+            RuleKind::Typed(ty) => ConstraintKind::Type(ty),
+        };
+        Ok(self.create_constraint(ConstraintSpec { name, target, properties, kind })?)
+    }
+
+    fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {
+        Ok(self.drop_index(name)?)
     }
 }

@@ -9,6 +9,7 @@
 //!  kind 5  commit with a time  milliseconds since 1970 varint, operations as in kind 1
 //!  kind 6  new index           number varint, definition (index/spec.rs)
 //!  kind 7  index dropped       number varint
+//!  kind 8  indexes changed     two or more of kinds 6 and 7, until the end of the record
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
@@ -42,6 +43,7 @@ const KIND_EDGE_TYPE: u8 = 4;
 const KIND_TIMED_COMMIT: u8 = 5;
 const KIND_INDEX: u8 = 6;
 const KIND_DROP_INDEX: u8 = 7;
+const KIND_INDEXES: u8 = 8;
 
 const OP_STATE: u8 = 1;
 const OP_VERTEX_PROPERTY: u8 = 2;
@@ -69,10 +71,17 @@ pub(crate) enum Record {
     Name { kind: NameKind, number: u16, name: String },
     /// A new edge type.
     EdgeType { number: u16, name: String, options: EdgeTypeOptions },
-    /// A new index or constraint.
-    Index { id: IndexId, definition: Definition },
-    /// An index or constraint is gone.
-    DropIndex { id: IndexId },
+    /// Indexes and constraints came and went, all at once.
+    Indexes(Vec<IndexChange>),
+}
+
+/// A change of the indexes and constraints there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum IndexChange {
+    /// A new one.
+    Made { id: IndexId, definition: Definition },
+    /// One is gone.
+    Dropped { id: IndexId },
 }
 
 fn put_value(value: &telar_graph::Value, out: &mut Vec<u8>) {
@@ -175,18 +184,25 @@ pub(crate) fn encode_edge_type(number: u16, name: &str, options: EdgeTypeOptions
     out
 }
 
-/// Encodes a new index or constraint.
-pub(crate) fn encode_index(id: IndexId, definition: &Definition) -> Vec<u8> {
-    let mut out = vec![KIND_INDEX];
-    put_varint(id.get().into(), &mut out);
-    definition.encode(&mut out);
-    out
-}
-
-/// Encodes that an index or constraint is gone.
-pub(crate) fn encode_drop_index(id: IndexId) -> Vec<u8> {
-    let mut out = vec![KIND_DROP_INDEX];
-    put_varint(id.get().into(), &mut out);
+/// Encodes changes of indexes and constraints that are there together or not at all.
+pub(crate) fn encode_indexes(changes: &[IndexChange]) -> Vec<u8> {
+    let mut out = Vec::new();
+    if changes.len() != 1 {
+        out.push(KIND_INDEXES);
+    }
+    for change in changes {
+        match change {
+            IndexChange::Made { id, definition } => {
+                out.push(KIND_INDEX);
+                put_varint(id.get().into(), &mut out);
+                definition.encode(&mut out);
+            }
+            IndexChange::Dropped { id } => {
+                out.push(KIND_DROP_INDEX);
+                put_varint(id.get().into(), &mut out);
+            }
+        }
+    }
     out
 }
 
@@ -246,6 +262,16 @@ impl Reader<'_> {
             return Err(format!("unknown edge type flags {flags}"));
         }
         Ok(options)
+    }
+
+    fn index_change(&mut self) -> Result<IndexChange, String> {
+        let kind = self.byte()?;
+        let id = IndexId::from_raw(self.number("index")?);
+        match kind {
+            KIND_INDEX => Ok(IndexChange::Made { id, definition: Definition::decode(self)? }),
+            KIND_DROP_INDEX => Ok(IndexChange::Dropped { id }),
+            kind => Err(format!("unknown change of an index {kind}")),
+        }
     }
 
     pub(crate) fn end(&self) -> Result<(), String> {
@@ -336,11 +362,17 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
             let options = r.edge_type_options()?;
             Record::EdgeType { number, name, options }
         }
-        KIND_INDEX => {
-            let id = IndexId::from_raw(r.number("index")?);
-            Record::Index { id, definition: Definition::decode(&mut r)? }
+        KIND_INDEX | KIND_DROP_INDEX => {
+            r = Reader(payload);
+            Record::Indexes(vec![r.index_change()?])
         }
-        KIND_DROP_INDEX => Record::DropIndex { id: IndexId::from_raw(r.number("index")?) },
+        KIND_INDEXES => {
+            let mut changes = Vec::new();
+            while !r.0.is_empty() {
+                changes.push(r.index_change()?);
+            }
+            Record::Indexes(changes)
+        }
         kind => return Err(format!("unknown record kind {kind}")),
     };
     r.end()?;
@@ -456,7 +488,24 @@ mod tests {
             target: crate::IndexTarget::Vertices(LabelId::from_raw(4)),
             properties: vec![PropertyKeyId::from_raw(5)],
         });
-        assert_eq!(encode_index(id, &definition), [6, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5]);
-        assert_eq!(encode_drop_index(id), [7, 0xAC, 2]);
+        let made = IndexChange::Made { id, definition };
+        let dropped = IndexChange::Dropped { id };
+        let cases: [(&[IndexChange], &[u8]); 3] = [
+            (std::slice::from_ref(&made), &[6, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5]),
+            (std::slice::from_ref(&dropped), &[7, 0xAC, 2]),
+            (
+                &[dropped.clone(), made.clone()],
+                &[8, 7, 0xAC, 2, 6, 0xAC, 2, 1, b'i', 1, 1, 4, 1, 5],
+            ),
+        ];
+        for (changes, bytes) in cases {
+            assert_eq!(encode_indexes(changes), bytes);
+            let Ok(Record::Indexes(found)) = decode(bytes, &LabelSets::new()) else {
+                panic!("{bytes:?} are changes of indexes");
+            };
+            assert_eq!(found, changes);
+        }
+        let within = decode(&[8, 1], &LabelSets::new());
+        assert!(within.is_err(), "a commit within changes of indexes: {within:?}");
     }
 }

@@ -11,7 +11,7 @@ use telar_graph::{PropertyType, RuleKind};
 use super::Binder;
 use crate::expr::Expr;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::schema::{CreateRule, DropRule, SchemaCommand};
+use crate::schema::{CreateLookup, CreateRule, DropRule, SchemaCommand};
 use crate::value_type::ValueType;
 
 impl Binder<'_> {
@@ -25,10 +25,9 @@ impl Binder<'_> {
 
     pub(crate) fn create_index(&mut self, c: &CreateIndex) -> Result<SchemaCommand, QueryError> {
         let kind = match c.kind {
-            IndexKind::Range => None,
+            IndexKind::Range | IndexKind::Lookup => None,
             IndexKind::Text => Some(("TEXT", "a RANGE index serves equality and STARTS WITH")),
             IndexKind::Point => Some(("POINT", "a RANGE index serves equality")),
-            IndexKind::Lookup => Some(("LOOKUP", "labels and types are always indexed")),
             IndexKind::Fulltext => Some(("FULLTEXT", "use CONTAINS, which scans")),
             IndexKind::Vector => Some(("VECTOR", "there is no substitute")),
         };
@@ -36,18 +35,26 @@ impl Binder<'_> {
             let message = format!("{kind} indexes are not supported: {instead}");
             return Err(QueryError::compile(ErrorKind::NotSupported, "NotSupported", message));
         }
-        let IndexTarget::Properties { entity, labels, keys } = &c.target else {
-            unreachable!("INVARIANT: only a lookup index is of no properties")
+        let name = c.name.as_ref().map(|name| self.name_or_parameter(name));
+        let options = c.options.as_ref().map(|options| self.expression(options)).transpose()?;
+        let if_not_exists = c.if_not_exists;
+        let (entity, labels, keys) = match &c.target {
+            IndexTarget::Properties { entity, labels, keys } => (entity, labels, keys),
+            IndexTarget::Lookup { entity } => {
+                let nodes = *entity == EntityKind::Node;
+                let create = CreateLookup { name, if_not_exists, nodes, options };
+                return Ok(SchemaCommand::CreateLookup(create));
+            }
         };
         let label = labels.first().expect("INVARIANT: the parser demands a label");
         Ok(SchemaCommand::Create(CreateRule {
-            name: c.name.as_ref().map(|name| self.name_or_parameter(name)),
-            if_not_exists: c.if_not_exists,
+            name,
+            if_not_exists,
             nodes: *entity == EntityKind::Node,
             label: label.text.as_ref().into(),
             keys: self.keys(keys)?,
             kind: RuleKind::Range,
-            options: c.options.as_ref().map(|options| self.expression(options)).transpose()?,
+            options,
         }))
     }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, IndexKind, Name,
-    Projection, ProjectionItem, Show, ShowTarget, Terminate,
+    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, Name, Projection,
+    ProjectionItem, Show, ShowTarget, Terminate,
 };
 use telar_cypher::span::Span;
 
@@ -21,11 +21,7 @@ impl Binder<'_> {
     pub(crate) fn show(&mut self, c: &Show, span: Span) -> Result<(Plan, Columns), QueryError> {
         let mut arguments = Vec::new();
         let (name, shown): (&str, Shown) = match &c.target {
-            ShowTarget::Indexes { kind } => {
-                // There are no others: asking for them finds nothing.
-                let none = kind.is_some_and(|kind| kind != IndexKind::Range);
-                ("SHOW INDEXES", show::indexes(none))
-            }
+            ShowTarget::Indexes { kind } => ("SHOW INDEXES", show::indexes(*kind)),
             ShowTarget::Constraints(filter) => ("SHOW CONSTRAINTS", show::constraints(*filter)),
             ShowTarget::Procedures(executable) => {
                 self.no_users(executable, span)?;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use telar_graph::update::{ReadableIndex, UpdateError};
+use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Update, Value, VertexId,
-    View,
+    IndexUnavailable, LabelId, PropertyKeyId, Rule, RuleKind, Schema, Statistics, Update, Value,
+    VertexId, View,
 };
 
 /// A snapshot that counts.
@@ -315,5 +315,23 @@ impl Update for CountedWrite<'_> {
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {
         add(self.hits, 1);
         self.graph.delete_vertex(vertex, detach)
+    }
+
+    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError> {
+        self.graph.rules_to_change()
+    }
+
+    fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), UpdateError> {
+        self.graph.create_rule(name, objects, properties, kind)
+    }
+
+    fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {
+        self.graph.drop_rule(name)
     }
 }

@@ -9,7 +9,7 @@
 //! | all nodes; those with a label; one by number | `n`; `n(L)`; 1 |
 //! | by an index on all its properties | `n(L) / v(I)`, or `r(T) / v(I)`; 1 if it is unique |
 //! | by an index on `p` of `k` properties | `n(L) / v(I)^(p/k)`, `* 0.3` for a range behind them |
-//! | by a list | as many times as it has elements, 10 if that is not known |
+//! | by a list | as many times as it has elements, 100 if that is not known |
 //! | relationships of a node | the sum of `d(L, T, way)` over types and ways |
 //! | of a node of no known label | `r(T) / n` |
 //! | those that lead to a given node | divided by `n(L')` of that node |
@@ -36,6 +36,9 @@ const RANGE: f64 = 0.3;
 const OTHER: f64 = 0.75;
 /// Elements of a list that is not written down.
 const LIST: f64 = 10.0;
+/// The same where an index is asked for each: rather too many, since a start that finds more than
+/// was expected makes everything behind it slow.
+const SOUGHT_LIST: f64 = 100.0;
 /// Steps of a path of any length that are counted.
 const STEPS_MAX: u64 = 3;
 
@@ -133,7 +136,7 @@ impl<'g> Counts<'g> {
         };
         let next = if matches!(sought.next, NextKey::Anything) { 1.0 } else { RANGE };
         let times = match sought.prefix.last() {
-            Some(list) if sought.any => length(list),
+            Some(list) if sought.any => length(list, SOUGHT_LIST),
             _ => 1.0,
         };
         (each * next * times).min(all).max(1.0)
@@ -278,7 +281,7 @@ impl<'g> Counts<'g> {
         match op {
             Binary::Equal => equal(),
             Binary::NotEqual => 1.0 - equal(),
-            Binary::In => (equal() * length(right)).min(1.0),
+            Binary::In => (equal() * length(right, LIST)).min(1.0),
             Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual => RANGE,
             Binary::StartsWith => RANGE,
             _ => OTHER,
@@ -362,7 +365,7 @@ impl<'g> Counts<'g> {
                 if count.is_finite() { (first - count).max(0.0) } else { first }
             }
             Plan::Limit(_, count) => first.min(constant(count)),
-            Plan::Unwind(_, _, list) => first * length(list),
+            Plan::Unwind(_, _, list) => first * length(list, LIST),
             Plan::Apply(p) => match (p.returns, &p.optional) {
                 (false, _) => first,
                 (true, Some(_)) => first * second.max(1.0),
@@ -379,12 +382,12 @@ impl<'g> Counts<'g> {
     }
 }
 
-/// Elements of a list.
-fn length(list: &Expr) -> f64 {
+/// Elements of a list, if it is written down.
+fn length(list: &Expr, unknown: f64) -> f64 {
     match list {
         Expr::List(items) => items.len() as f64,
         Expr::Const(Value::List(items)) => items.len() as f64,
-        _ => LIST,
+        _ => unknown,
     }
 }
 

@@ -8,6 +8,7 @@ use telar_graph::{RuleState, Value};
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
+use crate::schema::Lookup;
 
 /// How often a procedure that waits looks again.
 const LOOKS_AGAIN: Duration = Duration::from_millis(10);
@@ -114,24 +115,30 @@ fn await_indexes(
         Some(Value::String(name)) => Some(name),
         _ => None,
     };
+    if name.is_some_and(|name| Lookup::named(name).is_some()) {
+        return Ok(Rows::new());
+    }
+    let fail = |message: String| {
+        Err(QueryError::runtime(ErrorKind::ProcedureFailed, "ProcedureCallFailed", message))
+    };
     let begin = Instant::now();
     loop {
         let mut rules = call.graph.rules();
         if let Some(name) = name {
             rules.retain(|rule| *rule.name == **name);
             if rules.is_empty() {
-                let message = format!("there is no index called `{name}`");
-                let kind = ErrorKind::ProcedureFailed;
-                return Err(QueryError::runtime(kind, "ProcedureCallFailed", message));
+                return fail(format!("there is no index called `{name}`"));
             }
         }
         if rules.iter().all(|rule| rule.state == RuleState::Online) {
             return Ok(Rows::new());
         }
+        if let Some(own) = rules.iter().find(|rule| rule.state == RuleState::Pending) {
+            let name = &own.name;
+            return fail(format!("`{name}` is made when this transaction commits: wait after it"));
+        }
         if begin.elapsed() >= Duration::from_secs(seconds) {
-            let message = format!("after {seconds} seconds an index is still being built");
-            let kind = ErrorKind::ProcedureFailed;
-            return Err(QueryError::runtime(kind, "ProcedureCallFailed", message));
+            return fail(format!("after {seconds} seconds an index is still being built"));
         }
         call.check()?;
         std::thread::sleep(LOOKS_AGAIN);

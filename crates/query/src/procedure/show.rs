@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use telar_cypher::ast::{ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind};
+use telar_cypher::ast::{ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, IndexKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
@@ -15,7 +15,7 @@ use crate::function::{self, Moment};
 use crate::host::{ShownDatabase, ShownUser, needs_server};
 use crate::query_error::QueryError;
 use crate::running::{Entry, Running};
-use crate::schema::type_name;
+use crate::schema::{LOOKUP_PROVIDER, Lookup, RANGE_PROVIDER, about, type_name};
 
 type Returned = Result<Rows, QueryError>;
 type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
@@ -85,18 +85,6 @@ const B: &str = "BOOLEAN";
 const L: &str = "LIST<STRING>";
 const ANY: &str = "ANY";
 
-/// Whether a rule is about nodes, the name of its label or type, and those of its properties.
-fn about(rule: &Rule, graph: &dyn Graph) -> (bool, String, Vec<String>) {
-    let name = |names: Vec<String>, at: u16| names.into_iter().nth(at.into()).unwrap_or_default();
-    let (nodes, label) = match rule.objects {
-        IndexedObjects::Vertices(label) => (true, name(graph.label_names(), label.get())),
-        IndexedObjects::Edges(ty) => (false, name(graph.edge_type_names(), ty.get())),
-    };
-    let names = graph.property_key_names();
-    let key = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].clone();
-    (nodes, label, rule.properties.iter().map(key).collect())
-}
-
 /// The command that makes a rule.
 fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
     let (nodes, label, keys) = about(rule, graph);
@@ -133,8 +121,13 @@ fn entity(nodes: bool) -> &'static str {
     if nodes { "NODE" } else { "RELATIONSHIP" }
 }
 
-/// `SHOW INDEXES`; `none` of a kind there is not.
-pub(crate) fn indexes(none: bool) -> Shown {
+/// The number of a rule as it is shown: the first are those of the lookup indexes.
+fn shown_id(rule: &Rule) -> Value {
+    (i64::from(rule.id.get()) + 1 + Lookup::ALL.len() as i64).into()
+}
+
+/// `SHOW INDEXES`, all or those of a kind.
+pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
     let columns = [
         ("id", I),
         ("name", S),
@@ -153,44 +146,73 @@ pub(crate) fn indexes(none: bool) -> Shown {
         ("failureMessage", S),
         ("createStatement", S),
     ];
+    let is_wanted = move |of: IndexKind| kind.is_none_or(|kind| kind == of);
     let run = move |call: &CallContext<'_>, _: &[Value]| {
         let graph = call.graph;
-        let rules = sorted_rules(graph, |rule| !none && rule.kind.has_entries());
-        let row = |rule: Rule| {
-            let (nodes, label, keys) = about(&rule, graph);
-            let (state, percent) = match rule.state {
-                RuleState::Online => ("ONLINE", 100.0),
-                RuleState::Building { done, total } => {
-                    ("POPULATING", 100.0 * done as f64 / total.max(1) as f64)
-                }
-            };
-            let owner = rule.kind.is_constraint().then(|| rule.name.clone());
-            let statement = create_statement(&rule, graph);
-            vec![
-                i64::from(rule.id.get()).into(),
-                rule.name.into(),
-                state.into(),
-                percent.into(),
-                "RANGE".into(),
-                entity(nodes).into(),
-                Value::list([label]),
-                Value::list(keys),
-                "range-1.0".into(),
-                owner.into(),
-                Value::Null,
-                Value::Null,
-                Value::Null,
-                Value::map([
-                    ("indexProvider", Value::from("range-1.0")),
-                    ("indexConfig", Value::map::<&str, Value>([])),
-                ]),
-                "".into(),
-                statement.into(),
-            ]
-        };
-        Ok(rules.into_iter().map(row).collect())
+        let rules = sorted_rules(graph, |r| is_wanted(IndexKind::Range) && r.kind.has_entries());
+        let mut rows: Rows = rules.iter().map(|rule| index_row(rule, graph)).collect();
+        if is_wanted(IndexKind::Lookup) {
+            rows.extend(Lookup::ALL.iter().map(lookup_row));
+            rows.sort_by(|a, b| a[1].cmp(&b[1]));
+        }
+        Ok(rows)
     };
     Shown::new("Every index.", Vec::new(), &columns, run).shows_before("trackedSince")
+}
+
+fn index_options(provider: &str) -> Value {
+    let config = Value::map::<&str, Value>([]);
+    Value::map([("indexProvider", Value::from(provider)), ("indexConfig", config)])
+}
+
+fn index_row(rule: &Rule, graph: &dyn Graph) -> Vec<Value> {
+    let (nodes, label, keys) = about(rule, graph);
+    let (state, percent) = match rule.state {
+        RuleState::Online => ("ONLINE", 100.0),
+        RuleState::Building { done, total } => {
+            ("POPULATING", 100.0 * done as f64 / total.max(1) as f64)
+        }
+        RuleState::Pending => ("POPULATING", 0.0),
+    };
+    vec![
+        shown_id(rule),
+        rule.name.as_str().into(),
+        state.into(),
+        percent.into(),
+        "RANGE".into(),
+        entity(nodes).into(),
+        Value::list([label]),
+        Value::list(keys),
+        RANGE_PROVIDER.into(),
+        rule.kind.is_constraint().then_some(rule.name.as_str()).into(),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        index_options(RANGE_PROVIDER),
+        "".into(),
+        create_statement(rule, graph).into(),
+    ]
+}
+
+fn lookup_row(lookup: &Lookup) -> Vec<Value> {
+    vec![
+        lookup.id.into(),
+        lookup.name.into(),
+        "ONLINE".into(),
+        100.0.into(),
+        "LOOKUP".into(),
+        entity(lookup.nodes).into(),
+        Value::Null,
+        Value::Null,
+        LOOKUP_PROVIDER.into(),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        index_options(LOOKUP_PROVIDER),
+        "".into(),
+        lookup.create_statement().into(),
+    ]
 }
 
 fn wanted(filter: ConstraintFilter, rule: &Rule) -> bool {
@@ -230,7 +252,7 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
             };
             let owned = rule.kind.has_entries();
             vec![
-                i64::from(rule.id.get()).into(),
+                shown_id(&rule),
                 rule.name.as_str().into(),
                 type_name(rule.kind, nodes).into(),
                 entity(nodes).into(),

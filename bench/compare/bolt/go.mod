@@ -1,0 +1,3 @@
+module telar/bench/compare/bolt
+
+go 1.22

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Starts and stops Neo4j 5 community, the real thing that Telar is compared with, from its Maven
+# artefacts: nothing is installed and nothing is committed, all of it lies below target/neo4j.
+#
+#   bench/compare/neo4j.sh start FOLDER BOLT_PORT [PASSWORD [CERT KEY]]
+#   bench/compare/neo4j.sh stop FOLDER
+#
+# FOLDER holds the store, the logs and the process id. Without PASSWORD (or with an empty one)
+# there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
+# HTTP is served on BOLT_PORT + 1. `start` returns when the server answers on its port. Needs mvn and
+# Java 17 or later.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+version=5.26.30
+artefacts=${CARGO_TARGET_DIR:-$root/target}/neo4j/$version
+
+# Fetches the artefacts, once.
+fetch() {
+    if [[ -e $artefacts/complete ]]; then return; fi
+    mkdir -p "$artefacts"
+    cat >"$artefacts/pom.xml" <<POM
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>telar</groupId><artifactId>neo4j</artifactId><version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.neo4j</groupId><artifactId>neo4j</artifactId><version>$version</version>
+    </dependency>
+    <dependency>
+      <groupId>org.neo4j</groupId><artifactId>cypher-shell</artifactId><version>$version</version>
+    </dependency>
+  </dependencies>
+</project>
+POM
+    mvn -q -B -f "$artefacts/pom.xml" dependency:copy-dependencies \
+        -DoutputDirectory="$artefacts/lib" >&2
+    touch "$artefacts/complete"
+}
+
+# The options that Neo4j's own start script gives to Java, and a fixed heap.
+java_options=(
+    -Xms1g -Xmx1g -XX:+UseG1GC -XX:-OmitStackTraceInFastThrow -XX:+UnlockExperimentalVMOptions
+    -XX:+TrustFinalNonStaticFields -XX:+DisableExplicitGC -Dfile.encoding=UTF-8
+    -Djdk.nio.maxCachedBufferSize=1024 -Dio.netty.tryReflectionSetAccessible=true
+    --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/java.io=ALL-UNNAMED
+    --add-opens=java.base/sun.nio.ch=ALL-UNNAMED
+)
+
+write_settings() {
+    local folder=$1 port=$2 password=$3 certificate=$4 key=$5
+    mkdir -p "$folder/conf" "$folder/import" "$folder/certificates"
+    cat >"$folder/conf/neo4j.conf" <<CONF
+server.default_listen_address=127.0.0.1
+server.bolt.listen_address=127.0.0.1:$port
+server.bolt.advertised_address=127.0.0.1:$port
+server.http.listen_address=127.0.0.1:$((port + 1))
+server.https.enabled=false
+server.memory.pagecache.size=512m
+dbms.usage_report.enabled=false
+dbms.security.auth_enabled=$([[ -n $password ]] && echo true || echo false)
+CONF
+    if [[ -n $certificate ]]; then
+        cp "$certificate" "$folder/certificates/public.crt"
+        cp "$key" "$folder/certificates/private.key"
+        cat >>"$folder/conf/neo4j.conf" <<CONF
+server.bolt.tls_level=OPTIONAL
+dbms.ssl.policy.bolt.enabled=true
+dbms.ssl.policy.bolt.base_directory=certificates
+dbms.ssl.policy.bolt.client_auth=NONE
+CONF
+    fi
+    if [[ -n $password ]]; then
+        NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java -cp "$artefacts/lib/*" \
+            org.neo4j.cli.AdminTool dbms set-initial-password "$password" >"$folder/password.log" 2>&1
+    fi
+}
+
+start() {
+    local folder=$1 port=$2 password=${3:-} certificate=${4:-} key=${5:-}
+    fetch
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
+    if [[ ! -e $folder/conf/neo4j.conf ]]; then
+        write_settings "$folder" "$port" "$password" "$certificate" "$key"
+    fi
+    rm -f "$folder/logs/neo4j.log"
+    java "${java_options[@]}" -cp "$artefacts/lib/*" org.neo4j.server.CommunityEntryPoint \
+        --home-dir="$folder" --config-dir="$folder/conf" >"$folder/console.log" 2>&1 &
+    echo $! >"$folder/pid"
+    local waited
+    for ((waited = 0; waited < 600; waited++)); do
+        if grep -q 'Started\.' "$folder/logs/neo4j.log" 2>/dev/null; then
+            printf 'bolt://127.0.0.1:%d pid %d\n' "$port" "$(cat "$folder/pid")"
+            return
+        fi
+        if ! kill -0 "$(cat "$folder/pid")" 2>/dev/null; then break; fi
+        sleep 0.2
+    done
+    tail -n 20 "$folder/console.log" "$folder/logs/neo4j.log" >&2
+    return 1
+}
+
+stop() {
+    local pid waited
+    pid=$(cat "$1/pid")
+    kill "$pid" 2>/dev/null || true
+    for ((waited = 0; waited < 300; waited++)); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    kill -9 "$pid" 2>/dev/null || true
+    rm -f "$1/pid"
+}
+
+command=${1:-}
+shift || true
+case $command in
+fetch) fetch ;;
+start) start "$@" ;;
+stop) stop "$@" ;;
+*)
+    grep '^#  ' "${BASH_SOURCE[0]}" >&2
+    exit 2
+    ;;
+esac

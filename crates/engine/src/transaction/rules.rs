@@ -1,0 +1,180 @@
+//! Indexes and constraints that a transaction makes and drops: a list until it commits.
+//!
+//! Nobody else sees anything of them before, and no writer keeps to them; `index/build.rs` makes
+//! all of the list or nothing.
+//! Why like this: docs/decisions/0028-schema-commands-in-transactions.md.
+
+use telar_graph::{CommitTs, IndexId};
+
+use super::{Committed, Transaction};
+use crate::error::{Error, Object};
+use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexState, List};
+use crate::shared::Shared;
+
+/// What becomes of indexes and constraints when a transaction commits.
+#[derive(Debug)]
+pub(crate) struct PendingRules {
+    /// Those there were when it first looked: if there are others, it does not commit.
+    pub(crate) seen: Vec<IndexId>,
+    /// Those of them that it drops.
+    pub(crate) dropped: Vec<IndexId>,
+    /// What it makes.
+    pub(crate) made: Vec<Definition>,
+}
+
+impl PendingRules {
+    pub(crate) fn are_changes(&self) -> bool {
+        !self.dropped.is_empty() || !self.made.is_empty()
+    }
+
+    /// What was there, without what is dropped, and then what is made.
+    fn over(&self, there: &List, shared: &Shared) -> Vec<IndexInfo> {
+        let kept = there.iter().filter(|index| !self.dropped.contains(&index.id));
+        let mut infos: Vec<IndexInfo> = kept.map(|index| index.info()).collect();
+        // The numbers they get if nobody is faster.
+        let numbers = shared.indexes.numbers()..;
+        infos.extend(numbers.zip(&self.made).map(|(number, definition)| IndexInfo {
+            id: IndexId::from_raw(number as u16),
+            name: definition.name.clone(),
+            target: definition.target,
+            properties: definition.properties.clone(),
+            kind: definition.kind,
+            state: IndexState::Pending,
+            entries: 0,
+            bytes: 0,
+        }));
+        infos
+    }
+}
+
+impl Transaction<'_> {
+    /// Makes a range index when the transaction commits. If one of this name and definition is
+    /// there, nothing happens.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::IndexSpec`], [`Error::IndexExists`], and those of unknown labels,
+    /// edge types and property keys; [`Error::MixedChanges`] if the transaction has changed the
+    /// graph; [`Error::Conflict`] if another one has changed the schema since this one did. The
+    /// transaction is as it was.
+    pub fn create_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
+        self.make_rule(spec.into())
+    }
+
+    /// Makes a constraint when the transaction commits, and then checks what is there.
+    ///
+    /// # Errors
+    /// As [`create_index`](Self::create_index).
+    pub fn create_constraint(&mut self, spec: ConstraintSpec) -> Result<(), Error> {
+        self.make_rule(spec.into())
+    }
+
+    /// Drops the index or constraint of this name when the transaction commits.
+    ///
+    /// # Errors
+    /// [`Error::UnknownIndexName`]; [`Error::MixedChanges`] and [`Error::Conflict`] as
+    /// [`create_index`](Self::create_index). The transaction is as it was.
+    pub fn drop_index(&mut self, name: &str) -> Result<(), Error> {
+        let there = self.look_at_rules()?;
+        self.refuse_mixing()?;
+        let pending = self.rules.as_mut().expect("INVARIANT: it has looked");
+        if let Some(at) = pending.made.iter().position(|made| made.name == name) {
+            pending.made.remove(at);
+            return Ok(());
+        }
+        let found = there
+            .iter()
+            .find(|index| index.definition.name == name && !pending.dropped.contains(&index.id));
+        let found = found.ok_or_else(|| Error::UnknownIndexName { name: name.to_owned() })?;
+        pending.dropped.push(found.id);
+        Ok(())
+    }
+
+    /// Every index and constraint as they will be if the transaction commits: those it makes last,
+    /// with the numbers they will have unless another one is faster.
+    #[must_use]
+    pub fn indexes(&self) -> Vec<IndexInfo> {
+        let shared = self.shared();
+        match &self.rules {
+            Some(pending) => pending.over(&shared.indexes.all(), shared),
+            None => shared.indexes.infos(),
+        }
+    }
+
+    /// As [`indexes`](Self::indexes), by somebody who will change them depending on that: if
+    /// another transaction changes them first, this one does not commit.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if that has happened already.
+    pub fn indexes_to_change(&mut self) -> Result<Vec<IndexInfo>, Error> {
+        self.look_at_rules()?;
+        Ok(self.indexes())
+    }
+
+    /// Whether it makes or drops indexes or constraints.
+    #[must_use]
+    pub fn changes_schema(&self) -> bool {
+        self.rules.as_ref().is_some_and(|pending| pending.are_changes())
+    }
+
+    /// Whether it changes vertices or edges.
+    #[must_use]
+    pub fn changes_graph(&self) -> bool {
+        !self.writes.is_empty()
+    }
+
+    /// What is there now, which is what was there when the transaction first looked, or it has
+    /// changed nothing yet.
+    fn look_at_rules(&mut self) -> Result<List, Error> {
+        let there = self.shared().indexes.all();
+        let ids: Vec<IndexId> = there.iter().map(|index| index.id).collect();
+        match &mut self.rules {
+            Some(pending) if pending.are_changes() && pending.seen != ids => {
+                return Err(Error::Conflict { object: Object::Schema });
+            }
+            Some(pending) => pending.seen = ids,
+            rules => {
+                let (dropped, made) = (Vec::new(), Vec::new());
+                *rules = Some(Box::new(PendingRules { seen: ids, dropped, made }));
+            }
+        }
+        Ok(there)
+    }
+
+    fn refuse_mixing(&self) -> Result<(), Error> {
+        if self.changes_graph() { Err(Error::MixedChanges) } else { Ok(()) }
+    }
+
+    fn make_rule(&mut self, definition: Definition) -> Result<(), Error> {
+        index::check_definition(self.shared(), &definition)?;
+        let there = self.look_at_rules()?;
+        self.refuse_mixing()?;
+        let pending = self.rules.as_mut().expect("INVARIANT: it has looked");
+        // What is dropped and made again as it was stays.
+        let again = there.iter().find(|index| index.definition == definition);
+        if let Some(index) = again
+            && let Some(at) = pending.dropped.iter().position(|id| *id == index.id)
+        {
+            pending.dropped.remove(at);
+            return Ok(());
+        }
+        let kept = there.iter().filter(|index| !pending.dropped.contains(&index.id));
+        let mut all = kept.map(|index| &index.definition).chain(&pending.made);
+        match all.find(|other| other.name == definition.name) {
+            Some(other) if *other == definition => Ok(()),
+            Some(_) => Err(Error::IndexExists { name: definition.name }),
+            None => {
+                pending.made.push(definition);
+                Ok(())
+            }
+        }
+    }
+
+    /// Commits changes of the schema, of which there are some.
+    pub(super) fn commit_rules(self, rules: PendingRules) -> Result<Committed, Error> {
+        self.refuse_mixing()?;
+        // Nothing is read any more: what others do while indexes are built need not be kept.
+        self.registration.close();
+        let ts = index::change(self.shared(), rules)?;
+        Ok(Committed { ts: CommitTs::from_raw(ts), edges_added: 0, edges_removed: 0 })
+    }
+}

@@ -1,0 +1,190 @@
+#!/usr/bin/env bash
+# Proves the server with what others wrote: Neo4j's official drivers, the openCypher TCK over Bolt,
+# load, and a kill.
+#
+#   tools/drivers.sh TELAR [PART]...
+#
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 tck load (all
+# of these if none is named), and with TELAR_LONG=1 also java and go. Servers run on free ports of the
+# loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
+# their registries; a driver that cannot be fetched because there is no network is skipped with a word.
+# Ends with the sum of all parts in the form of `cargo test`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+shared=${TELAR_SHARED:-$root/../shared}
+installed=$(mkdir -p "${CARGO_TARGET_DIR:-target}/drivers" && cd "${CARGO_TARGET_DIR:-target}/drivers" && pwd)
+
+# What is installed, pinned: a driver's release never turns the gate red by itself.
+PYTHON_PACKAGES=("neo4j==5.28.8" "tzdata==2026.6" "gherkin-official==42.0.1")
+PYTHON6_PACKAGES=("neo4j==6.4.1" "tzdata==2026.6")
+JAVASCRIPT_PACKAGE=neo4j-driver@5.28.3
+JAVASCRIPT6_PACKAGE=neo4j-driver@6.3.0
+
+telar=$(realpath "${1:?the path of the telar binary}")
+shift
+parts=("$@")
+if ((${#parts[@]} == 0)); then
+    parts=(python python6 javascript javascript6 tck load)
+    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go); fi
+fi
+
+scratch=$(mktemp -d)
+log=$scratch/log
+servers=()
+
+# Ends the servers that were started here, and nothing else.
+cleanup() {
+    local server
+    for server in "${servers[@]}"; do kill -9 "$server" 2>/dev/null || true; done
+    rm -rf "$scratch"
+}
+trap cleanup EXIT
+
+# start NAME ARGUMENT...: starts a server and sets `address` and `process` to where it is.
+start() {
+    local name=$1 waited
+    shift
+    # HTTP has a fixed port unless told otherwise, where this build has it.
+    if "$telar" serve --help | grep -q -- '--http'; then set -- "$@" --http 127.0.0.1:0; fi
+    "$telar" serve "$scratch/$name.telar" --bolt 127.0.0.1:0 "$@" >"$scratch/$name.log" 2>&1 &
+    process=$!
+    servers+=("$process")
+    for ((waited = 0; waited < 300; waited++)); do
+        address=$(grep -o 'bolt://[0-9.:]*' "$scratch/$name.log" | head -n 1 | sed 's#bolt://##') || true
+        if [[ -n $address ]]; then return; fi
+        if ! kill -0 "$process" 2>/dev/null; then break; fi
+        sleep 0.1
+    done
+    printf 'telar serve did not start:\n'
+    cat "$scratch/$name.log"
+    return 1
+}
+
+# fetched NAME COMMAND...: runs an installation once. Says why and returns 1 where there is no network.
+fetched() {
+    local name=$1
+    shift
+    local done=$installed/$name.done output=$scratch/$name.install
+    if [[ -e $done && $(<"$done") == "$*" ]]; then return 0; fi
+    if "$@" >"$output" 2>&1; then
+        printf '%s' "$*" >"$done"
+        return 0
+    fi
+    if grep -Eiq 'name resolution|ENOTFOUND|EAI_AGAIN|ENETUNREACH|no such host|network is unreachable|unknown host' \
+        "$output"; then
+        printf 'skipped: %s: its driver is not installed and there is no network\n' "$name"
+        return 1
+    fi
+    cat "$output"
+    printf 'FAILED: %s could not be installed\n' "$name"
+    exit 1
+}
+
+install_python() {
+    local folder=$installed/$1
+    shift
+    python3 -m venv --clear "$folder" && "$folder/bin/pip" install --quiet "$@"
+}
+
+install_javascript() {
+    mkdir -p "$installed/$1"
+    printf '{"private": true}\n' >"$installed/$1/package.json"
+    npm install --silent --no-audit --no-fund --prefix "$installed/$1" "$2"
+}
+
+install_java() {
+    mvn -q -B -f drivers/java/pom.xml -DbuildDirectory="$installed/java" package
+}
+
+install_go() {
+    (cd drivers/go && go build -o "$installed/go-behaviours" .)
+}
+
+# The servers that behaviours run against: one open and plain, one with a user and TLS.
+behaviour_servers() {
+    if [[ -n ${TELAR_BOLT:-} ]]; then return; fi
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+        -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" -subj /CN=localhost \
+        -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
+    start plain --no-auth || return 1
+    export TELAR_BOLT=$address TELAR_PROCESS=$process
+    export TELAR_PASSWORD=drivers-password TELAR_CERTIFICATE=$scratch/certificate.pem
+    start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" || return 1
+    export TELAR_BOLT_SECURE=$address
+}
+
+python_behaviours() {
+    fetched "$1" install_python "$@" || return 0
+    behaviour_servers || return 1
+    "$installed/$1/bin/python" drivers/python/main.py
+}
+
+javascript_behaviours() {
+    fetched "$1" install_javascript "$@" || return 0
+    behaviour_servers || return 1
+    TELAR_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
+}
+
+java_behaviours() {
+    fetched java install_java || return 0
+    behaviour_servers || return 1
+    java -Xmx128m -cp "$installed/java/classes:$installed/java/dependency/*" behaviours.Main
+}
+
+go_behaviours() {
+    fetched go install_go || return 0
+    behaviour_servers || return 1
+    "$installed/go-behaviours"
+}
+
+# The TCK through the official driver: what passes in process passes over the wire.
+tck() {
+    if [[ ! -e $shared/tck/tck_runner.py ]]; then
+        printf 'skipped: tck: no %s\n' tck/tck_runner.py
+        return
+    fi
+    fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    start tck --no-auth || return 1
+    local status=0
+    "$installed/python/bin/python" "$shared/tck/tck_runner.py" "bolt://$address" \
+        --features "$shared/tck/features" --graphs "$shared/tck/graphs" \
+        --json "$scratch/tck.json" --failures 20 --fail-under 100 || status=$?
+    # Scenarios with a procedure of their own are skipped: nobody can make procedures over Bolt.
+    "$installed/python/bin/python" - "$scratch/tck.json" <<'PYTHON'
+import collections, json, sys
+results = json.load(open(sys.argv[1], encoding="utf-8"))["results"]
+count = collections.Counter(result["status"] for result in results)
+failed = len(results) - count["pass"] - count["skip"]
+print(f"tck over bolt: {count['skip']} scenarios skipped")
+print(f"test result: {'FAILED' if failed else 'ok'}. {count['pass']} passed; {failed} failed")
+PYTHON
+    return "$status"
+}
+
+# Many sessions at once, then a kill under load: what was acknowledged is there.
+load() {
+    fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${TELAR_LOAD_SECONDS:-15}"
+}
+
+status=0
+for part in "${parts[@]}"; do
+    printf -- '--- %s\n' "$part"
+    case $part in
+    python) command=(python_behaviours python "${PYTHON_PACKAGES[@]}") ;;
+    python6) command=(python_behaviours python6 "${PYTHON6_PACKAGES[@]}") ;;
+    javascript) command=(javascript_behaviours javascript "$JAVASCRIPT_PACKAGE") ;;
+    javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
+    java) command=(java_behaviours) ;;
+    go) command=(go_behaviours) ;;
+    tck | load) command=("$part") ;;
+    *)
+        printf 'no such part: %s\n' "$part" >&2
+        exit 2
+        ;;
+    esac
+    # Not in a pipe: a part may start servers that the next ones use.
+    "${command[@]}" > >(tee -a "$log") 2>&1 || status=1
+done
+exit "$status"

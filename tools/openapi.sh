@@ -11,7 +11,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VERSION=4.32.5
 target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
 venv=$target/schemathesis-$VERSION
+tools=$PWD/tools
 work=$(mktemp -d)
 server=
 cleanup() {
@@ -31,7 +34,7 @@ export TELAR_AUTH_INITIAL_PASSWORD=correct-horse
     --set limits.statement_timeout=5s --set http.transaction_idle=10s \
     --set auth.failed_logins=1000000 >"$work/addresses" 2>"$work/log" &
 server=$!
-for _ in $(seq 100); do
+for _ in $(seq 300); do
     if grep -q '^HTTP at ' "$work/addresses"; then break; fi
     sleep 0.1
 done
@@ -43,8 +46,9 @@ if [[ -z $url ]]; then
 fi
 
 # A statement is any text for the document, and Cypher for the server: that it is refused says nothing.
-export PYTHONPATH=tools PYTHONDONTWRITEBYTECODE=1
-"$venv/bin/schemathesis" --config-file tools/openapi.toml run "$url/openapi.json" --auth neo4j:correct-horse \
+export PYTHONPATH=$tools PYTHONDONTWRITEBYTECODE=1
+cd "$work" # it writes down what it found, where it is
+"$venv/bin/schemathesis" --config-file "$tools/openapi.toml" run "$url/openapi.json" --auth neo4j:correct-horse \
     --checks all --exclude-checks positive_data_acceptance \
     --max-examples "$((${TELAR_LONG:+9} + 1))0" --request-timeout 10 --seed 5 --no-color \
     --continue-on-failure --suppress-health-check all --generation-database none

@@ -48,8 +48,9 @@ impl Server {
         let at = |address: SocketAddr| {
             move |e: io::Error| io::Error::new(e.kind(), format!("{address}: {e}"))
         };
-        let bolt = bolt::Server::start(Arc::clone(&dbms), settings.bolt.clone())
-            .map_err(at(settings.bolt.address))?;
+        let bolt = bolt::Settings { metrics: Arc::clone(metrics), ..settings.bolt.clone() };
+        let bolt =
+            bolt::Server::start(Arc::clone(&dbms), bolt).map_err(at(settings.bolt.address))?;
         let http = settings.http.as_ref().map(|Http { address, tls, settings }| {
             let settings = http::Settings { bolt: Some(bolt.address()), ..settings.clone() };
             http::Server::start(*address, tls.clone(), dbms.clone(), settings, metrics.clone())

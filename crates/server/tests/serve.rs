@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 /// A server in a process of its own; killed when dropped.
 struct Server {
     child: Child,
+    bolt: String,
     http: String,
 }
 
@@ -33,21 +34,25 @@ impl Server {
         let mut command = telar();
         command.args(free).args(arguments).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let http = lines
-            .map_while(Result::ok)
-            .find_map(|l| Some(l.strip_prefix("HTTP at http://")?.to_owned()));
-        Self { child, http: http.expect("the server starts") }
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut find = |what: &str| {
+            let found = lines.find_map(|line| Some(line.strip_prefix(what)?.to_owned()));
+            found.expect("the server starts")
+        };
+        let (bolt, http) = (find("Bolt at bolt://"), find("HTTP at http://"));
+        Self { child, bolt, http }
     }
 
     fn run(&self, statement: &str) -> String {
-        let body = format!("{{\"statement\": \"{statement}\"}}");
+        self.ask("POST /db/telar/query/v2", &format!("{{\"statement\": \"{statement}\"}}"))
+    }
+
+    fn ask(&self, what: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.http).unwrap();
+        let length = body.len();
         write!(
             stream,
-            "POST /db/telar/query/v2 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
-             Content-Length: {}\r\n\r\n{body}",
-            body.len()
+            "{what} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut answer = String::new();
@@ -107,6 +112,25 @@ fn a_server_that_is_told_to_stop_leaves_everything_in_its_store() {
     assert!(server.run("MATCH (a:A) RETURN a.x AS x").contains("[[1]]"));
     server.signal("INT");
     assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn connections_of_both_protocols_are_counted() {
+    let server = Server::start(&["--memory", "--no-auth", "--set", "bolt.connections=1"]);
+    let open = TcpStream::connect(&server.bolt).unwrap();
+    let begun = Instant::now();
+    let wait_for = |line: &str| {
+        while !server.ask("GET /metrics", "").contains(line) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{line}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for("telar_connections{protocol=\"Bolt\"} 1\n");
+    let mut refused = TcpStream::connect(&server.bolt).unwrap();
+    assert!(matches!(refused.read(&mut [0]), Ok(0) | Err(_)));
+    wait_for("telar_connections_refused_total{protocol=\"Bolt\"} 1\n");
+    drop(open);
+    wait_for("telar_connections{protocol=\"Bolt\"} 0\n");
 }
 
 #[test]

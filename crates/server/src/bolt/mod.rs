@@ -44,6 +44,7 @@ use std::time::{Duration, Instant};
 use rustls::ServerConfig;
 
 use crate::dbms::{Dbms, Peer};
+use crate::metrics::{Metrics, Protocol};
 use crate::net::{Acceptor, Encryption, Socket};
 use connections::{Admitted, Connections};
 use link::Link;
@@ -80,6 +81,8 @@ pub struct Settings {
     pub message_bytes_max: usize,
     /// Bytes that the results of one transaction take that wait to be read while others run.
     pub kept_bytes_max: usize,
+    /// Where connections are counted.
+    pub metrics: Arc<Metrics>,
 }
 
 impl Default for Settings {
@@ -95,6 +98,7 @@ impl Default for Settings {
             idle_timeout: None,
             message_bytes_max: 64 << 20,
             kept_bytes_max: 256 << 20,
+            metrics: Arc::default(),
         }
     }
 }
@@ -148,13 +152,14 @@ impl Server {
         let admitting = Arc::clone(&connections);
         let acceptor = Acceptor::start("bolt-accept", listener, move |tcp, peer| {
             // Without a place the connection is closed; there is no thread that could say why.
-            if let Some(admitted) = admitting.admit(&tcp) {
-                let shared = Arc::clone(&shared);
-                let thread = thread::Builder::new().name(format!("bolt-{}", admitted.number));
-                let thread = thread.stack_size(STACK_BYTES);
-                // If no thread can be had, the connection is closed by being dropped.
-                let _ = thread.spawn(move || serve(tcp, peer, shared, admitted));
-            }
+            let Some(admitted) = admitting.admit(&tcp) else {
+                return shared.settings.metrics.connection_refused(Protocol::Bolt);
+            };
+            let shared = Arc::clone(&shared);
+            let thread = thread::Builder::new().name(format!("bolt-{}", admitted.number));
+            let thread = thread.stack_size(STACK_BYTES);
+            // If no thread can be had, the connection is closed by being dropped.
+            let _ = thread.spawn(move || serve(tcp, peer, shared, admitted));
         })?;
         let watched = Arc::clone(&connections);
         let watcher = thread::Builder::new().name("bolt-watch".into());
@@ -205,6 +210,7 @@ impl Drop for Server {
 
 /// What the thread of a connection does.
 fn serve(tcp: TcpStream, peer: SocketAddr, shared: Arc<Shared>, admitted: Admitted) {
+    let _open = shared.settings.metrics.connection(Protocol::Bolt);
     let deadline = Instant::now() + shared.settings.login_timeout;
     // Without it answers of more than one packet wait for the client's acknowledgement.
     let _ = tcp.set_nodelay(true);

@@ -8,7 +8,7 @@ use crate::client::Client;
 
 fn start(arguments: &[&str]) -> (Child, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
-    command.arg("serve").args(arguments).args(["--bolt", "127.0.0.1:0", "--no-http"]);
+    command.arg("serve").args(arguments).args(["--no-http", "--bolt", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -43,8 +43,8 @@ fn a_server_that_is_stopped_or_killed_keeps_what_was_committed() {
         signal(&child, how);
         if *how == "-INT" {
             // It waits for the transaction; a second signal says not to.
-            let said = BufReader::new(child.stderr.as_mut().unwrap());
-            assert!(said.lines().any(|line| line.unwrap().contains("once more")));
+            let mut said = BufReader::new(child.stderr.as_mut().unwrap()).lines();
+            assert!(said.any(|line| line.unwrap().contains("once more")));
             signal(&child, how);
         } else if *how == "-TERM" {
             client.reset().success();
@@ -68,9 +68,12 @@ fn a_server_says_why_it_does_not_start() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         String::from_utf8(output.stderr).unwrap()
     };
+    let open = refused(&["--memory", "--no-auth", "--bolt", "0.0.0.0:0"]);
+    assert!(open.contains("--allow-remote-without-auth"), "{open}");
     let (mut child, address) = start(&["--memory", "--no-auth"]);
     let taken = address.to_string();
-    assert!(refused(&["--memory", "--no-auth", "--bolt", &taken]).contains(&taken));
+    let again = refused(&["--memory", "--no-auth", "--no-http", "--bolt", &taken]);
+    assert!(again.contains(&taken), "{again}");
     child.kill().unwrap();
     child.wait().unwrap();
     let tls = ["--tls-cert", "no.pem", "--tls-key", "no.key"];

@@ -51,8 +51,8 @@ use link::Link;
 
 /// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
 const LOGIN_BYTES_MAX: usize = 64 << 10;
-/// Bytes of a connection's stack, of which some 40 KiB are ever touched. The deepest queries ask for
-/// 32 MiB; what finds less than it asks for takes another stack from the system each time it runs.
+/// Bytes of a connection's stack, of which some 40 KiB are ever touched. The deepest queries ask
+/// for 32 MiB; what finds less than it asks for takes another stack from the system each time.
 const STACK_BYTES: usize = 40 << 20;
 /// How long shutting down waits for statements that were told to end.
 const LAST_WORDS: Duration = Duration::from_secs(10);

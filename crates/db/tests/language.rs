@@ -189,7 +189,7 @@ fn use_names_the_database_of_the_session() {
         ("USE telar RETURN 1 AS x", &["1"][..]),
         ("USE TELAR RETURN 1 AS x UNION RETURN 2 AS x", &["1", "2"]),
         ("USE telar CALL db.labels()", &[]),
-        ("USE telar SHOW INDEXES YIELD name", &[]),
+        ("USE telar SHOW RANGE INDEXES YIELD name", &[]),
         ("RETURN 1 AS x UNION USE telar RETURN 2 AS x", &["1", "2"]),
         ("CALL () { USE telar RETURN 3 AS x } RETURN x", &["3"]),
         ("WITH 4 AS x CALL { USE telar WITH x RETURN x + 1 AS y } RETURN y", &["5"]),

@@ -72,7 +72,7 @@ fn a_server_says_why_it_does_not_start() {
     assert!(open.contains("--allow-remote-without-auth"), "{open}");
     let (mut child, address) = start(&["--memory", "--no-auth"]);
     let taken = address.to_string();
-    let again = refused(&["--memory", "--no-auth", "--no-http", "--bolt", &taken]);
+    let again = refused(&["--memory", "--no-auth", "--bolt", &taken]);
     assert!(again.contains(&taken), "{again}");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -71,7 +71,7 @@ impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
     }
 
     /// How many keys were found for an index so far.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub(super) fn found(&self, index: IndexId) -> u64 {
         self.keys.get(&index).map_or(0, |keys| keys.found)
     }

@@ -76,6 +76,9 @@ pub(crate) fn failure(out: &mut Vec<u8>, failure: &Failure, version: Version) {
     let mut record = SmallMap::new(map.entry("diagnostic_record"));
     default_record(&mut record);
     record.string("_classification", class);
+    if let Some(detail) = &failure.detail {
+        record.string("_detail", detail);
+    }
 }
 
 /// What every diagnostic record says.

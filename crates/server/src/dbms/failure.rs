@@ -11,12 +11,14 @@ pub struct Failure {
     pub code: &'static str,
     /// For people.
     pub message: String,
+    /// What exactly a statement did wrong, in one word of the openCypher TCK or one like it.
+    pub detail: Option<String>,
 }
 
 impl Failure {
     /// An error.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), detail: None }
     }
 
     /// The only thing that is said to whoever has not logged in.
@@ -40,7 +42,7 @@ impl From<QueryError> for Failure {
             (Some(_), Some(_)) => error.to_string(),
             _ => error.message.clone(),
         };
-        Self { code: error.kind.code(), message }
+        Self { code: error.kind.code(), message, detail: Some(error.detail) }
     }
 }
 

@@ -69,6 +69,7 @@ fn failures_have_a_status_since_5_7() {
             assert!(failure.get("description").text().starts_with("error: "));
             let record = failure.get("diagnostic_record");
             assert_eq!(record.get("_classification"), &"CLIENT_ERROR".into());
+            assert_eq!(record.get("_detail"), &"UnexpectedSyntax".into());
         }
         assert!(failure.get("message").text().contains("expected an expression"));
     });

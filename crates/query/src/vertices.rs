@@ -98,23 +98,24 @@ pub(crate) struct VertexNumbers {
 }
 
 impl VertexNumbers {
-    /// The number of a vertex: `fresh`, if it has none yet.
+    /// The number of a vertex, the next one if it has none.
     #[inline]
-    pub(crate) fn get_or_insert(&mut self, vertex: VertexId, fresh: u32) -> u32 {
+    pub(crate) fn get_or_insert(&mut self, vertex: VertexId) -> u32 {
         let key = vertex.get();
         match self.dense.get_mut(key as usize) {
             Some(number) => {
                 if *number == NONE {
-                    *number = fresh;
+                    *number = self.len as u32;
                     self.len += 1;
                 }
                 *number
             }
-            None => self.sparse_or_insert(key, fresh),
+            None => self.sparse_or_insert(key),
         }
     }
 
-    fn sparse_or_insert(&mut self, key: u64, fresh: u32) -> u32 {
+    fn sparse_or_insert(&mut self, key: u64) -> u32 {
+        let fresh = self.len as u32;
         let number = *self.sparse.entry(key).or_insert(fresh);
         if number == fresh {
             self.len += 1;
@@ -162,7 +163,7 @@ mod tests {
                 let expected = *plain.entry(key).or_insert(next);
                 prop_assert_eq!(set.contains(vertex), !fresh);
                 prop_assert_eq!(set.insert(vertex), fresh);
-                prop_assert_eq!(numbers.get_or_insert(vertex, next), expected);
+                prop_assert_eq!(numbers.get_or_insert(vertex), expected);
             }
             let mut found: Vec<u64> = set.into_vertices().map(VertexId::get).collect();
             found.sort_unstable();

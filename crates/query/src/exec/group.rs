@@ -16,7 +16,6 @@ use crate::vertices::VertexNumbers;
 pub(super) struct Groups {
     /// Keys by column, then by group.
     keys: Vec<Vec<Value>>,
-    len: usize,
     places: Places,
     texts: Texts,
 }
@@ -65,12 +64,11 @@ impl Groups {
     /// Groups by so many columns; without columns there is one group.
     pub(super) fn new(columns: usize) -> Self {
         let keys = vec![Vec::new(); columns];
-        let len = usize::from(columns == 0);
-        Self { keys, len, places: Places::New, texts: Texts::default() }
+        Self { keys, places: Places::New, texts: Texts::default() }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.len
+        self.keys.first().map_or(1, Vec::len)
     }
 
     /// The keys, by column.
@@ -90,13 +88,12 @@ impl Groups {
     }
 
     fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
-        let (keys, len) = (&mut self.keys[0], &mut self.len);
+        let keys = &mut self.keys[0];
         let mut numbered = |number: u32, key: &dyn Fn() -> Value| {
-            if number as usize == *len {
+            if number as usize == keys.len() {
                 keys.push(key());
-                *len += 1;
             }
-            number
+            out.push(number);
         };
         if let Places::New = self.places {
             self.places = match column {
@@ -108,50 +105,36 @@ impl Groups {
         match (&mut self.places, column) {
             (Places::Vertices(places), Column::Vertices(vertices)) => {
                 for vertex in vertices {
-                    let fresh = keys.len() as u32;
-                    let number = places.get_or_insert(*vertex, fresh);
-                    if number == fresh {
-                        keys.push(Value::Vertex(*vertex));
-                    }
-                    out.push(number);
+                    let number = places.get_or_insert(*vertex);
+                    numbered(number, &|| Value::Vertex(*vertex));
                 }
-                *len = keys.len();
             }
             (Places::Ints(places), Column::Ints(ints)) => {
                 for int in ints {
                     let fresh = places.len() as u32;
                     let number = *places.entry(*int).or_insert(fresh);
-                    out.push(numbered(number, &|| Value::Int(*int)));
+                    numbered(number, &|| Value::Int(*int));
                 }
-            }
-            (Places::Values(places), Column::Same(value, _)) => {
-                let fresh = places.len() as u32;
-                let number = *places.entry(value.clone()).or_insert(fresh);
-                out.resize(rows, numbered(number, &|| value.clone()));
             }
             (Places::Values(places), Column::Values(values)) => {
                 for value in values {
-                    if let Some(number) = self.texts.find(value) {
-                        out.push(number);
-                        continue;
-                    }
-                    let fresh = places.len() as u32;
-                    let number = match places.get(value) {
-                        Some(number) => *number,
-                        None => *places.entry(value.clone()).or_insert(fresh),
-                    };
-                    self.texts.add(value, number);
-                    out.push(numbered(number, &|| value.clone()));
+                    let number = self.texts.find(value).unwrap_or_else(|| {
+                        let number = number_of(places, value);
+                        self.texts.add(value, number);
+                        number
+                    });
+                    numbered(number, &|| value.clone());
                 }
+            }
+            (Places::Values(places), Column::Same(value, _)) => {
+                let number = number_of(places, value);
+                numbered(number, &|| value.clone());
+                out.resize(rows, number);
             }
             (Places::Values(places), column) => {
                 for row in 0..rows {
-                    let (value, fresh) = (column.get(row), places.len() as u32);
-                    let number = match places.get(&value) {
-                        Some(number) => *number,
-                        None => *places.entry(value.clone()).or_insert(fresh),
-                    };
-                    out.push(numbered(number, &|| value.clone()));
+                    let value = column.get(row);
+                    numbered(number_of(places, &value), &|| value.clone());
                 }
             }
             _ => {
@@ -176,8 +159,7 @@ impl Groups {
             let number = match places.get(&key[..]) {
                 Some(number) => *number,
                 None => {
-                    let number = self.len as u32;
-                    self.len += 1;
+                    let number = places.len() as u32;
                     places.insert(key.clone().into_boxed_slice(), number);
                     for (values, value) in self.keys.iter_mut().zip(key.drain(..)) {
                         values.push(value);
@@ -187,6 +169,15 @@ impl Groups {
             };
             out.push(number);
         }
+    }
+}
+
+/// The number of a value, the next one if it has none.
+fn number_of(places: &mut HashMap<Value, u32, RandomState>, value: &Value) -> u32 {
+    let fresh = places.len() as u32;
+    match places.get(value) {
+        Some(number) => *number,
+        None => *places.entry(value.clone()).or_insert(fresh),
     }
 }
 

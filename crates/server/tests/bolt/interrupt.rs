@@ -189,7 +189,11 @@ fn connections_are_limited() {
     let server = serve_with(|settings| settings.connections_max = 2);
     let first = Client::new(&server);
     let mut second = Client::new(&server);
-    Client::silent(server.bolt_address()).expect_end();
+    let mut third = Client::with_version(&server, 5, 8);
+    third.ask(0x01, [map([])]).success();
+    let token = || [map([("scheme", "none".into())])];
+    assert_eq!(third.ask(0x6A, token()).code(), "Neo.TransientError.Request.NoThreadsAvailable");
+    third.expect_end();
     drop(first);
     until("there is a place", || server.connections() == 1);
     assert_eq!(Client::new(&server).int("RETURN 1"), 1);

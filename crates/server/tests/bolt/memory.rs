@@ -8,7 +8,6 @@ use crate::data::{Data, map};
 use crate::process::Process;
 use crate::program::{logged_in, start};
 
-const CONNECTIONS: usize = 200;
 /// Some 75 are usual; with the heaps of the threads on huge pages it were 1,400.
 const KIB_EACH: usize = 300;
 
@@ -21,14 +20,14 @@ fn resident_kib(process: &Process) -> usize {
 
 /// A server on which everything has run once, connections that have a transaction open, and what
 /// the process takes without them.
-fn connections() -> (Process, Vec<Client>, usize) {
+fn connections(count: usize) -> (Process, Vec<Client>, usize) {
     let (server, address) = start(&["--memory", "--no-auth"]);
     let mut first = logged_in(address);
     first.rows("CREATE INDEX FOR (p:Person) ON (p.id)");
     first.rows("UNWIND range(1, 1000) AS i CREATE (:Person {id: i, name: 'somebody'})");
     use_it(&mut first, 1);
     let before = resident_kib(&server);
-    let clients = (0..CONNECTIONS).map(|_| logged_in(address)).collect();
+    let clients = (0..count).map(|_| logged_in(address)).collect();
     (server, clients, before)
 }
 
@@ -42,22 +41,23 @@ fn use_it(client: &mut Client, id: usize) {
 
 #[test]
 fn a_connection_that_is_used_lightly_costs_little() {
-    let (server, mut clients, before) = connections();
+    let (server, mut clients, before) = connections(200);
+    let each = |server| resident_kib(server).saturating_sub(before) / 200;
     for (id, client) in clients.iter_mut().enumerate() {
         use_it(client, id + 1);
     }
-    let each = resident_kib(&server).saturating_sub(before) / CONNECTIONS;
-    assert!(each < KIB_EACH, "{each} KiB for each connection in use");
+    let used = each(&server);
+    assert!(used < KIB_EACH, "{used} KiB for each connection in use");
     for client in &mut clients {
         client.ask(COMMIT, []).success();
     }
-    let each = resident_kib(&server).saturating_sub(before) / CONNECTIONS;
-    assert!(each < KIB_EACH, "{each} KiB for each idle connection");
+    let idle = each(&server);
+    assert!(idle < KIB_EACH, "{idle} KiB for each idle connection");
 }
 
 #[test]
 fn what_a_connection_needed_once_is_given_back_when_it_is_silent() {
-    let (server, mut clients, before) = connections();
+    let (server, mut clients, before) = connections(40);
     let numbers = Data::List((0..50_000).map(|i: i64| Data::Int(i << 32)).collect());
     for client in &mut clients {
         let numbers = map([("numbers", numbers.clone())]);
@@ -67,7 +67,7 @@ fn what_a_connection_needed_once_is_given_back_when_it_is_silent() {
     // Without another word from anybody.
     let begun = Instant::now();
     loop {
-        let each = resident_kib(&server).saturating_sub(before) / CONNECTIONS;
+        let each = resident_kib(&server).saturating_sub(before) / clients.len();
         if each < KIB_EACH {
             break;
         }

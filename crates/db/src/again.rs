@@ -60,7 +60,7 @@ impl<'a> Again<'a> {
 fn wait(tries: u32, random: u64) -> Duration {
     let Some(doublings) = tries.checked_sub(AT_ONCE + 1) else { return Duration::ZERO };
     let longest = WAIT_MAX.min(WAIT.saturating_mul(1 << doublings.min(20)));
-    let nanos = u128::from(random) * longest.as_nanos() >> 64;
+    let nanos = (u128::from(random) * longest.as_nanos()) >> 64;
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 

@@ -96,6 +96,8 @@ impl Plan {
             | Self::RelationshipSeek(_)
             | Self::NodeById(_)
             | Self::Expand(_)
+            | Self::Intersect(_)
+            | Self::Degrees(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
             | Self::Repeat(_)

@@ -9,9 +9,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId,
-};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
 
 use super::count_store::each_step;
 use super::expand::{columns, directions, edge_types};

@@ -11,6 +11,7 @@ pub mod large;
 pub mod ledger;
 pub mod load;
 pub mod oracle;
+pub mod process;
 pub mod snb;
 
 pub mod tck;

@@ -186,11 +186,13 @@ pub(crate) fn bind(
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
-    use ShowTarget::{CurrentUser, Databases, Roles, Users};
+    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Users};
     let StatementKind::Show(show) = kind else { return false };
     let CommandOutput { yields, filter, returns } = &show.output;
     let plain = yields.is_none() && filter.is_none() && returns.is_none();
-    plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
+    let target = &show.target;
+    let users = matches!(target, Users | CurrentUser | Roles { .. } | Privileges(_));
+    plain && (users || matches!(target, Databases(_)))
 }
 
 impl<'a> Binder<'a> {

@@ -47,7 +47,7 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
         }
         Plan::Filter(..) | Plan::Extend(..) | Plan::Unwind(..) => {
             let mut repeatable = true;
-            plan.exprs(&mut |e| repeatable &= e.is_deterministic());
+            plan.exprs(&mut |e| repeatable &= e.is_fixed());
             if repeatable { wanted } else { Wanted::All }
         }
         _ => Wanted::All,
@@ -124,8 +124,7 @@ fn ignores_copies(p: &Aggregate) -> bool {
     let each = |call: &AggregateCall| call.distinct || matches!(&*call.function, "min" | "max");
     let keys = p.keys.iter().map(|(_, key)| key);
     let arguments = p.aggregates.iter().flat_map(|(_, call)| &call.arguments);
-    p.aggregates.iter().all(|(_, call)| each(call))
-        && keys.chain(arguments).all(Expr::is_deterministic)
+    p.aggregates.iter().all(|(_, call)| each(call)) && keys.chain(arguments).all(Expr::is_fixed)
 }
 
 /// Whether a pattern binds a variable, so that it is never null.

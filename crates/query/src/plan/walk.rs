@@ -41,13 +41,14 @@ macro_rules! input {
             Plan::Foreach(p) => &$($mut)? p.input,
             Plan::Call(p) => &$($mut)? p.input,
             Plan::LoadCsv(p) => &$($mut)? p.input,
+            Plan::Parallel(p) => &$($mut)? p.input,
         })
     };
 }
 
 impl Plan {
     /// The plan it reads its rows from, if there is exactly one.
-    fn input(&self) -> Option<&Self> {
+    pub(super) fn input(&self) -> Option<&Self> {
         input!(self)
     }
 
@@ -245,13 +246,6 @@ impl Plan {
         own.extend(self.bound_slots());
         self.exprs(&mut |e| own.extend(e.own_slots()));
         self.inputs().into_iter().for_each(|input| input.own_slots(own));
-    }
-
-    /// Whether its expressions yield the same again for the same rows.
-    pub(crate) fn is_deterministic(&self) -> bool {
-        let mut all = true;
-        self.exprs(&mut |e| all &= e.is_deterministic());
-        all && self.inputs().into_iter().all(Self::is_deterministic)
     }
 
     /// Levels of operators and expressions, the deepest way down: what a stack must hold.

@@ -123,8 +123,8 @@ impl Model {
             })
             .collect();
         let mut relationships: Vec<Edge> = relationships;
-        for number in 0..relationships.len() {
-            relationships[number].skew = skew(solver, number, counts, &facts);
+        for (number, edge) in relationships.iter_mut().enumerate() {
+            edge.skew = skew(solver, number, counts, &facts);
         }
         let mut model = Self {
             counts: nodes.iter().map(|slot| counts.ends(&facts, *slot)).collect(),

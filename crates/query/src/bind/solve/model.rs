@@ -8,8 +8,8 @@
 //!       * product of share(c)        conditions that can be tested
 //! ```
 //!
-//! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves the
-//! nodes that it begins at and what arrives at those that it leads to.
+//! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves
+//! the nodes that it begins at and what arrives at those that it leads to.
 
 use super::order::class;
 use super::{Solver, overlap};

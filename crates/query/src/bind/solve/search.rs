@@ -5,15 +5,16 @@
 //!
 //! | Step | Finds | Costs, in rows |
 //! |---|---|---|
-//! | start | a node, or a relationship with both ends, by number, index or scan | what is found, and a seek |
-//! | follow | a relationship from a node that is found | what is found before conditions are tested |
-//! | follow between two nodes | | a search for each row |
-//! | join | what another state has found on its own, where both agree | both sides, and what is found |
+//! | start | a node, or a relationship, by index or scan | what is found, and a seek |
+//! | follow | a relationship from a found node | what is found before conditions are tested |
+//! | follow between two nodes | the same | a search for each row |
+//! | join | what another state has found on its own | both sides, and what is found |
 //!
 //! States are taken up cheapest first, so the first that holds the whole pattern is the best, and
 //! what costs more than it is never looked at (uniform-cost search in the space that dynamic
-//! programming over connected parts would fill: Selinger et al., SIGMOD 1979; Moerkotte and Neumann,
-//! VLDB 2006). A part that is joined must be found without the rows at hand, since it is read once.
+//! programming over connected parts would fill: Selinger et al., SIGMOD 1979; Moerkotte and
+//! Neumann, VLDB 2006). A part that is joined must be found without the rows at hand, since it is
+//! read once.
 //!
 //! To keep the space small, a node that something known leads to is only started at by a seek, and
 //! a single relationship between two nodes that are found is followed at once.

@@ -165,12 +165,19 @@ fn times() {
 
 /// Triangles, two hops and two ends that meet, as they are planned, beside the same step by step:
 /// a clause for each relationship leaves nothing to be intersected, counted or joined.
+/// `TELAR_EXPORT=folder` writes the pairs of numbers of persons there, as `knows.csv`.
 #[test]
 #[ignore = "measures; run it in a release build"]
 fn joins() {
     let network = social(TRIANGLE_PERSONS, 1);
     let db = database(&network);
     let session = Session::new(&db);
+    if let Some(folder) = std::env::var_os("TELAR_EXPORT") {
+        // For others, to be asked the same.
+        let line = |k: &telar_bench::generate::Knows| format!("{},{}\n", k.a, k.b);
+        let lines: String = network.knows.iter().map(line).collect();
+        std::fs::write(std::path::Path::new(&folder).join("knows.csv"), lines).unwrap();
+    }
     let mut known = vec![Vec::new(); network.persons.len()];
     network.knows.iter().for_each(|k| known[k.a as usize].push(k.b));
     known.iter_mut().for_each(|list| list.sort_unstable());

@@ -4,8 +4,8 @@
 //! and whether parts of the pattern are found on their own and joined, is what `search` finds to be
 //! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
 //! for that, or of which only some paths are wanted, are solved greedily: relationships between two
-//! known nodes; then from a known node to an unknown one, those with the fewest rows first; and only
-//! where nothing is known a new start (`order`). `seek` finds what indexes can do.
+//! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
+//! only where nothing is known a new start (`order`). `seek` finds what indexes can do.
 
 mod model;
 mod order;

@@ -44,10 +44,13 @@ pub(super) fn used_edges(used: &[Arc<Column>], row: usize, out: &mut Vec<EdgeId>
             Column::Edges(edges) => add(edges[row]),
             column => match column.get(row) {
                 Value::Edge(edge) => add(*edge),
-                Value::List(list) => list.iter().for_each(|value| match value {
-                    Value::Edge(edge) => add(**edge),
-                    _ => {}
-                }),
+                Value::List(list) => {
+                    let edges = list.iter().filter_map(|value| match value {
+                        Value::Edge(edge) => Some(**edge),
+                        _ => None,
+                    });
+                    edges.for_each(&mut add);
+                }
                 _ => {}
             },
         }

@@ -1,8 +1,8 @@
 //! Rows of two plans that agree on nodes or values.
 //!
-//! One side, the *build* side, is read whole and kept in a table by its keys; the rows of the other,
-//! the *input*, are then looked up one after the other. Both sides know a shared node by the same
-//! slot. Without keys every row meets every other.
+//! One side, the *build* side, is read whole and kept in a table by its keys; the rows of the
+//! other, the *input*, are then looked up one after the other. Both sides know a shared node by
+//! the same slot. Without keys every row meets every other.
 //!
 //! ```text
 //!  key ──► group ──► members[offsets[group]..offsets[group + 1]]: rows of the build side

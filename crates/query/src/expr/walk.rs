@@ -75,14 +75,6 @@ impl Expr {
         }
     }
 
-    /// Whether it yields the same again for the same row.
-    pub(crate) fn is_deterministic(&self) -> bool {
-        let mut all = !matches!(self, Self::Function(function, _) if !function.deterministic);
-        self.parts(&mut |part| all &= part.is_deterministic());
-        self.subqueries(&mut |plan| all &= plan.is_deterministic());
-        all
-    }
-
     /// Levels of expressions and operators, the deepest way down.
     pub(crate) fn height(&self) -> usize {
         let mut below = match self {

@@ -1,6 +1,7 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
 mod count_store;
+mod eager;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
@@ -10,6 +11,7 @@ mod shortcut;
 mod walk;
 
 pub(crate) use count_store::aggregate;
+pub(crate) use eager::is_apart;
 pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
 pub(crate) use shortcut::{Wanted, ask_whether, counted, shorten};

@@ -31,15 +31,14 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
     }
     let below = match plan {
         Plan::Distinct(..) => Wanted::Once,
-        Plan::Aggregate(p) if p.aggregates.iter().all(|(_, call)| ignores_copies(call)) => {
-            Wanted::Once
-        }
+        Plan::Aggregate(p) if ignores_copies(p) => Wanted::Once,
         Plan::NodeScan(_)
         | Plan::IndexSeek(_)
         | Plan::RelationshipSeek(_)
         | Plan::NodeById(_)
         | Plan::Expand(_)
         | Plan::Intersect(_)
+        | Plan::Degrees(_)
         | Plan::HashJoin(_)
         | Plan::Union(_)
         | Plan::Keep(..)
@@ -50,7 +49,7 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
         }
         Plan::Filter(..) | Plan::Extend(..) | Plan::Unwind(..) => {
             let mut repeatable = true;
-            plan.exprs(&mut |e| repeatable &= e.is_deterministic());
+            plan.exprs(&mut |e| repeatable &= e.is_fixed());
             if repeatable { wanted } else { Wanted::All }
         }
         _ => Wanted::All,
@@ -150,15 +149,34 @@ pub(crate) fn ask_whether(
 }
 
 /// Whether an aggregation yields the same however often a row comes.
-fn ignores_copies(call: &AggregateCall) -> bool {
-    let repeatable = call.arguments.iter().all(Expr::is_deterministic);
-    (call.distinct || matches!(&*call.function, "min" | "max")) && repeatable
+fn ignores_copies(p: &Aggregate) -> bool {
+    let each = |call: &AggregateCall| call.distinct || matches!(&*call.function, "min" | "max");
+    let keys = p.keys.iter().map(|(_, key)| key);
+    let arguments = p.aggregates.iter().flat_map(|(_, call)| &call.arguments);
+    p.aggregates.iter().all(|(_, call)| each(call)) && keys.chain(arguments).all(Expr::is_fixed)
+}
+
+/// Whether a pattern binds a variable, so that it is never null.
+fn finds(plan: &Plan, slot: Slot) -> bool {
+    let input = match plan {
+        Plan::NodeScan(p) => &p.input,
+        Plan::IndexSeek(p) => &p.input,
+        Plan::RelationshipSeek(p) => &p.input,
+        Plan::NodeById(p) => &p.input,
+        Plan::Expand(p) => &p.input,
+        Plan::Intersect(p) => &p.input,
+        Plan::VarExpand(p) => &p.input,
+        Plan::Filter(input, _) | Plan::Prune(input, _) => return finds(input, slot),
+        _ => return false,
+    };
+    plan.bound_slots().contains(&slot) || finds(input, slot)
 }
 
 /// Makes sums of degrees of counts of rows.
 fn count_degrees(p: &mut Aggregate, slot: &mut dyn FnMut() -> Slot) {
     let mut read = Vec::new();
     p.keys.iter().for_each(|(_, key)| key.slots(&mut |slot| read.push(slot)));
+<<<<<<< HEAD
     let (mut at, mut found) = (&p.input, Vec::new());
     while let Plan::Prune(input, _) | Plan::Filter(input, _) = at {
         at = input;
@@ -167,8 +185,10 @@ fn count_degrees(p: &mut Aggregate, slot: &mut dyn FnMut() -> Slot) {
         // A pattern finds no null.
         found.extend([expand.from, expand.to, expand.edge]);
     }
+=======
+>>>>>>> w-join
     let counts = |call: &AggregateCall| {
-        let each = |e: &Expr| matches!(e, Expr::Slot(slot) if found.contains(slot));
+        let each = |e: &Expr| matches!(e, Expr::Slot(slot) if finds(&p.input, *slot));
         *call.function == *"count" && !call.distinct && call.arguments.iter().all(each)
     };
     if p.aggregates.is_empty() || !p.aggregates.iter().all(|(_, call)| counts(call)) {

@@ -248,13 +248,6 @@ impl Plan {
         self.inputs().into_iter().for_each(|input| input.own_slots(own));
     }
 
-    /// Whether its expressions yield the same again for the same rows.
-    pub(crate) fn is_deterministic(&self) -> bool {
-        let mut all = true;
-        self.exprs(&mut |e| all &= e.is_deterministic());
-        all && self.inputs().into_iter().all(Self::is_deterministic)
-    }
-
     /// Levels of operators and expressions, the deepest way down: what a stack must hold.
     pub(crate) fn height(&self) -> usize {
         let mut deepest = 0;

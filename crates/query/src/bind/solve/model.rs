@@ -8,8 +8,8 @@
 //!       * product of share(c)        conditions that can be tested
 //! ```
 //!
-//! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves the
-//! nodes that it begins at and what arrives at those that it leads to.
+//! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves
+//! the nodes that it begins at and what arrives at those that it leads to.
 
 use super::order::class;
 use super::{Solver, overlap};
@@ -123,8 +123,8 @@ impl Model {
             })
             .collect();
         let mut relationships: Vec<Edge> = relationships;
-        for number in 0..relationships.len() {
-            relationships[number].skew = skew(solver, number, counts, &facts);
+        for (number, edge) in relationships.iter_mut().enumerate() {
+            edge.skew = skew(solver, number, counts, &facts);
         }
         let mut model = Self {
             counts: nodes.iter().map(|slot| counts.ends(&facts, *slot)).collect(),

@@ -5,15 +5,16 @@
 //!
 //! | Step | Finds | Costs, in rows |
 //! |---|---|---|
-//! | start | a node, or a relationship with both ends, by number, index or scan | what is found, and a seek |
-//! | follow | a relationship from a node that is found | what is found before conditions are tested |
-//! | follow between two nodes | | a search for each row |
-//! | join | what another state has found on its own, where both agree | both sides, and what is found |
+//! | start | a node, or a relationship, by index or scan | what is found, and a seek |
+//! | follow | a relationship from a found node | what is found before conditions are tested |
+//! | follow between two nodes | the same | a search for each row |
+//! | join | what another state has found on its own | both sides, and what is found |
 //!
 //! States are taken up cheapest first, so the first that holds the whole pattern is the best, and
 //! what costs more than it is never looked at (uniform-cost search in the space that dynamic
-//! programming over connected parts would fill: Selinger et al., SIGMOD 1979; Moerkotte and Neumann,
-//! VLDB 2006). A part that is joined must be found without the rows at hand, since it is read once.
+//! programming over connected parts would fill: Selinger et al., SIGMOD 1979; Moerkotte and
+//! Neumann, VLDB 2006). A part that is joined must be found without the rows at hand, since it is
+//! read once.
 //!
 //! To keep the space small, a node that something known leads to is only started at by a seek, and
 //! a single relationship between two nodes that are found is followed at once.
@@ -38,8 +39,10 @@ const SEEK: f64 = 3.0;
 /// A search for a relationship between two nodes.
 const SEARCH: f64 = 2.0;
 /// A row that goes into the table of a join, and one that is looked up.
-const BUILD: f64 = 3.0;
-const PROBE: f64 = 1.5;
+const BUILD: f64 = 4.0;
+const PROBE: f64 = 2.0;
+/// A row of both sides, which is put together from either and may be tested once more.
+const PAIR: f64 = 1.5;
 /// A row that is found as the end of a path of several relationships.
 const PATH: f64 = 3.0;
 
@@ -321,8 +324,7 @@ impl Search<'_, '_, '_> {
                     shortest = shortest.min(leg.found[usize::from(!has(nodes, leg.from))]);
                 }
                 found |= legs;
-                let each = if legs == 0 { each } else { SEARCH };
-                (kept, rows * (0.5 + shortest * each))
+                (kept, rows * (0.5 + shortest * each) + if legs == 0 { 0.0 } else { kept })
             }
         };
         let after = (nodes | 1 << r.from | 1 << r.to, found);
@@ -379,6 +381,20 @@ impl Search<'_, '_, '_> {
         self.reach((free, after.0, after.1), rows * kept, cost, By::Relationship(at, number));
     }
 
+    /// How many times more rows meet where two states share nodes, since nodes with many
+    /// relationships are often found by both.
+    fn skew(&self, a: &State, b: &State) -> f64 {
+        let mut times = 1.0;
+        for r in each_of(b.relationships).map(|r| &self.model.relationships[r]) {
+            for (node, (same, more)) in [r.from, r.to].into_iter().zip(r.skew) {
+                if has(a.nodes, node) && same & a.relationships != 0 {
+                    times *= more;
+                }
+            }
+        }
+        times
+    }
+
     /// Joins two states, the second of which is kept.
     fn join(&mut self, at: usize, kept: usize) {
         let (a, b) = (&self.states[at], &self.states[kept]);
@@ -419,8 +435,8 @@ impl Search<'_, '_, '_> {
                 *if is_key { &mut keys } else { &mut others } *= c.share;
             }
         }
-        let pairs = pairs / both * keys;
-        let cost = a.cost + b.cost + BUILD * b.rows + PROBE * a.rows + pairs;
+        let pairs = pairs / both * keys * self.skew(a, b);
+        let cost = a.cost + b.cost + BUILD * b.rows + PROBE * a.rows + PAIR * pairs;
         let (key, rows) = ((a.free, after.0, after.1), pairs * others);
         self.reach(key, rows, cost, By::Join(at, kept));
     }

@@ -115,8 +115,8 @@ fn of_errors_the_first_row_has_it_counts() {
         let error = session.run(query, &[]).unwrap_err();
         assert!(error.message.contains("got 0"), "{error}");
         // A row that nobody asks for does not fail.
-        let query = "MATCH (p:Person) WHERE p.id > 0
-                     WITH p.id AS id, date('2020-01-0' + p.id) AS day RETURN id, day LIMIT 9";
+        let query = "MATCH (p:Person) WITH p.id AS id, 10 / (2900 - p.id) AS x
+                     RETURN id, x LIMIT 9";
         assert_eq!(session.run(query, &[]).unwrap().rows.len(), 9);
     }
 }

@@ -333,7 +333,7 @@ fn helpers_help_where_it_pays_and_a_panic_of_one_is_the_querys() {
     }
     for query in [
         "MATCH (p:Person) WITH p, rand() AS r RETURN sum(r)",
-        "MATCH (p:Person) WHERE p.age > 3 RETURN collect(rand())",
+        "MATCH (p:Person) WITH p.age > rand() AS older RETURN older, count(*)",
         "MATCH (p:Person) WHERE EXISTS { (p)-->(q) WHERE rand() > 2 } RETURN p.age",
         "MATCH (p:Person) RETURN p.age ORDER BY rand() LIMIT 3",
     ] {

@@ -27,19 +27,20 @@ enum Above {
 fn place(plan: &mut Plan, above: Above) {
     // From the top down, how far below those are that an operator with much to do reads from.
     let mut sources = Vec::new();
-    let (mut at, mut depth) = (&*plan, 0);
+    let (mut at, mut depth, mut computes) = (&*plan, 0, false);
     while let Some(below) = at.input()
         && at.makes_rows_of_rows()
         && !below.is_begin()
     {
         depth += 1;
+        computes |= !matches!(at, Plan::Keep(..) | Plan::Prune(..));
         if at.has_much_to_do() {
             sources.push(depth);
         }
         at = below;
     }
     let pays = match above {
-        Above::Reads => depth > 0 && sources.len() + at.many() >= 2,
+        Above::Reads => computes && sources.len() + at.many() >= 2,
         Above::Gathers => sources.len() >= 2 || at.many() >= 1,
         Above::Varies => false,
     };

@@ -56,7 +56,7 @@ pub use error::EvalError;
 pub use exec::{Access, Inputs, Limits, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
-pub use host::{Host, ServerCommand, ShownDatabase, ShownUser};
+pub use host::{Host, ServerCommand, ShownDatabase, ShownPrivilege, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};

@@ -2,9 +2,12 @@
 //!
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
-//! - `show`: the rows of `SHOW` and `TERMINATE`.
+//! - `meta`: the same in the form that tools around language models ask for.
+//! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod meta;
+pub(crate) mod privileges;
 mod schema;
 pub(crate) mod show;
 
@@ -164,6 +167,7 @@ impl Procedures {
         let mut procedures = Self::default();
         builtin::add(&mut procedures);
         schema::add(&mut procedures);
+        meta::add(&mut procedures);
         procedures
     }
 

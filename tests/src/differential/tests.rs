@@ -142,7 +142,8 @@ fn filters_share_out_the_rows() {
         query.result = Projection { items: query.result.items, ..Projection::default() };
         let mut rows = |filter: Option<Expression>| {
             let paths = paths.clone();
-            query.clauses = vec![Clause::Match { optional: false, paths, filter }];
+            query.clauses =
+                vec![Clause::Match { optional: false, paths, hints: Vec::new(), filter }];
             evaluate(&query, &graph).map(|expected| expected.rows)
         };
         let not = Expression::Not(filter.clone().into());
@@ -180,7 +181,7 @@ fn count_of(towards: Towards, length: Option<(usize, usize)>) -> Option<i64> {
     let node = |name: &str| NodePattern { name: Some(name.to_owned()), ..NodePattern::default() };
     let edge = EdgePattern { name: None, types: vec![], towards, length, properties: vec![] };
     let paths = vec![Path { start: node("a"), steps: vec![(edge, node("b"))] }];
-    let clauses = vec![Clause::Match { optional: false, paths, filter: None }];
+    let clauses = vec![Clause::Match { optional: false, paths, hints: Vec::new(), filter: None }];
     let items = vec![Item { value: ItemValue::CountRows, name: "c".to_owned() }];
     let query = Query { clauses, result: Projection { items, ..Projection::default() } };
     match evaluate(&query, &small())?.rows[..] {

@@ -24,9 +24,10 @@ pub struct Telar {
 /// Threads that share whatever they can, by so many rows: 1, 2 or 3.
 fn sharing(rows: usize) -> Arc<Workers> {
     static WORKERS: LazyLock<[Arc<Workers>; 3]> = LazyLock::new(|| {
-        let rows =
-            [NonZeroUsize::MIN, NonZeroUsize::new(2).unwrap(), NonZeroUsize::new(3).unwrap()];
-        rows.map(|rows| Arc::new(Workers::new(8).with_morsels_of(rows)))
+        [0, 1, 2].map(|more| {
+            let rows = NonZeroUsize::MIN.saturating_add(more);
+            Arc::new(Workers::new(8).with_morsels_of(rows))
+        })
     });
     Arc::clone(&WORKERS[rows - 1])
 }

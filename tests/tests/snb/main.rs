@@ -8,6 +8,7 @@
     reason = "a test fails by panicking, and says how long loading took"
 )]
 
+mod estimates;
 mod times;
 
 use std::time::Instant;

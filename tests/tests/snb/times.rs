@@ -21,7 +21,7 @@ use telar_tests::tck::value::Entries;
 /// Each set of parameters is run until it has taken so long, at least three times.
 const ENOUGH_S: f64 = 0.15;
 
-fn given(entries: &Entries) -> ValueMap {
+pub(super) fn given(entries: &Entries) -> ValueMap {
     entries.iter().map(|(key, value)| (Arc::from(key.as_str()), from_tck(value).unwrap())).collect()
 }
 

@@ -171,6 +171,8 @@ pub(crate) enum SubqueryKind {
     Exists,
     /// How many rows there are.
     Count,
+    /// The sum of this variable.
+    Sum(Slot),
     /// The values of this variable.
     Collect(Slot),
     /// The value of this variable in the first row, null if there is none.

@@ -29,6 +29,7 @@ impl Plan {
     fn repeats(&self, node: Slot) -> bool {
         match self {
             Self::Expand(p) => !p.into || p.input.repeats(node),
+            Self::Intersect(_) => true,
             Self::VarExpand(p) => !p.into || p.input.repeats(node),
             Self::NodeScan(p) => p.slot != node && p.input.repeats(node),
             Self::Filter(input, _) | Self::Prune(input, _) => input.repeats(node),

@@ -1,4 +1,4 @@
-//! Bolt, the protocol of Neo4j's drivers: versions 4.4, 5.0 to 5.8 and 6.0.
+//! Bolt, the protocol of Neo4j's drivers: versions 4.3, 4.4, 5.0 to 5.8 and 6.0.
 //!
 //! ```text
 //! net::Acceptor ─► Connections: a place? ─► a thread:  version ─► connection ─► dbms::Client

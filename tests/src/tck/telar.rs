@@ -1,9 +1,10 @@
 //! Telar as the subject of the harness: a database, and a session on it for each query.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Procedures, QueryError};
+use telar_db::query::{self, Entities, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session};
 use telar_graph::{EdgeId, Value, VertexId};
 
@@ -17,6 +18,8 @@ use super::value::{Entries, Node, Relationship};
 pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
+    planning: Planning,
+    timeout: Option<Duration>,
 }
 
 impl Telar {
@@ -31,7 +34,13 @@ impl Telar {
     /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
-        Self { db, procedures: Vec::new() }
+        Self { db, procedures: Vec::new(), planning: Planning::default(), timeout: None }
+    }
+
+    /// The same database, whose queries are planned by these rules, and given up after some time.
+    #[must_use]
+    pub fn planned(self, planning: Planning, timeout: Duration) -> Self {
+        Self { planning, timeout: Some(timeout), ..self }
     }
 
     /// What it runs on.
@@ -84,10 +93,14 @@ impl Subject for Telar {
             message,
         };
         let mut procedures = Procedures::builtin();
+        procedures.planning = self.planning;
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
-        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)));
+        let mut session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)));
+        if let Some(timeout) = self.timeout {
+            session = session.with_timeout(timeout);
+        }
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -153,7 +153,9 @@ pub(crate) fn bind(
         }
     };
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
-    prune(&mut plan, &needed, &Slots::new());
+    if procedures.planning.pruning {
+        prune(&mut plan, &needed, &Slots::new());
+    }
     let writes = plan.writes();
     let height = plan.height();
     let in_transactions = plan

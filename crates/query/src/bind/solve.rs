@@ -7,6 +7,7 @@
 
 mod order;
 mod seek;
+mod written;
 
 use std::collections::HashSet;
 
@@ -78,6 +79,9 @@ impl Solver<'_, '_> {
 
     fn run(&mut self) {
         self.test_known_nodes();
+        if !self.binder.procedures.planning.order {
+            self.as_written();
+        }
         loop {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {

@@ -95,7 +95,8 @@ def main():
         subprocess.run([script, "start", store, str(PORT)], check=True)
         try:
             addresses = {"telar": address, "neo4j": f"127.0.0.1:{PORT}"}
-            drivers = {name: neo4j.GraphDatabase.driver(f"bolt://{at}") for name, at in addresses.items()}
+            drivers = {name: neo4j.GraphDatabase.driver(f"bolt://{at}", notifications_min_severity="OFF")
+                       for name, at in addresses.items()}
             different = compare(options.cases, {name: driver.session() for name, driver in drivers.items()})
         finally:
             subprocess.run([script, "stop", store], check=True)

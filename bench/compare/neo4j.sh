@@ -8,7 +8,8 @@
 #
 # FOLDER holds the store, the logs and the process id. Without PASSWORD (or with an empty one)
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
-# HTTP is served on BOLT_PORT + 1. `import` fills a new store with files (neo4j-admin database import full). `start` returns when the server answers on its port. Needs mvn and
+# HTTP is served on BOLT_PORT + 1. `import` fills a new store with files (neo4j-admin database import
+# full). `start` returns when the server answers on its port. Needs mvn and
 # Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

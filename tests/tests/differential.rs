@@ -3,7 +3,8 @@
 //!
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
-//! otherwise is shown, with the seed and all it needs. Every other graph has indexes.
+//! otherwise is shown, with the seed and all it needs. Every other graph has indexes. Each query
+//! runs on one thread, and again with threads that share its work in the smallest pieces.
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
 use std::time::Duration;
@@ -29,8 +30,8 @@ const INDEXES: [&str; 7] = [
     "CREATE INDEX FOR ()-[r:T]-() ON (r.f)",
 ];
 
-fn telar(seed: u64) -> Result<PanicsFail<Telar>, String> {
-    let mut telar = Telar::new()?;
+fn telar(seed: u64, how: impl Fn(Telar) -> Telar) -> Result<PanicsFail<Telar>, String> {
+    let mut telar = how(Telar::new()?);
     for index in INDEXES.iter().filter(|_| seed.is_multiple_of(2)) {
         telar.run(index, &Entries::new()).map_err(|e| e.to_string())?;
     }
@@ -48,10 +49,13 @@ fn queries_answer_like_the_naive_evaluator() {
     let first = setting("TELAR_DIFFERENTIAL_SEED", 1);
     let (mut with_rows, mut wrong) = (0, Vec::new());
     for seed in first..first + graphs {
-        match telar(seed).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
+        match telar(seed, |telar| telar).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
             Ok(found) => with_rows += found,
             Err(problem) => wrong.push(problem),
         }
+        let shared = telar(seed, |telar| telar.sharing(1 + seed as usize % 3));
+        let found = shared.and_then(|mut telar| check(seed, QUERIES, &mut telar));
+        wrong.extend(found.err().map(|problem| format!("with threads: {problem}")));
     }
     println!("{graphs} graphs, {} queries, {with_rows} with rows", graphs * QUERIES as u64);
     let shown: Vec<&str> = wrong.iter().take(SHOWN_MAX).map(String::as_str).collect();

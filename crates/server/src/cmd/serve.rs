@@ -130,6 +130,7 @@ fn dbms_settings(config: &Config) -> DbmsSettings {
             timeout: config.statement_timeout,
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
             transactions: config.transactions,
+            threads: config.threads,
         },
         import_folder: config.import_folder.clone(),
         backup_folder: config.backup_folder.clone(),

@@ -189,6 +189,8 @@ def mixed(options):
             # Java compiles what it runs often, so the first operations do not count.
             found["mixed"][name] = client(options.folder, "mixed", address, process, "-warm", options.warm,
                                           "-seconds", options.mixed, "-connections", options.threads)
+            if missing := {"complex", "short", "update"} - found["mixed"][name].keys():
+                raise SystemExit(f"{name} ran no {' and no '.join(missing)} in time: the machine is too busy to compare")
     figures = embedded(options, "--mixed", options.mixed, "--rounds", 1, "--threads", options.threads)
     found["mixed"]["embedded"] = {
         "per_s": figures["mixed/per_s"], "operations": figures["mixed/operations"], "CPU_us": figures["mixed/CPU_us"],

@@ -77,7 +77,7 @@ const TOO_LONG: Duration = Duration::from_millis(300);
 
 /// A subject that holds the graph of a seed and plans by these rules.
 fn planned(seed: u64, create: &str, planning: Planning) -> Result<PanicsFail<Telar>, String> {
-    let mut telar = PanicsFail(telar(seed)?.0.planned(planning, TOO_LONG));
+    let mut telar = telar(seed, |telar| telar.planned(planning, TOO_LONG))?;
     telar.run(create, &Entries::new()).map_err(|e| e.to_string())?;
     Ok(telar)
 }

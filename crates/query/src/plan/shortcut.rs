@@ -176,17 +176,6 @@ fn finds(plan: &Plan, slot: Slot) -> bool {
 fn count_degrees(p: &mut Aggregate, slot: &mut dyn FnMut() -> Slot) {
     let mut read = Vec::new();
     p.keys.iter().for_each(|(_, key)| key.slots(&mut |slot| read.push(slot)));
-<<<<<<< HEAD
-    let (mut at, mut found) = (&p.input, Vec::new());
-    while let Plan::Prune(input, _) | Plan::Filter(input, _) = at {
-        at = input;
-    }
-    if let Plan::Expand(expand) = at {
-        // A pattern finds no null.
-        found.extend([expand.from, expand.to, expand.edge]);
-    }
-=======
->>>>>>> w-join
     let counts = |call: &AggregateCall| {
         let each = |e: &Expr| matches!(e, Expr::Slot(slot) if finds(&p.input, *slot));
         *call.function == *"count" && !call.distinct && call.arguments.iter().all(each)

@@ -1,6 +1,6 @@
 //! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
-//! of the crash tests, the checkers of isolation histories, the harnesses of the openCypher TCK and
-//! of LDBC's social network, and random queries with a naive evaluator.
+//! of the crash tests, the checkers of isolation histories, the harness of the openCypher TCK, and
+//! random queries with a naive evaluator.
 
 pub mod differential;
 pub mod dump;
@@ -12,8 +12,6 @@ pub mod ledger;
 pub mod load;
 pub mod oracle;
 pub mod process;
-pub mod snb;
-
 pub mod tck;
 pub mod unit;
 

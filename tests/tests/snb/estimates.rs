@@ -8,10 +8,9 @@
 //! rows, or were expected to, those are shown whose expectation is off by more than ten times.
 
 use telar_bench::measure::{Samples, time};
+use telar_bench::snb::{ANSWERS, Expected, READS};
 use telar_db::Session;
 use telar_db::query::{PlanDescription, prepare};
-use telar_tests::snb::{Expected, READS};
-use telar_tests::tck::telar::Telar;
 
 /// Sets of parameters that are profiled.
 const SETS: usize = 3;
@@ -61,19 +60,18 @@ impl Seen {
 fn estimates() {
     let Some((archive, db)) = super::loaded("sf0.1-gen") else { return };
     let queries = super::queries();
-    let subject = Telar::on(db);
-    let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
-    let session = Session::new(subject.database());
+    let expected = Expected::read(&archive, ANSWERS).unwrap();
+    let session = Session::new(&db);
     let mut seen = Seen::default();
     let mut slowest = (0.0, "");
     for (name, _) in READS {
         let text = queries.text(name).unwrap();
         for parameters in expected.parameters(name).unwrap().iter().take(SETS) {
             let profile = format!("PROFILE {text}");
-            let result = session.run_with(&profile, &super::times::given(parameters)).unwrap();
+            let result = session.run_with(&profile, parameters).unwrap();
             seen.take(name, &result.plan.unwrap(), 1.0);
         }
-        let reader = subject.database().reader().unwrap();
+        let reader = db.reader().unwrap();
         let mut samples = Samples::default();
         for _ in 0..PLANS {
             let (plan, elapsed) = time(|| prepare(text, &reader, session.runtime().procedures()));

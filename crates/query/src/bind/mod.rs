@@ -154,8 +154,13 @@ pub(crate) fn bind(
         }
     };
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
-    prune(&mut plan, &needed, &Slots::new());
-    shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
+    let planning = procedures.planning;
+    if planning.pruning {
+        prune(&mut plan, &needed, &Slots::new());
+    }
+    if planning.shortcuts {
+        shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
+    }
     let writes = plan.writes();
     let in_transactions = plan
         .in_transactions()

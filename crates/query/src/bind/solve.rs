@@ -12,6 +12,7 @@ mod order;
 mod search;
 mod seek;
 mod steps;
+mod written;
 
 use std::collections::HashSet;
 
@@ -83,8 +84,12 @@ impl Solver<'_, '_> {
 
     fn run(&mut self) {
         self.test_known_nodes();
-        self.test_conditions();
-        self.search();
+        if self.binder.procedures.planning.order {
+            self.test_conditions();
+            self.search();
+        } else {
+            self.as_written();
+        }
         loop {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {

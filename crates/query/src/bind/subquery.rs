@@ -20,6 +20,9 @@ impl Binder<'_> {
         }
         // It may begin with any variable there is.
         prune(&mut plan, &needed, &(0..self.slots.len()).collect());
+        if !self.procedures.planning.shortcuts {
+            return Expr::Subquery(Box::new(Subquery { kind, plan, row }));
+        }
         let reads = |slot: Slot| needed.contains(&slot);
         let mut new_slot = || self.new_slot();
         let kind = match kind {

@@ -20,7 +20,7 @@ impl Aggregate {
         let node = node_of(&self.keys.first()?.1)?;
         let same_node = self.keys.iter().all(|(_, key)| node_of(key) == Some(node));
         let counts = self.aggregates.iter().all(|(_, call)| &*call.function == "count");
-        (same_node && counts && self.input.repeats(node)).then_some(node)
+        (self.by_node && same_node && counts && self.input.repeats(node)).then_some(node)
     }
 }
 

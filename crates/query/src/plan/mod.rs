@@ -363,6 +363,8 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
+    /// It may group by a node of which the keys are properties.
+    pub(crate) by_node: bool,
 }
 
 /// A count that the graph knows without looking at what it counts.

@@ -6,8 +6,9 @@
 //!
 //! Lists are separated by `;`, pairs in them by `,`.
 
+use telar_db::{Value, ValueMap};
+
 use super::archive::Archive;
-use crate::tck::value::{Entries, TckValue};
 
 /// What an update adds; the number of its query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +32,7 @@ pub struct Update {
     /// Which query it is.
     pub kind: UpdateKind,
     /// What the query is given.
-    pub parameters: Entries,
+    pub parameters: ValueMap,
 }
 
 /// How a field is read.
@@ -146,10 +147,10 @@ fn parse(line: &str) -> Result<Update, String> {
     if fields.len() != names.len() {
         return Err(format!("{} parameters instead of {}", fields.len(), names.len()));
     }
-    let mut parameters = Entries::new();
+    let mut parameters = ValueMap::new();
     for ((name, field), text) in names.iter().zip(fields) {
         let value = field.value(text).map_err(|problem| format!("{name}: {problem}"))?;
-        parameters.insert((*name).to_owned(), value);
+        parameters.insert((*name).into(), value);
     }
     Ok(Update { time: int(time)?, kind: *kind, parameters })
 }
@@ -159,20 +160,20 @@ fn int(text: &str) -> Result<i64, String> {
 }
 
 impl Field {
-    fn value(self, text: &str) -> Result<TckValue, String> {
-        let list = |separator, element: &dyn Fn(&str) -> Result<TckValue, String>| {
+    fn value(self, text: &str) -> Result<Value, String> {
+        let list = |separator, element: &dyn Fn(&str) -> Result<Value, String>| {
             let parts = text.split(separator).filter(|part: &&str| !part.is_empty());
-            parts.map(element).collect::<Result<_, _>>().map(TckValue::List)
+            parts.map(element).collect::<Result<_, _>>().map(Value::List)
         };
-        let number = |text: &str| int(text).map(TckValue::Int);
+        let number = |text: &str| int(text).map(Value::Int);
         match self {
             Int => number(text),
             // As it is: a text that looks like a time is still a text.
-            Text => Ok(TckValue::String(text.to_owned())),
+            Text => Ok(Value::from(text)),
             Ints => list(';', &number),
-            Texts => list(';', &|text| Ok(TckValue::String(text.to_owned()))),
+            Texts => list(';', &|text| Ok(Value::from(text))),
             Pairs => list(';', &|pair| match pair.split_once(',') {
-                Some((a, b)) => Ok(TckValue::List(vec![number(a)?, number(b)?])),
+                Some((a, b)) => Ok(Value::list([number(a)?, number(b)?])),
                 None => Err(format!("not a pair: {pair}")),
             }),
         }
@@ -188,13 +189,13 @@ mod tests {
         let text = "5|0|1|7|Ada|L|f|1|5|::1|B|3|ja;en|a@x;b@y|6;564|47,2003|67,2005;68,2004";
         let update = parse(text).unwrap();
         assert_eq!((update.time, update.kind), (5, UpdateKind::Person));
-        let show = |name: &str| update.parameters[name].to_string();
-        assert_eq!(show("personId"), "7");
-        assert_eq!(show("languages"), "['ja', 'en']");
-        assert_eq!(show("tagIds"), "[6, 564]");
-        assert_eq!(show("workAt"), "[[67, 2005], [68, 2004]]");
+        assert_eq!(update.parameters["personId"], Value::Int(7));
+        assert_eq!(update.parameters["languages"], Value::list(["ja", "en"]));
+        assert_eq!(update.parameters["tagIds"], Value::list([6, 564]));
+        let pair = |a: i64, b: i64| Value::list([a, b]);
+        assert_eq!(update.parameters["workAt"], Value::list([pair(67, 2005), pair(68, 2004)]));
         let empty = parse("5|0|4|1|t|2|3|").unwrap();
-        assert_eq!(empty.parameters["tagIds"], TckValue::List(Vec::new()));
+        assert_eq!(empty.parameters["tagIds"], Value::List([].into()));
     }
 
     #[test]

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value as Json;
+use telar_db::ValueMap;
 
-use super::answer::{self, Order};
+use super::answer::{self, Order, Rows};
 use super::archive::Archive;
-use super::update::Update;
-use crate::tck::subject::{Failure, Rows, Subject};
-use crate::tck::value::Entries;
+
+/// What answers queries: given a text and its parameters.
+pub type Ask<'a> = &'a mut dyn FnMut(&str, &ValueMap) -> Result<Rows, String>;
 
 /// The texts of all queries, by name: `complex-1`, `short-1`, `update-1`.
 #[derive(Debug, Clone, Default)]
@@ -39,23 +40,17 @@ impl Queries {
         }
     }
 
+    /// All names and texts.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
     /// The text of a query.
     ///
     /// # Errors
     /// There is none of this name.
     pub fn text(&self, name: &str) -> Result<&str, String> {
         self.0.get(name).map(String::as_str).ok_or_else(|| format!("no query {name}"))
-    }
-
-    /// Applies an update.
-    ///
-    /// # Errors
-    /// How its query failed.
-    pub fn apply(&self, subject: &mut dyn Subject, update: &Update) -> Result<Rows, String> {
-        let text = self.text(&format!("update-{}", update.kind as u8))?;
-        subject
-            .run(text, &update.parameters)
-            .map_err(|failure: Failure| format!("{:?} at {}: {failure}", update.kind, update.time))
     }
 }
 
@@ -120,15 +115,21 @@ impl Expected {
     ///
     /// # Errors
     /// One is no object.
-    pub fn parameters(&self, name: &str) -> Result<Vec<Entries>, String> {
+    pub fn parameters(&self, name: &str) -> Result<Vec<ValueMap>, String> {
         let sets = self.parameters[name].as_array().into_iter().flatten();
         sets.map(answer::parameters).collect()
     }
 
-    /// The answer to a read with the parameters at this place.
-    #[cfg(test)]
-    pub(super) fn answer(&self, name: &str, place: usize) -> &Json {
+    /// The answer to a read with the parameters at this place; null if there is none.
+    #[must_use]
+    pub fn answer(&self, name: &str, place: usize) -> &Json {
         &self.answers[name][place]
+    }
+
+    /// The parameters of a read and its answers, for other programs.
+    pub(super) fn sets(&self, name: &str) -> impl Iterator<Item = (&Json, &Json)> {
+        let parameters = self.parameters[name].as_array().into_iter().flatten();
+        parameters.zip(self.answers[name].as_array().into_iter().flatten())
     }
 }
 
@@ -140,23 +141,35 @@ impl Expected {
 pub fn check_reads(
     queries: &Queries,
     expected: &Expected,
-    subject: &mut dyn Subject,
+    ask: Ask<'_>,
 ) -> Result<usize, Vec<String>> {
     let (mut right, mut wrong) = (0, Vec::new());
-    for (name, order) in READS {
-        let pair = |json: &Json| json[name].as_array().cloned().unwrap_or_default();
-        let cases = pair(&expected.parameters).into_iter().zip(pair(&expected.answers));
-        for (parameters, answer) in cases {
-            let mut check = || -> Result<(), String> {
-                let given = answer::parameters(&parameters)?;
-                let rows = subject.run(queries.text(name)?, &given);
-                answer::compare(order, &answer, &rows.map_err(|failure| failure.to_string())?)
-            };
-            match check() {
-                Ok(()) => right += 1,
-                Err(problem) => wrong.push(format!("{name} {parameters}: {problem}")),
-            }
-        }
+    for (name, _) in READS {
+        let (more, problems) = check_read(queries, expected, name, ask);
+        right += more;
+        wrong.extend(problems);
     }
     if wrong.is_empty() { Ok(right) } else { Err(wrong) }
+}
+
+/// The same for one read: how many answers were right, and those that were not.
+pub(super) fn check_read(
+    queries: &Queries,
+    expected: &Expected,
+    name: &str,
+    ask: Ask<'_>,
+) -> (usize, Vec<String>) {
+    let order = READS.iter().find(|read| read.0 == name).and_then(|read| read.1);
+    let (mut right, mut wrong) = (0, Vec::new());
+    for (parameters, answer) in expected.sets(name) {
+        let mut check = || {
+            let rows = ask(queries.text(name)?, &answer::parameters(parameters)?)?;
+            answer::compare(order, answer, &rows)
+        };
+        match check() {
+            Ok(()) => right += 1,
+            Err(problem) => wrong.push(format!("{name} {parameters}: {problem}")),
+        }
+    }
+    (right, wrong)
 }

@@ -1,4 +1,4 @@
-//! An archive of the shared folder, unpacked into memory.
+//! A data set, from a folder or an archive of one, in memory.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,12 +10,31 @@ use std::path::Path;
 pub struct Archive(BTreeMap<String, Vec<u8>>);
 
 impl Archive {
-    /// Reads a `.tar.zst`.
+    /// Reads a `.tar.zst`, or a folder with what would be in one.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn read(path: &Path) -> Result<Self, String> {
-        Self::unpack(path).map_err(|e| format!("{}: {e}", path.display()))
+        let problem = |e: std::io::Error| format!("{}: {e}", path.display());
+        if path.is_dir() {
+            let mut archive = Self::default();
+            return archive.add(path, "").map(|()| archive).map_err(problem);
+        }
+        Self::unpack(path).map_err(problem)
+    }
+
+    /// Reads a folder and those in it; their paths begin with `prefix`.
+    fn add(&mut self, folder: &Path, prefix: &str) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            if entry.file_type()?.is_dir() {
+                self.add(&entry.path(), &format!("{name}/"))?;
+            } else {
+                self.0.insert(name, std::fs::read(entry.path())?);
+            }
+        }
+        Ok(())
     }
 
     fn unpack(path: &Path) -> std::io::Result<Self> {

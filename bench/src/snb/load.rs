@@ -106,13 +106,11 @@ const UNIQUE: [&str; 11] = [
 const INDEXES: [(&str, &str); 4] =
     [("Person", "firstName"), ("Tag", "name"), ("TagClass", "name"), ("Country", "name")];
 
-/// Loads the network into `db`, which is empty, with the constraints and indexes that its queries
-/// want.
+/// The files again in `folder`, as the importer reads them, and how.
 ///
 /// # Errors
-/// The file that is missing or other than expected; of the import.
-pub fn load(archive: &Archive, db: &Database) -> Result<(), String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+/// The file that is missing or other than expected.
+pub fn write_csv(archive: &Archive, folder: &Path) -> Result<CsvImport, String> {
     let mut import = CsvImport::default();
     // No file quotes anything: a character that stands in none of them.
     (import.delimiter, import.quote) = (b'|', 1);
@@ -120,16 +118,27 @@ pub fn load(archive: &Archive, db: &Database) -> Result<(), String> {
     let key = |label: &&str| UniqueKey { label: (*label).to_owned(), key: "id".to_owned() };
     import.unique = UNIQUE.iter().map(key).collect();
     for nodes in &NODES {
-        let file = nodes.rewrite(archive, folder.path())?;
+        let file = nodes.rewrite(archive, folder)?;
         let names = nodes.labels.iter().map(|&label| label.to_owned()).collect();
         import.nodes.push(CsvGroup { names, files: vec![file] });
     }
     for path in archive.paths("static/").chain(archive.paths("dynamic/")) {
         if let Some(ty) = edge_type(path) {
-            let file = rewrite_edges(archive, path, folder.path())?;
+            let file = rewrite_edges(archive, path, folder)?;
             import.relationships.push(CsvGroup { names: vec![ty], files: vec![file] });
         }
     }
+    Ok(import)
+}
+
+/// Loads the network into `db`, which is empty, with the constraints and indexes that its queries
+/// want.
+///
+/// # Errors
+/// The file that is missing or other than expected; of the import.
+pub fn load(archive: &Archive, db: &Database) -> Result<(), String> {
+    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let import = write_csv(archive, folder.path())?;
     import_csv(db, &import, &|_| {}).map_err(|e| e.to_string())?;
     for (label, key) in INDEXES {
         let id = |e: telar_db::Error| e.to_string();
@@ -139,6 +148,17 @@ pub fn load(archive: &Archive, db: &Database) -> Result<(), String> {
         db.create_index(IndexSpec { name, target, properties }).map_err(id)?;
     }
     Ok(())
+}
+
+/// The same constraints and indexes in Cypher, for other servers.
+pub(super) fn schema() -> Vec<String> {
+    let unique = UNIQUE.iter().map(|label| {
+        format!("CREATE CONSTRAINT {label}_id FOR (n:{label}) REQUIRE n.id IS UNIQUE")
+    });
+    let index = |(label, key): &(&str, &str)| {
+        format!("CREATE INDEX {label}_{key} FOR (n:{label}) ON (n.{key})")
+    };
+    unique.chain(INDEXES.iter().map(index)).collect()
 }
 
 /// `dynamic/person_workAt_organisation_0_0.csv` holds edges of type `WORK_AT`.

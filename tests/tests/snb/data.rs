@@ -1,43 +1,23 @@
-//! The reads against a subject that knows the answers, and updates against the counts that Neo4j
-//! had after them.
+//! The reads against prepared answers, and updates against the counts that Neo4j had after them.
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::*;
-use crate::tck::step::Procedure;
-use crate::tck::subject::{Failure, GraphState, Rows, Subject};
-use crate::tck::value::{Entries, Node, Relationship, TckValue};
+use telar_bench::snb::{
+    ANSWERS, Archive, Counts, Expected, Queries, READS, Rows, Update, UpdateKind, check_reads,
+    counts, counts_after_updates, load, operations, rows, updates,
+};
+use telar_db::{Value, ValueMap};
 
-/// Gives prepared answers, in order, and says that the graph is as after the updates.
-#[derive(Clone, Default)]
-struct Prepared {
-    answers: VecDeque<Rows>,
-    state: GraphState,
-}
+use crate::whole::{ANSWERS_AFTER, check_tiny};
 
-impl Prepared {
-    fn new(answers: VecDeque<Rows>) -> Self {
-        Self { answers, ..Self::default() }
-    }
-}
-
-impl Subject for Prepared {
-    fn run(&mut self, _: &str, _: &Entries) -> Result<Rows, Failure> {
-        Ok(self.answers.pop_front().expect("one answer per query"))
-    }
-
-    fn state(&mut self) -> Result<GraphState, String> {
-        Ok(self.state.clone())
-    }
-
-    fn register(&mut self, _: &Procedure) -> Result<(), String> {
-        Ok(())
-    }
+/// Gives prepared answers, in order.
+fn prepared(mut answers: VecDeque<Rows>) -> impl FnMut(&str, &ValueMap) -> Result<Rows, String> {
+    move |_, _| Ok(answers.pop_front().expect("one answer per query"))
 }
 
 fn tiny() -> Option<(Archive, Queries)> {
     let (Some(archive), Some(queries)) =
-        (crate::shared("data/snb/tiny.tar.zst"), crate::shared("data/snb/queries"))
+        (telar_tests::shared("data/snb/tiny.tar.zst"), telar_tests::shared("data/snb/queries"))
     else {
         println!("skipped: the shared folder has no SNB data");
         return None;
@@ -47,24 +27,24 @@ fn tiny() -> Option<(Archive, Queries)> {
 
 fn right_answers(expected: &Expected) -> VecDeque<Rows> {
     let places = READS.iter().flat_map(|(name, _)| (0..5).map(move |place| (*name, place)));
-    places.map(|(name, place)| answer::rows(expected.answer(name, place))).collect()
+    places.map(|(name, place)| rows(expected.answer(name, place)).unwrap()).collect()
 }
 
 #[test]
 fn right_answers_pass_and_each_wrong_one_is_noticed() {
     let Some((archive, queries)) = tiny() else { return };
-    for file in ["expected-neo4j-5.26.30.json", "expected-neo4j-5.26.30-after-updates.json"] {
+    for file in [ANSWERS, ANSWERS_AFTER] {
         let expected = Expected::read(&archive, file).unwrap();
         let right = right_answers(&expected);
-        assert_eq!(check_reads(&queries, &expected, &mut Prepared::new(right.clone())), Ok(105));
+        assert_eq!(check_reads(&queries, &expected, &mut prepared(right.clone())), Ok(105));
         for place in 0..right.len() {
             let mut wrong = right.clone();
-            let rows = &mut wrong[place].rows;
+            let rows = &mut wrong[place];
             match rows.last_mut() {
-                None => rows.push(vec![TckValue::Null]),
-                Some(row) => *row.last_mut().unwrap() = TckValue::string("wrong"),
+                None => rows.push(vec![Value::Null]),
+                Some(row) => *row.last_mut().unwrap() = Value::from("wrong"),
             }
-            let problems = check_reads(&queries, &expected, &mut Prepared::new(wrong)).unwrap_err();
+            let problems = check_reads(&queries, &expected, &mut prepared(wrong)).unwrap_err();
             assert_eq!(problems.len(), 1, "{problems:?}");
         }
     }
@@ -73,8 +53,8 @@ fn right_answers_pass_and_each_wrong_one_is_noticed() {
 /// What an update adds, by label set and type.
 fn adds(update: &Update) -> Vec<(&'static str, u64)> {
     let count = |name: &str| match &update.parameters[name] {
-        TckValue::List(elements) => elements.len() as u64,
-        other => panic!("{name} is {other}"),
+        Value::List(elements) => elements.len() as u64,
+        other => panic!("{name} is {other:?}"),
     };
     match update.kind {
         UpdateKind::Person => {
@@ -156,8 +136,8 @@ fn every_update_comes_after_what_it_refers_to() {
             _ => None,
         };
         for (name, value) in &update.parameters {
-            let kind = match name.as_str() {
-                _ if new.is_some_and(|(_, id)| id == name) => continue,
+            let kind = match &**name {
+                _ if new.is_some_and(|(_, id)| *id == **name) => continue,
                 "personId" | "person1Id" | "person2Id" | "authorPersonId" | "moderatorPersonId" => {
                     "Person"
                 }
@@ -168,54 +148,82 @@ fn every_update_comes_after_what_it_refers_to() {
                 "studyAt" | "workAt" => "Organisation",
                 _ => continue,
             };
-            let ids: Vec<&TckValue> = match value {
-                TckValue::List(elements) => elements.iter().collect(),
+            let ids: Vec<&Value> = match value {
+                Value::List(elements) => elements.iter().collect(),
                 one => vec![one],
             };
             for id in ids {
                 let id = match id {
-                    TckValue::List(pair) => &pair[0],
+                    Value::List(pair) => &pair[0],
                     id => id,
                 };
                 // A comment replies to a post or to a comment; the other one is -1.
-                let TckValue::Int(id) = id else { panic!("{name} is {id}") };
+                let Value::Int(id) = id else { panic!("{name} is {id:?}") };
                 let none = *id == -1 && name.starts_with("replyTo");
                 assert!(none || known.contains(&(kind, *id)), "{name} {id} of {update:?}");
             }
         }
         if let Some((kind, name)) = new {
-            let TckValue::Int(id) = update.parameters[name] else { panic!("{name}") };
+            let Value::Int(id) = update.parameters[name] else { panic!("{name}") };
             assert!(known.insert((kind, id)), "{kind} {id} twice");
         }
     }
 }
 
 #[test]
+fn operations_begin_after_what_they_need_and_every_update_is_one() {
+    let Some((archive, _)) = tiny() else { return };
+    let expected = Expected::read(&archive, ANSWERS).unwrap();
+    let all = operations(&archive, &expected, usize::MAX, 1).unwrap();
+    let count = |prefix: &str| all.iter().filter(|o| o.query.starts_with(prefix)).count();
+    assert_eq!(count("update"), 6920);
+    // 6920 / 26 + 6920 / 37 + ..
+    assert_eq!(count("complex"), 2519);
+    assert!(count("short") > 3 * count("complex"));
+    // A post or comment is made at most once, and whoever likes it begins after that.
+    let mut made = std::collections::HashMap::new();
+    let mut waits = 0;
+    for (at, operation) in all.iter().enumerate() {
+        assert!(operation.after <= at);
+        let id = |name: &str| operation.parameters.get(name).cloned();
+        let (makes, needs) = match operation.query {
+            "update-6" => (id("postId"), None),
+            "update-7" => (id("commentId"), None),
+            "update-2" => (None, id("postId")),
+            "update-3" => (None, id("commentId")),
+            _ => continue,
+        };
+        if let Some(made_at) = needs.and_then(|id| made.get(&id)) {
+            assert!(operation.after > *made_at);
+            waits += 1;
+        }
+        makes.map(|id| made.insert(id, at));
+    }
+    assert!(waits > 100, "{waits}");
+    let some = operations(&archive, &expected, 100, 1).unwrap();
+    let names = |some: &[telar_bench::snb::Operation]| -> Vec<_> {
+        some.iter().take(100).map(|o| (o.query, o.parameters.clone())).collect()
+    };
+    assert_eq!(names(&some), names(&all));
+}
+
+#[test]
 fn the_whole_check_wants_answers_before_and_after_and_counts() {
     let Some((archive, queries)) = tiny() else { return };
     let answers = |file| right_answers(&Expected::read(&archive, file).unwrap());
-    let mut prepared = Prepared::new(answers("expected-neo4j-5.26.30.json"));
-    prepared.answers.extend((0..6920).map(|_| Rows::default()));
-    prepared.answers.extend(answers("expected-neo4j-5.26.30-after-updates.json"));
-    let mut id = 0;
-    for (name, count) in counts_after_updates(&archive).unwrap() {
-        for _ in 0..count {
-            id += 1;
-            if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
-                let ty = Relationship { ty: name.clone(), ..Relationship::default() };
-                prepared.state.relationships.insert([id; 4], ty);
-            } else {
-                let labels = name.split(':').map(str::to_owned).collect();
-                prepared.state.nodes.insert(id, Node { labels, ..Node::default() });
-            }
-        }
-    }
-    let mut wrong = prepared.clone();
-    assert_eq!(check_tiny(&archive, &queries, &mut prepared), Ok(210));
-    wrong.state.nodes.pop_first();
-    wrong.answers[0].rows.clear();
-    wrong.answers.back_mut().unwrap().rows.clear();
-    let problems = check_tiny(&archive, &queries, &mut wrong).unwrap_err();
+    let mut right = answers(ANSWERS);
+    right.extend((0..6920).map(|_| Rows::default()));
+    right.extend(answers(ANSWERS_AFTER));
+    let counts = counts_after_updates(&archive).unwrap();
+    let check = |answers: VecDeque<Rows>, counts: Counts| {
+        check_tiny(&archive, &queries, &mut prepared(answers), &|| Ok(counts.clone()))
+    };
+    assert_eq!(check(right.clone(), counts.clone()), Ok(210));
+    let (mut wrong, mut miscounted) = (right, counts);
+    *miscounted.values_mut().next().unwrap() -= 1;
+    wrong[0].clear();
+    wrong.back_mut().unwrap().clear();
+    let problems = check(wrong, miscounted).unwrap_err();
     let begins: Vec<&str> = problems.iter().map(|p| &p[..13]).collect();
     assert_eq!(begins, ["before update", "after updates", "counts after "], "{problems:?}");
 }

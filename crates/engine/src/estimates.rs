@@ -5,9 +5,11 @@
 //!                         └────────half of the graph──────► generation + 1: all plans are
 //! ```
 //!
-//! Looking at every segment would read a whole graph into memory before its first query. So of 64
-//! segments, spread evenly, vertices are counted by label and edges by type, and of 2,048 of their
-//! vertices the degrees; graphs that are no larger are counted exactly. What a sample misses is
+//! Looking at every segment would read a whole graph into memory before its first query. So of at
+//! most 1,024 segments, spread evenly, vertices are counted by their labels and edges by type, as the
+//! segments know them; graphs that are no larger are counted exactly. Then each set of labels that
+//! was met is looked at by itself, so that labels of few vertices are not missed: the degrees of up
+//! to 512 vertices that have it, of up to 8 segments, stand for all of them. What a sample misses is
 //! rare, and planned as such.
 //!
 //! Whoever keeps a plan keeps the generation with it.
@@ -25,9 +27,12 @@ use crate::shared::Shared;
 use crate::snapshot::Reader;
 
 /// Segments of a sample.
-const SEGMENTS: u32 = 64;
-/// Vertices of a sample whose degrees are looked at.
-const VERTICES: u32 = 2048;
+const SEGMENTS: u32 = 1024;
+/// Vertices of a sample whose degrees are looked at, and how many of one label set at most.
+const VERTICES: usize = 4096;
+const VERTICES_PER_SET: usize = 512;
+/// Segments in which vertices of one label set are looked for.
+const SEGMENTS_PER_SET: usize = 8;
 /// Vertices of a label that say something of the others, unless all of them were looked at.
 const SEEN_MIN: u64 = 8;
 /// Writes that a sample outlives, however small the graph.
@@ -96,6 +101,20 @@ impl Sample {
     }
 }
 
+/// The vertices of one label set that a sample met.
+#[derive(Debug, Default, Clone)]
+struct Met {
+    vertices: u64,
+    segments: Vec<u32>,
+}
+
+/// Some of them, and how many each stands for.
+struct Chosen {
+    state: u32,
+    vertices: Vec<VertexId>,
+    weight: f64,
+}
+
 /// Counts what a sample of segments holds and scales it up.
 fn make(reader: &Reader<'_>) -> Estimates {
     let shared = reader.shared;
@@ -104,30 +123,34 @@ fn make(reader: &Reader<'_>) -> Estimates {
     let scale = f64::from(all) / f64::from(looked.max(1));
     let numbers = (0..looked).map(|i| (u64::from(i) * u64::from(all) / u64::from(looked)) as u32);
     let numbers: Vec<u32> = numbers.collect();
-    let mut by_state: Vec<u64> = Vec::new();
-    let mut chosen: Vec<(VertexId, u32)> = Vec::new();
-    // Of each 1,024 vertices so many, by a hash: what repeats every so many ids is met as often as
-    // it is there.
-    let share = (VERTICES / looked.max(1)).min(SEGMENT_VERTICES as u32);
-    let is_chosen = |v: u32| v.wrapping_mul(0x9e37_79b1) >> (32 - SEGMENT_BITS) < share;
-    for first in numbers.iter().map(|number| number << SEGMENT_BITS) {
-        for local in 0..SEGMENT_VERTICES as u32 {
-            let state = reader.state(first | local);
-            by_state.resize(by_state.len().max(state as usize + 1), 0);
-            by_state[state as usize] += 1;
-            if state != 0 && is_chosen(first | local) {
-                chosen.push((VertexId::from_raw((first | local).into()), state));
+    let mut met: Vec<Met> = Vec::new();
+    for number in &numbers {
+        reader.count_states(*number, &mut |state, many| {
+            let state = state as usize;
+            met.resize(met.len().max(state + 1), Met::default());
+            met[state].vertices += u64::from(many);
+            if met[state].segments.last() != Some(number) {
+                met[state].segments.push(*number);
             }
-        }
+        });
     }
     let mut estimates = Estimates::default();
-    for (state, count) in by_state.iter().enumerate().skip(1) {
-        let count = *count as f64 * scale;
+    let mut chosen = Vec::new();
+    let sets = met.iter().skip(1).filter(|met| met.vertices > 0).count();
+    let each = match met.iter().skip(1).map(|met| met.vertices).sum::<u64>() <= VERTICES as u64 {
+        true => VERTICES,
+        false => (VERTICES / sets.max(1)).clamp(1, VERTICES_PER_SET),
+    };
+    for (state, met) in (0..).zip(&met).skip(1).filter(|(_, met)| met.vertices > 0) {
+        let count = met.vertices as f64 * scale;
         estimates.vertices += count;
-        for label in shared.catalog.label_sets.labels(state as u32).iter() {
+        for label in shared.catalog.label_sets.labels(state).iter() {
             let counts = &mut estimates.vertices_by_label;
             counts.resize(counts.len().max(usize::from(label.get()) + 1), 0.0);
             counts[usize::from(label.get())] += count;
+        }
+        if chosen.len() < VERTICES {
+            chosen.push(choose(reader, state, met, each));
         }
     }
     for (_, ty) in shared.catalog.edge_types() {
@@ -135,46 +158,66 @@ fn make(reader: &Reader<'_>) -> Estimates {
         let entries: u64 = numbers.iter().map(|number| table.entries_of(*number)).sum();
         estimates.edges_by_type.push(entries as f64 * scale);
     }
-    let seen_all = all == looked && share == SEGMENT_VERTICES as u32;
-    let seen_min = if seen_all { 1 } else { SEEN_MIN };
-    degrees(reader, &chosen, seen_min, &mut estimates);
+    degrees(reader, &chosen, &mut estimates);
     estimates.distinct = distinct(reader);
     estimates
 }
 
+/// So many vertices of a label set, out of some of the segments where it was met.
+fn choose(reader: &Reader<'_>, state: u32, met: &Met, most: usize) -> Chosen {
+    let segments = met.segments.len().min(SEGMENTS_PER_SET);
+    let mut vertices = Vec::new();
+    for at in 0..segments {
+        let first = met.segments[at * met.segments.len() / segments] << SEGMENT_BITS;
+        let here = (first..first + SEGMENT_VERTICES as u32).filter(|v| reader.state(*v) == state);
+        vertices.extend(here);
+    }
+    if vertices.len() > most {
+        // By a hash: what repeats every so many ids is met as often as it is there.
+        vertices.select_nth_unstable_by_key(most, |v| v.wrapping_mul(0x9e37_79b1));
+        vertices.truncate(most);
+    }
+    let weight = met.vertices as f64 / vertices.len().max(1) as f64;
+    Chosen {
+        state,
+        vertices: vertices.into_iter().map(|v| VertexId::from_raw(v.into())).collect(),
+        weight,
+    }
+}
+
 /// Mean degrees of vertices, by label, and how uneven they are.
-fn degrees(
-    reader: &Reader<'_>,
-    chosen: &[(VertexId, u32)],
-    seen_min: u64,
-    estimates: &mut Estimates,
-) {
+fn degrees(reader: &Reader<'_>, chosen: &[Chosen], estimates: &mut Estimates) {
     let catalog = &reader.shared.catalog;
-    let mut seen: HashMap<LabelId, u64> = HashMap::new();
+    let mut seen: HashMap<LabelId, (u64, f64)> = HashMap::new();
     // Sums of degrees, and of their squares.
     let mut sums: HashMap<(LabelId, EdgeTypeId, Direction), (f64, f64)> = HashMap::new();
-    for (vertex, state) in chosen {
+    for Chosen { state, vertices, weight } in chosen {
         let labels = catalog.label_sets.labels(*state);
-        labels.iter().for_each(|label| *seen.entry(*label).or_default() += 1);
+        for label in labels.iter() {
+            let seen = seen.entry(*label).or_default();
+            *seen = (seen.0 + vertices.len() as u64, seen.1 + vertices.len() as f64 * weight);
+        }
         if labels.is_empty() {
             continue;
         }
         for (ty, _) in catalog.edge_types() {
             for direction in Direction::ALL {
-                let degree = reader.degree(*vertex, ty, direction) as f64;
+                let each = vertices.iter().map(|v| reader.degree(*v, ty, direction) as f64);
+                let (sum, squares) = each.fold((0.0, 0.0), |(s, q), d| (s + d, q + d * d));
                 for label in labels.iter() {
                     let sums = sums.entry((*label, ty, direction)).or_default();
-                    *sums = (sums.0 + degree, sums.1 + degree * degree);
+                    *sums = (sums.0 + sum * weight, sums.1 + squares * weight);
                 }
             }
         }
     }
     for (key, (sum, squares)) in sums {
-        let seen = seen[&key.0];
-        if seen >= seen_min {
-            estimates.degrees.insert(key, sum / seen as f64);
+        let (looked_at, stand_for) = seen[&key.0];
+        let all = estimates.vertices_by_label[usize::from(key.0.get())];
+        if looked_at >= SEEN_MIN || looked_at as f64 >= all {
+            estimates.degrees.insert(key, sum / stand_for);
             if sum > 0.0 {
-                estimates.skew.insert(key, squares * seen as f64 / (sum * sum));
+                estimates.skew.insert(key, squares * stand_for / (sum * sum));
             }
         }
     }

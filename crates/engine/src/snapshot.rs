@@ -248,6 +248,11 @@ impl<'s> Reader<'s> {
         self.shared.states.get(v, self.read_ts, &self.guard)
     }
 
+    /// The label sets of a segment's vertices, with how many have each.
+    pub(crate) fn count_states(&self, segment: u32, add: &mut dyn FnMut(u32, u32)) {
+        self.shared.states.count_segment(segment, self.read_ts, &self.guard, add);
+    }
+
     /// Numbers of label sets, of many vertices.
     fn states(&self) -> Cursor<'_, StateChunk> {
         self.shared.states.cursor(self.read_ts, &self.guard)

@@ -495,31 +495,41 @@ impl<C: Chunk + 'static> ColTable<C> {
 }
 
 impl ColTable<StateChunk> {
-    /// How many vertices are in each state at `read_ts`, by number of the state. Settled segments
-    /// know; of others each vertex is looked at.
+    /// How many vertices are in each state at `read_ts`, by number of the state.
     pub(crate) fn count(&self, read_ts: u64, guard: &Guard) -> Vec<u64> {
         let mut counts = Vec::new();
-        let mut add = |state: u32, many: u32| {
-            let at = state as usize;
-            if at >= counts.len() {
-                counts.resize(at + 1, 0);
-            }
-            counts[at] += u64::from(many);
-        };
         for number in 0..self.segment_bound() {
-            match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
-                None => {}
-                Some(v) if v.tail.is_none() && !self.undo.concerns(read_ts) => {
-                    v.chunk.counts().for_each(|(state, many)| add(state, many));
+            self.count_segment(number, read_ts, guard, &mut |state, many| {
+                let at = state as usize;
+                if at >= counts.len() {
+                    counts.resize(at + 1, 0);
                 }
-                Some(_) => {
-                    let first = number << SEGMENT_BITS;
-                    let all = first..first + SEGMENT_VERTICES as u32;
-                    all.for_each(|v| add(self.get(v, read_ts, guard), 1));
-                }
-            }
+                counts[at] += u64::from(many);
+            });
         }
         counts
+    }
+
+    /// The states of a segment's vertices, with how many are in each. Settled segments know, and say
+    /// each state once; of others each vertex is looked at.
+    pub(crate) fn count_segment(
+        &self,
+        number: u32,
+        read_ts: u64,
+        guard: &Guard,
+        add: &mut dyn FnMut(u32, u32),
+    ) {
+        match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
+            None => {}
+            Some(v) if v.tail.is_none() && !self.undo.concerns(read_ts) => {
+                v.chunk.counts().for_each(|(state, many)| add(state, many));
+            }
+            Some(_) => {
+                let first = number << SEGMENT_BITS;
+                let all = first..first + SEGMENT_VERTICES as u32;
+                all.for_each(|v| add(self.get(v, read_ts, guard), 1));
+            }
+        }
     }
 }
 

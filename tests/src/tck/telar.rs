@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Procedures, QueryError};
+use telar_db::query::{self, Entities, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, VertexId};
 
@@ -19,6 +20,8 @@ pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
     workers: Arc<Workers>,
+    planning: Planning,
+    timeout: Option<Duration>,
 }
 
 /// Threads that share whatever they can, by so many rows: 1, 2 or 3.
@@ -44,7 +47,15 @@ impl Telar {
     /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
-        Self { db, procedures: Vec::new(), workers: Arc::new(Workers::new(1)) }
+        let workers = Arc::new(Workers::new(1));
+        let (planning, timeout) = (Planning::default(), None);
+        Self { db, procedures: Vec::new(), workers, planning, timeout }
+    }
+
+    /// The same database, whose queries are planned by these rules, and given up after some time.
+    #[must_use]
+    pub fn planned(self, planning: Planning, timeout: Duration) -> Self {
+        Self { planning, timeout: Some(timeout), ..self }
     }
 
     /// The same; queries that only read share their work by so many rows: 1, 2 or 3.
@@ -106,11 +117,15 @@ impl Subject for Telar {
             message,
         };
         let mut procedures = Procedures::builtin();
+        procedures.planning = self.planning;
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
         let runtime = Runtime::new(procedures).with_workers(Arc::clone(&self.workers));
-        let session = Session::with_runtime(&self.db, Arc::new(runtime));
+        let mut session = Session::with_runtime(&self.db, Arc::new(runtime));
+        if let Some(timeout) = self.timeout {
+            session = session.with_timeout(timeout);
+        }
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -59,6 +59,10 @@ fn place(plan: &mut Plan, above: Above) {
     };
     match source {
         Plan::Union(parts) => parts.iter_mut().for_each(parallelise),
+        Plan::HashJoin(p) => {
+            place(&mut p.input, above);
+            parallelise(&mut p.build);
+        }
         source => source.input_mut().into_iter().for_each(|input| place(input, above)),
     }
     if pays {
@@ -97,6 +101,8 @@ impl Plan {
             | Self::RelationshipSeek(_)
             | Self::NodeById(_)
             | Self::Expand(_)
+            | Self::Intersect(_)
+            | Self::Degrees(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
             | Self::Repeat(_)
@@ -142,7 +148,7 @@ impl Plan {
 
 impl Expr {
     /// Whether it is the same for the same row of the same graph at any time.
-    fn is_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = match self {
             Self::Function(function, _) => function.deterministic,
             Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),

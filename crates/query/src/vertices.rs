@@ -207,7 +207,8 @@ mod tests {
                 sets[which].insert(VertexId::from_raw(*key));
             }
             let [mut one, other] = sets;
-            let (before, distinct) = (one.len, keys.iter().map(|(k, _)| *k).collect::<HashSet<_>>());
+            let distinct: HashSet<u64> = keys.iter().map(|(key, _)| *key).collect();
+            let before = one.len;
             prop_assert_eq!(one.absorb(other), distinct.len() - before);
             prop_assert_eq!(one.len, distinct.len());
             prop_assert!(distinct.iter().all(|key| one.contains(VertexId::from_raw(*key))));

@@ -266,7 +266,8 @@ mod tests {
             turns in proptest::collection::vec((0usize..4, 0usize..40), 0..400),
             fails in proptest::option::of(0usize..65),
         ) {
-            let mut queue = Queue { runs: vec![Run { next: from, end: from + tasks }], error: None };
+            let all = Run { next: from, end: from + tasks };
+            let mut queue = Queue { runs: vec![all], error: None };
             let mut threads = [Some(0), None, None, None];
             let mut runs: Vec<Vec<usize>> = vec![Vec::new()];
             // A thread that fails says so at some time; one may leave and come back as another.
@@ -284,11 +285,12 @@ mod tests {
             }
             let stop = fails.unwrap_or(usize::MAX);
             while turn(0, stop) {}
-            prop_assert!(runs.iter().flat_map(|run| run.windows(2)).all(|two| two[0] + 1 == two[1]));
+            let mut steps = runs.iter().flat_map(|run| run.windows(2));
+            prop_assert!(steps.all(|two| two[0] + 1 == two[1]));
             let mut given = runs.concat();
             given.sort_unstable();
-            let before_stop: Vec<usize> = (from..from + tasks).filter(|task| *task < stop).collect();
-            prop_assert!(given.starts_with(&before_stop));
+            let wanted: Vec<usize> = (from..from + tasks).filter(|task| *task < stop).collect();
+            prop_assert!(given.starts_with(&wanted));
             prop_assert!(given.windows(2).all(|two| two[0] < two[1]));
             if stop == usize::MAX {
                 prop_assert_eq!(given.len(), tasks);

@@ -232,7 +232,8 @@ impl<'g> Exec<'g> {
         Ok(())
     }
 
-    /// What another one runs with that is a part of this, on one thread, and begins no transactions.
+    /// What another one runs with that is a part of this, on one thread, and begins no
+    /// transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
         let Self { parameters, context, procedures, limits, host, .. } = *self;
         let (transactions, threads) = (None, None);

@@ -4,20 +4,23 @@
 //! answer is compared with one worked out in plain Rust before anything is timed. A figure is the
 //! processor time of the whole process per query, all threads, in milliseconds: the median over
 //! rounds, in each of which every query runs for some time, with all of its parameters in turn.
+//! Queries run on one thread; how much sooner several have the answer is measured beside it.
 //!
 //! `export` keeps the files, with the questions and their answers as JSON, for other engines
 //! (`bench/compare/cypher.py`).
 
 mod question;
+mod threads;
 mod world;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use telar_db::query::QueryError;
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Session, Value, ValueMap, Workers};
 
 use crate::figures::{Bound, Figures};
 use crate::import::{BenchError, process_cpu_s};
@@ -29,6 +32,7 @@ use world::World;
 
 /// The question that is none: what creating a person costs.
 const INSERT: &str = "insert";
+const CREATE: &str = "CREATE (:Person {id: $id, name: $name, age: $age, city: $city})";
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -49,6 +53,8 @@ pub struct Options {
     pub export: Option<PathBuf>,
     /// The questions to ask, by key; all, if there are none.
     pub only: Vec<String>,
+    /// Threads to compare one with, by the wall clock; nothing is compared with 1.
+    pub threads: usize,
 }
 
 impl Default for Options {
@@ -62,6 +68,7 @@ impl Default for Options {
             folder: None,
             export: None,
             only: Vec::new(),
+            threads: 1,
         }
     }
 }
@@ -113,7 +120,8 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
         export(&world, &questions, folder)?;
     }
     stage("comparing answers");
-    let session = Session::new(&db);
+    // Processor time is that of one thread.
+    let session = Session::new(&db).with_workers(Arc::new(Workers::new(1)));
     for question in &questions {
         check(&session, question)?;
     }
@@ -133,6 +141,7 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
     report.parameter("asked", options.asked);
     report.parameter("rounds", options.rounds);
     report.parameter("seed", options.seed);
+    report.parameter("threads", options.threads);
     let mut figures = Figures::default();
     for (question, samples) in questions.iter().zip(&samples) {
         report.figure(format!("{}/CPU_ms", question.key), samples.median());
@@ -143,12 +152,44 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
         report.figure(format!("{INSERT}/CPU_ms"), insert);
         figures.push("durable single insert", insert, Bound::AtMost(0.08));
     }
+    if options.threads > 1 {
+        stage(&format!("one thread and {}, in turns", options.threads));
+        questions.extend(asked_for("scan").then(|| threads::scan(&world)));
+        let turns = (options.rounds, options.turn);
+        for compared in threads::compare(&db, &questions, options.threads, turns)? {
+            let (key, what) = (compared.key, compared.what);
+            report.figure(format!("{key}/one_thread_ms"), compared.one_ms);
+            report.figure(format!("{key}/threads_ms"), compared.several_ms);
+            figures.push(format!("{what}: wall ms, 1 thread"), compared.one_ms, None);
+            let by = format!("{what}: times as fast with {}", options.threads);
+            figures.push(by, compared.ratio(), compared.bound(options.threads));
+        }
+    }
     let relationships = world.graph.knows.len();
     let title = format!(
         "{} persons, {relationships} relationships; CPU milliseconds per query, one client",
         options.persons
     );
     Ok(Outcome { report, figures, title })
+}
+
+/// The plans of all queries, by key, on a graph of so many persons.
+///
+/// # Errors
+/// The graph cannot be made.
+pub fn plans(persons: u32, seed: u64) -> Result<Vec<(&'static str, String)>, BenchError> {
+    let folder = tempfile::tempdir()?;
+    let world = World::new(persons, seed);
+    world.write_csv(folder.path())?;
+    let db = world.load(folder.path())?;
+    let session = Session::new(&db);
+    let questions = question::reads(&world, 1, &mut Rng::new(seed));
+    let texts = questions.iter().map(|question| (question.key, question.text));
+    let plan = |(key, text)| {
+        let plan = session.run(&format!("EXPLAIN {text}"), &[]).map_err(failed)?.plan;
+        Ok((key, plan.map_or_else(String::new, |plan| plan.to_string())))
+    };
+    texts.chain([(INSERT, CREATE)]).map(plan).collect()
 }
 
 /// Keeps the files, the questions and their answers.
@@ -191,11 +232,7 @@ fn check(session: &Session<'_>, question: &Question) -> Result<(), BenchError> {
 
 /// Asks a question for some time; processor seconds of one query.
 fn turn(session: &Session<'_>, question: &Question, time: Duration) -> Result<f64, BenchError> {
-    let parameters: Vec<ValueMap> = question
-        .asked
-        .iter()
-        .map(|asked| asked.parameters.iter().map(|(k, v)| ((*k).into(), v.clone())).collect())
-        .collect();
+    let parameters: Vec<ValueMap> = question.asked.iter().map(Asked::map).collect();
     let (begun, cpu_s, mut queries) = (Instant::now(), process_cpu_s(), 0u32);
     while begun.elapsed() < time {
         for parameters in &parameters {
@@ -211,7 +248,6 @@ fn turn(session: &Session<'_>, question: &Question, time: Duration) -> Result<f6
 /// seconds of one creation.
 fn inserts(db: &Database, world: &World, round: usize, time: Duration) -> Result<f64, BenchError> {
     let session = Session::new(db);
-    let text = "CREATE (:Person {id: $id, name: $name, age: $age, city: $city})";
     let first = 1_000_000_000 * round as i64;
     let mut parameters: ValueMap = [("name", "New"), ("city", "Oslo")]
         .into_iter()
@@ -221,7 +257,7 @@ fn inserts(db: &Database, world: &World, round: usize, time: Duration) -> Result
     let (begun, cpu_s, mut created) = (Instant::now(), process_cpu_s(), 0);
     while begun.elapsed() < time {
         parameters.insert("id".into(), Value::Int(first + created));
-        session.run_with(text, &parameters).map_err(failed)?;
+        session.run_with(CREATE, &parameters).map_err(failed)?;
         created += 1;
     }
     let seconds = (process_cpu_s() - cpu_s) / created.max(1) as f64;
@@ -252,11 +288,13 @@ mod tests {
             rounds: 1,
             turn: Duration::from_millis(1),
             export: Some(folder.path().to_owned()),
+            threads: 2,
             ..Options::default()
         };
         let outcome = run(&options, &mut |_| {}).unwrap();
-        assert_eq!(outcome.figures.len(), 9);
-        assert!(outcome.figures.iter().all(|(_, value, bound)| *value > 0.0 && bound.is_some()));
+        // Nine, and of three hops, three aggregations and a scan the time and the ratio.
+        assert_eq!(outcome.figures.len(), 9 + 2 * 5);
+        assert!(outcome.figures.iter().all(|(_, value, _)| *value > 0.0));
         let text = std::fs::read_to_string(folder.path().join("questions.json")).unwrap();
         let questions: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(questions["questions"].as_array().map(Vec::len), Some(8));

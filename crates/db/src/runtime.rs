@@ -5,19 +5,20 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use telar_graph::Value;
 use telar_query::procedure::{Field, Rows};
-use telar_query::{CallContext, Prepared, Procedure, Procedures, QueryError, Running};
+use telar_query::{CallContext, Prepared, Procedure, Procedures, QueryError, Running, Workers};
 
 use crate::plans::{PlanUses, Plans};
 
 /// Plans kept.
 const PLANS_MAX: usize = 1024;
 
-/// What the sessions of one database share: what they can call, the plans that were made, and the
-/// list of what runs.
+/// What the sessions of one database share: what they can call, the plans that were made, the list
+/// of what runs, and the threads that help long queries.
 #[derive(Debug)]
 pub struct Runtime {
     procedures: Procedures,
     plans: Arc<Mutex<Plans>>,
+    workers: Arc<Workers>,
 }
 
 /// `telar.plans`: how well plans that are kept serve.
@@ -64,7 +65,20 @@ impl Runtime {
         let columns = columns.map(|name| Field::new(name, "INTEGER")).into();
         let shown = PlansProcedure { plans: Arc::clone(&plans), columns };
         procedures.add("telar.plans", Arc::new(shown));
-        Self { procedures, plans }
+        Self { procedures, plans, workers: Arc::clone(Workers::of_program()) }
+    }
+
+    /// The same, with these threads for queries that only read, in place of those that all of the
+    /// program's runtimes share.
+    #[must_use]
+    pub fn with_workers(self, workers: Arc<Workers>) -> Self {
+        Self { workers, ..self }
+    }
+
+    /// The threads that help long queries.
+    #[must_use]
+    pub fn workers(&self) -> &Arc<Workers> {
+        &self.workers
     }
 
     /// What `CALL` can run.

@@ -4,18 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
+use telar_engine::{Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
+    Phase, Prepared, QueryError, QueryResult, SharedSnapshot, Sink, Summary, Threads, Transactions,
+    Workers,
 };
 
+use crate::again::Again;
 use crate::refusal;
 use crate::runtime::Runtime;
-
-/// Times a query that lost against another transaction is run again.
-const RETRIES_MAX: u32 = 100;
 
 /// Runs queries on a database. Threads may share one.
 ///
@@ -43,6 +42,8 @@ pub struct Session<'d> {
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
+    /// Threads of its own, not those of the runtime.
+    workers: Option<Arc<Workers>>,
     host: Option<Arc<dyn Host>>,
     origin: Origin,
 }
@@ -80,6 +81,13 @@ impl Began {
         let now = Moment::now();
         Self { listed: session.list(now), now, context: Context::new(now) }
     }
+
+    /// What it runs is seen by who looks, from now on; and it may use no more than this.
+    fn limits(&self, session: &Session<'_>, plan: &Prepared, deadline: Option<Instant>) -> Limits {
+        self.listed.set_query(Some(plan.text().clone()), self.now);
+        let terminated = Some(self.listed.flag());
+        Limits { terminated, deadline, ..session.limits.clone() }
+    }
 }
 
 impl<'d> Session<'d> {
@@ -100,6 +108,7 @@ impl<'d> Session<'d> {
             timeout: None,
             isolation: Isolation::default(),
             read_only: false,
+            workers: None,
             host: None,
             origin: Origin::default(),
         }
@@ -122,6 +131,14 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn with_isolation(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
+    }
+
+    /// The same session, in which long queries that only read are helped by these threads, in place
+    /// of those of the [runtime](Runtime::workers). With [`Workers::new(1)`](Workers::new) each
+    /// runs on the thread that asks for it.
+    #[must_use]
+    pub fn with_workers(self, workers: Arc<Workers>) -> Self {
+        Self { workers: Some(workers), ..self }
     }
 
     /// The same session, in which statements that change anything are refused, with
@@ -152,11 +169,10 @@ impl<'d> Session<'d> {
         self.runtime.running().list(began, self.origin.clone())
     }
 
-    /// The limits of a query that is listed and begins now.
-    fn limits(&self, listed: &Listed) -> Limits {
+    /// When what begins now is given up.
+    fn deadline(&self) -> Option<Instant> {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let deadline = [own, self.limits.deadline].into_iter().flatten().min();
-        Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
+        [own, self.limits.deadline].into_iter().flatten().min()
     }
 
     fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
@@ -220,14 +236,21 @@ impl<'d> Session<'d> {
         limits: &'a Limits,
     ) -> Inputs<'a> {
         let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
-        Inputs { parameters, context, procedures, limits, transactions: None, host }
+        let (transactions, threads) = (None, None);
+        Inputs { parameters, context, procedures, limits, transactions, host, threads }
+    }
+
+    /// Who helps a query that only reads this snapshot.
+    fn threads<'a>(&'a self, snapshot: &'a dyn SharedSnapshot) -> Option<Threads<'a>> {
+        let workers = self.workers.as_ref().unwrap_or_else(|| self.runtime.workers());
+        Some(Threads { workers, snapshot })
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
-    /// another transaction is run again.
+    /// another transaction is run again, some dozen times if it has to be, within its time limit.
     ///
     /// # Errors
-    /// [`QueryError`]: nothing was changed.
+    /// [`QueryError`]: nothing was changed. [`ErrorKind::Conflict`] if it lost again and again.
     pub fn run(&self, text: &str, parameters: &[(&str, Value)]) -> Result<QueryResult, QueryError> {
         let entry = |(key, value): &(&str, Value)| (Arc::from(*key), value.clone());
         self.run_with(text, &parameters.iter().map(entry).collect())
@@ -238,10 +261,11 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let mut tries = 0;
+        let deadline = self.deadline();
+        let mut again = Again::new(deadline, self.limits.cancelled.as_deref());
         loop {
-            match self.try_run(text, parameters) {
-                Err(e) if e.is_retryable() && tries < RETRIES_MAX => tries += 1,
+            match self.try_run(text, parameters, deadline) {
+                Err(e) if e.is_retryable() && again.wait() => {}
                 done => return done,
             }
         }
@@ -265,7 +289,8 @@ impl<'d> Session<'d> {
         let plan = self.plan(text, &reader)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             let began = Began::new(self);
-            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+            let began = (&began, self.deadline());
+            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
             });
         }
@@ -274,39 +299,45 @@ impl<'d> Session<'d> {
         self.run_with(text, parameters)?.send(sink)
     }
 
-    /// Lets `run` read the state of the graph that a plan wants: the present, in `reader`, if it
-    /// does not say.
+    /// Lets `run` read the state of the graph that a plan wants: the present, if it does not say.
     fn read<T>(
         &self,
         plan: &Prepared,
-        reader: &Reader<'_>,
+        (present, reader): (&Snapshot<'_>, &Reader<'_>),
         parameters: &ValueMap,
-        began: &Began,
+        (began, deadline): (&Began, Option<Instant>),
         run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
-        let Began { listed, now, context } = began;
-        listed.set_query(Some(plan.text().clone()), *now);
-        let limits = self.limits(listed);
+        let context = &began.context;
+        let limits = began.limits(self, plan, deadline);
         let past = match plan.at(reader, parameters, context)? {
             None => None,
             Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
             Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
         };
         let past = past.transpose().map_err(|e| self.error(&e))?;
-        let past = past.as_ref().map(|past| past.reader());
-        run(past.as_ref().unwrap_or(reader), self.inputs(parameters, context, &limits))
+        let shared = Shared(past.as_ref().unwrap_or(present));
+        let threads = self.threads(&shared);
+        let past = past.as_ref().map(Snapshot::reader);
+        run(
+            past.as_ref().unwrap_or(reader),
+            Inputs { threads, ..self.inputs(parameters, context, &limits) },
+        )
     }
 
-    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+    fn try_run(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        deadline: Option<Instant>,
+    ) -> Result<QueryResult, QueryError> {
         let began = Began::new(self);
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
         if plan.in_transactions() && !plan.explains() {
-            let Began { listed, now, context } = &began;
-            listed.set_query(Some(plan.text().clone()), *now);
-            let limits = self.limits(listed);
-            let inputs = self.inputs(parameters, context, &limits);
+            let limits = began.limits(self, &plan, deadline);
+            let inputs = self.inputs(parameters, &began.context, &limits);
             let inputs = Inputs { transactions: Some(self), ..inputs };
             return plan.run(Access::Read(&reader), inputs).map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
@@ -315,20 +346,19 @@ impl<'d> Session<'d> {
             });
         }
         if !changes(&plan) {
-            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+            let began = (&began, deadline);
+            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
         }
         drop(reader);
         drop(snapshot);
-        let Began { listed, now, context } = began;
-        listed.set_query(Some(plan.text().clone()), now);
-        let limits = self.limits(&listed);
+        let limits = began.limits(self, &plan, deadline);
         let begun = self.db.begin_with(self.isolation);
         let mut transaction = begun.map_err(|e| self.error(&e))?;
-        let inputs = self.inputs(parameters, &context, &limits);
+        let inputs = self.inputs(parameters, &began.context, &limits);
         let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
-        close(listed)?;
+        close(began.listed)?;
         result.at = refusal::commit(self.db, transaction)?;
         Ok(result)
     }
@@ -341,9 +371,26 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.list(began);
-        let deadline = self.limits(&listed).deadline;
+        let (listed, deadline) = (self.list(began), self.deadline());
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
+    }
+}
+
+/// A snapshot that threads read.
+struct Shared<'s>(&'s Snapshot<'s>);
+
+impl SharedSnapshot for Shared<'_> {
+    fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
+        work(&self.0.reader());
+    }
+}
+
+/// The same, of a transaction that has written nothing.
+struct Unchanged<'t>(TransactionSnapshot<'t>);
+
+impl SharedSnapshot for Unchanged<'_> {
+    fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
+        work(&self.0.reader());
     }
 }
 
@@ -392,9 +439,7 @@ impl QueryTransaction<'_, '_> {
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
     /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| {
-            plan.run(Access::Write(transaction), inputs)
-        })
+        self.statement(text, parameters, |plan, graph, inputs| plan.run(graph, inputs))
     }
 
     /// As [`run`](Self::run), handing rows to `sink`: as they come, if the statement only reads.
@@ -407,9 +452,9 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| match changes(plan) {
-            true => plan.run(Access::Write(transaction), inputs)?.send(sink),
-            false => plan.stream(transaction, inputs, sink),
+        self.statement(text, parameters, |plan, graph, inputs| match graph {
+            Access::Read(graph) => plan.stream(graph, inputs, sink),
+            graph => plan.run(graph, inputs)?.send(sink),
         })
     }
 
@@ -417,7 +462,7 @@ impl QueryTransaction<'_, '_> {
         &mut self,
         text: &str,
         parameters: &ValueMap,
-        run: impl FnOnce(&Prepared, &mut Transaction<'_>, Inputs<'_>) -> Result<T, QueryError>,
+        run: impl for<'g> FnOnce(&Prepared, Access<'g>, Inputs<'g>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
@@ -436,9 +481,17 @@ impl QueryTransaction<'_, '_> {
         self.refuse_mixing(&plan)?;
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
-        let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
+        let terminated = Some(self.listed.flag());
+        let limits = Limits { terminated, deadline: self.deadline, ..session.limits.clone() };
         let inputs = session.inputs(parameters, &context, &limits);
-        let result = run(&plan, &mut self.transaction, inputs);
+        let result = match changes(&plan) {
+            true => run(&plan, Access::Write(&mut self.transaction), inputs),
+            false => {
+                let shared = self.transaction.shared_snapshot().map(Unchanged);
+                let threads = shared.as_ref().and_then(|shared| session.threads(shared));
+                run(&plan, Access::Read(&self.transaction), Inputs { threads, ..inputs })
+            }
+        };
         self.listed.set_query(None, self.began);
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
         result

@@ -22,6 +22,7 @@
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
+//! - [`workers`]: threads that help queries which only read.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
 mod administration;
@@ -37,6 +38,7 @@ pub mod host;
 pub mod notification;
 pub mod ops;
 mod plan;
+pub mod planning;
 pub mod procedure;
 pub mod query;
 pub mod query_error;
@@ -46,6 +48,7 @@ pub mod schema;
 pub mod sink;
 pub mod value_type;
 mod vertices;
+pub mod workers;
 
 pub use telar_cypher as cypher;
 
@@ -56,6 +59,7 @@ pub use expr::print::literal;
 pub use function::{Context, Moment};
 pub use host::{Host, ServerCommand, ShownDatabase, ShownPrivilege, ShownUser};
 pub use notification::{Notification, NotificationKind};
+pub use planning::Planning;
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
 pub use query::{At, Prepared, prepare};
@@ -64,3 +68,4 @@ pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementK
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub use running::{Listed, Origin, Running};
 pub use sink::{Rows, Sink, Summary};
+pub use workers::{SharedSnapshot, Threads, Workers};

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use telar_graph::{Graph, Value};
 
 use crate::host::Host;
+use crate::planning::Planning;
 use crate::query_error::QueryError;
 use crate::running::Running;
 use crate::value_type::ValueType;
@@ -144,13 +145,16 @@ pub struct Procedures {
     pub running: Arc<Running>,
     /// What the database is called.
     pub database: Arc<str>,
+    /// The rules of planning; a test may want fewer.
+    #[doc(hidden)]
+    pub planning: Planning,
 }
 
 impl Default for Procedures {
     /// None, of a database called telar.
     fn default() -> Self {
         let (by_name, running) = (BTreeMap::new(), Arc::default());
-        Self { by_name, running, database: "telar".into() }
+        Self { by_name, running, database: "telar".into(), planning: Planning::default() }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Telar as the subject of the harness: a database, and a session on it for each query.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Procedures, QueryError};
-use telar_db::{Database, Runtime, Session};
+use telar_db::query::{self, Entities, Planning, Procedures, QueryError};
+use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, VertexId};
 
 use super::graph::{self, from_tck, to_tck};
@@ -17,6 +19,20 @@ use super::value::{Entries, Node, Relationship};
 pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
+    workers: Arc<Workers>,
+    planning: Planning,
+    timeout: Option<Duration>,
+}
+
+/// Threads that share whatever they can, by so many rows: 1, 2 or 3.
+fn sharing(rows: usize) -> Arc<Workers> {
+    static WORKERS: LazyLock<[Arc<Workers>; 3]> = LazyLock::new(|| {
+        [0, 1, 2].map(|more| {
+            let rows = NonZeroUsize::MIN.saturating_add(more);
+            Arc::new(Workers::new(8).with_morsels_of(rows))
+        })
+    });
+    Arc::clone(&WORKERS[rows - 1])
 }
 
 impl Telar {
@@ -31,7 +47,24 @@ impl Telar {
     /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
-        Self { db, procedures: Vec::new() }
+        let workers = Arc::new(Workers::new(1));
+        let (planning, timeout) = (Planning::default(), None);
+        Self { db, procedures: Vec::new(), workers, planning, timeout }
+    }
+
+    /// The same database, whose queries are planned by these rules, and given up after some time.
+    #[must_use]
+    pub fn planned(self, planning: Planning, timeout: Duration) -> Self {
+        Self { planning, timeout: Some(timeout), ..self }
+    }
+
+    /// The same; queries that only read share their work by so many rows: 1, 2 or 3.
+    ///
+    /// # Panics
+    /// With other numbers.
+    #[must_use]
+    pub fn sharing(self, rows: usize) -> Self {
+        Self { workers: sharing(rows), ..self }
     }
 
     /// What it runs on.
@@ -84,10 +117,15 @@ impl Subject for Telar {
             message,
         };
         let mut procedures = Procedures::builtin();
+        procedures.planning = self.planning;
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
-        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)));
+        let runtime = Runtime::new(procedures).with_workers(Arc::clone(&self.workers));
+        let mut session = Session::with_runtime(&self.db, Arc::new(runtime));
+        if let Some(timeout) = self.timeout {
+            session = session.with_timeout(timeout);
+        }
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

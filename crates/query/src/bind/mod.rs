@@ -6,7 +6,7 @@
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
-//! - `solve`: the order in which they are.
+//! - `solve`: the order in which they are, `hint`: what a query wishes of it.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
 //! - `schema`, `show`: commands that are no queries, `database`: `USE`.
@@ -16,6 +16,7 @@ mod clause;
 mod database;
 mod expression;
 mod group;
+mod hint;
 mod kind;
 mod pattern;
 mod projection;
@@ -43,7 +44,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
 use crate::plan::estimate::Counts;
-use crate::plan::{Plan, Slots, prune};
+use crate::plan::{Plan, Slots, Wanted, parallelise, prune, shorten};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
@@ -153,12 +154,21 @@ pub(crate) fn bind(
         }
     };
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
-    prune(&mut plan, &needed, &Slots::new());
+    let planning = procedures.planning;
+    if planning.pruning {
+        prune(&mut plan, &needed, &Slots::new());
+    }
+    if planning.shortcuts {
+        shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
+    }
     let writes = plan.writes();
-    let height = plan.height();
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
+    if !writes && !in_transactions {
+        parallelise(&mut plan);
+    }
+    let height = plan.height();
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {

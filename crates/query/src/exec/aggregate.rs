@@ -7,6 +7,8 @@ use foldhash::fast::RandomState;
 use telar_graph::Value;
 
 use super::group::Groups;
+use super::parallel::Input;
+use super::share::share;
 use super::{Exec, Operator, Source};
 use crate::aggregate::{self, Accumulator};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
@@ -15,12 +17,15 @@ use crate::expr::eval::eval;
 use crate::plan::{self, AggregateCall};
 use crate::query_error::QueryError;
 
+/// Nodes whose keys are read at once.
+const NODES_AT_ONCE: usize = 2 * BATCH_ROWS;
+
 /// One row per group, in the order in which the groups were met first.
 ///
 /// Keys that are properties of one node, of which many rows may have the same, are read once per
 /// node: rows are grouped by the node first, and then its groups by their keys.
 pub(crate) struct Aggregate<'p> {
-    input: Source<'p>,
+    input: Input<'p>,
     plan: &'p plan::Aggregate,
     /// The node that is grouped by first.
     node: Option<Slot>,
@@ -84,7 +89,10 @@ impl Totals {
                         rows.for_each(|(_, group)| counts[*group as usize] += 1);
                     }
                     _ if only_group => counts[0] += groups.len() as i64,
-                    _ => groups.iter().for_each(|group| counts[*group as usize] += 1),
+                    _ => {
+                        let same = groups.chunk_by(|a, b| a == b);
+                        same.for_each(|same| counts[same[0] as usize] += same.len() as i64);
+                    }
                 }
                 Ok(0)
             }
@@ -191,101 +199,171 @@ fn update_rows(
     Ok(())
 }
 
-impl<'p> Aggregate<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Aggregate) -> Self {
-        Self { input, plan, node: plan.grouped_node(), groups: None }
+/// Groups of some of the rows.
+struct Partial {
+    groups: Groups,
+    totals: Vec<Totals>,
+    /// The groups of the rows of a batch.
+    numbers: Vec<u32>,
+    /// Groups that there is room for.
+    room: usize,
+    /// Bytes of that room.
+    held: usize,
+}
+
+impl Partial {
+    fn new(columns: usize, plan: &plan::Aggregate) -> Self {
+        let totals = plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect();
+        Self { groups: Groups::new(columns), totals, numbers: Vec::new(), room: 0, held: 0 }
     }
 
-    fn totals(&self) -> Vec<Totals> {
-        self.plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect()
+    /// Finds the groups of rows with these keys.
+    fn assign(
+        &mut self,
+        keys: &[Arc<Column>],
+        rows: usize,
+        plan: &plan::Aggregate,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        self.groups.assign(keys, rows, &mut self.numbers);
+        self.grow(keys.len(), plan, cx)
     }
 
     /// Makes room for groups that were just met.
     fn grow(
-        &self,
-        totals: &mut [Totals],
-        groups: usize,
-        held: &mut usize,
+        &mut self,
         keys: usize,
+        plan: &plan::Aggregate,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
-        let mut bytes = groups.saturating_sub(*held) * (64 + size_of::<Value>() * keys);
-        for (totals, (_, call)) in totals.iter_mut().zip(&self.plan.aggregates) {
+        let groups = self.groups.len();
+        let mut bytes = (groups - self.room) * (64 + size_of::<Value>() * keys);
+        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
             bytes += totals.grow(groups, call)?;
         }
-        *held = groups;
+        self.room = groups;
+        self.held += bytes;
         cx.hold(bytes)
     }
 
-    /// Reads all rows and groups them, by the node if there is one, else by the keys.
-    fn read(&mut self, cx: &mut Exec<'_>) -> Result<(Groups, Vec<Totals>), QueryError> {
-        let columns = if self.node.is_some() { 1 } else { self.plan.keys.len() };
-        let (mut groups, mut totals) = (Groups::new(columns), self.totals());
-        let (mut numbers, mut held) = (Vec::new(), 0);
-        self.grow(&mut totals, groups.len(), &mut held, columns, cx)?;
-        while let Some(rows) = self.input.next(cx)? {
-            cx.check()?;
-            let mut keys: Vec<Arc<Column>> = Vec::with_capacity(columns);
-            match self.node {
-                Some(node) => keys.push(Arc::clone(rows.column(node))),
-                None => {
-                    for (_, key) in &self.plan.keys {
-                        keys.push(eval(key, &rows, cx)?);
-                    }
-                }
+    /// Takes rows of the input.
+    fn take(
+        &mut self,
+        rows: &Batch,
+        node: Option<Slot>,
+        plan: &plan::Aggregate,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        cx.check()?;
+        let keys = match node {
+            Some(node) => vec![Arc::clone(rows.column(node))],
+            None => eval_keys(plan, rows, cx)?,
+        };
+        self.assign(&keys, rows.rows(), plan, cx)?;
+        let mut grown = 0;
+        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
+            let mut inputs = Vec::with_capacity(call.arguments.len());
+            for argument in &call.arguments {
+                inputs.push(eval(argument, rows, cx)?);
             }
-            groups.assign(&keys, rows.rows(), &mut numbers);
-            self.grow(&mut totals, groups.len(), &mut held, columns, cx)?;
-            let mut grown = 0;
-            for (totals, (_, call)) in totals.iter_mut().zip(&self.plan.aggregates) {
-                let mut inputs = Vec::with_capacity(call.arguments.len());
-                for argument in &call.arguments {
-                    inputs.push(eval(argument, &rows, cx)?);
-                }
-                grown += totals.update(&inputs, &numbers, columns == 0)?;
-            }
-            cx.hold(grown)?;
+            grown += totals.update(&inputs, &self.numbers, keys.is_empty())?;
         }
-        Ok((groups, totals))
+        cx.hold(grown)
+    }
+
+    /// Takes what others have that came after it.
+    fn merge(
+        &mut self,
+        other: Self,
+        plan: &plan::Aggregate,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        cx.check_now()?;
+        let (rows, keys) = (other.groups.len(), other.groups.into_columns());
+        self.assign(&keys, rows, plan, cx)?;
+        for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
+            from.merge_into(to, &self.numbers)?;
+        }
+        // What its totals hold is a part of these now.
+        cx.release(other.held);
+        Ok(())
+    }
+}
+
+/// The keys of rows, column by column.
+fn eval_keys(
+    plan: &plan::Aggregate,
+    rows: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<Arc<Column>>, QueryError> {
+    plan.keys.iter().map(|(_, key)| eval(key, rows, cx)).collect()
+}
+
+impl<'p> Aggregate<'p> {
+    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Aggregate) -> Self {
+        Self { input, plan, node: plan.grouped_node(), groups: None }
+    }
+
+    /// Reads all rows and groups them, by the node if there is one, else by the keys.
+    fn read(&mut self, cx: &mut Exec<'_>) -> Result<Partial, QueryError> {
+        let (plan, node) = (self.plan, self.node);
+        let columns = if node.is_some() { 1 } else { plan.keys.len() };
+        let new = || Partial::new(columns, plan);
+        let take = |partial: &mut Partial, rows: Batch, cx: &mut Exec<'_>| {
+            partial.take(&rows, node, plan, cx)
+        };
+        let mut merge = |all: &mut Partial, other, cx: &mut Exec<'_>| all.merge(other, plan, cx);
+        let mut all = self.input.fold(&new, &take, &mut merge, cx)?;
+        // Without rows there may still be a group.
+        all.grow(columns, plan, cx)?;
+        Ok(all)
     }
 
     /// Groups the groups of nodes by the keys.
     fn regroup(
         &self,
         node: Slot,
-        groups: Groups,
-        totals: Vec<Totals>,
+        nodes: Partial,
         cx: &mut Exec<'_>,
-    ) -> Result<(Groups, Vec<Totals>), QueryError> {
-        let nodes = groups.into_keys().pop().unwrap_or_default();
-        let (mut regrouped, mut merged) = (Groups::new(self.plan.keys.len()), self.totals());
-        let (mut numbers, mut all, mut held) = (Vec::new(), Vec::with_capacity(nodes.len()), 0);
-        for part in nodes.chunks(BATCH_ROWS) {
+    ) -> Result<Partial, QueryError> {
+        let plan = self.plan;
+        let mut regrouped = Partial::new(plan.keys.len(), plan);
+        let column = nodes.groups.into_columns().pop().expect("INVARIANT: they have one key");
+        let parts: Vec<(usize, usize)> = (0..column.len())
+            .step_by(NODES_AT_ONCE)
+            .map(|from| (from, column.len().min(from + NODES_AT_ONCE)))
+            .collect();
+        // Threads read the keys; the groups are made by one.
+        let read = |read: &mut Vec<Vec<Arc<Column>>>, part: usize, cx: &mut Exec<'_>| {
             cx.check()?;
-            let mut rows = Batch::empty(part.len());
-            rows.set(node, Column::of(part.to_vec()));
-            let mut keys = Vec::with_capacity(self.plan.keys.len());
-            for (_, key) in &self.plan.keys {
-                keys.push(eval(key, &rows, cx)?);
-            }
-            regrouped.assign(&keys, part.len(), &mut numbers);
-            all.extend_from_slice(&numbers);
-            self.grow(&mut merged, regrouped.len(), &mut held, keys.len(), cx)?;
+            let (from, to) = parts[part];
+            let mut rows = Batch::empty(to - from);
+            rows.set(node, column.slice(from, to));
+            read.push(eval_keys(plan, &rows, cx)?);
+            Ok(())
+        };
+        let read = share(parts.len(), Vec::new(), &Vec::new, &read, cx)?;
+        let mut all = Vec::with_capacity(column.len());
+        for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
+            regrouped.assign(&keys, to - from, plan, cx)?;
+            all.extend_from_slice(&regrouped.numbers);
         }
-        for (from, to) in totals.into_iter().zip(&mut merged) {
+        for (from, to) in nodes.totals.into_iter().zip(&mut regrouped.totals) {
             from.merge_into(to, &all)?;
         }
-        Ok((regrouped, merged))
+        cx.release(nodes.held);
+        Ok(regrouped)
     }
 }
 
 impl Operator for Aggregate<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         if self.groups.is_none() {
-            let (mut groups, mut totals) = self.read(cx)?;
+            let mut all = self.read(cx)?;
             if let Some(node) = self.node {
-                (groups, totals) = self.regroup(node, groups, totals, cx)?;
+                all = self.regroup(node, all, cx)?;
             }
+            let Partial { groups, totals, .. } = all;
             let len = groups.len();
             let keys = groups.into_keys();
             self.groups = Some(Groupings { keys, totals, len, given: 0 });

@@ -76,6 +76,20 @@ impl Groups {
         self.keys
     }
 
+    /// The same as columns, of the types that the keys came in.
+    pub(super) fn into_columns(self) -> Vec<Arc<Column>> {
+        let ints = matches!(self.places, Places::Ints(_));
+        let column = |keys: Vec<Value>| {
+            let int = |key: &Value| match key {
+                Value::Int(int) => Some(*int),
+                _ => None,
+            };
+            let typed = ints.then(|| keys.iter().map(int).collect()).flatten();
+            Arc::new(typed.map_or_else(|| Column::of(keys), Column::Ints))
+        };
+        self.keys.into_iter().map(column).collect()
+    }
+
     /// Replaces `out` with the number of the group of every row.
     pub(super) fn assign(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();
@@ -89,11 +103,11 @@ impl Groups {
 
     fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
         let keys = &mut self.keys[0];
-        let mut numbered = |number: u32, key: &dyn Fn() -> Value| {
+        let mut numbered = |number: u32, rows: usize, key: &dyn Fn() -> Value| {
             if number as usize == keys.len() {
                 keys.push(key());
             }
-            out.push(number);
+            out.resize(out.len() + rows, number);
         };
         if let Places::New = self.places {
             self.places = match column {
@@ -104,16 +118,17 @@ impl Groups {
         }
         match (&mut self.places, column) {
             (Places::Vertices(places), Column::Vertices(vertices)) => {
-                for vertex in vertices {
-                    let number = places.get_or_insert(*vertex);
-                    numbered(number, &|| Value::Vertex(*vertex));
+                // PERF: `telar bench cypher`, in-degrees: rows of one node follow each other.
+                for same in vertices.chunk_by(|a, b| a == b) {
+                    let number = places.get_or_insert(same[0]);
+                    numbered(number, same.len(), &|| Value::Vertex(same[0]));
                 }
             }
             (Places::Ints(places), Column::Ints(ints)) => {
                 for int in ints {
                     let fresh = places.len() as u32;
                     let number = *places.entry(*int).or_insert(fresh);
-                    numbered(number, &|| Value::Int(*int));
+                    numbered(number, 1, &|| Value::Int(*int));
                 }
             }
             (Places::Values(places), Column::Values(values)) => {
@@ -123,18 +138,17 @@ impl Groups {
                         self.texts.add(value, number);
                         number
                     });
-                    numbered(number, &|| value.clone());
+                    numbered(number, 1, &|| value.clone());
                 }
             }
             (Places::Values(places), Column::Same(value, _)) => {
                 let number = number_of(places, value);
-                numbered(number, &|| value.clone());
-                out.resize(rows, number);
+                numbered(number, rows, &|| value.clone());
             }
             (Places::Values(places), column) => {
                 for row in 0..rows {
                     let value = column.get(row);
-                    numbered(number_of(places, &value), &|| value.clone());
+                    numbered(number_of(places, &value), 1, &|| value.clone());
                 }
             }
             _ => {

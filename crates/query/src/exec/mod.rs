@@ -11,21 +11,28 @@ mod call;
 mod count_store;
 pub(crate) mod counted;
 mod create;
+mod degrees;
 mod delete;
 mod expand;
 mod group;
+mod hash_join;
+mod held;
 mod in_transactions;
 mod index_seek;
+mod intersect;
 mod load_csv;
 mod merge;
+mod parallel;
 pub(crate) mod profile;
 mod project;
+mod reach;
 mod relationship_seek;
 mod repeat;
 mod scan;
 mod seek;
 mod select;
 mod set;
+mod share;
 mod shortest;
 mod sort;
 mod state;
@@ -41,8 +48,8 @@ pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};
 use crate::batch::Batch;
 use crate::query_error::QueryError;
 
-/// A running operator of a plan.
-pub(crate) trait Operator {
+/// A running operator of a plan. Another thread may go on with it.
+pub(crate) trait Operator: Send {
     /// The next rows; `None` at the end.
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError>;
 }

@@ -1,7 +1,6 @@
 //! `PROFILE`: operators that are watched, over a graph that counts.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -30,6 +29,17 @@ struct State {
 }
 
 impl Profile {
+    /// Adds what operators did on another thread.
+    pub(crate) fn add(&self, other: &Self) {
+        let mut state = self.state.lock();
+        for (address, more) in &other.state.lock().measured {
+            let measured = state.measured.entry(*address).or_default();
+            measured.rows += more.rows;
+            measured.hits += more.hits;
+            measured.time += more.time;
+        }
+    }
+
     /// What each operator did, by address of its plan.
     pub(crate) fn measured(&self) -> HashMap<usize, Measured> {
         self.state.lock().measured.clone()
@@ -41,22 +51,21 @@ impl Profile {
     }
 }
 
-/// An operator whose work is noted.
+/// An operator whose work is noted, by the thread that does it.
 pub(crate) struct Watched<'p> {
     operator: Source<'p>,
     address: usize,
-    profile: Arc<Profile>,
 }
 
 impl<'p> Watched<'p> {
-    pub(crate) fn new(operator: Source<'p>, plan: &Plan, profile: &Arc<Profile>) -> Self {
-        Self { operator, address: plan.address(), profile: Arc::clone(profile) }
+    pub(crate) fn new(operator: Source<'p>, plan: &Plan) -> Self {
+        Self { operator, address: plan.address() }
     }
 }
 
 impl Operator for Watched<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        let profile = &self.profile;
+        let Some(profile) = cx.profile.clone() else { return self.operator.next(cx) };
         let around = std::mem::take(&mut profile.state.lock().below);
         let (begin, hits) = (Instant::now(), profile.hits());
         let next = self.operator.next(cx);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 
+use super::parallel::Input;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::expr::Expr;
@@ -32,22 +33,33 @@ fn count(expr: &Expr, what: &str, cx: &mut Exec<'_>) -> Result<usize, QueryError
 
 /// All rows in order; with `top`, only the first so many are kept while they come in.
 pub(crate) struct Sort<'p> {
-    input: Source<'p>,
-    plan: &'p plan::Sort,
+    input: Input<'p>,
+    order: Order<'p>,
     sorted: Option<(Batch, Vec<u32>, usize)>,
 }
 
-impl<'p> Sort<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Sort) -> Self {
-        Self { input, plan, sorted: None }
-    }
+/// Which rows come first.
+#[derive(Clone, Copy)]
+struct Order<'p>(&'p plan::Sort);
 
+/// Rows that may be in the result, in the order they came in, and their keys.
+struct Kept {
+    batches: Vec<Batch>,
+    keys: Vec<Vec<Value>>,
+    rows: usize,
+    held: usize,
+    /// With a limit: the keys of the last row that would be in the result by now. What comes after
+    /// it, or later with the same keys, cannot be.
+    last: Option<Vec<Value>>,
+}
+
+impl Order<'_> {
     fn compare(&self, keys: &[Vec<Value>], a: usize, b: usize) -> Ordering {
         let of = |(key, (_, descending)): (&Vec<Value>, &(Expr, bool))| {
             let ordering = key[a].cmp(&key[b]);
             if *descending { ordering.reverse() } else { ordering }
         };
-        keys.iter().zip(&self.plan.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        keys.iter().zip(&self.0.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// Whether a row comes before one with the keys `last`.
@@ -59,7 +71,7 @@ impl<'p> Sort<'p> {
             };
             if *descending { ordering.reverse() } else { ordering }
         };
-        let mut orders = columns.iter().zip(last).zip(&self.plan.keys).map(of);
+        let mut orders = columns.iter().zip(last).zip(&self.0.keys).map(of);
         orders.find(|o| o.is_ne()) == Some(Ordering::Less)
     }
 
@@ -69,7 +81,7 @@ impl<'p> Sort<'p> {
         match (column, last) {
             // PERF: `telar bench cypher`, the first of many: most rows go here.
             (Column::Ints(ints), Value::Int(last)) => {
-                let descending = self.plan.keys[0].1;
+                let descending = self.0.keys[0].1;
                 let may = |int: i64| if descending { int >= *last } else { int <= *last };
                 rows.filter(|row| may(ints[*row as usize])).collect()
             }
@@ -92,60 +104,104 @@ impl<'p> Sort<'p> {
         order.sort_unstable_by(compare);
         order
     }
+}
+
+impl Kept {
+    fn new(keys: usize) -> Self {
+        let keys = vec![Vec::new(); keys];
+        Self { batches: Vec::new(), keys, rows: 0, held: 0, last: None }
+    }
+
+    /// Takes rows, of which those are kept that may be among the first `top`.
+    fn take(
+        &mut self,
+        mut batch: Batch,
+        order: Order<'_>,
+        top: usize,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        cx.check()?;
+        let mut columns = Vec::with_capacity(self.keys.len());
+        for (expr, _) in &order.0.keys {
+            columns.push(eval(expr, &batch, cx)?);
+        }
+        if let Some(last) = &self.last {
+            let mut kept = order.perhaps_before(&columns[0], &last[0]);
+            kept.retain(|row| order.before(&columns, *row as usize, last));
+            if kept.is_empty() {
+                return Ok(());
+            }
+            if kept.len() < batch.rows() {
+                batch = batch.gather(&kept);
+                columns = columns.iter().map(|c| Arc::new(c.gather(&kept))).collect();
+            }
+        }
+        for (column, values) in self.keys.iter_mut().zip(&columns) {
+            column.extend((0..batch.rows()).map(|row| values.get(row)));
+        }
+        self.rows += batch.rows();
+        self.held += batch.bytes();
+        cx.hold(batch.bytes())?;
+        self.batches.push(batch);
+        self.leave(order, top, cx)
+    }
+
+    /// Takes what others kept of rows that came after these.
+    fn merge(
+        &mut self,
+        other: Self,
+        order: Order<'_>,
+        top: usize,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        self.batches.extend(other.batches);
+        for (column, values) in self.keys.iter_mut().zip(other.keys) {
+            column.extend(values);
+        }
+        self.rows += other.rows;
+        self.held += other.held;
+        self.leave(order, top, cx)
+    }
+
+    /// Leaves only the first rows, if there are many more.
+    fn leave(&mut self, order: Order<'_>, top: usize, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        if self.rows <= top.saturating_mul(2).saturating_add(BATCH_ROWS) {
+            return Ok(());
+        }
+        let mut best = order.order(&self.keys, self.rows, top);
+        let keys_of = |r: &u32| self.keys.iter().map(|k| k[*r as usize].clone()).collect();
+        self.last = best.last().map(keys_of);
+        best.sort_unstable();
+        let kept = Batch::concat(std::mem::take(&mut self.batches)).gather(&best);
+        for column in &mut self.keys {
+            *column = best.iter().map(|r| column[*r as usize].clone()).collect();
+        }
+        self.rows = kept.rows();
+        cx.release(self.held);
+        self.held = kept.bytes();
+        self.batches.push(kept);
+        cx.hold(self.held)
+    }
+}
+
+impl<'p> Sort<'p> {
+    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Sort) -> Self {
+        Self { input, order: Order(plan), sorted: None }
+    }
 
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<(Batch, Vec<u32>), QueryError> {
-        let top = match &self.plan.top {
+        let order = self.order;
+        let top = match &order.0.top {
             Some(top) => count(top, "LIMIT", cx)?,
             None => usize::MAX,
         };
-        let mut batches: Vec<Batch> = Vec::new();
-        let mut keys: Vec<Vec<Value>> = vec![Vec::new(); self.plan.keys.len()];
-        let (mut rows, mut held) = (0, 0);
-        // With a limit: the keys of the last row that would be in the result by now. What comes
-        // after it, or later with the same keys, cannot be.
-        let mut last: Option<Vec<Value>> = None;
-        while let Some(mut batch) = self.input.next(cx)? {
-            cx.check()?;
-            let mut columns = Vec::with_capacity(keys.len());
-            for (expr, _) in &self.plan.keys {
-                columns.push(eval(expr, &batch, cx)?);
-            }
-            if let Some(last) = &last {
-                let mut kept = self.perhaps_before(&columns[0], &last[0]);
-                kept.retain(|row| self.before(&columns, *row as usize, last));
-                if kept.is_empty() {
-                    continue;
-                }
-                if kept.len() < batch.rows() {
-                    batch = batch.gather(&kept);
-                    columns = columns.iter().map(|c| Arc::new(c.gather(&kept))).collect();
-                }
-            }
-            for (column, values) in keys.iter_mut().zip(&columns) {
-                column.extend((0..batch.rows()).map(|row| values.get(row)));
-            }
-            rows += batch.rows();
-            held += batch.bytes();
-            cx.hold(batch.bytes())?;
-            batches.push(batch);
-            if rows > top.saturating_mul(2).saturating_add(BATCH_ROWS) {
-                let mut best = self.order(&keys, rows, top);
-                last = best.last().map(|r| keys.iter().map(|k| k[*r as usize].clone()).collect());
-                best.sort_unstable();
-                let kept = Batch::concat(std::mem::take(&mut batches)).gather(&best);
-                for column in &mut keys {
-                    *column = best.iter().map(|r| column[*r as usize].clone()).collect();
-                }
-                rows = kept.rows();
-                cx.release(held);
-                held = kept.bytes();
-                cx.hold(held)?;
-                batches.push(kept);
-            }
-        }
-        let order = self.order(&keys, rows, top);
-        cx.release(held);
-        Ok((Batch::concat(batches), order))
+        let new = || Kept::new(order.0.keys.len());
+        let take = |kept: &mut Kept, rows, cx: &mut Exec<'_>| kept.take(rows, order, top, cx);
+        let mut merge = |all: &mut Kept, other, cx: &mut Exec<'_>| all.merge(other, order, top, cx);
+        let all = self.input.fold(&new, &take, &mut merge, cx)?;
+        let sorted = order.order(&all.keys, all.rows, top);
+        cx.release(all.held);
+        Ok((Batch::concat(all.batches), sorted))
     }
 }
 

@@ -8,13 +8,16 @@ use std::time::Instant;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
+use super::held::Held;
 use super::profile::Profile;
+use super::share::Quit;
 use crate::batch::Slot;
 use crate::function::Context;
 use crate::host::Host;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
+use crate::workers::Threads;
 
 /// The graph a query runs on.
 pub enum Access<'g> {
@@ -43,7 +46,7 @@ pub trait OpenTransaction {
 }
 
 /// Where `CALL { } IN TRANSACTIONS` gets its transactions from.
-pub trait Transactions {
+pub trait Transactions: Sync {
     /// Begins one, which sees everything committed so far.
     ///
     /// # Errors
@@ -81,6 +84,8 @@ pub struct Inputs<'g> {
     pub transactions: Option<&'g dyn Transactions>,
     /// The server around the database, if there is one.
     pub host: Option<&'g dyn Host>,
+    /// What a query that only reads may share its work with.
+    pub threads: Option<Threads<'g>>,
 }
 
 /// State of one running query.
@@ -93,8 +98,14 @@ pub(crate) struct Exec<'g> {
     /// Where operators note what they do, for `PROFILE`.
     pub(crate) profile: Option<Arc<Profile>>,
     limits: &'g Limits,
-    held: usize,
+    pub(super) held: Held,
     checks: u32,
+    /// What this thread may share its work with: nothing while it does.
+    pub(crate) threads: Option<Threads<'g>>,
+    /// Levels of the plan: what a stack must hold.
+    pub(crate) levels: usize,
+    /// Whether what it is at is of use, while others are at work beside it.
+    pub(super) quit: Option<Quit>,
     pub(crate) deleted_vertices: HashSet<VertexId>,
     pub(crate) deleted_edges: HashSet<EdgeId>,
     /// Set while only short paths are searched for.
@@ -126,7 +137,8 @@ impl Access<'_> {
 
 impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
-        let Inputs { parameters, context, procedures, limits, transactions, host } = inputs;
+        let Inputs { parameters, context, procedures, limits, transactions, host, threads } =
+            inputs;
         Self {
             graph,
             parameters,
@@ -135,8 +147,11 @@ impl<'g> Exec<'g> {
             counters: Counters::default(),
             profile: None,
             limits,
-            held: 0,
+            held: Held::Alone(0),
             checks: 0,
+            threads,
+            levels: 0,
+            quit: None,
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
             search: None,
@@ -204,6 +219,9 @@ impl<'g> Exec<'g> {
                 "the query was terminated",
             ));
         }
+        if let Some(quit) = &self.quit {
+            quit.check()?;
+        }
         if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(QueryError::runtime(
                 ErrorKind::TimedOut,
@@ -214,10 +232,11 @@ impl<'g> Exec<'g> {
         Ok(())
     }
 
-    /// What another one runs with that is a part of this, and begins no transactions.
+    /// What another one runs with that is a part of this, on one thread, and begins no transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
         let Self { parameters, context, procedures, limits, host, .. } = *self;
-        Inputs { parameters, context, procedures, limits, transactions: None, host }
+        let (transactions, threads) = (None, None);
+        Inputs { parameters, context, procedures, limits, transactions, host, threads }
     }
 
     /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.
@@ -273,9 +292,9 @@ impl<'g> Exec<'g> {
 
     /// Accounts for memory that is kept; [`release`](Self::release) gives it back.
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), QueryError> {
-        self.held += bytes;
+        let held = self.held.add(bytes);
         match self.limits.memory {
-            Some(limit) if self.held > limit => Err(QueryError::runtime(
+            Some(limit) if held > limit => Err(QueryError::runtime(
                 ErrorKind::OutOfMemory,
                 "OutOfMemory",
                 format!("the query needs more than its memory limit of {limit} bytes"),
@@ -285,7 +304,7 @@ impl<'g> Exec<'g> {
     }
 
     pub(crate) fn release(&mut self, bytes: usize) {
-        self.held = self.held.saturating_sub(bytes);
+        self.held.subtract(bytes);
     }
 
     /// Refuses what this query has deleted.

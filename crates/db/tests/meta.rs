@@ -23,10 +23,10 @@ const LANGCHAIN: [(&str, &[&str]); 3] = [
         RETURN {labels: nodeLabels, properties: properties} AS output",
         &[
             "{labels: 'Book', properties: [{property: 'title', type: 'STRING'}]}",
-            "{labels: 'Person', properties: [{property: 'name', type: 'STRING'}, \
-             {property: 'born', type: 'INTEGER'}, {property: 'tags', type: 'LIST'}]}",
-            "{labels: 'Writer', properties: [{property: 'name', type: 'STRING'}, \
-             {property: 'born', type: 'DATE'}]}",
+            "{labels: 'Person', properties: [{property: 'born', type: 'INTEGER'}, \
+             {property: 'name', type: 'STRING'}, {property: 'tags', type: 'LIST'}]}",
+            "{labels: 'Writer', properties: [{property: 'born', type: 'DATE'}, \
+             {property: 'name', type: 'STRING'}]}",
         ],
     ),
     (
@@ -86,8 +86,8 @@ fn rows_say_what_rules_there_are_and_how_much_is_connected() {
     session.run(GRAPH, &[]).unwrap_or_else(|e| panic!("{e}"));
     let properties = rows(
         &session,
-        "CALL apoc.meta.data({sample: 100}) YIELD label, property, count, unique, index, existence, type, \
-         array, elementType WHERE type <> 'RELATIONSHIP' \
+        "CALL apoc.meta.data({sample: 100}) YIELD label, property, count, unique, \
+         index, existence, type, array, elementType WHERE type <> 'RELATIONSHIP' \
          RETURN label, property, count, unique, index, existence, array, elementType",
     );
     assert_eq!(
@@ -104,18 +104,22 @@ fn rows_say_what_rules_there_are_and_how_much_is_connected() {
     );
     let connections = rows(
         &session,
-        "CALL apoc.meta.data() YIELD * WITH * WHERE type = 'RELATIONSHIP' RETURN label, property, count, array, \
-         leftCount, rightCount, left, right, other, otherLabels, sample, elementType",
+        "CALL apoc.meta.data() \
+         YIELD label, property, count, array, type, leftCount, rightCount, left, right, other, \
+         otherLabels, sample, elementType \
+         WHERE type = 'RELATIONSHIP' AND otherLabels = [] AND sample IS NULL \
+         RETURN label, property, count, array, leftCount, rightCount, left, right, other, \
+         elementType",
     );
     assert_eq!(
         connections,
         [
-            "'KNOWS' | 'Person' | 1 | true | 2 | 0 | 2 | 0 | ['Person', 'Writer'] | [] | null | 'relationship'",
-            "'Person' | 'KNOWS' | 1 | true | 2 | 0 | 2 | 0 | ['Person', 'Writer'] | [] | null | 'node'",
-            "'Person' | 'WROTE' | 2 | false | 2 | 0 | 1 | 0 | ['Book'] | [] | null | 'node'",
-            "'WROTE' | 'Person' | 2 | false | 2 | 0 | 1 | 0 | ['Book'] | [] | null | 'relationship'",
-            "'WROTE' | 'Writer' | 1 | false | 1 | 0 | 1 | 0 | ['Book'] | [] | null | 'relationship'",
-            "'Writer' | 'WROTE' | 1 | false | 1 | 0 | 1 | 0 | ['Book'] | [] | null | 'node'",
+            "'KNOWS' | 'Person' | 1 | true | 2 | 0 | 2 | 0 | ['Person', 'Writer'] | 'relationship'",
+            "'Person' | 'KNOWS' | 1 | true | 2 | 0 | 2 | 0 | ['Person', 'Writer'] | 'node'",
+            "'Person' | 'WROTE' | 2 | false | 2 | 0 | 1 | 0 | ['Book'] | 'node'",
+            "'WROTE' | 'Person' | 2 | false | 2 | 0 | 1 | 0 | ['Book'] | 'relationship'",
+            "'WROTE' | 'Writer' | 1 | false | 1 | 0 | 1 | 0 | ['Book'] | 'relationship'",
+            "'Writer' | 'WROTE' | 1 | false | 1 | 0 | 1 | 0 | ['Book'] | 'node'",
         ]
     );
     let refused =

@@ -87,12 +87,12 @@ fn privileges_are_what_roles_allow() {
     assert_eq!(own, show(&admin, "USER ada PRIVILEGES"));
     assert_eq!(own, show(&ada, "USER ada PRIVILEGES"));
     assert!(
-        own.contains(&"'GRANTED' 'write' 'graph' 'other' 'NODE(*)' 'writer' true 'ada'".into()),
+        own.contains(&"'GRANTED' 'write' 'graph' 'other' 'NODE(*)' 'writer' TRUE 'ada'".into()),
         "{own:?}"
     );
     assert!(
         own.contains(
-            &"'GRANTED' 'match' 'all_properties' '*' 'NODE(*)' 'reader' true 'ada'".into()
+            &"'GRANTED' 'match' 'all_properties' '*' 'NODE(*)' 'reader' TRUE 'ada'".into()
         ),
         "{own:?}"
     );

@@ -2,9 +2,13 @@
 //!
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
-//! otherwise is shown, with the seed and all it needs. Every other graph has indexes.
+//! otherwise is shown, with the seed and all it needs. Every other graph has indexes. Some run once
+//! more with temporary files for all rows that operators keep.
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
+use std::sync::Arc;
+
+use telar_db::query::{Limits, Scratch, ScratchFolder};
 use telar_tests::differential::check;
 use telar_tests::tck::subject::{PanicsFail, Subject};
 use telar_tests::tck::telar::Telar;
@@ -37,14 +41,11 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-#[test]
-fn queries_answer_like_the_naive_evaluator() {
-    let graphs =
-        setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
+fn run(graphs: u64, subject: impl Fn(u64) -> Result<PanicsFail<Telar>, String>) {
     let first = setting("TELAR_DIFFERENTIAL_SEED", 1);
     let (mut with_rows, mut wrong) = (0, Vec::new());
     for seed in first..first + graphs {
-        match telar(seed).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
+        match subject(seed).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
             Ok(found) => with_rows += found,
             Err(problem) => wrong.push(problem),
         }
@@ -54,4 +55,20 @@ fn queries_answer_like_the_naive_evaluator() {
     let shown = shown.join("\n\n----\n\n");
     assert!(wrong.is_empty(), "{} of {graphs} graphs differ:\n\n{shown}", wrong.len());
     assert!(with_rows as u64 > graphs, "queries without rows tell little");
+}
+
+#[test]
+fn queries_answer_like_the_naive_evaluator() {
+    let graphs =
+        setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
+    run(graphs, telar);
+}
+
+#[test]
+fn queries_that_spill_all_they_can_answer_like_the_naive_evaluator() {
+    let graphs = setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 5_000 } else { 60 });
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder.path()));
+    let limits = Limits { scratch: Some(scratch), spill_after: Some(0), ..Limits::default() };
+    run(graphs, |seed| telar(seed).map(|PanicsFail(t)| PanicsFail(t.with_limits(limits.clone()))));
 }

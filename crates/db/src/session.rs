@@ -8,7 +8,7 @@ use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, Sink, Summary, Transactions,
+    Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, Sink, Summary, Transactions,
 };
 
 use crate::refusal;
@@ -40,6 +40,8 @@ pub struct Session<'d> {
     db: &'d Engine,
     runtime: Arc<Runtime>,
     limits: Limits,
+    /// The folder of the database, for temporary files.
+    scratch: Option<Arc<dyn Scratch>>,
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
@@ -93,10 +95,12 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
+        let scratch = |folder| Arc::new(ScratchFolder::new(folder)) as Arc<dyn Scratch>;
         Self {
             db,
             runtime,
             limits: Limits::default(),
+            scratch: db.folder().map(scratch),
             timeout: None,
             isolation: Isolation::default(),
             read_only: false,
@@ -105,7 +109,9 @@ impl<'d> Session<'d> {
         }
     }
 
-    /// The same session, for which queries may use no more than this.
+    /// The same session, for which queries may use no more than this. Rows that do not fit into
+    /// their memory go to temporary files in the folder of the database, if it has one and
+    /// [`Limits::scratch`] names no other place.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -156,7 +162,8 @@ impl<'d> Session<'d> {
     fn limits(&self, listed: &Listed) -> Limits {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let deadline = [own, self.limits.deadline].into_iter().flatten().min();
-        Limits { terminated: Some(listed.flag()), deadline, ..self.limits.clone() }
+        let scratch = self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned();
+        Limits { terminated: Some(listed.flag()), deadline, scratch, ..self.limits.clone() }
     }
 
     fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {

@@ -201,7 +201,10 @@ fn profile_counts_rows_and_hits_of_each_operator() {
     assert_eq!(find(&root, "Keep")[0].measured.unwrap().hits, 0);
     let table = root.to_string();
     assert!(table.starts_with("Operator"), "{table}");
-    assert!(table.lines().next().unwrap().contains("Rows  Hits  Time/ms  Details"), "{table}");
+    assert!(
+        table.lines().next().unwrap().contains("Rows  Hits  Time/ms  Memory/KiB  Details"),
+        "{table}"
+    );
     // The answer is that of the query itself.
     let session = Session::new(&db);
     let profiled = session.run(&format!("PROFILE {text}"), &[]).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Procedures, QueryError};
+use telar_db::query::{self, Entities, Limits, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session};
 use telar_graph::{EdgeId, Value, VertexId};
 
@@ -17,6 +17,7 @@ use super::value::{Entries, Node, Relationship};
 pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
+    limits: Limits,
 }
 
 impl Telar {
@@ -31,7 +32,13 @@ impl Telar {
     /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
-        Self { db, procedures: Vec::new() }
+        Self { db, procedures: Vec::new(), limits: Limits::default() }
+    }
+
+    /// The same, for which queries may use no more than this.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// What it runs on.
@@ -87,7 +94,8 @@ impl Subject for Telar {
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
-        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)));
+        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)))
+            .with_limits(self.limits.clone());
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -1,21 +1,22 @@
-//! Grouping and `DISTINCT`.
+//! Grouping.
+//!
+//! Where the groups take too much memory, what was learnt so far is split by a hash of the keys, the
+//! rows that follow go to a file, apart by the same hash, and the partitions are finished one after
+//! the other. The rows of a group stay in order, so that lists and sums are what they would be.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use telar_graph::Value;
-
 use super::group::Groups;
+use super::memory::Held;
+use super::spill::{LEVELS_MAX, Part, Partitions};
+use super::totals::Totals;
 use super::{Exec, Operator, Source};
-use crate::aggregate::{self, Accumulator};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
-use crate::error::{Detail, EvalError};
 use crate::expr::eval::eval;
-use crate::plan::{self, AggregateCall};
+use crate::plan;
 use crate::query_error::QueryError;
 
-/// One row per group, in the order in which the groups were met first.
+/// One row per group, in the order in which the groups were met first, as long as they fit.
 ///
 /// Keys that are properties of one node, of which many rows may have the same, are read once per
 /// node: rows are grouped by the node first, and then its groups by their keys.
@@ -24,242 +25,220 @@ pub(crate) struct Aggregate<'p> {
     plan: &'p plan::Aggregate,
     /// The node that is grouped by first.
     node: Option<Slot>,
-    groups: Option<Groupings>,
+    begun: bool,
+    /// Groups that are complete, and how many have gone out.
+    done: Option<(Partial, usize)>,
+    /// Partitions that wait: what was learnt, and the rows that follow.
+    waiting: Vec<(Split, Part, u32)>,
 }
 
-/// Everything that was read, and how much of it has gone out.
-struct Groupings {
-    keys: Vec<Vec<Value>>,
+/// What was learnt of some of the rows: groups, and the totals of each.
+struct Partial {
+    groups: Groups,
     totals: Vec<Totals>,
-    len: usize,
-    given: usize,
+    /// Bytes that the totals keep of values.
+    kept: usize,
+    held: Held,
 }
 
-/// One aggregation, for all groups.
-enum Totals {
-    /// Of rows, or of values that are not null.
-    Counts(Vec<i64>),
-    /// Anything else.
-    Accumulators(Vec<Accumulator>),
+/// A part of a [`Partial`], without the tables that find groups.
+struct Split {
+    keys: Vec<Vec<telar_graph::Value>>,
+    totals: Vec<Totals>,
+    held: Held,
 }
 
-impl Totals {
-    fn new(call: &AggregateCall) -> Self {
-        match (&*call.function, call.distinct) {
-            ("count", false) => Self::Counts(Vec::new()),
-            _ => Self::Accumulators(Vec::new()),
-        }
+/// Rows to be grouped.
+struct Rows {
+    rows: usize,
+    keys: Vec<Arc<Column>>,
+    /// The arguments of each call.
+    arguments: Vec<Vec<Arc<Column>>>,
+}
+
+/// Where they come from.
+enum Feed {
+    Input,
+    Part(Part),
+}
+
+impl Rows {
+    /// Keys and arguments as columns, from 0 on.
+    fn batch(&self) -> Batch {
+        let mut batch = Batch::empty(self.rows);
+        let columns = self.keys.iter().chain(self.arguments.iter().flatten());
+        columns.enumerate().for_each(|(slot, column)| batch.set(slot, Arc::clone(column)));
+        batch
     }
 
-    /// Makes room for so many groups; the bytes that it takes.
-    fn grow(&mut self, groups: usize, call: &AggregateCall) -> Result<usize, QueryError> {
-        match self {
-            Self::Counts(counts) => {
-                let more = groups - counts.len();
-                counts.resize(groups, 0);
-                Ok(more * size_of::<i64>())
-            }
-            Self::Accumulators(all) => {
-                let more = groups - all.len();
-                for _ in 0..more {
-                    all.push(accumulator(call)?);
-                }
-                Ok(more * size_of::<Accumulator>())
-            }
-        }
+    /// What [`batch`](Self::batch) made a batch of.
+    fn of(batch: &Batch, plan: &plan::Aggregate) -> Self {
+        let mut columns = batch.slots().map(|slot| Arc::clone(batch.column(slot)));
+        let keys = columns.by_ref().take(plan.keys.len()).collect();
+        let arguments = |call: &plan::AggregateCall| {
+            columns.by_ref().take(call.arguments.len()).collect::<Vec<_>>()
+        };
+        let arguments = plan.aggregates.iter().map(|(_, call)| call).map(arguments).collect();
+        Self { rows: batch.rows(), keys, arguments }
+    }
+}
+
+impl Partial {
+    /// Nothing yet, with so many keys.
+    fn new(keys: usize, plan: &plan::Aggregate) -> Result<Self, QueryError> {
+        let totals = plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect();
+        let held = Held::of("Aggregate");
+        let mut partial = Self { groups: Groups::new(keys), totals, kept: 0, held };
+        partial.grow(plan)?;
+        Ok(partial)
     }
 
-    /// Takes a batch, of whose rows the groups are known; the bytes that it grew by.
-    fn update(
-        &mut self,
-        columns: &[Arc<Column>],
-        groups: &[u32],
-        only_group: bool,
-    ) -> Result<usize, QueryError> {
-        match self {
-            Self::Counts(counts) => {
-                match columns.first().map(|column| &**column) {
-                    Some(column @ (Column::Values(_) | Column::Same(..))) => {
-                        let rows = (0..).zip(groups).filter(|(row, _)| !column.is_null(*row));
-                        rows.for_each(|(_, group)| counts[*group as usize] += 1);
-                    }
-                    _ if only_group => counts[0] += groups.len() as i64,
-                    _ => groups.iter().for_each(|group| counts[*group as usize] += 1),
-                }
-                Ok(0)
-            }
-            Self::Accumulators(all) if only_group => {
-                let before = all[0].memory_bytes();
-                match columns {
-                    [column] => update_column(&mut all[0], column)?,
-                    columns => update_rows(all, columns, groups)?,
-                }
-                Ok(all[0].memory_bytes().saturating_sub(before))
-            }
-            Self::Accumulators(all) => match columns {
-                [column] if !all.first().is_some_and(Accumulator::keeps_values) => {
-                    if let Column::Ints(ints) = &**column {
-                        for (int, group) in ints.iter().zip(groups) {
-                            all[*group as usize].update_ints(std::slice::from_ref(int))?;
-                        }
-                        return Ok(0);
-                    }
-                    update_rows(all, columns, groups)?;
-                    Ok(0)
-                }
-                columns => {
-                    let mut grown = 0;
-                    let mut arguments = Vec::with_capacity(columns.len());
-                    for (row, group) in groups.iter().enumerate() {
-                        let accumulator = &mut all[*group as usize];
-                        let before = accumulator.memory_bytes();
-                        arguments.clear();
-                        arguments.extend(columns.iter().map(|column| column.get(row)));
-                        accumulator.update(&arguments)?;
-                        grown += accumulator.memory_bytes().saturating_sub(before);
-                    }
-                    Ok(grown)
-                }
-            },
-        }
-    }
-
-    /// Puts groups together: each belongs to the group of `others` whose number is given.
-    fn merge_into(self, others: &mut Self, groups: &[u32]) -> Result<(), QueryError> {
-        match (self, others) {
-            (Self::Counts(from), Self::Counts(to)) => {
-                from.iter().zip(groups).for_each(|(n, group)| to[*group as usize] += n);
-            }
-            (Self::Accumulators(from), Self::Accumulators(to)) => {
-                for (accumulator, group) in from.into_iter().zip(groups) {
-                    to[*group as usize].merge(accumulator)?;
-                }
-            }
-            _ => unreachable!("INVARIANT: both are of one call"),
+    /// Makes room for groups that were just met.
+    fn grow(&mut self, plan: &plan::Aggregate) -> Result<(), QueryError> {
+        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
+            totals.grow(self.groups.len(), call)?;
         }
         Ok(())
     }
 
-    /// The values of some groups.
-    fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
-        Ok(match self {
-            Self::Counts(counts) => Column::Ints(counts[groups].to_vec()),
-            Self::Accumulators(all) => {
-                let values = all[groups].iter_mut().map(Accumulator::finish);
-                Column::of(values.collect::<Result<_, _>>()?)
-            }
-        })
-    }
-}
-
-fn accumulator(call: &AggregateCall) -> Result<Accumulator, QueryError> {
-    match aggregate::lookup(&call.function) {
-        _ if call.arguments.is_empty() => Ok(Accumulator::of_rows()),
-        Some(function) => Ok(function.accumulator(call.distinct)),
-        None => Err(QueryError::database(&EvalError::new(
-            Detail::UnknownFunction,
-            format!("there is no aggregating function {}", call.function),
-        ))),
-    }
-}
-
-/// Gives a whole column to one accumulator.
-fn update_column(accumulator: &mut Accumulator, column: &Column) -> Result<(), QueryError> {
-    match column {
-        Column::Ints(ints) => accumulator.update_ints(ints)?,
-        Column::Vertices(vertices) => accumulator.update_vertices(vertices)?,
-        column => {
-            for row in 0..column.len() {
-                accumulator.update(&[column.get(row)])?;
-            }
+    /// Takes rows; `numbers` is room for the group of each.
+    fn add(
+        &mut self,
+        rows: &Rows,
+        plan: &plan::Aggregate,
+        numbers: &mut Vec<u32>,
+    ) -> Result<(), QueryError> {
+        self.groups.assign(&rows.keys, rows.rows, numbers);
+        self.grow(plan)?;
+        let only_group = rows.keys.is_empty();
+        for (totals, arguments) in self.totals.iter_mut().zip(&rows.arguments) {
+            self.kept += totals.update(arguments, numbers, only_group)?;
         }
+        Ok(())
     }
-    Ok(())
+
+    /// Bytes of everything.
+    fn bytes(&self) -> usize {
+        let totals: usize = self.totals.iter().map(Totals::own_bytes).sum();
+        self.groups.bytes() + totals + self.kept
+    }
+
+    /// Groups by a hash of their keys.
+    fn split(mut self, level: u32, cx: &Exec<'_>) -> Result<Vec<Split>, QueryError> {
+        let parts = self.groups.partitions(level);
+        let mut keys = self.groups.into_keys();
+        self.held.clear();
+        let mut split = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let keys = Groups::take(&mut keys, part);
+            let totals: Vec<Totals> = self.totals.iter_mut().map(|t| t.take(part)).collect();
+            let bytes = |totals: &Totals| totals.own_bytes() + totals.kept_bytes();
+            let mut held = Held::of("Aggregate");
+            held.grow(Groups::bytes_of(&keys) + totals.iter().map(bytes).sum::<usize>(), cx)?;
+            split.push(Split { keys, totals, held });
+        }
+        Ok(split)
+    }
 }
 
-fn update_rows(
-    accumulators: &mut [Accumulator],
-    columns: &[Arc<Column>],
-    groups: &[u32],
-) -> Result<(), QueryError> {
-    let mut arguments = Vec::with_capacity(columns.len());
-    for (row, group) in groups.iter().enumerate() {
-        arguments.clear();
-        arguments.extend(columns.iter().map(|column| column.get(row)));
-        accumulators[*group as usize].update(&arguments)?;
+impl Split {
+    /// The groups, to go on with.
+    fn join(self, cx: &Exec<'_>) -> Result<Partial, QueryError> {
+        let Self { keys, totals, held } = self;
+        let kept = totals.iter().map(Totals::kept_bytes).sum();
+        drop(held);
+        let held = Held::of("Aggregate");
+        let mut partial = Partial { groups: Groups::of(keys), totals, kept, held };
+        partial.held.set(partial.bytes(), cx)?;
+        Ok(partial)
     }
-    Ok(())
 }
 
 impl<'p> Aggregate<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Aggregate) -> Self {
-        Self { input, plan, node: plan.grouped_node(), groups: None }
+        let node = plan.grouped_node();
+        Self { input, plan, node, begun: false, done: None, waiting: Vec::new() }
     }
 
-    fn totals(&self) -> Vec<Totals> {
-        self.plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect()
+    fn rows(&mut self, from: &mut Feed, cx: &mut Exec<'_>) -> Result<Option<Rows>, QueryError> {
+        let plan = self.plan;
+        let rows = match from {
+            Feed::Input => self.input.next(cx)?,
+            Feed::Part(part) => {
+                return Ok(part.next(cx)?.map(|rows| Rows::of(&rows, plan)));
+            }
+        };
+        let Some(rows) = rows else { return Ok(None) };
+        let keys = match self.node {
+            Some(node) => vec![Arc::clone(rows.column(node))],
+            None => {
+                let keys = plan.keys.iter().map(|(_, key)| eval(key, &rows, cx));
+                keys.collect::<Result<_, _>>()?
+            }
+        };
+        let mut arguments = Vec::with_capacity(plan.aggregates.len());
+        for (_, call) in &plan.aggregates {
+            let columns = call.arguments.iter().map(|argument| eval(argument, &rows, cx));
+            arguments.push(columns.collect::<Result<_, _>>()?);
+        }
+        Ok(Some(Rows { rows: rows.rows(), keys, arguments }))
     }
 
-    /// Makes room for groups that were just met.
-    fn grow(
-        &self,
-        totals: &mut [Totals],
-        groups: usize,
-        held: &mut usize,
-        keys: usize,
+    /// Groups all rows from somewhere. Afterwards there are groups that are done, or partitions.
+    fn group(
+        &mut self,
+        mut partial: Partial,
+        mut from: Feed,
+        level: u32,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
-        let mut bytes = groups.saturating_sub(*held) * (64 + size_of::<Value>() * keys);
-        for (totals, (_, call)) in totals.iter_mut().zip(&self.plan.aggregates) {
-            bytes += totals.grow(groups, call)?;
-        }
-        *held = groups;
-        cx.hold(bytes)
-    }
-
-    /// Reads all rows and groups them, by the node if there is one, else by the keys.
-    fn read(&mut self, cx: &mut Exec<'_>) -> Result<(Groups, Vec<Totals>), QueryError> {
-        let columns = if self.node.is_some() { 1 } else { self.plan.keys.len() };
-        let (mut groups, mut totals) = (Groups::new(columns), self.totals());
-        let (mut numbers, mut held) = (Vec::new(), 0);
-        self.grow(&mut totals, groups.len(), &mut held, columns, cx)?;
-        while let Some(rows) = self.input.next(cx)? {
+        let mut numbers = Vec::new();
+        while let Some(rows) = self.rows(&mut from, cx)? {
             cx.check()?;
-            let mut keys: Vec<Arc<Column>> = Vec::with_capacity(columns);
-            match self.node {
-                Some(node) => keys.push(Arc::clone(rows.column(node))),
-                None => {
-                    for (_, key) in &self.plan.keys {
-                        keys.push(eval(key, &rows, cx)?);
-                    }
-                }
+            partial.add(&rows, self.plan, &mut numbers)?;
+            let mut bytes = partial.bytes();
+            if let Some(node) = self.node
+                && partial.held.exceeds(bytes, cx)
+            {
+                // There may be fewer keys than nodes.
+                partial = self.regroup(node, partial, cx)?;
+                self.node = None;
+                bytes = partial.bytes();
             }
-            groups.assign(&keys, rows.rows(), &mut numbers);
-            self.grow(&mut totals, groups.len(), &mut held, columns, cx)?;
-            let mut grown = 0;
-            for (totals, (_, call)) in totals.iter_mut().zip(&self.plan.aggregates) {
-                let mut inputs = Vec::with_capacity(call.arguments.len());
-                for argument in &call.arguments {
-                    inputs.push(eval(argument, &rows, cx)?);
-                }
-                grown += totals.update(&inputs, &numbers, columns == 0)?;
+            let many = partial.groups.len() > 1 && level < LEVELS_MAX && cx.scratch().is_some();
+            if !many || !partial.held.exceeds(bytes, cx) {
+                partial.held.set(bytes, cx)?;
+                continue;
             }
-            cx.hold(grown)?;
+            let mut partitions = Partitions::new("Aggregate", level, cx)?;
+            let split = partial.split(level, cx)?;
+            while let Some(rows) = self.rows(&mut from, cx)? {
+                cx.check()?;
+                partitions.add(&rows.keys, &rows.batch(), cx)?;
+            }
+            let parts = split.into_iter().zip(partitions.into_parts());
+            self.waiting.extend(parts.map(|(split, part)| (split, part, level + 1)));
+            return Ok(());
         }
-        Ok((groups, totals))
+        if let Some(node) = self.node {
+            partial = self.regroup(node, partial, cx)?;
+        }
+        partial.held.set(partial.bytes(), cx)?;
+        self.done = Some((partial, 0));
+        Ok(())
     }
 
     /// Groups the groups of nodes by the keys.
     fn regroup(
         &self,
         node: Slot,
-        groups: Groups,
-        totals: Vec<Totals>,
+        partial: Partial,
         cx: &mut Exec<'_>,
-    ) -> Result<(Groups, Vec<Totals>), QueryError> {
+    ) -> Result<Partial, QueryError> {
+        let Partial { groups, totals, held, .. } = partial;
         let nodes = groups.into_keys().pop().unwrap_or_default();
-        let (mut regrouped, mut merged) = (Groups::new(self.plan.keys.len()), self.totals());
-        let (mut numbers, mut all, mut held) = (Vec::new(), Vec::with_capacity(nodes.len()), 0);
+        let mut regrouped = Partial::new(self.plan.keys.len(), self.plan)?;
+        let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(nodes.len()));
         for part in nodes.chunks(BATCH_ROWS) {
             cx.check()?;
             let mut rows = Batch::empty(part.len());
@@ -268,78 +247,54 @@ impl<'p> Aggregate<'p> {
             for (_, key) in &self.plan.keys {
                 keys.push(eval(key, &rows, cx)?);
             }
-            regrouped.assign(&keys, part.len(), &mut numbers);
+            regrouped.groups.assign(&keys, part.len(), &mut numbers);
             all.extend_from_slice(&numbers);
-            self.grow(&mut merged, regrouped.len(), &mut held, keys.len(), cx)?;
+            regrouped.grow(self.plan)?;
         }
-        for (from, to) in totals.into_iter().zip(&mut merged) {
+        for (from, to) in totals.into_iter().zip(&mut regrouped.totals) {
             from.merge_into(to, &all)?;
         }
-        Ok((regrouped, merged))
+        regrouped.kept = regrouped.totals.iter().map(Totals::kept_bytes).sum();
+        drop(held);
+        Ok(regrouped)
     }
-}
 
-impl Operator for Aggregate<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        if self.groups.is_none() {
-            let (mut groups, mut totals) = self.read(cx)?;
-            if let Some(node) = self.node {
-                (groups, totals) = self.regroup(node, groups, totals, cx)?;
-            }
-            let len = groups.len();
-            let keys = groups.into_keys();
-            self.groups = Some(Groupings { keys, totals, len, given: 0 });
-        }
-        let Some(groups) = &mut self.groups else { return Ok(None) };
-        let part = groups.given..groups.len.min(groups.given + BATCH_ROWS);
+    /// Rows for the groups that are done.
+    fn give(&mut self) -> Result<Option<Batch>, QueryError> {
+        let Some((partial, given)) = &mut self.done else { return Ok(None) };
+        let part = *given..partial.groups.len().min(*given + BATCH_ROWS);
         if part.is_empty() {
+            self.done = None;
             return Ok(None);
         }
-        groups.given = part.end;
+        *given = part.end;
         let mut out = Batch::empty(part.len());
-        for ((slot, _), keys) in self.plan.keys.iter().zip(&mut groups.keys) {
+        for ((slot, _), keys) in self.plan.keys.iter().zip(partial.groups.keys_mut()) {
             let keys = keys[part.clone()].iter_mut().map(std::mem::take);
             out.set(*slot, Column::of(keys.collect()));
         }
-        for ((slot, _), totals) in self.plan.aggregates.iter().zip(&mut groups.totals) {
+        for ((slot, _), totals) in self.plan.aggregates.iter().zip(&mut partial.totals) {
             out.set(*slot, totals.finish(part.clone())?);
         }
         Ok(Some(out))
     }
 }
 
-/// Each row once, by some of its columns.
-pub(crate) struct Distinct<'p> {
-    input: Source<'p>,
-    slots: &'p [Slot],
-    seen: HashSet<Vec<Value>, RandomState>,
-}
-
-impl<'p> Distinct<'p> {
-    pub(crate) fn new(input: Source<'p>, slots: &'p [Slot]) -> Self {
-        Self { input, slots, seen: HashSet::default() }
-    }
-}
-
-impl Operator for Distinct<'_> {
+impl Operator for Aggregate<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        while let Some(rows) = self.input.next(cx)? {
+        loop {
+            if let Some(out) = self.give()? {
+                return Ok(Some(out));
+            }
             cx.check()?;
-            let columns: Vec<_> = self.slots.iter().map(|slot| rows.column(*slot)).collect();
-            let (mut kept, mut key) = (Vec::new(), Vec::new());
-            for row in 0..rows.rows() {
-                key.clear();
-                key.extend(columns.iter().map(|column| column.get(row)));
-                if !self.seen.contains(&key[..]) {
-                    self.seen.insert(key.clone());
-                    cx.hold(size_of::<Value>() * self.slots.len() + 32)?;
-                    kept.push(row as u32);
-                }
+            if !std::mem::replace(&mut self.begun, true) {
+                let keys = if self.node.is_some() { 1 } else { self.plan.keys.len() };
+                let partial = Partial::new(keys, self.plan)?;
+                self.group(partial, Feed::Input, 0, cx)?;
+                continue;
             }
-            if !kept.is_empty() {
-                return Ok(Some(rows.gather(&kept)));
-            }
+            let Some((split, part, level)) = self.waiting.pop() else { return Ok(None) };
+            self.group(split.join(cx)?, Feed::Part(part), level, cx)?;
         }
-        Ok(None)
     }
 }

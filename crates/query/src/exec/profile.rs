@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::memory::Used;
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
 use crate::description::Measured;
@@ -25,14 +26,21 @@ pub(crate) struct Profile {
 struct State {
     /// By address of the plan.
     measured: HashMap<usize, Measured>,
+    /// What the operators hold, also by address.
+    used: HashMap<usize, Arc<Used>>,
     /// What was measured below the operator that runs now.
     below: (Duration, u64),
 }
 
 impl Profile {
-    /// What each operator did, by address of its plan.
-    pub(crate) fn measured(&self) -> HashMap<usize, Measured> {
-        self.state.lock().measured.clone()
+    /// What each operator did, by address of its plan, of a query that held so many bytes at most.
+    pub(crate) fn measured(&self, peak: usize) -> HashMap<usize, Measured> {
+        let state = self.state.lock();
+        let measured = state.measured.iter().map(|(address, measured)| {
+            let memory = state.used.get(address).map_or(0, |used| used.peak()) as u64;
+            (*address, Measured { memory, query_memory: peak as u64, ..*measured })
+        });
+        measured.collect()
     }
 
     fn hits(&self) -> u64 {
@@ -46,11 +54,15 @@ pub(crate) struct Watched<'p> {
     operator: Source<'p>,
     address: usize,
     profile: Arc<Profile>,
+    used: Arc<Used>,
 }
 
 impl<'p> Watched<'p> {
     pub(crate) fn new(operator: Source<'p>, plan: &Plan, profile: &Arc<Profile>) -> Self {
-        Self { operator, address: plan.address(), profile: Arc::clone(profile) }
+        let address = plan.address();
+        // Plans inside of plans run again and again: what they hold is counted together.
+        let used = Arc::clone(profile.state.lock().used.entry(address).or_default());
+        Self { operator, address, profile: Arc::clone(profile), used }
     }
 }
 
@@ -59,7 +71,9 @@ impl Operator for Watched<'_> {
         let profile = &self.profile;
         let around = std::mem::take(&mut profile.state.lock().below);
         let (begin, hits) = (Instant::now(), profile.hits());
+        let used = cx.used.replace(Arc::clone(&self.used));
         let next = self.operator.next(cx);
+        cx.used = used;
         let (time, hits) = (begin.elapsed(), profile.hits() - hits);
         let mut state = profile.state.lock();
         let below = std::mem::replace(&mut state.below, (around.0 + time, around.1 + hits));

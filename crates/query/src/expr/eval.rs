@@ -10,6 +10,7 @@ use telar_graph::{Value, ValueMap};
 use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, membership, subquery};
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
+use crate::exec::memory::Held;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -71,7 +72,12 @@ pub(crate) fn eval(
             })?
         }
         Expr::Binary(op, left, right) => {
-            binary(*op, &*eval(left, batch, cx)?, &*eval(right, batch, cx)?)?
+            let (left, right) = (eval(left, batch, cx)?, eval(right, batch, cx)?);
+            let column = binary(*op, &left, &right)?;
+            if matches!(op, Binary::Add | Binary::Concatenate) && rows > 0 {
+                cx.check()?;
+            }
+            column
         }
         Expr::Chain(first, rest) => {
             let mut done = eval(first, batch, cx)?;
@@ -117,10 +123,13 @@ pub(crate) fn eval(
             let constant = function.deterministic
                 && rows > 0
                 && columns.iter().all(|column| matches!(**column, Column::Same(..)));
+            let mut large = Large::new(function.name);
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
-                Ok(function.call(&values, context)?)
+                let value = function.call(&values, context)?;
+                large.see(&value, cx)?;
+                Ok(value)
             };
             match constant {
                 true => Column::Same(call(0)?, rows),
@@ -144,6 +153,33 @@ pub(crate) fn eval(
         Expr::Path(slots) => lists::path(slots, batch)?,
         Expr::Subquery(subquery) => subquery::run(subquery, batch, cx)?,
     }))
+}
+
+/// Watches the values that an expression makes: large ones take time and memory.
+struct Large(Held);
+
+impl Large {
+    /// Bytes of a value that is large.
+    const BYTES: usize = 4 << 10;
+
+    fn new(function: &'static str) -> Self {
+        Self(Held::of(function))
+    }
+
+    #[inline]
+    fn see(&mut self, value: &Value, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        // What the elements of a list hold was seen when they were made.
+        let bytes = match value {
+            Value::List(list) => size_of_val(&**list),
+            Value::String(text) => text.len(),
+            _ => 0,
+        };
+        if bytes < Self::BYTES {
+            return Ok(());
+        }
+        cx.check_now()?;
+        self.0.grow(bytes, cx)
+    }
 }
 
 fn eval_all(

@@ -3,8 +3,9 @@
 use telar_graph::Value;
 
 use super::{Subquery, SubqueryKind};
-use crate::batch::{Batch, Column};
-use crate::exec::{Exec, drain};
+use crate::batch::{Batch, Column, heap_bytes};
+use crate::exec::memory::Held;
+use crate::exec::{Exec, for_each};
 use crate::query_error::QueryError;
 
 /// What becomes of each row: the plan begins with all rows at once if its operators keep rows
@@ -19,8 +20,10 @@ pub(crate) fn run(
     let search = cx.search.take();
     let mut found: Vec<Vec<Value>> = vec![Vec::new(); rows];
     let mut counts = vec![0_i64; rows];
+    let mut held = Held::of("Subquery");
     let mut collect = |argument: Batch, base: usize, cx: &mut Exec<'_>| {
-        for out in drain(&subquery.plan, &argument, cx)? {
+        for_each(&subquery.plan, &argument, cx, |out, cx| {
+            let mut bytes = 0;
             let numbers = out.has(subquery.row).then(|| out.column(subquery.row));
             for at in 0..out.rows() {
                 let row = match numbers.map(|numbers| numbers.get(at)) {
@@ -29,11 +32,13 @@ pub(crate) fn run(
                 };
                 counts[row] += 1;
                 if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = subquery.kind {
-                    found[row].push(out.column(slot).get(at));
+                    let value = out.column(slot).get(at);
+                    bytes += size_of::<Value>() + heap_bytes(&value);
+                    found[row].push(value);
                 }
             }
-        }
-        Ok::<(), QueryError>(())
+            held.grow(bytes, cx)
+        })
     };
     if subquery.plan.keeps_rows_apart() {
         let mut argument = batch.clone();

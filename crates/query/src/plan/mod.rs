@@ -4,10 +4,12 @@ mod count_store;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
+mod name;
 mod prune;
 mod walk;
 
 pub(crate) use count_store::aggregate;
+pub use name::OPERATORS;
 pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;

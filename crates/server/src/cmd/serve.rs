@@ -129,6 +129,7 @@ fn dbms_settings(config: &Config) -> DbmsSettings {
         limits: StatementLimits {
             timeout: config.statement_timeout,
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
+            temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
         },
         import_folder: config.import_folder.clone(),

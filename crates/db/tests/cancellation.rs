@@ -71,8 +71,7 @@ const OF_OPERATORS: &[Case] = &[
     (
         "CountStore",
         "NodeCountFromCountStore",
-        "UNWIND range(1, 1000000000000) AS x CALL { MATCH (n:N) RETURN count(n) AS c } \
-         RETURN sum(c)",
+        "MATCH (n:N) WITH count(n) AS c UNWIND range(1, 1000000000000) AS x RETURN sum(c + x)",
     ),
     (
         "Distinct",
@@ -226,6 +225,12 @@ fn every_operator_has_a_case() {
     }
 }
 
+/// The shortest of some times that a query went on: the machine may do something else meanwhile.
+fn patiently(what: &str, mut attempt: impl FnMut() -> Duration) {
+    let after = (0..4).map(|_| attempt()).find(|after| *after < PATIENCE);
+    assert!(after.is_some(), "{what} went on for more than {PATIENCE:?}");
+}
+
 #[test]
 fn cancelled_queries_end() {
     let (db, folder) = database();
@@ -237,9 +242,11 @@ fn cancelled_queries_end() {
     };
     let session = Session::new(&db).with_limits(limits);
     for (what, _, text) in all_cases() {
-        let (after, kind) = cancelled(&session, &flag, text);
-        assert_eq!(kind, ErrorKind::Terminated, "{what}");
-        assert!(after < PATIENCE, "{what} went on for {after:?}");
+        patiently(what, || {
+            let (after, kind) = cancelled(&session, &flag, text);
+            assert_eq!(kind, ErrorKind::Terminated, "{what}");
+            after
+        });
     }
 }
 
@@ -249,11 +256,12 @@ fn queries_end_at_their_deadline() {
     let limits = Limits { import_folder: Some(folder.path().into()), ..Limits::default() };
     let session = Session::new(&db).with_limits(limits).with_timeout(DELAY);
     for (what, _, text) in all_cases() {
-        let begun = Instant::now();
-        let error = session.run(text, &[]).map(drop).expect_err(what);
-        assert_eq!(error.kind, ErrorKind::TimedOut, "{what}: {error}");
-        let after = begun.elapsed().saturating_sub(DELAY);
-        assert!(after < PATIENCE, "{what} went on for {after:?}");
+        patiently(what, || {
+            let begun = Instant::now();
+            let error = session.run(text, &[]).map(drop).expect_err(what);
+            assert_eq!(error.kind, ErrorKind::TimedOut, "{what}: {error}");
+            begun.elapsed().saturating_sub(DELAY)
+        });
     }
 }
 

@@ -173,8 +173,6 @@ impl Column {
     /// Bytes that it takes, on the heap and where it is shared from. Of equal texts, lists and maps
     /// next to each other, which are often one, the first counts.
     pub(crate) fn bytes(&self) -> usize {
-        /// Reference counts of an `Arc`.
-        const SHARED_BYTES: usize = 16;
         let own = match self {
             Self::Vertices(v) => v.capacity() * size_of::<VertexId>(),
             Self::Edges(v) => v.capacity() * size_of::<EdgeId>(),
@@ -184,6 +182,17 @@ impl Column {
             Self::Values(v) => v.capacity() * size_of::<Value>() + heap_bytes_of(v),
         };
         SHARED_BYTES + size_of::<Self>() + own
+    }
+
+    /// Bytes of its values beside their places, once each is a [`Value`].
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Values(v) => heap_bytes_of(v),
+            // A relationship is too large for the place of a value.
+            Self::Edges(v) => v.len() * (SHARED_BYTES + size_of::<EdgeId>()),
+            Self::Same(value, rows) if *rows > 0 => heap_bytes(value),
+            _ => 0,
+        }
     }
 
     /// All values, in order.
@@ -217,6 +226,9 @@ impl Column {
         }
     }
 }
+
+/// Reference counts of an `Arc`.
+const SHARED_BYTES: usize = 16;
 
 /// Bytes of a value beside its own place.
 pub(crate) fn heap_bytes(value: &Value) -> usize {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
 
-use crate::batch::{BATCH_ROWS, Column, heap_bytes_of};
+use crate::batch::{BATCH_ROWS, Column};
 use crate::description::PlanDescription;
 use crate::exec::Exec;
 use crate::exec::memory::Held;
@@ -158,15 +158,6 @@ impl Output for Streamed<'_> {
     }
 }
 
-/// What the values of a column have beside their own places.
-fn heap_of(column: &Column) -> usize {
-    match column {
-        Column::Values(values) => heap_bytes_of(values),
-        Column::Edges(edges) => edges.len() * (16 + size_of::<EdgeId>()),
-        _ => 0,
-    }
-}
-
 /// Keeps all rows.
 pub(crate) struct Kept {
     pub(crate) columns: Vec<Arc<str>>,
@@ -198,7 +189,7 @@ impl Output for Kept {
         // The lists of rows and of values, and what the system adds to each.
         let rooms = (self.rows.capacity() - rooms) * size_of::<Vec<Value>>();
         let values = len * (rows.len() * size_of::<Value>() + 16);
-        self.held.grow(rooms + values + rows.iter().map(|c| heap_of(c)).sum::<usize>(), cx)
+        self.held.grow(rooms + values + rows.iter().map(|c| c.heap_bytes()).sum::<usize>(), cx)
     }
 
     fn end(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {

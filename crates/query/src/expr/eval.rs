@@ -73,16 +73,13 @@ pub(crate) fn eval(
         }
         Expr::Binary(op, left, right) => {
             let (left, right) = (eval(left, batch, cx)?, eval(right, batch, cx)?);
-            let column = binary(*op, &left, &right)?;
-            if matches!(op, Binary::Add | Binary::Concatenate) && rows > 0 {
-                cx.check()?;
-            }
-            column
+            binary(*op, &left, &right, cx)?
         }
         Expr::Chain(first, rest) => {
             let mut done = eval(first, batch, cx)?;
             for (op, operand) in rest {
-                done = Arc::new(binary(*op, &done, &*eval(operand, batch, cx)?)?);
+                let operand = eval(operand, batch, cx)?;
+                done = Arc::new(binary(*op, &done, &operand, cx)?);
             }
             return Ok(done);
         }
@@ -167,7 +164,7 @@ impl Large {
     }
 
     #[inline]
-    fn see(&mut self, value: &Value, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+    fn see(&mut self, value: &Value, cx: &Exec<'_>) -> Result<(), QueryError> {
         // What the elements of a list hold was seen when they were made.
         let bytes = match value {
             Value::List(list) => size_of_val(&**list),
@@ -235,7 +232,20 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
     })
 }
 
-fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryError> {
+fn binary(
+    op: Binary,
+    left: &Column,
+    right: &Column,
+    cx: &Exec<'_>,
+) -> Result<Column, QueryError> {
+    let mut large = Large::new("+");
+    let mut apply = |op, a: &Value, b: &Value| {
+        let value = apply(op, a, b)?;
+        if let Value::List(_) | Value::String(_) = value {
+            large.see(&value, cx)?;
+        }
+        Ok::<_, QueryError>(value)
+    };
     match (left, right) {
         (Column::Same(a, rows), Column::Same(b, _)) if *rows > 0 => {
             Ok(Column::Same(apply(op, a, b)?, *rows))
@@ -247,7 +257,14 @@ fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryErro
         // A pattern that is the same in every row is compiled once.
         (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
             let regex = ops::CompiledRegex::new(text)?;
-            map_rows(left, |value| Ok(regex.is_match(value)))
+            map_rows(left, |value| {
+                if let Value::String(text) = value
+                    && text.len() >= Large::BYTES
+                {
+                    cx.check_now()?;
+                }
+                Ok(regex.is_match(value))
+            })
         }
         (Column::Values(a), Column::Same(b, _)) => {
             Ok(Column::of(a.iter().map(|a| apply(op, a, b)).collect::<Result<_, _>>()?))

@@ -12,6 +12,7 @@ use super::eval::eval;
 use super::{ListComprehension, Quantifier, Reduce};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
+use crate::exec::memory::Held;
 use crate::query_error::QueryError;
 
 /// Elements put into one batch at once.
@@ -78,6 +79,7 @@ pub(crate) fn comprehension(
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
     let lists = lists(&c.list, "a list comprehension", batch, cx)?;
+    let mut held = Held::of("ListComprehension");
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); batch.rows()];
     for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
         let kept: Vec<u32> = match &c.filter {
@@ -94,6 +96,7 @@ pub(crate) fn comprehension(
             Some(projection) => eval(projection, &kept_rows, cx)?,
             None => kept_rows.column(c.variable).clone(),
         };
+        held.grow(kept.len() * size_of::<Value>() + values.heap_bytes(), cx)?;
         for (at, element) in kept.iter().enumerate() {
             results[numbers[*element as usize] as usize].push(values.get(at));
         }

@@ -40,6 +40,9 @@ mod tag {
     pub(super) const MAP: u8 = 0xf4;
 }
 
+/// Largest number of a column: a query has fewer variables than characters.
+const SLOT_MAX: usize = 1 << 24;
+
 /// Why bytes are not a frame: they are not what was written.
 pub(super) type Broken = DecodeError;
 
@@ -133,6 +136,9 @@ pub(super) fn get(mut bytes: &[u8]) -> Result<Batch, Broken> {
     let mut batch = Batch::empty(rows);
     for _ in 0..get_varint(input)? {
         let slot = get_varint(input)? as usize;
+        if slot > SLOT_MAX {
+            return Err(DecodeError::Range { at: 0, field: "slot" });
+        }
         batch.set(slot, get_column(rows, input)?);
     }
     Ok(batch)
@@ -207,4 +213,60 @@ fn get_value(input: &mut &[u8]) -> Result<Value, Broken> {
         }
         other => return Err(broken(other)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::function::tests::arbitrary;
+
+    fn edge(n: u64) -> EdgeId {
+        let v = VertexId::from_raw;
+        EdgeId { ty: EdgeTypeId::from_raw(3), src: v(n), dst: v(n / 2), ordinal: n as u32 }
+    }
+
+    fn round_trip(batch: &Batch) -> Batch {
+        let mut bytes = Vec::new();
+        put(batch, &mut bytes);
+        for cut in 0..bytes.len().min(200) {
+            assert!(get(&bytes[..cut]).is_err(), "cut at {cut}");
+        }
+        get(&bytes).unwrap()
+    }
+
+    #[test]
+    fn columns_come_back_with_their_types() {
+        let mut batch = Batch::empty(3);
+        let v = VertexId::from_raw;
+        batch.set(0, Column::Vertices(vec![v(0), v(u64::MAX), v(7)]));
+        batch.set(2, Column::Edges(vec![edge(1), edge(2), edge(1 << 40)]));
+        batch.set(3, Column::Ints(vec![i64::MIN, -1, i64::MAX]));
+        batch.set(5, Column::Bools(vec![true, false, true]));
+        batch.set(9, Column::Same("all".into(), 3));
+        // There and back over the same edge.
+        let path = Path::walk(v(8), [edge(8), edge(8), edge(8)]).unwrap();
+        let values = [Value::from(path), Value::from(edge(3)), Value::Null];
+        let map = Value::map([("a", Value::list(values.clone())), ("", Value::Vertex(v(1)))]);
+        batch.set(10, Column::Values(vec![Value::list(values), map, Value::Float(f64::NAN)]));
+        let back = round_trip(&batch);
+        assert_eq!(format!("{back:?}"), format!("{batch:?}"));
+        assert_eq!(round_trip(&Batch::empty(5)).rows(), 5);
+    }
+
+    proptest! {
+        #[test]
+        fn any_values_come_back(values in prop::collection::vec(arbitrary::value(), 1..20)) {
+            let mut batch = Batch::empty(values.len());
+            batch.set(1, Column::Values(values));
+            // Bit by bit: as text, NaN and -0.0 are themselves.
+            prop_assert_eq!(format!("{:?}", round_trip(&batch)), format!("{batch:?}"));
+        }
+
+        #[test]
+        fn any_bytes_are_an_error_or_a_frame(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = get(&bytes);
+        }
+    }
 }

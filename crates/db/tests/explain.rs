@@ -213,6 +213,26 @@ fn profile_counts_rows_and_hits_of_each_operator() {
 }
 
 #[test]
+fn profile_says_who_holds_memory() {
+    let db = sample();
+    let text = "PROFILE UNWIND range(1, 20000) AS x WITH x ORDER BY -x \
+                WITH DISTINCT x % 10 AS y RETURN y, count(*) AS c";
+    let root = plan(&db, text);
+    let measured = |operator: &str| find(&root, operator)[0].measured.unwrap();
+    let sort = measured("Sort").memory;
+    // A row has at least a number and its key.
+    assert!(sort > 20_000 * 24, "{root}");
+    for operator in ["Distinct", "GroupedAggregation"] {
+        let held = measured(operator).memory;
+        assert!(held > 0 && held < 100_000, "{operator}: {root}");
+    }
+    assert_eq!(measured("Unwind").memory, 0);
+    let whole = root.measured.unwrap().query_memory;
+    assert!(whole >= sort && whole < sort + 200_000, "{whole}: {root}");
+    assert_eq!(measured("Unwind").query_memory, whole);
+}
+
+#[test]
 fn profile_adds_up_what_inner_plans_do() {
     let db = sample();
     let root = plan(

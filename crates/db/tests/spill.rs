@@ -168,7 +168,7 @@ const UNORDERED: &[&str] = &[
     "MATCH (n:N) CALL { WITH n UNWIND [1, 2, 3] AS x RETURN x + n.i AS y } RETURN y, n.t AS t",
     "UNWIND range(1, 3) AS x OPTIONAL MATCH (n:N) WHERE n.i % 3 <> x - 1 RETURN x, n.h AS h",
     "MATCH (n:N) WITH n.h AS h, n.t AS t ORDER BY h WITH DISTINCT t, h % 5000 AS m \
-     RETURN m, collect(t) AS l",
+     RETURN m, count(t) AS c, min(t) AS t",
 ];
 
 #[test]

@@ -11,6 +11,7 @@ use super::memory::Held;
 use super::spill::{LEVELS_MAX, Part, Partitions};
 use super::totals::Totals;
 use super::{Exec, Operator, Source};
+use crate::aggregate::Accumulator;
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::expr::eval::eval;
 use crate::plan;
@@ -48,6 +49,13 @@ struct Split {
     held: Held,
 }
 
+/// What is known while rows are read: all groups, or, once they are too many, parts of them, and
+/// where the rows go that follow.
+enum Known {
+    Here(Partial),
+    Split(Vec<Split>, Partitions),
+}
+
 /// Rows to be grouped.
 struct Rows {
     rows: usize,
@@ -69,6 +77,20 @@ impl Rows {
         let columns = self.keys.iter().chain(self.arguments.iter().flatten());
         columns.enumerate().for_each(|(slot, column)| batch.set(slot, Arc::clone(column)));
         batch
+    }
+
+    /// The rows `from..to`.
+    fn slice(&self, from: usize, to: usize) -> Self {
+        if to - from == self.rows {
+            let (keys, arguments) = (self.keys.clone(), self.arguments.clone());
+            return Self { rows: self.rows, keys, arguments };
+        }
+        let rows: Vec<u32> = (from as u32..to as u32).collect();
+        let some = |columns: &Vec<Arc<Column>>| -> Vec<Arc<Column>> {
+            columns.iter().map(|column| Arc::new(column.gather(&rows))).collect()
+        };
+        let arguments = self.arguments.iter().map(some).collect();
+        Self { rows: rows.len(), keys: some(&self.keys), arguments }
     }
 
     /// What [`batch`](Self::batch) made a batch of.
@@ -187,45 +209,81 @@ impl<'p> Aggregate<'p> {
     /// Groups all rows from somewhere. Afterwards there are groups that are done, or partitions.
     fn group(
         &mut self,
-        mut partial: Partial,
+        partial: Partial,
         mut from: Feed,
         level: u32,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
         let mut numbers = Vec::new();
-        while let Some(rows) = self.rows(&mut from, cx)? {
+        let mut known = Known::Here(partial);
+        while let Some(all) = self.rows(&mut from, cx)? {
             cx.check()?;
-            partial.add(&rows, self.plan, &mut numbers)?;
-            let mut bytes = partial.bytes();
-            if let Some(node) = self.node
-                && partial.held.exceeds(bytes, cx)
-            {
-                // There may be fewer keys than nodes.
-                partial = self.regroup(node, partial, cx)?;
-                self.node = None;
-                bytes = partial.bytes();
+            let piece = self.piece(&known, cx);
+            for start in (0..all.rows).step_by(piece) {
+                let rows = all.slice(start, all.rows.min(start + piece));
+                known = match known {
+                    Known::Here(mut partial) => {
+                        partial.add(&rows, self.plan, &mut numbers)?;
+                        self.keep(partial, level, cx)?
+                    }
+                    Known::Split(split, mut partitions) => {
+                        partitions.add(&rows.keys, &rows.batch(), cx)?;
+                        Known::Split(split, partitions)
+                    }
+                };
             }
-            let many = partial.groups.len() > 1 && level < LEVELS_MAX && cx.scratch().is_some();
-            if !many || !partial.held.exceeds(bytes, cx) {
-                partial.held.set(bytes, cx)?;
-                continue;
-            }
-            let mut partitions = Partitions::new("Aggregate", level, cx)?;
-            let split = partial.split(level, cx)?;
-            while let Some(rows) = self.rows(&mut from, cx)? {
-                cx.check()?;
-                partitions.add(&rows.keys, &rows.batch(), cx)?;
-            }
-            let parts = split.into_iter().zip(partitions.into_parts());
-            self.waiting.extend(parts.map(|(split, part)| (split, part, level + 1)));
-            return Ok(());
         }
-        if let Some(node) = self.node {
-            partial = self.regroup(node, partial, cx)?;
+        match known {
+            Known::Here(mut partial) => {
+                if let Some(node) = self.node {
+                    partial = self.regroup(node, partial, cx)?;
+                }
+                partial.held.set(partial.bytes(), cx)?;
+                self.done = Some((partial, 0));
+            }
+            Known::Split(split, partitions) => {
+                let parts = split.into_iter().zip(partitions.into_parts());
+                self.waiting.extend(parts.map(|(split, part)| (split, part, level + 1)));
+            }
         }
-        partial.held.set(partial.bytes(), cx)?;
-        self.done = Some((partial, 0));
         Ok(())
+    }
+
+    /// Rows that are taken at once: where there is little room, few.
+    fn piece(&self, known: &Known, cx: &Exec<'_>) -> usize {
+        match known {
+            Known::Here(partial) if self.node.is_none() => {
+                let group = size_of::<[telar_graph::Value; 4]>() + size_of::<Accumulator>();
+                let bytes = group * (self.plan.keys.len() + self.plan.aggregates.len());
+                (partial.held.share(cx) / 8 / bytes).max(16)
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// Keeps what was learnt, or splits it if it is too much.
+    fn keep(
+        &mut self,
+        mut partial: Partial,
+        level: u32,
+        cx: &mut Exec<'_>,
+    ) -> Result<Known, QueryError> {
+        let mut bytes = partial.bytes();
+        if let Some(node) = self.node
+            && partial.held.exceeds(bytes, cx)
+        {
+            // There may be fewer keys than nodes.
+            partial = self.regroup(node, partial, cx)?;
+            self.node = None;
+            bytes = partial.bytes();
+        }
+        let many = partial.groups.len() > 1 && level < LEVELS_MAX && cx.scratch().is_some();
+        if many && partial.held.exceeds(bytes, cx) {
+            let partitions = Partitions::new("Aggregate", level, cx)?;
+            return Ok(Known::Split(partial.split(level, cx)?, partitions));
+        }
+        partial.held.set(bytes, cx)?;
+        Ok(Known::Here(partial))
     }
 
     /// Groups the groups of nodes by the keys.

@@ -84,7 +84,10 @@ impl Totals {
                         rows.for_each(|(_, group)| counts[*group as usize] += 1);
                     }
                     _ if only_group => counts[0] += groups.len() as i64,
-                    _ => groups.iter().for_each(|group| counts[*group as usize] += 1),
+                    _ => {
+                        let same = groups.chunk_by(|a, b| a == b);
+                        same.for_each(|same| counts[same[0] as usize] += same.len() as i64);
+                    }
                 }
                 Ok(0)
             }

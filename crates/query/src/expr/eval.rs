@@ -232,12 +232,7 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
     })
 }
 
-fn binary(
-    op: Binary,
-    left: &Column,
-    right: &Column,
-    cx: &Exec<'_>,
-) -> Result<Column, QueryError> {
+fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Column, QueryError> {
     let mut large = Large::new("+");
     let mut apply = |op, a: &Value, b: &Value| {
         let value = apply(op, a, b)?;

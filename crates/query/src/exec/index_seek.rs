@@ -79,6 +79,7 @@ impl<'p> IndexSeek<'p> {
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
         for row in 0..rows {
+            cx.check_now()?;
             for range in ranges.of(row, &mut found.exact)? {
                 let index = self.plan.sought.index;
                 if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {

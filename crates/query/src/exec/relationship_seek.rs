@@ -44,6 +44,7 @@ impl<'p> RelationshipSeek<'p> {
         let mut found = Found { exact: true, ..Found::default() };
         let mut edges: Vec<EdgeId> = Vec::new();
         for row in 0..rows.rows() {
+            cx.check()?;
             edges.clear();
             let mut read = Ok(());
             for range in ranges.of(row, &mut found.exact)? {

@@ -143,7 +143,8 @@ impl<'p> Repeat<'p> {
         argument.set(p.edges, Column::Values(bundle.lists[0].clone()));
         argument.set(p.row, Column::numbers(bundle.len()));
         let mut longer_ones = Vec::new();
-        for_each(&p.inner, &argument, cx, |found, _| {
+        for_each(&p.inner, &argument, cx, |found, cx| {
+            cx.check_now()?;
             let numbers = found.column(p.row);
             let from = |at: usize| match numbers.get(at) {
                 Value::Int(row) => row as usize,

@@ -2,8 +2,9 @@
 //!
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
-//! otherwise is shown, with the seed and all it needs. Every other graph has indexes. Some run once
-//! more with temporary files for all rows that operators keep.
+//! otherwise is shown, with the seed and all it needs. Every other graph has indexes. Each query
+//! runs on one thread, and again with threads that share its work in the smallest pieces; some also
+//! with temporary files for all rows that operators keep.
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
 use std::sync::Arc;
@@ -29,8 +30,8 @@ const INDEXES: [&str; 7] = [
     "CREATE INDEX FOR ()-[r:T]-() ON (r.f)",
 ];
 
-fn telar(seed: u64) -> Result<PanicsFail<Telar>, String> {
-    let mut telar = Telar::new()?;
+fn telar(seed: u64, how: impl Fn(Telar) -> Telar) -> Result<PanicsFail<Telar>, String> {
+    let mut telar = how(Telar::new()?);
     for index in INDEXES.iter().filter(|_| seed.is_multiple_of(2)) {
         telar.run(index, &Entries::new()).map_err(|e| e.to_string())?;
     }
@@ -41,14 +42,18 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-fn run(graphs: u64, subject: impl Fn(u64) -> Result<PanicsFail<Telar>, String>) {
+/// Runs the queries of so many graphs on one thread, and with threads that share them.
+fn run(graphs: u64, how: impl Fn(Telar) -> Telar) {
     let first = setting("TELAR_DIFFERENTIAL_SEED", 1);
     let (mut with_rows, mut wrong) = (0, Vec::new());
     for seed in first..first + graphs {
-        match subject(seed).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
+        match telar(seed, &how).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
             Ok(found) => with_rows += found,
             Err(problem) => wrong.push(problem),
         }
+        let shared = telar(seed, |telar| how(telar).sharing(1 + seed as usize % 3));
+        let found = shared.and_then(|mut telar| check(seed, QUERIES, &mut telar));
+        wrong.extend(found.err().map(|problem| format!("with threads: {problem}")));
     }
     println!("{graphs} graphs, {} queries, {with_rows} with rows", graphs * QUERIES as u64);
     let shown: Vec<&str> = wrong.iter().take(SHOWN_MAX).map(String::as_str).collect();
@@ -61,7 +66,7 @@ fn run(graphs: u64, subject: impl Fn(u64) -> Result<PanicsFail<Telar>, String>) 
 fn queries_answer_like_the_naive_evaluator() {
     let graphs =
         setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
-    run(graphs, telar);
+    run(graphs, |telar| telar);
 }
 
 #[test]
@@ -70,5 +75,5 @@ fn queries_that_spill_all_they_can_answer_like_the_naive_evaluator() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder.path()));
     let limits = Limits { scratch: Some(scratch), spill_after: Some(0), ..Limits::default() };
-    run(graphs, |seed| telar(seed).map(|PanicsFail(t)| PanicsFail(t.with_limits(limits.clone()))));
+    run(graphs, |telar| telar.with_limits(limits.clone()));
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use telar_db::query::{QueryError, Rows, Sink};
-use telar_db::{Database, Session, Settings, ValueMap};
+use telar_db::{Database, Runtime, Session, Settings, ValueMap, Workers};
 
 /// The system's allocator, and how many bytes it has given out.
 struct Counting;
@@ -98,7 +98,9 @@ fn queries_account_for_what_they_allocate() {
     let mut settings = Settings::default();
     settings.background_interval_ms = 0;
     let db = Database::in_memory(settings).unwrap();
-    let session = Session::new(&db);
+    let workers = Arc::new(Workers::new(1));
+    let runtime = Arc::new(Runtime::default().with_workers(workers));
+    let session = Session::with_runtime(&db, runtime);
     for text in [
         "CREATE INDEX FOR (n:N) ON (n.i)",
         "UNWIND range(1, 40000) AS i CREATE (:N {i: i, h: i * 7919 % 100003, \

@@ -4,20 +4,23 @@
 //! answer is compared with one worked out in plain Rust before anything is timed. A figure is the
 //! processor time of the whole process per query, all threads, in milliseconds: the median over
 //! rounds, in each of which every query runs for some time, with all of its parameters in turn.
+//! Queries run on one thread; how much sooner several have the answer is measured beside it.
 //!
 //! `export` keeps the files, with the questions and their answers as JSON, for other engines
 //! (`bench/compare/cypher.py`).
 
 mod question;
+mod threads;
 mod world;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 use telar_db::query::QueryError;
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Session, Value, ValueMap, Workers};
 
 use crate::figures::{Bound, Figures};
 use crate::import::{BenchError, process_cpu_s};
@@ -49,6 +52,8 @@ pub struct Options {
     pub export: Option<PathBuf>,
     /// The questions to ask, by key; all, if there are none.
     pub only: Vec<String>,
+    /// Threads to compare one with, by the wall clock; nothing is compared with 1.
+    pub threads: usize,
 }
 
 impl Default for Options {
@@ -62,6 +67,7 @@ impl Default for Options {
             folder: None,
             export: None,
             only: Vec::new(),
+            threads: 1,
         }
     }
 }
@@ -113,7 +119,8 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
         export(&world, &questions, folder)?;
     }
     stage("comparing answers");
-    let session = Session::new(&db);
+    // Processor time is that of one thread.
+    let session = Session::new(&db).with_workers(Arc::new(Workers::new(1)));
     for question in &questions {
         check(&session, question)?;
     }
@@ -133,6 +140,7 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
     report.parameter("asked", options.asked);
     report.parameter("rounds", options.rounds);
     report.parameter("seed", options.seed);
+    report.parameter("threads", options.threads);
     let mut figures = Figures::default();
     for (question, samples) in questions.iter().zip(&samples) {
         report.figure(format!("{}/CPU_ms", question.key), samples.median());
@@ -142,6 +150,19 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
         let insert = samples[questions.len()].median();
         report.figure(format!("{INSERT}/CPU_ms"), insert);
         figures.push("durable single insert", insert, Bound::AtMost(0.08));
+    }
+    if options.threads > 1 {
+        stage(&format!("one thread and {}, in turns", options.threads));
+        questions.extend(asked_for("scan").then(|| threads::scan(&world)));
+        let turns = (options.rounds, options.turn);
+        for compared in threads::compare(&db, &questions, options.threads, turns)? {
+            let (key, what) = (compared.key, compared.what);
+            report.figure(format!("{key}/one_thread_ms"), compared.one_ms);
+            report.figure(format!("{key}/threads_ms"), compared.several_ms);
+            figures.push(format!("{what}: wall ms, 1 thread"), compared.one_ms, None);
+            let by = format!("{what}: times as fast with {}", options.threads);
+            figures.push(by, compared.ratio(), compared.bound(options.threads));
+        }
     }
     let relationships = world.graph.knows.len();
     let title = format!(
@@ -191,11 +212,7 @@ fn check(session: &Session<'_>, question: &Question) -> Result<(), BenchError> {
 
 /// Asks a question for some time; processor seconds of one query.
 fn turn(session: &Session<'_>, question: &Question, time: Duration) -> Result<f64, BenchError> {
-    let parameters: Vec<ValueMap> = question
-        .asked
-        .iter()
-        .map(|asked| asked.parameters.iter().map(|(k, v)| ((*k).into(), v.clone())).collect())
-        .collect();
+    let parameters: Vec<ValueMap> = question.asked.iter().map(Asked::map).collect();
     let (begun, cpu_s, mut queries) = (Instant::now(), process_cpu_s(), 0u32);
     while begun.elapsed() < time {
         for parameters in &parameters {
@@ -252,11 +269,13 @@ mod tests {
             rounds: 1,
             turn: Duration::from_millis(1),
             export: Some(folder.path().to_owned()),
+            threads: 2,
             ..Options::default()
         };
         let outcome = run(&options, &mut |_| {}).unwrap();
-        assert_eq!(outcome.figures.len(), 9);
-        assert!(outcome.figures.iter().all(|(_, value, bound)| *value > 0.0 && bound.is_some()));
+        // Nine, and of three hops, three aggregations and a scan the time and the ratio.
+        assert_eq!(outcome.figures.len(), 9 + 2 * 5);
+        assert!(outcome.figures.iter().all(|(_, value, _)| *value > 0.0));
         let text = std::fs::read_to_string(folder.path().join("questions.json")).unwrap();
         let questions: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(questions["questions"].as_array().map(Vec::len), Some(8));

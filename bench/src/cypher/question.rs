@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use telar_db::Value;
+use telar_db::{Value, ValueMap};
 
 use super::world::World;
 use crate::figures::Bound;
@@ -27,6 +27,13 @@ pub(super) struct Question {
 pub(super) struct Asked {
     pub(super) parameters: Vec<(&'static str, Value)>,
     pub(super) rows: Vec<Vec<Value>>,
+}
+
+impl Asked {
+    /// The parameters, as a session takes them.
+    pub(super) fn map(&self) -> ValueMap {
+        self.parameters.iter().map(|(key, value)| ((*key).into(), value.clone())).collect()
+    }
 }
 
 impl Question {

@@ -77,13 +77,14 @@ pub use telar_engine::{
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    Settings, SettleState, Snapshot, Transaction, Violation, ops,
+    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
     PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, value,
 };
 pub use telar_query as query;
+pub use telar_query::Workers;
 
 /// Returns the database in the directory `path`, made if there is none, in the state of its last
 /// durable commit. Commits return once they are on disk; [`open_with`] can choose otherwise.

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use telar_query::{Prepared, Procedures, Running};
+use telar_query::{Prepared, Procedures, Running, Workers};
 
 use crate::plans::{PlanUses, Plans};
 
 /// Plans kept.
 const PLANS_MAX: usize = 1024;
 
-/// What the sessions of one database share: what they can call, the plans that were made, and the
-/// list of what runs.
+/// What the sessions of one database share: what they can call, the plans that were made, the list
+/// of what runs, and the threads that help long queries.
 #[derive(Debug)]
 pub struct Runtime {
     procedures: Procedures,
     plans: Mutex<Plans>,
+    workers: Arc<Workers>,
 }
 
 impl Default for Runtime {
@@ -29,7 +30,21 @@ impl Runtime {
     /// With these procedures.
     #[must_use]
     pub fn new(procedures: Procedures) -> Self {
-        Self { procedures, plans: Mutex::new(Plans::new(PLANS_MAX)) }
+        let plans = Mutex::new(Plans::new(PLANS_MAX));
+        Self { procedures, plans, workers: Arc::clone(Workers::of_program()) }
+    }
+
+    /// The same, with these threads for queries that only read, in place of those that all of the
+    /// program's runtimes share.
+    #[must_use]
+    pub fn with_workers(self, workers: Arc<Workers>) -> Self {
+        Self { workers, ..self }
+    }
+
+    /// The threads that help long queries.
+    #[must_use]
+    pub fn workers(&self) -> &Arc<Workers> {
+        &self.workers
     }
 
     /// What `CALL` can run.

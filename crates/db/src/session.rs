@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_engine::{Engine, Error, Isolation, Reader, Transaction};
+use telar_engine::{Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, Sink, Summary, Transactions,
+    Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, SharedSnapshot, Sink,
+    Summary, Threads, Transactions, Workers,
 };
 
 use crate::refusal;
@@ -45,6 +46,8 @@ pub struct Session<'d> {
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
+    /// Threads of its own, not those of the runtime.
+    workers: Option<Arc<Workers>>,
     host: Option<Arc<dyn Host>>,
     origin: Origin,
 }
@@ -104,6 +107,7 @@ impl<'d> Session<'d> {
             timeout: None,
             isolation: Isolation::default(),
             read_only: false,
+            workers: None,
             host: None,
             origin: Origin::default(),
         }
@@ -128,6 +132,14 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn with_isolation(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
+    }
+
+    /// The same session, in which long queries that only read are helped by these threads, in place
+    /// of those of the [runtime](Runtime::workers). With [`Workers::new(1)`](Workers::new) each
+    /// runs on the thread that asks for it.
+    #[must_use]
+    pub fn with_workers(self, workers: Arc<Workers>) -> Self {
+        Self { workers: Some(workers), ..self }
     }
 
     /// The same session, in which statements that change anything are refused, with
@@ -227,7 +239,14 @@ impl<'d> Session<'d> {
         limits: &'a Limits,
     ) -> Inputs<'a> {
         let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
-        Inputs { parameters, context, procedures, limits, transactions: None, host }
+        let (transactions, threads) = (None, None);
+        Inputs { parameters, context, procedures, limits, transactions, host, threads }
+    }
+
+    /// Who helps a query that only reads this snapshot.
+    fn threads<'a>(&'a self, snapshot: &'a dyn SharedSnapshot) -> Option<Threads<'a>> {
+        let workers = self.workers.as_ref().unwrap_or_else(|| self.runtime.workers());
+        Some(Threads { workers, snapshot })
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
@@ -272,7 +291,7 @@ impl<'d> Session<'d> {
         let plan = self.plan(text, &reader)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             let began = Began::new(self);
-            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
             });
         }
@@ -281,12 +300,11 @@ impl<'d> Session<'d> {
         self.run_with(text, parameters)?.send(sink)
     }
 
-    /// Lets `run` read the state of the graph that a plan wants: the present, in `reader`, if it
-    /// does not say.
+    /// Lets `run` read the state of the graph that a plan wants: the present, if it does not say.
     fn read<T>(
         &self,
         plan: &Prepared,
-        reader: &Reader<'_>,
+        (present, reader): (&Snapshot<'_>, &Reader<'_>),
         parameters: &ValueMap,
         began: &Began,
         run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
@@ -300,8 +318,13 @@ impl<'d> Session<'d> {
             Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
         };
         let past = past.transpose().map_err(|e| self.error(&e))?;
-        let past = past.as_ref().map(|past| past.reader());
-        run(past.as_ref().unwrap_or(reader), self.inputs(parameters, context, &limits))
+        let shared = Shared(past.as_ref().unwrap_or(present));
+        let threads = self.threads(&shared);
+        let past = past.as_ref().map(Snapshot::reader);
+        run(
+            past.as_ref().unwrap_or(reader),
+            Inputs { threads, ..self.inputs(parameters, context, &limits) },
+        )
     }
 
     fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
@@ -322,7 +345,7 @@ impl<'d> Session<'d> {
             });
         }
         if !changes(&plan) {
-            return self.read(&plan, &reader, parameters, &began, |graph, inputs| {
+            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
         }
@@ -351,6 +374,24 @@ impl<'d> Session<'d> {
         let listed = self.list(began);
         let deadline = self.limits(&listed).deadline;
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
+    }
+}
+
+/// A snapshot that threads read.
+struct Shared<'s>(&'s Snapshot<'s>);
+
+impl SharedSnapshot for Shared<'_> {
+    fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
+        work(&self.0.reader());
+    }
+}
+
+/// The same, of a transaction that has written nothing.
+struct Unchanged<'t>(TransactionSnapshot<'t>);
+
+impl SharedSnapshot for Unchanged<'_> {
+    fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
+        work(&self.0.reader());
     }
 }
 
@@ -399,9 +440,7 @@ impl QueryTransaction<'_, '_> {
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
     /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| {
-            plan.run(Access::Write(transaction), inputs)
-        })
+        self.statement(text, parameters, |plan, graph, inputs| plan.run(graph, inputs))
     }
 
     /// As [`run`](Self::run), handing rows to `sink`: as they come, if the statement only reads.
@@ -414,9 +453,9 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        self.statement(text, parameters, |plan, transaction, inputs| match changes(plan) {
-            true => plan.run(Access::Write(transaction), inputs)?.send(sink),
-            false => plan.stream(transaction, inputs, sink),
+        self.statement(text, parameters, |plan, graph, inputs| match graph {
+            Access::Read(graph) => plan.stream(graph, inputs, sink),
+            graph => plan.run(graph, inputs)?.send(sink),
         })
     }
 
@@ -424,7 +463,7 @@ impl QueryTransaction<'_, '_> {
         &mut self,
         text: &str,
         parameters: &ValueMap,
-        run: impl FnOnce(&Prepared, &mut Transaction<'_>, Inputs<'_>) -> Result<T, QueryError>,
+        run: impl for<'g> FnOnce(&Prepared, Access<'g>, Inputs<'g>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
@@ -445,7 +484,14 @@ impl QueryTransaction<'_, '_> {
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
         let inputs = session.inputs(parameters, &context, &limits);
-        let result = run(&plan, &mut self.transaction, inputs);
+        let result = match changes(&plan) {
+            true => run(&plan, Access::Write(&mut self.transaction), inputs),
+            false => {
+                let shared = self.transaction.shared_snapshot().map(Unchanged);
+                let threads = shared.as_ref().and_then(|shared| session.threads(shared));
+                run(&plan, Access::Read(&self.transaction), Inputs { threads, ..inputs })
+            }
+        };
         self.listed.set_query(None, self.began);
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
         result

@@ -128,6 +128,7 @@ const OF_OPERATORS: &[Case] = &[
         "UNWIND range(1, 1000000000000) AS x LOAD CSV FROM 'file:///a.csv' AS line \
          RETURN count(line[1])",
     ),
+    ("Parallel", "", "MATCH (a:N)-->()-->()-->()-->()-->(b) RETURN b.i AS i, count(*) AS c"),
 ];
 
 /// Functions and expressions, and operators once more where they do something else.

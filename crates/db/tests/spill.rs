@@ -2,11 +2,12 @@
 //! cannot spill says so; what goes wrong with temporary files is reported and leaves none behind.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use telar_db::query::{ErrorKind, Limits, QueryError, Rows, Scratch, ScratchFile, Sink};
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Runtime, Session, Value, ValueMap, Workers};
 
 /// Files in memory that count what is done with them, and fail at one operation.
 #[derive(Debug, Clone)]
@@ -110,9 +111,24 @@ impl Sink for Taken {
     }
 }
 
+/// On one thread: with several, sums of floats may differ in their last bits.
+fn alone() -> Arc<Workers> {
+    Arc::new(Workers::new(1))
+}
+
 fn stream(db: &Database, limits: Limits, text: &str) -> Result<Vec<Vec<Value>>, QueryError> {
+    stream_with(db, alone(), limits, text)
+}
+
+fn stream_with(
+    db: &Database,
+    workers: Arc<Workers>,
+    limits: Limits,
+    text: &str,
+) -> Result<Vec<Vec<Value>>, QueryError> {
     let mut taken = Taken::default();
-    let session = Session::new(db).with_limits(limits);
+    let runtime = Arc::new(Runtime::default().with_workers(workers));
+    let session = Session::with_runtime(db, runtime).with_limits(limits);
     session.stream(text, &ValueMap::new(), &mut taken)?;
     Ok(taken.rows)
 }
@@ -120,7 +136,7 @@ fn stream(db: &Database, limits: Limits, text: &str) -> Result<Vec<Vec<Value>>, 
 /// Most bytes that a query held, without a limit.
 fn needs(db: &Database, text: &str) -> usize {
     let mut taken = Taken::default();
-    let session = Session::new(db);
+    let session = Session::with_runtime(db, Arc::new(Runtime::default().with_workers(alone())));
     let profiled = format!("PROFILE {text}");
     let summary = session.stream(&profiled, &ValueMap::new(), &mut taken).unwrap();
     summary.plan.unwrap().measured.unwrap().query_memory as usize
@@ -211,6 +227,33 @@ fn queries_answer_alike_whatever_is_spilled() {
             assert_eq!(files.open(), 0, "{text}");
             let (found, expected) = (sorted(found), sorted(expected.clone()));
             assert!(found == expected, "{spill_after}: {text}\n{found:?}\n{expected:?}");
+        }
+    }
+}
+
+#[test]
+fn queries_answer_alike_when_threads_spill() {
+    let db = database();
+    let workers = Arc::new(Workers::new(4).with_morsels_of(NonZeroUsize::new(100).unwrap()));
+    // Sums of floats are not the same from run to run.
+    let exact = |text: &&&str| !text.contains("sum(n.f)") && !text.contains("stDev");
+    for (text, ordered) in
+        ORDERED.iter().map(|t| (t, true)).chain(UNORDERED.iter().filter(exact).map(|t| (t, false)))
+    {
+        let expected = stream(&db, Limits::default(), text).unwrap();
+        for spill_after in [10 << 10, 200 << 10] {
+            let files = Files::good();
+            let scratch: Arc<dyn Scratch> = Arc::new(files.clone());
+            let (scratch, spill_after) = (Some(scratch), Some(spill_after));
+            let limits = Limits { scratch, spill_after, ..Limits::default() };
+            let found = stream_with(&db, Arc::clone(&workers), limits, text);
+            let found = found.unwrap_or_else(|e| panic!("{text}\n{e}"));
+            assert!(files.made() > 0 && files.open() == 0, "{text}");
+            let same = match ordered {
+                true => found == expected,
+                false => sorted(found) == sorted(expected.clone()),
+            };
+            assert!(same, "{text}");
         }
     }
 }

@@ -89,7 +89,7 @@ pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
 };
 pub use settings::{Retention, Settings};
-pub use snapshot::{Adjacency, Reader, Snapshot};
+pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
 pub use telar_graph::PropertyType;
 pub use transaction::{Committed, Isolation, Transaction};

@@ -173,6 +173,20 @@ impl<'e> Snapshot<'e> {
     }
 }
 
+/// What a transaction sees that has written nothing, for threads beside its own.
+#[derive(Debug, Clone, Copy)]
+pub struct TransactionSnapshot<'t> {
+    pub(crate) registration: &'t Registration<'t>,
+}
+
+impl TransactionSnapshot<'_> {
+    /// As [`Snapshot::reader`].
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.registration.shared, self.registration.read_ts)
+    }
+}
+
 /// Reads at a snapshot's timestamp. Not to be sent to other threads; [`Adjacency`] can be shared.
 #[derive(Debug)]
 pub struct Reader<'s> {

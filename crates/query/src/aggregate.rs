@@ -328,9 +328,7 @@ impl Accumulator {
         match (&mut self.state, &self.seen) {
             (State::Count(_), None) => self.update_rows(values.len()),
             (State::Sum(sum), None) => sum.add_ints(self.function.name, values),
-            (State::Mean(mean), None) => {
-                values.iter().try_for_each(|x| mean.add_number(self.function.name, *x as f64))
-            }
+            (State::Mean(mean), None) => mean.add_ints(self.function.name, values),
             (State::Extreme { best, wants }, None) => {
                 let column = values.iter().copied();
                 let found = if wants.is_lt() { column.min() } else { column.max() };
@@ -358,7 +356,7 @@ impl Accumulator {
             (State::Count(_), None) => self.update_rows(values.len()),
             (State::Sum(sum), None) => sum.add_floats(self.function.name, values),
             (State::Mean(mean), None) => {
-                values.iter().try_for_each(|x| mean.add_number(self.function.name, *x))
+                values.iter().try_for_each(|x| mean.add_float(self.function.name, *x))
             }
             (State::Extreme { best, wants }, None) => {
                 values.iter().for_each(|x| replace_if(best, *wants, &Value::Float(*x)));
@@ -385,6 +383,10 @@ impl Accumulator {
             return Err(EvalError::argument_value(message));
         }
         if let Some(seen) = other.seen {
+            if let (State::Count(count), Some(ours)) = (&mut self.state, &mut self.seen) {
+                *count = count.saturating_add_unsigned(ours.absorb(*seen) as u64);
+                return Ok(());
+            }
             let fraction = match &other.state {
                 State::Percentile(theirs) => theirs.fraction().map(Value::Float),
                 _ => None,

@@ -112,6 +112,18 @@ impl Column {
         }
     }
 
+    /// The rows `from..to`.
+    pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Vertices(v) => Self::Vertices(v[from..to].to_vec()),
+            Self::Edges(v) => Self::Edges(v[from..to].to_vec()),
+            Self::Ints(v) => Self::Ints(v[from..to].to_vec()),
+            Self::Bools(v) => Self::Bools(v[from..to].to_vec()),
+            Self::Same(value, _) => Self::Same(value.clone(), to - from),
+            Self::Values(v) => Self::Values(v[from..to].to_vec()),
+        }
+    }
+
     /// The values of several columns, one after the other.
     fn concat(columns: &[&Self], rows: usize) -> Self {
         /// All of them, if `of` finds a list of this type in every column.
@@ -313,8 +325,9 @@ impl Batch {
 
     /// The rows `from..to`.
     pub(crate) fn slice(&self, from: usize, to: usize) -> Self {
-        let rows: Vec<u32> = (from as u32..to as u32).collect();
-        self.gather(&rows)
+        let column = |c: &Arc<Column>| Arc::new(c.slice(from, to));
+        let columns = self.columns.iter().map(|c| c.as_ref().map(column)).collect();
+        Self { rows: to - from, columns }
     }
 
     /// The same rows with these columns only.

@@ -22,6 +22,7 @@
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
+//! - [`workers`]: threads that help queries which only read.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
 mod administration;
@@ -46,6 +47,7 @@ pub mod schema;
 pub mod sink;
 pub mod value_type;
 mod vertices;
+pub mod workers;
 
 pub use telar_cypher as cypher;
 
@@ -66,3 +68,4 @@ pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementK
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub use running::{Listed, Origin, Running};
 pub use sink::{Rows, Sink, Summary};
+pub use workers::{SharedSnapshot, Threads, Workers};

@@ -74,7 +74,7 @@ const STACK_PER_LEVEL: usize = 16 << 10;
 /// that the parser lets through needs less than the largest stack.
 ///
 /// PERF: query_times: a stack of its own costs 10 us, as much as all else of a small query.
-fn with_stack<T>(levels: usize, f: impl FnOnce() -> T) -> T {
+pub(crate) fn with_stack<T>(levels: usize, f: impl FnOnce() -> T) -> T {
     const STACK_BYTES: usize = 64 << 20;
     let needed = levels.saturating_mul(STACK_PER_LEVEL).saturating_add(STACK_LEAST);
     stacker::maybe_grow(needed.min(STACK_BYTES / 2), STACK_BYTES, f)
@@ -220,8 +220,9 @@ impl Prepared {
         let Some(at) = &self.bound.at else { return Ok(None) };
         let (procedures, limits) = (Procedures::default(), Limits::default());
         let (procedures, limits) = (&procedures, &limits);
+        let (transactions, host, threads) = (None, None, None);
         let inputs =
-            Inputs { parameters, context, procedures, limits, transactions: None, host: None };
+            Inputs { parameters, context, procedures, limits, transactions, host, threads };
         let mut cx = Exec::new(Access::Read(graph), inputs);
         match eval(at, &Batch::empty(1), &mut cx)?.get(0) {
             Value::Int(ts) if ts >= 0 => Ok(Some(At::Commit(CommitTs::from_raw(ts as u64)))),
@@ -310,13 +311,15 @@ impl Prepared {
             });
         }
         if self.bound.mode == Mode::Run {
-            let cx = Exec::new(graph, inputs);
+            let mut cx = Exec::new(graph, inputs);
+            cx.levels = self.bound.height;
             return with_stack(self.bound.height, || self.drive(cx, output));
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
+            cx.levels = self.bound.height;
             with_stack(self.bound.height, || self.drive(cx, output))
         };
         match graph {

@@ -52,6 +52,26 @@ impl VertexSet {
         fresh
     }
 
+    /// Adds all of another set; how many were not there.
+    pub(crate) fn absorb(&mut self, mut other: Self) -> usize {
+        let before = self.len;
+        let all = before + other.len;
+        if other.bits.len() > self.bits.len() {
+            std::mem::swap(self, &mut other);
+        }
+        let mut both = 0;
+        for (ours, theirs) in self.bits.iter_mut().zip(&other.bits) {
+            both += (*ours & theirs).count_ones() as usize;
+            *ours |= theirs;
+        }
+        // Theirs have the places of ours and more for none: what is left has none of theirs.
+        self.len = all - other.sparse.len() - both;
+        for number in other.sparse {
+            self.insert(VertexId::from_raw(number));
+        }
+        self.len - before
+    }
+
     pub(crate) fn contains(&self, vertex: VertexId) -> bool {
         let number = vertex.get();
         match self.bits.get((number / 64) as usize) {
@@ -179,6 +199,27 @@ mod tests {
             let mut expected: Vec<u64> = plain.into_keys().collect();
             expected.sort_unstable();
             prop_assert_eq!(found, expected);
+        }
+
+        #[test]
+        fn sets_put_together_have_what_either_has(
+            keys in proptest::collection::vec((prop_oneof![
+                4 => 0u64..5000, 2 => 0u64..100_000, 1 => any::<u64>()], any::<bool>()), 0..6000),
+            share in 0usize..6000,
+        ) {
+            let mut sets = [VertexSet::default(), VertexSet::default()];
+            for (at, (key, either)) in keys.iter().enumerate() {
+                // One may be much larger than the other.
+                let which = usize::from(if at < share { *either } else { true });
+                sets[which].insert(VertexId::from_raw(*key));
+            }
+            let [mut one, other] = sets;
+            let (before, distinct) = (one.len, keys.iter().map(|(k, _)| *k).collect::<HashSet<_>>());
+            prop_assert_eq!(one.absorb(other), distinct.len() - before);
+            prop_assert_eq!(one.len, distinct.len());
+            prop_assert!(distinct.iter().all(|key| one.contains(VertexId::from_raw(*key))));
+            let again = distinct.iter().filter(|key| one.insert(VertexId::from_raw(**key))).count();
+            prop_assert_eq!((again, one.into_vertices().count()), (0, distinct.len()));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Telar as the subject of the harness: a database, and a session on it for each query.
 
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, LazyLock};
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
 use telar_db::query::{self, Entities, Limits, Procedures, QueryError};
-use telar_db::{Database, Runtime, Session};
+use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, VertexId};
 
 use super::graph::{self, from_tck, to_tck};
@@ -18,6 +19,17 @@ pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
     limits: Limits,
+    workers: Arc<Workers>,
+}
+
+/// Threads that share whatever they can, by so many rows: 1, 2 or 3.
+fn sharing(rows: usize) -> Arc<Workers> {
+    static WORKERS: LazyLock<[Arc<Workers>; 3]> = LazyLock::new(|| {
+        let rows =
+            [NonZeroUsize::MIN, NonZeroUsize::new(2).unwrap(), NonZeroUsize::new(3).unwrap()];
+        rows.map(|rows| Arc::new(Workers::new(8).with_morsels_of(rows)))
+    });
+    Arc::clone(&WORKERS[rows - 1])
 }
 
 impl Telar {
@@ -32,13 +44,23 @@ impl Telar {
     /// A database that is there already.
     #[must_use]
     pub fn on(db: Database) -> Self {
-        Self { db, procedures: Vec::new(), limits: Limits::default() }
+        let workers = Arc::new(Workers::new(1));
+        Self { db, procedures: Vec::new(), limits: Limits::default(), workers }
     }
 
     /// The same, for which queries may use no more than this.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same; queries that only read share their work by so many rows: 1, 2 or 3.
+    ///
+    /// # Panics
+    /// With other numbers.
+    #[must_use]
+    pub fn sharing(self, rows: usize) -> Self {
+        Self { workers: sharing(rows), ..self }
     }
 
     /// What it runs on.
@@ -94,8 +116,9 @@ impl Subject for Telar {
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
-        let session = Session::with_runtime(&self.db, Arc::new(Runtime::new(procedures)))
-            .with_limits(self.limits.clone());
+        let runtime = Runtime::new(procedures).with_workers(Arc::clone(&self.workers));
+        let session =
+            Session::with_runtime(&self.db, Arc::new(runtime)).with_limits(self.limits.clone());
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -6,6 +6,7 @@
 //! cargo test -p telar-tests --test tck -- --list
 //! ```
 //!
+//! Each runs twice: on one thread, and with threads that share what they can, row by row.
 //! Prints the failures, counts by folder and how well errors match. Fails if a scenario fails that
 //! `known_failures.txt` does not list, and if a listed one passes. Without the shared folder there
 //! is nothing to run, and it passes.
@@ -57,9 +58,12 @@ fn trials(report: &Arc<Mutex<Report>>) -> Result<Vec<Trial>, String> {
         let (shared, report) = (Arc::clone(&shared), Arc::clone(report));
         Trial::test(scenario.id.clone(), move || {
             let (graphs, known) = &*shared;
-            let outcome = outcome(&scenario, graphs);
-            report.lock().unwrap_or_else(PoisonError::into_inner).add(&scenario, &outcome);
-            known.judge(&scenario.id, &outcome.result).map_err(Failed::from)
+            let alone = outcome(&scenario, graphs, |telar| telar);
+            report.lock().unwrap_or_else(PoisonError::into_inner).add(&scenario, &alone);
+            known.judge(&scenario.id, &alone.result).map_err(Failed::from)?;
+            let shared = outcome(&scenario, graphs, |telar| telar.sharing(1));
+            let with_threads = |problem| format!("with threads: {problem}").into();
+            known.judge(&scenario.id, &shared.result).map_err(with_threads)
         })
     };
     Ok(scenarios.into_iter().map(trial).collect())
@@ -67,12 +71,12 @@ fn trials(report: &Arc<Mutex<Report>>) -> Result<Vec<Trial>, String> {
 
 /// Runs a scenario on a new subject. A panic is a failure of that scenario only. The thread has as
 /// much stack as a program's first one: the longest queries of the TCK have hundreds of clauses.
-fn outcome(scenario: &Scenario, graphs: &Graphs) -> Outcome {
+fn outcome(scenario: &Scenario, graphs: &Graphs, how: fn(Telar) -> Telar) -> Outcome {
     const STACK_BYTES: usize = 8 << 20;
     let failed = |problem| Outcome { result: Err(problem), error: None };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
-        match thread.spawn_scoped(scope, || match Telar::new() {
+        match thread.spawn_scoped(scope, || match Telar::new().map(how) {
             Ok(mut telar) => run(scenario, graphs, &mut telar),
             Err(problem) => failed(problem),
         }) {

@@ -21,7 +21,7 @@ pub(crate) use rules::PendingRules;
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::shared::Shared;
-use crate::snapshot::{Handle, Reader, Registration};
+use crate::snapshot::{Handle, Reader, Registration, TransactionSnapshot};
 use crate::txn::commit::{Mode, commit};
 use crate::txn::edge_ends::EdgeEnds;
 use crate::txn::write_set::{Read, WriteSet};
@@ -98,6 +98,14 @@ impl<'e> Transaction<'e> {
     #[must_use]
     pub fn read_ts(&self) -> CommitTs {
         CommitTs::from_raw(self.registration.read_ts)
+    }
+
+    /// The same state of the graph for other threads, while the transaction has written nothing.
+    /// `None` if it has, and for serializable ones, of which each read counts.
+    #[must_use]
+    pub fn shared_snapshot(&self) -> Option<TransactionSnapshot<'_>> {
+        let plain = self.reads.is_none() && !self.changes_graph() && !self.changes_schema();
+        plain.then_some(TransactionSnapshot { registration: &self.registration })
     }
 
     fn reader(&self) -> Reader<'_> {

@@ -35,6 +35,12 @@ impl Distinct {
         vertices.iter().filter(|vertex| self.vertices.insert(**vertex)).count()
     }
 
+    /// Adds what another one has; how many were not there.
+    pub(super) fn absorb(&mut self, other: Self) -> usize {
+        let fresh = self.vertices.absorb(other.vertices);
+        fresh + other.values.iter().filter(|value| self.insert(value)).count()
+    }
+
     pub(super) fn contains(&self, value: &Value) -> bool {
         match value {
             Value::Vertex(vertex) => self.vertices.contains(*vertex),

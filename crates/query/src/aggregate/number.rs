@@ -105,71 +105,122 @@ impl Sum {
 }
 
 /// A running mean, which no sum of its numbers can overflow.
-#[derive(Debug, Default)]
-pub(super) struct Mean {
-    count: u64,
-    mean: f64,
-    durations: Option<Box<Duration>>,
+#[derive(Debug)]
+pub(super) enum Mean {
+    /// Of integers only, as long as their sum fits: their order does not matter.
+    Ints {
+        sum: i64,
+        count: u64,
+    },
+    Numbers {
+        mean: f64,
+        count: u64,
+    },
+    Durations {
+        sum: Box<Duration>,
+        count: u64,
+    },
+}
+
+impl Default for Mean {
+    fn default() -> Self {
+        Self::Ints { sum: 0, count: 0 }
+    }
 }
 
 impl Mean {
     pub(super) fn add(&mut self, function: &str, value: &Value) -> Result<(), EvalError> {
-        let Value::Duration(value) = value else {
-            return self.add_number(function, number(function, value)?);
+        match value {
+            Value::Duration(value) => self.add_durations(function, value, 1),
+            Value::Int(x) => self.add_ints(function, &[*x]),
+            other => self.add_mean(function, number(function, other)?, 1),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Self::Ints { count, .. } | Self::Numbers { count, .. } => *count,
+            Self::Durations { count, .. } => *count,
+        }
+    }
+
+    fn add_durations(&mut self, function: &str, more: &Duration, by: u64) -> Result<(), EvalError> {
+        *self = match self {
+            Self::Durations { sum, count } => {
+                Self::Durations { sum: Box::new(sum.checked_add(more)?), count: *count + by }
+            }
+            numbers if numbers.count() > 0 => return Err(mixed(function)),
+            _ => Self::Durations { sum: Box::new(*more), count: by },
         };
-        if self.durations.is_none() && self.count > 0 {
-            return Err(mixed(function));
-        }
-        add_duration(&mut self.durations, value)?;
-        self.count += 1;
         Ok(())
     }
 
-    pub(super) fn add_number(&mut self, function: &str, x: f64) -> Result<(), EvalError> {
-        if self.durations.is_some() {
-            return Err(mixed(function));
+    pub(super) fn add_ints(&mut self, function: &str, values: &[i64]) -> Result<(), EvalError> {
+        for x in values {
+            match self {
+                Self::Ints { sum, count } if sum.checked_add(*x).is_some() => {
+                    *sum += x;
+                    *count += 1;
+                }
+                _ => self.add_mean(function, *x as f64, 1)?,
+            }
         }
-        self.count += 1;
-        self.shift(x, 1);
         Ok(())
     }
 
-    /// Moves the mean for `weight` numbers of mean `x` that are in the count already.
-    fn shift(&mut self, x: f64, weight: u64) {
-        let share = weight as f64 / self.count as f64;
-        let moved = self.mean + (x - self.mean) * share;
-        // The difference of two floats may overflow, and from infinity there is none.
-        self.mean = if moved.is_finite() { moved } else { self.mean * (1.0 - share) + x * share };
-        if share == 1.0 {
-            self.mean = x;
-        }
+    pub(super) fn add_float(&mut self, function: &str, x: f64) -> Result<(), EvalError> {
+        self.add_mean(function, x, 1)
+    }
+
+    /// Takes `by` numbers, at least one, of mean `x`.
+    fn add_mean(&mut self, function: &str, x: f64, by: u64) -> Result<(), EvalError> {
+        let (mean, count) = match self {
+            Self::Ints { count: 0, .. } => (0.0, 0),
+            Self::Ints { sum, count } => (*sum as f64 / *count as f64, *count),
+            Self::Numbers { mean, count } => (*mean, *count),
+            Self::Durations { .. } => return Err(mixed(function)),
+        };
+        let count = count + by;
+        *self = Self::Numbers { mean: moved(mean, x, by as f64 / count as f64), count };
+        Ok(())
     }
 
     pub(super) fn merge(&mut self, function: &str, other: &Self) -> Result<(), EvalError> {
-        if other.count == 0 {
-            return Ok(());
-        }
-        match &other.durations {
-            Some(theirs) if self.durations.is_some() || self.count == 0 => {
-                add_duration(&mut self.durations, theirs)?;
+        match (&mut *self, other) {
+            (_, theirs) if theirs.count() == 0 => Ok(()),
+            (Self::Ints { sum, count }, Self::Ints { sum: theirs, count: more })
+                if sum.checked_add(*theirs).is_some() =>
+            {
+                *sum += theirs;
+                *count += more;
+                Ok(())
             }
-            None if self.durations.is_none() => {}
-            _ => return Err(mixed(function)),
+            (_, Self::Ints { sum, count }) => {
+                self.add_mean(function, *sum as f64 / *count as f64, *count)
+            }
+            (_, Self::Numbers { mean, count }) => self.add_mean(function, *mean, *count),
+            (_, Self::Durations { sum, count }) => self.add_durations(function, sum, *count),
         }
-        self.count += other.count;
-        if other.durations.is_none() {
-            self.shift(other.mean, other.count);
-        }
-        Ok(())
     }
 
     pub(super) fn finish(&self) -> Result<Value, EvalError> {
-        Ok(match (self.count, &self.durations) {
-            (0, _) => Value::Null,
-            (count, Some(sum)) => sum.checked_div_f64(count as f64)?.into(),
-            _ => Value::Float(self.mean),
+        Ok(match self {
+            Self::Ints { count: 0, .. } => Value::Null,
+            Self::Ints { sum, count } => Value::Float(*sum as f64 / *count as f64),
+            Self::Numbers { mean, .. } => Value::Float(*mean),
+            Self::Durations { sum, count } => sum.checked_div_f64(*count as f64)?.into(),
         })
     }
+}
+
+/// A mean, moved towards `x` by the share of the numbers of which that is the mean.
+fn moved(mean: f64, x: f64, share: f64) -> f64 {
+    if share == 1.0 {
+        return x;
+    }
+    let moved = mean + (x - mean) * share;
+    // The difference of two floats may overflow, and from infinity there is none.
+    if moved.is_finite() { moved } else { mean * (1.0 - share) + x * share }
 }
 
 /// A running deviation.

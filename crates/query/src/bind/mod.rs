@@ -43,7 +43,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
 use crate::plan::estimate::Counts;
-use crate::plan::{Plan, Slots, prune};
+use crate::plan::{Plan, Slots, parallelise, prune};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
@@ -155,10 +155,13 @@ pub(crate) fn bind(
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
     prune(&mut plan, &needed, &Slots::new());
     let writes = plan.writes();
-    let height = plan.height();
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
+    if !writes && !in_transactions {
+        parallelise(&mut plan);
+    }
+    let height = plan.height();
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {

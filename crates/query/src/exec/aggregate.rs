@@ -1,6 +1,6 @@
 //! Grouping.
 //!
-//! Where the groups take too much memory, what was learnt so far is split by a hash of the keys, the
+//! Where groups take too much memory, what was learnt so far is split by a hash of the keys, the
 //! rows that follow go to a file, apart by the same hash, and the partitions are finished one after
 //! the other. The rows of a group stay in order, so that lists and sums are what they would be.
 
@@ -8,29 +8,56 @@ use std::sync::Arc;
 
 use super::group::Groups;
 use super::memory::Held;
-use super::spill::{LEVELS_MAX, Part, Partitions};
+use super::parallel::Input;
+use super::share::share;
+use super::spill::{LEVELS_MAX, PARTITIONS, Part, Partitions};
 use super::totals::Totals;
-use super::{Exec, Operator, Source};
+use super::{Exec, Operator};
 use crate::aggregate::Accumulator;
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 
+/// Nodes whose keys are read at once.
+const NODES_AT_ONCE: usize = 2 * BATCH_ROWS;
+
 /// One row per group, in the order in which the groups were met first, as long as they fit.
 ///
 /// Keys that are properties of one node, of which many rows may have the same, are read once per
 /// node: rows are grouped by the node first, and then its groups by their keys.
 pub(crate) struct Aggregate<'p> {
-    input: Source<'p>,
-    plan: &'p plan::Aggregate,
-    /// The node that is grouped by first.
-    node: Option<Slot>,
+    input: Input<'p>,
+    by: By<'p>,
     begun: bool,
     /// Groups that are complete, and how many have gone out.
     done: Option<(Partial, usize)>,
-    /// Partitions that wait: what was learnt, and the rows that follow.
-    waiting: Vec<(Split, Part, u32)>,
+    /// Partitions that wait, each in the order it was read, and how often they were split.
+    waiting: Vec<(Vec<(Split, Option<Part>)>, u32)>,
+}
+
+/// How rows are grouped.
+#[derive(Clone, Copy)]
+struct By<'p> {
+    plan: &'p plan::Aggregate,
+    /// The node that is grouped by first.
+    node: Option<Slot>,
+    /// Splits so far.
+    level: u32,
+}
+
+/// What is known of rows that were read.
+enum Known {
+    /// All groups; by node, if so.
+    Here(Partial, bool),
+    /// Once they are too many, parts of them.
+    Split(Vec<Segment>),
+}
+
+/// Groups apart by a hash of their keys, and rows that came after them, by the same hash.
+struct Segment {
+    split: Vec<Split>,
+    rows: Option<Partitions>,
 }
 
 /// What was learnt of some of the rows: groups, and the totals of each.
@@ -49,13 +76,6 @@ struct Split {
     held: Held,
 }
 
-/// What is known while rows are read: all groups, or, once they are too many, parts of them, and
-/// where the rows go that follow.
-enum Known {
-    Here(Partial),
-    Split(Vec<Split>, Partitions),
-}
-
 /// Rows to be grouped.
 struct Rows {
     rows: usize,
@@ -64,13 +84,26 @@ struct Rows {
     arguments: Vec<Vec<Arc<Column>>>,
 }
 
-/// Where they come from.
-enum Feed {
-    Input,
-    Part(Part),
-}
-
 impl Rows {
+    /// Keys and arguments for rows of the input.
+    fn read(
+        rows: &Batch,
+        node: Option<Slot>,
+        plan: &plan::Aggregate,
+        cx: &mut Exec<'_>,
+    ) -> Result<Self, QueryError> {
+        let keys = match node {
+            Some(node) => vec![Arc::clone(rows.column(node))],
+            None => eval_keys(plan, rows, cx)?,
+        };
+        let mut arguments = Vec::with_capacity(plan.aggregates.len());
+        for (_, call) in &plan.aggregates {
+            let columns = call.arguments.iter().map(|argument| eval(argument, rows, cx));
+            arguments.push(columns.collect::<Result<_, _>>()?);
+        }
+        Ok(Self { rows: rows.rows(), keys, arguments })
+    }
+
     /// Keys and arguments as columns, from 0 on.
     fn batch(&self) -> Batch {
         let mut batch = Batch::empty(self.rows);
@@ -145,6 +178,25 @@ impl Partial {
         self.groups.bytes() + totals + self.kept
     }
 
+    /// Takes what another one has of rows that came after these.
+    fn merge(
+        &mut self,
+        other: Self,
+        plan: &plan::Aggregate,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        cx.check_now()?;
+        let mut numbers = Vec::new();
+        let (rows, keys) = (other.groups.len(), other.groups.into_columns());
+        self.groups.assign(&keys, rows, &mut numbers);
+        self.grow(plan)?;
+        for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
+            from.merge_into(to, &numbers)?;
+        }
+        self.kept = self.totals.iter().map(Totals::kept_bytes).sum();
+        Ok(())
+    }
+
     /// Groups by a hash of their keys.
     fn split(mut self, level: u32, cx: &Exec<'_>) -> Result<Vec<Split>, QueryError> {
         let parts = self.groups.partitions(level);
@@ -176,145 +228,250 @@ impl Split {
     }
 }
 
-impl<'p> Aggregate<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Aggregate) -> Self {
-        let node = plan.grouped_node();
-        Self { input, plan, node, begun: false, done: None, waiting: Vec::new() }
+/// The keys of rows, column by column.
+fn eval_keys(
+    plan: &plan::Aggregate,
+    rows: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<Arc<Column>>, QueryError> {
+    plan.keys.iter().map(|(_, key)| eval(key, rows, cx)).collect()
+}
+
+impl Segment {
+    fn new(partial: Partial, by: By<'_>, cx: &Exec<'_>) -> Result<Self, QueryError> {
+        Ok(Self { split: partial.split(by.level, cx)?, rows: None })
+    }
+}
+
+impl<'p> By<'p> {
+    /// Nothing yet.
+    fn nothing(self) -> Result<Known, QueryError> {
+        let keys = if self.node.is_some() { 1 } else { self.plan.keys.len() };
+        Ok(Known::Here(Partial::new(keys, self.plan)?, self.node.is_some()))
     }
 
-    fn rows(&mut self, from: &mut Feed, cx: &mut Exec<'_>) -> Result<Option<Rows>, QueryError> {
-        let plan = self.plan;
-        let rows = match from {
-            Feed::Input => self.input.next(cx)?,
-            Feed::Part(part) => {
-                return Ok(part.next(cx)?.map(|rows| Rows::of(&rows, plan)));
-            }
-        };
-        let Some(rows) = rows else { return Ok(None) };
-        let keys = match self.node {
-            Some(node) => vec![Arc::clone(rows.column(node))],
-            None => {
-                let keys = plan.keys.iter().map(|(_, key)| eval(key, &rows, cx));
-                keys.collect::<Result<_, _>>()?
-            }
-        };
-        let mut arguments = Vec::with_capacity(plan.aggregates.len());
-        for (_, call) in &plan.aggregates {
-            let columns = call.arguments.iter().map(|argument| eval(argument, &rows, cx));
-            arguments.push(columns.collect::<Result<_, _>>()?);
-        }
-        Ok(Some(Rows { rows: rows.rows(), keys, arguments }))
+    /// Takes rows of the input.
+    fn take(self, known: &mut Known, rows: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        cx.check()?;
+        let node = self.node.filter(|_| matches!(known, Known::Here(_, true)));
+        let rows = Rows::read(rows, node, self.plan, cx)?;
+        self.add(known, &rows, cx)
     }
 
-    /// Groups all rows from somewhere. Afterwards there are groups that are done, or partitions.
-    fn group(
-        &mut self,
-        partial: Partial,
-        mut from: Feed,
-        level: u32,
-        cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
+    /// Takes rows, in pieces.
+    fn add(self, known: &mut Known, all: &Rows, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let piece = self.piece(known, cx);
         let mut numbers = Vec::new();
-        let mut known = Known::Here(partial);
-        while let Some(all) = self.rows(&mut from, cx)? {
-            cx.check()?;
-            let piece = self.piece(&known, cx);
-            for start in (0..all.rows).step_by(piece) {
-                let rows = all.slice(start, all.rows.min(start + piece));
-                known = match known {
-                    Known::Here(mut partial) => {
-                        partial.add(&rows, self.plan, &mut numbers)?;
-                        self.keep(partial, level, cx)?
-                    }
-                    Known::Split(split, mut partitions) => {
-                        partitions.add(&rows.keys, &rows.batch(), cx)?;
-                        Known::Split(split, partitions)
-                    }
-                };
-            }
-        }
-        match known {
-            Known::Here(mut partial) => {
-                if let Some(node) = self.node {
-                    partial = self.regroup(node, partial, cx)?;
+        for start in (0..all.rows).step_by(piece) {
+            let whole = piece >= all.rows;
+            let cut = (!whole).then(|| all.slice(start, all.rows.min(start + piece)));
+            let rows = cut.as_ref().unwrap_or(all);
+            match known {
+                Known::Here(partial, _) => {
+                    partial.add(rows, self.plan, &mut numbers)?;
+                    self.keep(known, cx)?;
                 }
-                partial.held.set(partial.bytes(), cx)?;
-                self.done = Some((partial, 0));
-            }
-            Known::Split(split, partitions) => {
-                let parts = split.into_iter().zip(partitions.into_parts());
-                self.waiting.extend(parts.map(|(split, part)| (split, part, level + 1)));
+                Known::Split(segments) => {
+                    let Some(last) = segments.last_mut() else { continue };
+                    let partitions = match &mut last.rows {
+                        Some(partitions) => partitions,
+                        none => none.insert(Partitions::new("Aggregate", self.level, cx)?),
+                    };
+                    partitions.add(&rows.keys, &rows.batch(), cx)?;
+                }
             }
         }
         Ok(())
     }
 
     /// Rows that are taken at once: where there is little room, few.
-    fn piece(&self, known: &Known, cx: &Exec<'_>) -> usize {
+    fn piece(self, known: &Known, cx: &Exec<'_>) -> usize {
         match known {
-            Known::Here(partial) if self.node.is_none() => {
+            Known::Here(partial, false) => {
                 let group = size_of::<[telar_graph::Value; 4]>() + size_of::<Accumulator>();
-                let bytes = group * (self.plan.keys.len() + self.plan.aggregates.len());
+                let bytes = group * (self.plan.keys.len() + self.plan.aggregates.len()).max(1);
                 (partial.held.share(cx) / 8 / bytes).max(16)
             }
             _ => usize::MAX,
         }
     }
 
-    /// Keeps what was learnt, or splits it if it is too much.
-    fn keep(
-        &mut self,
-        mut partial: Partial,
-        level: u32,
+    /// Takes what another one has of rows that came after these.
+    fn merge(
+        self,
+        known: &mut Known,
+        mut other: Known,
         cx: &mut Exec<'_>,
-    ) -> Result<Known, QueryError> {
-        let mut bytes = partial.bytes();
-        if let Some(node) = self.node
-            && partial.held.exceeds(bytes, cx)
-        {
-            // There may be fewer keys than nodes.
-            partial = self.regroup(node, partial, cx)?;
-            self.node = None;
-            bytes = partial.bytes();
+    ) -> Result<(), QueryError> {
+        if !matches!((&*known, &other), (Known::Here(_, a), Known::Here(_, b)) if a == b) {
+            self.regroup(known, cx)?;
+            self.regroup(&mut other, cx)?;
         }
-        let many = partial.groups.len() > 1 && level < LEVELS_MAX && cx.scratch().is_some();
-        if many && partial.held.exceeds(bytes, cx) {
-            let partitions = Partitions::new("Aggregate", level, cx)?;
-            return Ok(Known::Split(partial.split(level, cx)?, partitions));
+        match other {
+            Known::Here(other, _) => self.absorb(known, other, cx),
+            Known::Split(more) => {
+                self.split(known, cx)?;
+                if let Known::Split(segments) = known {
+                    segments.extend(more);
+                }
+                Ok(())
+            }
         }
-        partial.held.set(bytes, cx)?;
-        Ok(Known::Here(partial))
     }
 
-    /// Groups the groups of nodes by the keys.
-    fn regroup(
-        &self,
-        node: Slot,
-        partial: Partial,
+    /// Takes groups of rows that came after these.
+    fn absorb(
+        self,
+        known: &mut Known,
+        other: Partial,
         cx: &mut Exec<'_>,
-    ) -> Result<Partial, QueryError> {
-        let Partial { groups, totals, held, .. } = partial;
-        let nodes = groups.into_keys().pop().unwrap_or_default();
-        let mut regrouped = Partial::new(self.plan.keys.len(), self.plan)?;
-        let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(nodes.len()));
-        for part in nodes.chunks(BATCH_ROWS) {
-            cx.check()?;
-            let mut rows = Batch::empty(part.len());
-            rows.set(node, Column::of(part.to_vec()));
-            let mut keys = Vec::with_capacity(self.plan.keys.len());
-            for (_, key) in &self.plan.keys {
-                keys.push(eval(key, &rows, cx)?);
+    ) -> Result<(), QueryError> {
+        match known {
+            Known::Here(partial, _) => {
+                partial.merge(other, self.plan, cx)?;
+                self.keep(known, cx)
             }
-            regrouped.groups.assign(&keys, part.len(), &mut numbers);
-            all.extend_from_slice(&numbers);
-            regrouped.grow(self.plan)?;
+            Known::Split(segments) => {
+                segments.push(Segment::new(other, self, cx)?);
+                Ok(())
+            }
         }
-        for (from, to) in totals.into_iter().zip(&mut regrouped.totals) {
+    }
+
+    /// Accounts for what is known, and splits it if it is too much.
+    fn keep(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let too_much = |known: &Known, cx: &Exec<'_>| match known {
+            Known::Here(partial, _) => partial.held.exceeds(partial.bytes(), cx),
+            Known::Split(_) => false,
+        };
+        if too_much(known, cx) {
+            // There may be fewer keys than nodes.
+            self.regroup(known, cx)?;
+        }
+        let over = too_much(known, cx);
+        let Known::Here(partial, _) = known else { return Ok(()) };
+        let many = partial.groups.len() > 1 && self.level < LEVELS_MAX && cx.scratch().is_some();
+        if over && many {
+            return self.split(known, cx);
+        }
+        partial.held.set(partial.bytes(), cx)
+    }
+
+    /// Splits what is known.
+    fn split(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        self.regroup(known, cx)?;
+        if let Known::Here(partial, _) = known {
+            let nothing = Partial::new(self.plan.keys.len(), self.plan)?;
+            let partial = std::mem::replace(partial, nothing);
+            *known = Known::Split(vec![Segment::new(partial, self, cx)?]);
+        }
+        Ok(())
+    }
+
+    /// Groups the groups of nodes by the keys, if they are not.
+    fn regroup(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let (Known::Here(partial, by_node @ true), Some(node)) = (known, self.node) else {
+            return Ok(());
+        };
+        let plan = self.plan;
+        let regrouped = Partial::new(plan.keys.len(), plan)?;
+        let nodes = std::mem::replace(partial, regrouped);
+        *by_node = false;
+        let column = nodes.groups.into_columns().pop().expect("INVARIANT: they have one key");
+        let parts: Vec<(usize, usize)> = (0..column.len())
+            .step_by(NODES_AT_ONCE)
+            .map(|from| (from, column.len().min(from + NODES_AT_ONCE)))
+            .collect();
+        // Threads read the keys; the groups are made by one.
+        let read = |read: &mut Vec<Vec<Arc<Column>>>, part: usize, cx: &mut Exec<'_>| {
+            cx.check()?;
+            let (from, to) = parts[part];
+            let mut rows = Batch::empty(to - from);
+            rows.set(node, column.slice(from, to));
+            read.push(eval_keys(plan, &rows, cx)?);
+            Ok(())
+        };
+        let read = share(parts.len(), Vec::new(), &Vec::new, &read, cx)?;
+        let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(column.len()));
+        for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
+            partial.groups.assign(&keys, to - from, &mut numbers);
+            partial.grow(plan)?;
+            all.extend_from_slice(&numbers);
+        }
+        for (from, to) in nodes.totals.into_iter().zip(&mut partial.totals) {
             from.merge_into(to, &all)?;
         }
-        regrouped.kept = regrouped.totals.iter().map(Totals::kept_bytes).sum();
-        drop(held);
-        Ok(regrouped)
+        partial.kept = partial.totals.iter().map(Totals::kept_bytes).sum();
+        drop(nodes.held);
+        partial.held.set(partial.bytes(), cx)
+    }
+}
+
+impl<'p> Aggregate<'p> {
+    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Aggregate) -> Self {
+        let by = By { plan, node: plan.grouped_node(), level: 0 };
+        Self { input, by, begun: false, done: None, waiting: Vec::new() }
+    }
+
+    /// Reads all rows and groups them, by the node if there is one, else by the keys.
+    fn read(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let by = self.by;
+        // What fails to begin does so here.
+        by.nothing()?;
+        let new = || by.nothing().unwrap_or_else(|_| Known::Split(Vec::new()));
+        let take = |known: &mut Known, rows: Batch, cx: &mut Exec<'_>| by.take(known, &rows, cx);
+        let mut merge = |all: &mut Known, other: Known, cx: &mut Exec<'_>| by.merge(all, other, cx);
+        let mut known = self.input.fold(&new, &take, &mut merge, cx)?;
+        by.regroup(&mut known, cx)?;
+        self.finish(known, 0);
+        Ok(())
+    }
+
+    /// What is known is all there is of these rows.
+    fn finish(&mut self, known: Known, level: u32) {
+        match known {
+            Known::Here(partial, _) => self.done = Some((partial, 0)),
+            Known::Split(segments) => {
+                let mut parts: Vec<Vec<(Split, Option<Part>)>> = Vec::new();
+                parts.resize_with(PARTITIONS, Vec::new);
+                for Segment { split, rows } in segments {
+                    let mut rows = rows.map(Partitions::into_parts);
+                    for (part, split) in parts.iter_mut().zip(split) {
+                        part.push((split, rows.as_mut().and_then(Iterator::next)));
+                    }
+                }
+                self.waiting.extend(parts.into_iter().map(|part| (part, level + 1)));
+            }
+        }
+    }
+
+    /// Groups a partition.
+    fn group(
+        &mut self,
+        part: Vec<(Split, Option<Part>)>,
+        level: u32,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        let by = By { node: None, level, ..self.by };
+        let mut known: Option<Known> = None;
+        for (split, rows) in part {
+            let partial = split.join(cx)?;
+            let known = match &mut known {
+                Some(known) => {
+                    by.absorb(known, partial, cx)?;
+                    known
+                }
+                none => none.insert(Known::Here(partial, false)),
+            };
+            let Some(mut rows) = rows else { continue };
+            while let Some(batch) = rows.next(cx)? {
+                by.add(known, &Rows::of(&batch, by.plan), cx)?;
+            }
+        }
+        if let Some(known) = known {
+            self.finish(known, level);
+        }
+        Ok(())
     }
 
     /// Rows for the groups that are done.
@@ -327,11 +484,11 @@ impl<'p> Aggregate<'p> {
         }
         *given = part.end;
         let mut out = Batch::empty(part.len());
-        for ((slot, _), keys) in self.plan.keys.iter().zip(partial.groups.keys_mut()) {
+        for ((slot, _), keys) in self.by.plan.keys.iter().zip(partial.groups.keys_mut()) {
             let keys = keys[part.clone()].iter_mut().map(std::mem::take);
             out.set(*slot, Column::of(keys.collect()));
         }
-        for ((slot, _), totals) in self.plan.aggregates.iter().zip(&mut partial.totals) {
+        for ((slot, _), totals) in self.by.plan.aggregates.iter().zip(&mut partial.totals) {
             out.set(*slot, totals.finish(part.clone())?);
         }
         Ok(Some(out))
@@ -346,13 +503,11 @@ impl Operator for Aggregate<'_> {
             }
             cx.check()?;
             if !std::mem::replace(&mut self.begun, true) {
-                let keys = if self.node.is_some() { 1 } else { self.plan.keys.len() };
-                let partial = Partial::new(keys, self.plan)?;
-                self.group(partial, Feed::Input, 0, cx)?;
+                self.read(cx)?;
                 continue;
             }
-            let Some((split, part, level)) = self.waiting.pop() else { return Ok(None) };
-            self.group(split.join(cx)?, Feed::Part(part), level, cx)?;
+            let Some((part, level)) = self.waiting.pop() else { return Ok(None) };
+            self.group(part, level, cx)?;
         }
     }
 }

@@ -1,5 +1,6 @@
 //! From a plan to running operators.
 
+use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
     Exec, Operator, Source, aggregate, apply, call, count_store, create, delete, distinct, expand,
@@ -19,18 +20,59 @@ impl Operator for Rows {
     }
 }
 
+/// Where operators begin that run for a part of what a plan reads.
+#[derive(Clone, Copy)]
+pub(super) enum Leaf<'p> {
+    /// Instead of this plan there are the rows of the argument.
+    Rows(&'p Plan),
+    /// This scan finds only nodes with these numbers.
+    Range(&'p Plan, u64, u64),
+}
+
 /// The operators of `plan`; `argument` are the rows that its [`Plan::Argument`] begins with.
 /// Where the query is profiled, each is watched.
 pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
-    let operator = operator(plan, argument, cx);
+    build_from(plan, argument, None, cx)
+}
+
+/// The same, from `leaf` on.
+pub(super) fn build_from<'p>(
+    plan: &'p Plan,
+    argument: &Batch,
+    leaf: Option<Leaf<'p>>,
+    cx: &Exec<'_>,
+) -> Source<'p> {
+    let operator: Source<'p> = match (leaf, plan) {
+        (Some(Leaf::Rows(leaf)), plan) if std::ptr::eq(leaf, plan) => {
+            return Box::new(Rows(Some(argument.clone())));
+        }
+        (Some(Leaf::Range(leaf, from, to)), Plan::NodeScan(p)) if std::ptr::eq(leaf, plan) => {
+            let input = Box::new(Rows(Some(Batch::empty(1))));
+            Box::new(scan::NodeScan::part(input, p, from, to))
+        }
+        (leaf, Plan::Parallel(p)) => match cx.threads {
+            None => return build_from(&p.input, argument, leaf, cx),
+            Some(_) => return Box::new(Parallel::new(p, argument, cx)),
+        },
+        (leaf, plan) => operator(plan, argument, leaf, cx),
+    };
     match &cx.profile {
         None => operator,
-        Some(profile) => Box::new(Watched::new(operator, plan, profile)),
+        Some(_) => Box::new(Watched::new(operator, plan)),
     }
 }
 
-fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
-    let input = |plan: &'p Plan| build(plan, argument, cx);
+fn operator<'p>(
+    plan: &'p Plan,
+    argument: &Batch,
+    leaf: Option<Leaf<'p>>,
+    cx: &Exec<'_>,
+) -> Source<'p> {
+    let input = |plan: &'p Plan| build_from(plan, argument, leaf, cx);
+    let shared = |plan: &'p Plan| match plan {
+        Plan::Parallel(p) if cx.threads.is_some() => Input::Shared(Morsels::new(p, argument, cx)),
+        plan => Input::Alone(input(plan)),
+    };
     match plan {
         Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
         Plan::Argument => Box::new(Rows(Some(argument.clone()))),
@@ -49,10 +91,10 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Extend(from, items) => Box::new(project::Extend::new(input(from), items)),
         Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
         Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
-        Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(input(&p.input), p)),
+        Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(shared(&p.input), p)),
         Plan::CountStore(p) => Box::new(count_store::CountStore::new(p)),
         Plan::Distinct(from, slots) => Box::new(distinct::Distinct::new(input(from), slots)),
-        Plan::Sort(p) => Box::new(sort::Sort::new(input(&p.input), p)),
+        Plan::Sort(p) => Box::new(sort::Sort::new(shared(&p.input), p)),
         Plan::Skip(from, count) => Box::new(limit::Skip::new(input(from), count)),
         Plan::Limit(from, count) => Box::new(limit::Limit::new(input(from), count, from.writes())),
         Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
@@ -69,6 +111,7 @@ fn operator<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
         Plan::Foreach(p) => Box::new(apply::Foreach::new(input(&p.input), p)),
         Plan::Call(p) => Box::new(call::Call::new(input(&p.input), p)),
         Plan::LoadCsv(p) => Box::new(load_csv::LoadCsv::new(input(&p.input), p)),
+        Plan::Parallel(p) => input(&p.input),
     }
 }
 

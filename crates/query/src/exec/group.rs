@@ -139,6 +139,20 @@ impl Groups {
         keys * size_of::<Value>() + self.heap + places
     }
 
+    /// The same as columns, of the types that the keys came in.
+    pub(super) fn into_columns(self) -> Vec<Arc<Column>> {
+        let ints = matches!(self.places, Places::Ints(_));
+        let column = |keys: Vec<Value>| {
+            let int = |key: &Value| match key {
+                Value::Int(int) => Some(*int),
+                _ => None,
+            };
+            let typed = ints.then(|| keys.iter().map(int).collect()).flatten();
+            Arc::new(typed.map_or_else(|| Column::of(keys), Column::Ints))
+        };
+        self.keys.into_iter().map(column).collect()
+    }
+
     /// Replaces `out` with the number of the group of every row.
     pub(super) fn assign(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
         out.clear();

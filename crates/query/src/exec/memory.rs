@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Whatever keeps rows, values or sets from one batch to the next has a [`Held`] and tells it how
-//! many bytes that is. Invariant: the bytes of a [`Memory`] are the sum of its `Held`s. Threads that
-//! work on one query share its `Memory`.
+//! many bytes that is. Invariant: the bytes of a [`Memory`] are the sum of its `Held`s. Threads
+//! that work on one query share its `Memory`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -3,8 +3,8 @@
 //! Contract of an [`Operator`]: [`next`](Operator::next) returns the next rows, never an empty
 //! batch, and `None` from the end on. Rows carry every variable that was live below. Every loop
 //! that can be long calls [`Exec::check`], so that a deadline or a cancellation is seen soon.
-//! Whatever is kept from one call to the next is accounted for (`memory.rs`); an operator that keeps
-//! rows puts them into a file when they are too many (`spill`).
+//! Whatever is kept from one call to the next is accounted for (`memory.rs`); an operator that
+//! keeps rows puts them into a file when they are too many (`spill`).
 
 mod aggregate;
 mod apply;
@@ -23,6 +23,7 @@ mod limit;
 mod load_csv;
 pub(crate) mod memory;
 mod merge;
+mod parallel;
 pub(crate) mod profile;
 mod project;
 mod relationship_seek;
@@ -31,6 +32,7 @@ mod scan;
 mod seek;
 mod select;
 mod set;
+mod share;
 mod shortest;
 mod sort;
 mod spill;
@@ -49,8 +51,8 @@ pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};
 use crate::batch::Batch;
 use crate::query_error::QueryError;
 
-/// A running operator of a plan.
-pub(crate) trait Operator {
+/// A running operator of a plan. Another thread may go on with it.
+pub(crate) trait Operator: Send {
     /// The next rows; `None` at the end.
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError>;
 }

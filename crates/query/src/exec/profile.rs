@@ -27,17 +27,42 @@ struct State {
     /// By address of the plan.
     measured: HashMap<usize, Measured>,
     /// What the operators hold, also by address.
-    used: HashMap<usize, Arc<Used>>,
+    used: Arc<Mutex<HashMap<usize, Arc<Used>>>>,
     /// What was measured below the operator that runs now.
     below: (Duration, u64),
 }
 
 impl Profile {
+    /// A profile of what another thread does; what operators hold there counts here.
+    pub(crate) fn beside(&self) -> Self {
+        let used = self.state.lock().used.clone();
+        Self { state: Mutex::new(State { used, ..State::default() }), ..Self::default() }
+    }
+
+    /// Adds what operators did on another thread.
+    pub(crate) fn add(&self, other: &Self) {
+        let mut state = self.state.lock();
+        for (address, more) in &other.state.lock().measured {
+            let measured = state.measured.entry(*address).or_default();
+            measured.rows += more.rows;
+            measured.hits += more.hits;
+            measured.time += more.time;
+        }
+    }
+
+    /// What the operators of a plan hold. Plans inside of plans run again and again: what they hold
+    /// is counted together.
+    fn used(&self, address: usize) -> Arc<Used> {
+        let used = Arc::clone(&self.state.lock().used);
+        Arc::clone(used.lock().entry(address).or_default())
+    }
+
     /// What each operator did, by address of its plan, of a query that held so many bytes at most.
     pub(crate) fn measured(&self, peak: usize) -> HashMap<usize, Measured> {
         let state = self.state.lock();
+        let used = state.used.lock();
         let measured = state.measured.iter().map(|(address, measured)| {
-            let memory = state.used.get(address).map_or(0, |used| used.peak()) as u64;
+            let memory = used.get(address).map_or(0, |used| used.peak()) as u64;
             (*address, Measured { memory, query_memory: peak as u64, ..*measured })
         });
         measured.collect()
@@ -49,29 +74,24 @@ impl Profile {
     }
 }
 
-/// An operator whose work is noted.
+/// An operator whose work is noted, by the thread that does it.
 pub(crate) struct Watched<'p> {
     operator: Source<'p>,
     address: usize,
-    profile: Arc<Profile>,
-    used: Arc<Used>,
 }
 
 impl<'p> Watched<'p> {
-    pub(crate) fn new(operator: Source<'p>, plan: &Plan, profile: &Arc<Profile>) -> Self {
-        let address = plan.address();
-        // Plans inside of plans run again and again: what they hold is counted together.
-        let used = Arc::clone(profile.state.lock().used.entry(address).or_default());
-        Self { operator, address, profile: Arc::clone(profile), used }
+    pub(crate) fn new(operator: Source<'p>, plan: &Plan) -> Self {
+        Self { operator, address: plan.address() }
     }
 }
 
 impl Operator for Watched<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        let profile = &self.profile;
+        let Some(profile) = cx.profile.clone() else { return self.operator.next(cx) };
         let around = std::mem::take(&mut profile.state.lock().below);
         let (begin, hits) = (Instant::now(), profile.hits());
-        let used = cx.used.replace(Arc::clone(&self.used));
+        let used = cx.used.replace(profile.used(self.address));
         let next = self.operator.next(cx);
         cx.used = used;
         let (time, hits) = (begin.elapsed(), profile.hits() - hits);

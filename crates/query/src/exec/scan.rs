@@ -19,13 +19,20 @@ pub(super) fn joined(rows: &Batch, numbers: &[u32], slot: usize, found: Vec<Vert
 pub(crate) struct NodeScan<'p> {
     input: Source<'p>,
     plan: &'p plan::NodeScan,
+    /// Where the scan of a row begins and, if not at the last node, ends.
+    range: (u64, u64),
     /// The rows being joined, which of them comes next, and up to where its scan is.
     state: Option<(Batch, usize, u64)>,
 }
 
 impl<'p> NodeScan<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::NodeScan) -> Self {
-        Self { input, plan, state: None }
+        Self::part(input, plan, 0, u64::MAX)
+    }
+
+    /// Scans only nodes with these numbers.
+    pub(crate) fn part(input: Source<'p>, plan: &'p plan::NodeScan, from: u64, to: u64) -> Self {
+        Self { input, plan, range: (from, to), state: None }
     }
 }
 
@@ -37,7 +44,7 @@ impl Operator for NodeScan<'_> {
             let (rows, row, from) = match self.state.take() {
                 Some(state) => state,
                 None => match self.input.next(cx)? {
-                    Some(rows) => (rows, 0, 0),
+                    Some(rows) => (rows, 0, self.range.0),
                     None => return Ok(None),
                 },
             };
@@ -46,7 +53,7 @@ impl Operator for NodeScan<'_> {
             let bound = match label {
                 // Nothing ever had this label.
                 Some(None) => 0,
-                _ => cx.graph().vertex_bound().get(),
+                _ => cx.graph().vertex_bound().get().min(self.range.1),
             };
             let mut found = Vec::new();
             let mut at = from;
@@ -60,7 +67,7 @@ impl Operator for NodeScan<'_> {
             if at < bound {
                 self.state = Some((rows.clone(), row, at));
             } else if row + 1 < rows.rows() {
-                self.state = Some((rows.clone(), row + 1, 0));
+                self.state = Some((rows.clone(), row + 1, self.range.0));
             }
             if !found.is_empty() {
                 let numbers = vec![row as u32; found.len()];

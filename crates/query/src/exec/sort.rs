@@ -11,8 +11,9 @@ use telar_graph::Value;
 
 use super::limit::count;
 use super::memory::Held;
+use super::parallel::Input;
 use super::spill::Merge;
-use super::{Exec, Operator, Source};
+use super::{Exec, Operator};
 use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes_of};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
@@ -24,9 +25,25 @@ const CHUNK_ROWS: usize = 1 << 15;
 
 /// All rows in order; with `top`, only the first so many are kept while they come in.
 pub(crate) struct Sort<'p> {
-    input: Source<'p>,
+    input: Input<'p>,
     plan: &'p plan::Sort,
     sorted: Option<Sorted>,
+}
+
+/// Which rows come first, and how many of them are wanted.
+#[derive(Clone, Copy)]
+struct Order<'p> {
+    plan: &'p plan::Sort,
+    top: usize,
+}
+
+/// What was read: sorted runs in files, and the rows after them.
+struct Read {
+    runs: Option<Box<Merge>>,
+    kept: Kept,
+    /// With a limit: the keys of the last row that would be in the result by now. What comes after
+    /// it, or later with the same keys, cannot be.
+    last: Option<Vec<Value>>,
 }
 
 enum Sorted {
@@ -58,8 +75,8 @@ impl Kept {
         self.places.len()
     }
 
-    /// Adds rows; how many bytes are kept then.
-    fn push(&mut self, batch: Batch, columns: &[Arc<Column>]) -> usize {
+    /// Adds rows.
+    fn push(&mut self, batch: Batch, columns: &[Arc<Column>]) {
         for (column, values) in self.keys.iter_mut().zip(columns) {
             let before = column.len();
             column.extend((0..batch.rows()).map(|row| values.get(row)));
@@ -72,7 +89,19 @@ impl Kept {
         self.places.extend((0..batch.rows() as u32).map(|row| (number, row)));
         self.bytes += batch.bytes();
         self.batches.push(batch);
-        self.bytes()
+    }
+
+    /// Adds rows that others kept.
+    fn append(&mut self, other: Self) {
+        let Self { batches, places, keys, bytes, held } = other;
+        let before = self.batches.len() as u32;
+        self.batches.extend(batches);
+        self.places.extend(places.into_iter().map(|(batch, row)| (before + batch, row)));
+        for (ours, theirs) in self.keys.iter_mut().zip(keys) {
+            ours.extend(theirs);
+        }
+        self.bytes += bytes;
+        drop(held);
     }
 
     /// Bytes of everything, the order that is made in the end included.
@@ -110,11 +139,7 @@ impl Kept {
     }
 }
 
-impl<'p> Sort<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Sort) -> Self {
-        Self { input, plan, sorted: None }
-    }
-
+impl Order<'_> {
     fn compare(&self, keys: &[Vec<Value>], a: usize, b: usize) -> Ordering {
         let of = |(key, (_, descending)): (&Vec<Value>, &(Expr, bool))| {
             let ordering = key[a].cmp(&key[b]);
@@ -150,9 +175,9 @@ impl<'p> Sort<'p> {
         }
     }
 
-    /// The order of rows, the first `top` of them.
-    fn order(&self, kept: &Kept, top: usize, cx: &mut Exec<'_>) -> Result<Vec<u32>, QueryError> {
-        let (keys, rows) = (&kept.keys, kept.rows());
+    /// The order of rows, as many as are wanted.
+    fn order(&self, kept: &Kept, cx: &mut Exec<'_>) -> Result<Vec<u32>, QueryError> {
+        let (keys, rows, top) = (&kept.keys, kept.rows(), self.top);
         let mut order: Vec<u32> = (0..rows as u32).collect();
         // Rows with equal keys stay in the order they came in.
         let compare =
@@ -167,36 +192,104 @@ impl<'p> Sort<'p> {
         order.truncate(top);
         Ok(order)
     }
+}
 
-    /// Puts what is kept into a run.
-    fn spill(
-        &self,
-        kept: &mut Kept,
-        merge: &mut Option<Box<Merge>>,
-        top: usize,
+impl Read {
+    fn new(order: Order<'_>) -> Self {
+        Self { runs: None, kept: Kept::new(order.plan.keys.len()), last: None }
+    }
+
+    /// Takes rows, of which those are kept that may be wanted.
+    fn take(
+        &mut self,
+        mut batch: Batch,
+        order: Order<'_>,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
-        let order = self.order(kept, top, cx)?;
+        cx.check()?;
+        let mut columns = Vec::with_capacity(order.plan.keys.len());
+        for (expr, _) in &order.plan.keys {
+            columns.push(eval(expr, &batch, cx)?);
+        }
+        if let Some(last) = &self.last {
+            let mut may = order.perhaps_before(&columns[0], &last[0]);
+            may.retain(|row| order.before(&columns, *row as usize, last));
+            if may.is_empty() {
+                return Ok(());
+            }
+            if may.len() < batch.rows() {
+                batch = batch.gather(&may);
+                columns = columns.iter().map(|c| Arc::new(c.gather(&may))).collect();
+            }
+        }
+        self.kept.push(batch, &columns);
+        self.keep(order, cx)
+    }
+
+    /// Takes what another one has of rows that came after these.
+    fn merge(
+        &mut self,
+        mut other: Self,
+        order: Order<'_>,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        if other.runs.is_some() {
+            self.spill(order, cx)?;
+            match (&mut self.runs, other.runs.take()) {
+                (Some(runs), Some(more)) => runs.absorb(*more),
+                (none, more) => *none = more,
+            }
+        }
+        self.last = self.last.take().or(other.last);
+        self.kept.append(other.kept);
+        self.keep(order, cx)
+    }
+
+    /// Leaves only rows that may be wanted, and puts them into a run if they are too much.
+    fn keep(&mut self, order: Order<'_>, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let kept = &mut self.kept;
+        if kept.rows() > order.top.saturating_mul(2).saturating_add(BATCH_ROWS) {
+            let mut best = order.order(kept, cx)?;
+            let keys = |row: &u32| kept.keys.iter().map(|k| k[*row as usize].clone()).collect();
+            self.last = best.last().map(keys);
+            best.sort_unstable();
+            kept.keep(&best);
+        }
+        let bytes = kept.bytes();
+        if kept.held.exceeds(bytes, cx) && cx.scratch().is_some() {
+            return self.spill(order, cx);
+        }
+        kept.held.set(bytes, cx)
+    }
+
+    /// Puts what is kept into a run.
+    fn spill(&mut self, order: Order<'_>, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let kept = std::mem::replace(&mut self.kept, Kept::new(order.plan.keys.len()));
+        let rows = order.order(&kept, cx)?;
         let Some(first) = kept.batches.first() else { return Ok(()) };
-        let merge = match merge {
-            Some(merge) => merge,
-            None => {
+        let runs = match &mut self.runs {
+            Some(runs) => runs,
+            none => {
                 let width = first.slots().max().map_or(0, |slot| slot + 1);
-                let descending = self.plan.keys.iter().map(|(_, descending)| *descending);
-                merge.insert(Box::new(Merge::new("Sort", width, descending.collect(), cx)?))
+                let descending = order.plan.keys.iter().map(|(_, descending)| *descending);
+                none.insert(Box::new(Merge::new("Sort", width, descending.collect(), cx)?))
             }
         };
-        merge.begin_run();
-        for rows in order.chunks(Merge::frame_rows(kept.rows(), kept.bytes())) {
+        runs.begin_run();
+        for rows in rows.chunks(Merge::frame_rows(kept.rows(), kept.bytes())) {
             let mut batch = kept.pick(rows);
-            for (slot, keys) in (merge.width()..).zip(kept.key_columns(rows)) {
+            for (slot, keys) in (runs.width()..).zip(kept.key_columns(rows)) {
                 batch.set(slot, keys);
             }
-            merge.push(&batch, cx)?;
+            runs.push(&batch, cx)?;
         }
-        // The next run takes new memory, as much as it needs.
-        *kept = Kept::new(self.plan.keys.len());
         Ok(())
+    }
+}
+
+impl<'p> Sort<'p> {
+    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Sort) -> Self {
+        Self { input, plan, sorted: None }
     }
 
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<Sorted, QueryError> {
@@ -204,52 +297,20 @@ impl<'p> Sort<'p> {
             Some(top) => count(top, "LIMIT", cx)?,
             None => usize::MAX,
         };
-        let mut kept = Kept::new(self.plan.keys.len());
-        let mut merge = None;
-        // With a limit: the keys of the last row that would be in the result by now. What comes
-        // after it, or later with the same keys, cannot be.
-        let mut last: Option<Vec<Value>> = None;
-        while let Some(mut batch) = self.input.next(cx)? {
-            cx.check()?;
-            let mut columns = Vec::with_capacity(kept.keys.len());
-            for (expr, _) in &self.plan.keys {
-                columns.push(eval(expr, &batch, cx)?);
-            }
-            if let Some(last) = &last {
-                let mut may = self.perhaps_before(&columns[0], &last[0]);
-                may.retain(|row| self.before(&columns, *row as usize, last));
-                if may.is_empty() {
-                    continue;
-                }
-                if may.len() < batch.rows() {
-                    batch = batch.gather(&may);
-                    columns = columns.iter().map(|c| Arc::new(c.gather(&may))).collect();
-                }
-            }
-            let mut bytes = kept.push(batch, &columns);
-            if kept.rows() > top.saturating_mul(2).saturating_add(BATCH_ROWS) {
-                let mut best = self.order(&kept, top, cx)?;
-                let keys = |row: &u32| kept.keys.iter().map(|k| k[*row as usize].clone()).collect();
-                last = best.last().map(keys);
-                best.sort_unstable();
-                kept.keep(&best);
-                bytes = kept.bytes();
-            }
-            if kept.held.exceeds(bytes, cx) && cx.scratch().is_some() {
-                self.spill(&mut kept, &mut merge, top, cx)?;
-            } else {
-                kept.held.set(bytes, cx)?;
-            }
+        let order = Order { plan: self.plan, top };
+        let new = || Read::new(order);
+        let take = |read: &mut Read, rows, cx: &mut Exec<'_>| read.take(rows, order, cx);
+        let mut merge = |all: &mut Read, other, cx: &mut Exec<'_>| all.merge(other, order, cx);
+        let mut read = self.input.fold(&new, &take, &mut merge, cx)?;
+        if read.runs.is_some() {
+            read.spill(order, cx)?;
         }
-        if merge.is_some() {
-            self.spill(&mut kept, &mut merge, top, cx)?;
-        }
-        let Some(mut merge) = merge else {
-            let order = self.order(&kept, top, cx)?;
-            return Ok(Sorted::Here(kept, order, 0));
+        let Some(mut runs) = read.runs else {
+            let rows = order.order(&read.kept, cx)?;
+            return Ok(Sorted::Here(read.kept, rows, 0));
         };
-        merge.finish(cx)?;
-        Ok(Sorted::Merged(merge, top))
+        runs.finish(cx)?;
+        Ok(Sorted::Merged(runs, top))
     }
 }
 

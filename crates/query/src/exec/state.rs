@@ -10,6 +10,7 @@ use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
 use super::memory::{Memory, Used};
 use super::profile::Profile;
+use super::share::Quit;
 use super::spill::Scratch;
 use crate::batch::Slot;
 use crate::function::Context;
@@ -17,6 +18,7 @@ use crate::host::Host;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
+use crate::workers::Threads;
 
 /// The graph a query runs on.
 pub enum Access<'g> {
@@ -45,7 +47,7 @@ pub trait OpenTransaction {
 }
 
 /// Where `CALL { } IN TRANSACTIONS` gets its transactions from.
-pub trait Transactions {
+pub trait Transactions: Sync {
     /// Begins one, which sees everything committed so far.
     ///
     /// # Errors
@@ -118,6 +120,8 @@ pub struct Inputs<'g> {
     pub transactions: Option<&'g dyn Transactions>,
     /// The server around the database, if there is one.
     pub host: Option<&'g dyn Host>,
+    /// What a query that only reads may share its work with.
+    pub threads: Option<Threads<'g>>,
 }
 
 /// State of one running query.
@@ -135,6 +139,12 @@ pub(crate) struct Exec<'g> {
     pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
     checks: u32,
+    /// What this thread may share its work with: nothing while it does.
+    pub(crate) threads: Option<Threads<'g>>,
+    /// Levels of the plan: what a stack must hold.
+    pub(crate) levels: usize,
+    /// Whether what it is at is of use, while others are at work beside it.
+    pub(super) quit: Option<Quit>,
     pub(crate) deleted_vertices: HashSet<VertexId>,
     pub(crate) deleted_edges: HashSet<EdgeId>,
     /// Set while only short paths are searched for.
@@ -166,7 +176,8 @@ impl Access<'_> {
 
 impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
-        let Inputs { parameters, context, procedures, limits, transactions, host } = inputs;
+        let Inputs { parameters, context, procedures, limits, transactions, host, threads } =
+            inputs;
         Self {
             graph,
             parameters,
@@ -178,6 +189,9 @@ impl<'g> Exec<'g> {
             used: None,
             limits,
             checks: 0,
+            threads,
+            levels: 0,
+            quit: None,
             deleted_vertices: HashSet::new(),
             deleted_edges: HashSet::new(),
             search: None,
@@ -236,6 +250,9 @@ impl<'g> Exec<'g> {
     }
 
     pub(crate) fn check_now(&self) -> Result<(), QueryError> {
+        if let Some(quit) = &self.quit {
+            quit.check()?;
+        }
         self.limits.check()
     }
 
@@ -244,10 +261,11 @@ impl<'g> Exec<'g> {
         self.limits
     }
 
-    /// What another one runs with that is a part of this, and begins no transactions.
+    /// What another one runs with that is a part of this, on one thread, and begins no transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
         let Self { parameters, context, procedures, limits, host, .. } = *self;
-        Inputs { parameters, context, procedures, limits, transactions: None, host }
+        let (transactions, threads) = (None, None);
+        Inputs { parameters, context, procedures, limits, transactions, host, threads }
     }
 
     /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.

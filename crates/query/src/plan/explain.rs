@@ -41,6 +41,10 @@ impl Explainer<'_> {
             live.retain(|slot| slots.contains(slot));
             return described;
         }
+        if let Plan::Parallel(p) = plan {
+            // Who does it is not a part of what is done.
+            return self.node(&p.input, live, outer, facts);
+        }
         let before = live.clone();
         let mut children = Vec::new();
         let mut rows = Vec::new();
@@ -193,6 +197,7 @@ impl Explainer<'_> {
                 ("Show", format!("{} {}", c.name, p.exprs(&c.arguments)).trim_end().to_owned())
             }
             Plan::Call(c) => ("ProcedureCall", format!("{}({})", c.name, p.exprs(&c.arguments))),
+            Plan::Parallel(_) => ("Parallel", String::new()),
             Plan::LoadCsv(l) => ("LoadCsv", format!("{} AS {}", p.expr(&l.source), p.slot(l.slot))),
         }
     }

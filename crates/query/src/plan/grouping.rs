@@ -32,6 +32,7 @@ impl Plan {
             Self::VarExpand(p) => !p.into || p.input.repeats(node),
             Self::NodeScan(p) => p.slot != node && p.input.repeats(node),
             Self::Filter(input, _) | Self::Prune(input, _) => input.repeats(node),
+            Self::Parallel(p) => p.input.repeats(node),
             _ => false,
         }
     }

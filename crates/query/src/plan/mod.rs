@@ -5,11 +5,13 @@ pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
 mod name;
+mod parallel;
 mod prune;
 mod walk;
 
 pub(crate) use count_store::aggregate;
 pub use name::OPERATORS;
+pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
 
 use std::sync::Arc;
@@ -71,6 +73,8 @@ pub(crate) enum Plan {
     Foreach(Box<Foreach>),
     Call(Box<Call>),
     LoadCsv(Box<LoadCsv>),
+    /// The rows of its input, made by several threads if there is much to do.
+    Parallel(Box<Parallel>),
 }
 
 #[derive(Debug, Clone)]
@@ -471,4 +475,11 @@ pub(crate) struct LoadCsv {
     pub(crate) file: Slot,
     /// Somebody asks for these.
     pub(crate) places: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Parallel {
+    pub(crate) input: Plan,
+    /// How far below `input` those plans are whose rows can be shared out, the lowest first.
+    pub(crate) sources: Vec<usize>,
 }

@@ -38,13 +38,14 @@ macro_rules! input {
             Plan::Foreach(p) => &$($mut)? p.input,
             Plan::Call(p) => &$($mut)? p.input,
             Plan::LoadCsv(p) => &$($mut)? p.input,
+            Plan::Parallel(p) => &$($mut)? p.input,
         })
     };
 }
 
 impl Plan {
     /// The plan it reads its rows from, if there is exactly one.
-    fn input(&self) -> Option<&Self> {
+    pub(super) fn input(&self) -> Option<&Self> {
         input!(self)
     }
 

@@ -131,6 +131,7 @@ fn dbms_settings(config: &Config) -> DbmsSettings {
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
             temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
+            threads: config.threads,
         },
         import_folder: config.import_folder.clone(),
         backup_folder: config.backup_folder.clone(),

@@ -138,6 +138,8 @@ settings! {
         "Folder of these files. Unset: the database's own; in memory, none: such statements fail.";
     "limits.transactions" transactions: Option<usize> = None,
         "Transactions and statements at once, over Bolt and HTTP together.";
+    "limits.threads" threads: Option<usize> = None,
+        "Threads that long queries share; with 1, none is helped. Unset: one for each processor.";
     "import.folder" import_folder: Option<PathBuf> = None,
         "Folder below which LOAD CSV may read. Unset: nowhere.";
     "backup.folder" backup_folder: Option<PathBuf> = None,

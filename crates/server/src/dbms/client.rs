@@ -364,8 +364,9 @@ impl Call<'_> {
             ..Limits::default()
         };
         let host: Arc<dyn Host> = self.caller.clone();
-        let mut session =
-            self.database.session().with_limits(limits).with_host(host, self.origin.clone());
+        let session = self.database.session().with_limits(limits);
+        let session = session.with_workers(Arc::clone(&self.caller.dbms.workers));
+        let mut session = session.with_host(host, self.origin.clone());
         if options.access == AccessMode::Read {
             session = session.read_only();
         }

@@ -42,6 +42,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
+use telar_db::Workers;
 use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::UserSettings;
 use telar_db::query::{QueryError, ShownDatabase};
@@ -84,6 +85,8 @@ pub struct Dbms {
     passwords: Passwords,
     attempts: Attempts,
     audit: Audit,
+    /// Threads that help long queries, of all databases.
+    workers: Arc<Workers>,
     connections: AtomicU64,
     transactions: AtomicU64,
     observer: OnceLock<Arc<dyn Observer>>,
@@ -164,6 +167,10 @@ impl Dbms {
             connections: AtomicU64::new(0),
             transactions: AtomicU64::new(0),
             observer: OnceLock::new(),
+            workers: match settings.limits.threads {
+                Some(threads) => Arc::new(Workers::new(threads)),
+                None => Arc::clone(Workers::of_program()),
+            },
             passwords,
             store,
             settings,

@@ -56,6 +56,9 @@ pub struct StatementLimits {
     pub temporary_folder: Option<PathBuf>,
     /// Transactions and statements that run at once, in all databases.
     pub transactions: Option<usize>,
+    /// Threads that may be at work for long queries, in all databases; as many as there are
+    /// processors unless set.
+    pub threads: Option<usize>,
 }
 
 impl Default for DbmsSettings {

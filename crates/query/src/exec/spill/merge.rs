@@ -33,8 +33,8 @@ enum Key {
     Descending(Reverse<Value>),
 }
 
-/// Frames of rows in order.
-type Run = Vec<Extent>;
+/// Frames of rows in order, and the number of their file.
+type Run = (usize, Vec<Extent>);
 
 /// Runs, and what is merged of them.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ pub(in crate::exec) struct Merge {
     descending: Vec<bool>,
     /// Columns of the rows are below this slot, keys from it on.
     width: usize,
-    file: SpillFile,
+    /// What is written goes to the first.
+    files: Vec<SpillFile>,
     runs: Vec<Run>,
     held: Held,
     cursors: Vec<Cursor>,
@@ -52,6 +53,7 @@ pub(in crate::exec) struct Merge {
 /// Where the merge is in a run.
 #[derive(Debug)]
 struct Cursor {
+    file: usize,
     run: std::vec::IntoIter<Extent>,
     frame: Batch,
     bytes: usize,
@@ -69,7 +71,7 @@ impl Merge {
         Ok(Self {
             descending,
             width,
-            file: SpillFile::new(who, cx)?,
+            files: vec![SpillFile::new(who, cx)?],
             runs: Vec::new(),
             held: Held::of(who),
             cursors: Vec::new(),
@@ -84,7 +86,7 @@ impl Merge {
 
     /// Begins a run.
     pub(in crate::exec) fn begin_run(&mut self) {
-        self.runs.push(Run::new());
+        self.runs.push((0, Vec::new()));
     }
 
     /// Rows that a frame should have, where so many rows take so many bytes.
@@ -98,11 +100,18 @@ impl Merge {
         rows: &Batch,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
-        let extent = self.file.write(rows, cx)?;
-        if let Some(run) = self.runs.last_mut() {
+        let extent = self.files[0].write(rows, cx)?;
+        if let Some((_, run)) = self.runs.last_mut() {
             run.push(extent);
         }
         Ok(())
+    }
+
+    /// Takes the runs of another one, which come behind these.
+    pub(in crate::exec) fn absorb(&mut self, other: Self) {
+        let before = self.files.len();
+        self.files.extend(other.files);
+        self.runs.extend(other.runs.into_iter().map(|(file, run)| (before + file, run)));
     }
 
     /// Begins to merge all runs: call it once, after the last [`push`](Self::push).
@@ -114,15 +123,15 @@ impl Merge {
             let mut all = std::mem::take(&mut self.runs).into_iter();
             while all.len() > 0 {
                 self.open(all.by_ref().take(most), cx)?;
-                let mut run = Run::new();
+                let mut run = Vec::new();
                 // Frames stay as small as they are.
                 let rows = self.cursors.iter().map(|cursor| cursor.frame.rows()).max();
                 while let Some(rows) = self.rows(rows.unwrap_or(1), cx)? {
                     run.push(longer.write(&rows, cx)?);
                 }
-                runs.push(run);
+                runs.push((0, run));
             }
-            self.file = longer;
+            self.files = vec![longer];
             self.runs = runs;
         }
         let runs = std::mem::take(&mut self.runs);
@@ -148,12 +157,13 @@ impl Merge {
         self.cursors.clear();
         self.held.clear();
         for run in runs {
-            let mut run = run.into_iter();
+            let (file, run) = (run.0, run.1.into_iter());
+            let mut run = run;
             let Some(first) = run.next() else { continue };
-            let frame = self.file.read(first, cx)?;
+            let frame = self.files[file].read(first, cx)?;
             let bytes = frame.bytes();
             self.held.grow(bytes, cx)?;
-            self.cursors.push(Cursor { run, frame, bytes, row: 0 });
+            self.cursors.push(Cursor { file, run, frame, bytes, row: 0 });
             let at = self.cursors.len() - 1;
             self.heap.push(Reverse((self.key(at), at)));
         }
@@ -183,7 +193,7 @@ impl Merge {
             cursor.row += 1;
             if cursor.row == cursor.frame.rows() {
                 let Some(next) = cursor.run.next() else { continue };
-                cursor.frame = self.file.read(next, cx)?;
+                cursor.frame = self.files[cursor.file].read(next, cx)?;
                 cursor.row = 0;
                 let bytes = cursor.frame.bytes();
                 self.held.shrink(std::mem::replace(&mut cursor.bytes, bytes));

@@ -43,7 +43,7 @@ pub trait Scratch: fmt::Debug + Send + Sync {
 }
 
 /// A temporary file.
-pub trait ScratchFile: fmt::Debug + Send {
+pub trait ScratchFile: fmt::Debug + Send + Sync {
     /// Writes all bytes at this place.
     ///
     /// # Errors

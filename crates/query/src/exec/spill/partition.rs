@@ -5,7 +5,6 @@
 //! a sixteenth of the groups. One that is still too large is split again, with another hash.
 
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -41,7 +40,7 @@ pub(in crate::exec) struct Partitions {
 #[derive(Debug)]
 pub(in crate::exec) struct Part {
     /// Shared with the other partitions.
-    file: Rc<SpillFile>,
+    file: Arc<SpillFile>,
     frames: std::vec::IntoIter<Extent>,
 }
 
@@ -76,10 +75,10 @@ impl Partitions {
     }
 
     pub(in crate::exec) fn into_parts(self) -> impl Iterator<Item = Part> {
-        let file = Rc::new(self.file);
+        let file = Arc::new(self.file);
         self.frames
             .into_iter()
-            .map(move |frames| Part { file: Rc::clone(&file), frames: frames.into_iter() })
+            .map(move |frames| Part { file: Arc::clone(&file), frames: frames.into_iter() })
     }
 }
 

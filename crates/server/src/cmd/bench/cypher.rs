@@ -18,6 +18,7 @@ use crate::ui::Screen;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar bench cypher
+  telar bench cypher --threads 2
   telar bench cypher --persons 10000 --export /tmp/people
   python3 bench/compare/cypher.py --telar target/release/telar")]
 pub(super) struct CypherOptions {
@@ -40,9 +41,12 @@ pub(super) struct CypherOptions {
     #[arg(long, value_name = "DIR")]
     export: Option<PathBuf>,
     /// Ask only these: point, one_hop, two_hops, three_hops, shortest, aggregate, top_age,
-    /// top_in_degree, insert
+    /// top_in_degree, insert, scan
     #[arg(long, value_name = "KEY,...", value_delimiter = ',')]
     only: Vec<String>,
+    /// Also ask long queries with so many threads and with one, in turns, by the wall clock
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
     /// Write all figures to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -61,6 +65,7 @@ pub(super) fn run(options: &CypherOptions) -> anyhow::Result<ExitCode> {
         folder: options.dir.clone(),
         export: options.export.clone(),
         only: options.only.clone(),
+        threads: options.threads.into(),
     };
     let outcome = cypher::run(&plan, &mut stages())?;
     Screen::new().line(outcome.to_string().trim_end())?;

@@ -17,10 +17,11 @@ mod text;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_db::{Database, Retention, Session, Settings};
+use telar_db::{Database, Retention, Session, Settings, Workers};
 
 use output::Format;
 use state::State;
@@ -62,6 +63,9 @@ pub(crate) struct Options {
     /// Folder below which LOAD CSV may read files
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
+    /// Threads that a long query may use [default: one for each processor]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
 }
 
 /// Runs `telar shell`.
@@ -78,7 +82,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         import_folder: options.import_folder.clone(),
         ..telar_db::query::Limits::default()
     };
-    let session = Session::new(&db).with_limits(limits);
+    let mut session = Session::new(&db).with_limits(limits);
+    if let Some(threads) = options.threads {
+        session = session.with_workers(Arc::new(Workers::new(threads.into())));
+    }
     let terminal = std::io::stdout().is_terminal();
     let format = options.format.unwrap_or(if terminal { Format::Table } else { Format::Csv });
     let mut state = State::new(&db, &session, format);

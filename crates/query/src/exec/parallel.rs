@@ -1,0 +1,320 @@
+//! Rows that several threads make: each takes a piece of what they are made of, a *morsel*, and
+//! runs the operators for it.
+//!
+//! A morsel is a range of vertex numbers, where the lowest operator scans all nodes, or else some
+//! rows of an operator that runs on the query's own thread. If that one has few rows, so the one
+//! behind the next expansion does it, and so on: of the friends of friends of one person, a morsel
+//! is some friends.
+//!
+//! Rows go on in the order of their morsels, or go into a state that the thread keeps, such as the
+//! groups of an aggregation. A query that is over soon is not shared at all (`share.rs`).
+
+use std::collections::VecDeque;
+use std::mem;
+
+use parking_lot::Mutex;
+
+use super::build::{self, Leaf};
+use super::memory::Held;
+use super::share::share;
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch};
+use crate::plan::{self, Plan};
+use crate::query_error::QueryError;
+
+/// Vertex numbers of a morsel: whole segments, whose texts are shared within a segment only.
+const MORSEL_VERTICES: u64 = 4096;
+/// Rows of a morsel, least and most.
+const MORSEL_ROWS: (usize, usize) = (16, 1024);
+/// Morsels that there should be for each thread, so that all are done at the same time.
+const MORSELS_PER_THREAD: usize = 8;
+/// Rows that are worth sharing out; if there are fewer, those of the next expansion are.
+const ROWS_MIN: usize = 256;
+/// Rows that are read to be shared out, most.
+const ROWS_MAX: usize = 64 << 10;
+/// Morsels that are at work or wait to go on, most.
+const LANES_MAX: usize = 64;
+/// Rows that a morsel has waiting before it is left alone.
+const LANE_ROWS: usize = 4 * BATCH_ROWS;
+
+/// What a breaker reads: rows, or what is shared out.
+pub(crate) enum Input<'p> {
+    Alone(Source<'p>),
+    Shared(Morsels<'p>),
+}
+
+impl Input<'_> {
+    /// Puts all rows into states and those together. `take` adds rows to a state, `merge` what
+    /// another state has, which comes after it.
+    pub(super) fn fold<S: Send>(
+        &mut self,
+        new: &(dyn Fn() -> S + Sync),
+        take: &(dyn Fn(&mut S, Batch, &mut Exec<'_>) -> Result<(), QueryError> + Sync),
+        merge: &mut dyn FnMut(&mut S, S, &mut Exec<'_>) -> Result<(), QueryError>,
+        cx: &mut Exec<'_>,
+    ) -> Result<S, QueryError> {
+        let mut all = new();
+        match self {
+            Self::Alone(input) => {
+                while let Some(rows) = input.next(cx)? {
+                    take(&mut all, rows, cx)?;
+                }
+            }
+            Self::Shared(morsels) => {
+                while let Some(some) = morsels.next(cx)? {
+                    let step = |state: &mut S, at: usize, cx: &mut Exec<'_>| {
+                        let mut operator = some[at].build(cx);
+                        while let Some(rows) = operator.next(cx)? {
+                            take(state, rows, cx)?;
+                        }
+                        Ok(())
+                    };
+                    let mut states = share(some.len(), all, new, &step, cx)?.into_iter();
+                    all = states.next().unwrap_or_else(new);
+                    for state in states {
+                        merge(&mut all, state, cx)?;
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A piece of work: the plan, from one of its operators on.
+struct Morsel<'p> {
+    plan: &'p Plan,
+    leaf: Leaf<'p>,
+    /// The rows of that operator, if they are known.
+    rows: Batch,
+}
+
+impl<'p> Morsel<'p> {
+    fn build(&self, cx: &Exec<'_>) -> Source<'p> {
+        build::build_from(self.plan, &self.rows, Some(self.leaf), cx)
+    }
+}
+
+/// What is shared out, some at a time.
+pub(crate) struct Morsels<'p> {
+    plan: &'p plan::Parallel,
+    /// Which of the plan's sources they are rows of.
+    level: usize,
+    /// That source, while it may have more.
+    source: Option<Source<'p>>,
+    /// Rows to be read next; vertex numbers were given out if it is 0.
+    wanted: usize,
+    /// The rows that were given out last.
+    held: Held,
+}
+
+impl<'p> Morsels<'p> {
+    pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
+        let lowest = plan.source(0);
+        let source = (!lowest.is_plain_scan()).then(|| build::build(lowest, argument, cx));
+        Self { plan, level: 0, source, wanted: BATCH_ROWS, held: Held::of("Parallel") }
+    }
+
+    /// The next ones; `None` at the end.
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Vec<Morsel<'p>>>, QueryError> {
+        self.held.clear();
+        if self.wanted == 0 {
+            return Ok(None);
+        }
+        if self.plan.source(0).is_plain_scan() {
+            self.wanted = 0;
+            return Ok(Some(self.ranges(cx)));
+        }
+        let forced = cx.threads.and_then(|threads| threads.workers.morsel());
+        let few = forced.map_or(ROWS_MIN, |rows| rows + 1);
+        let mut found = Vec::new();
+        loop {
+            let mut rows = 0;
+            while let Some(source) = &mut self.source
+                && rows < self.wanted
+            {
+                match source.next(cx)? {
+                    Some(batch) => {
+                        rows += batch.rows();
+                        found.push(batch);
+                    }
+                    None => self.source = None,
+                }
+            }
+            // A source that had more before has not few.
+            let few = rows < few && self.source.is_none() && self.wanted == BATCH_ROWS;
+            if !few || rows == 0 || self.level + 1 == self.plan.sources.len() {
+                break;
+            }
+            let rows = Batch::concat(mem::take(&mut found));
+            let leaf = Leaf::Rows(self.plan.source(self.level));
+            self.level += 1;
+            let plan = self.plan.source(self.level);
+            self.source = Some(build::build_from(plan, &rows, Some(leaf), cx));
+        }
+        self.wanted = match self.source {
+            Some(_) => (self.wanted * 4).min(ROWS_MAX),
+            None => 0,
+        };
+        if found.is_empty() {
+            return Ok(None);
+        }
+        self.held.grow(found.iter().map(Batch::bytes).sum(), cx)?;
+        Ok(Some(self.cut(found, cx)))
+    }
+
+    /// Ranges of vertex numbers.
+    fn ranges(&self, cx: &Exec<'_>) -> Vec<Morsel<'p>> {
+        let forced = cx.threads.and_then(|threads| threads.workers.morsel());
+        let step = forced.map_or(MORSEL_VERTICES, |rows| rows as u64);
+        let (plan, scan) = (&self.plan.input, self.plan.source(0));
+        let bound = cx.graph().vertex_bound().get();
+        let range = |at: u64| {
+            let leaf = Leaf::Range(scan, at * step, bound.min((at + 1) * step));
+            Morsel { plan, leaf, rows: Batch::empty(1) }
+        };
+        (0..bound.div_ceil(step)).map(range).collect()
+    }
+
+    /// Pieces of these rows.
+    fn cut(&self, found: Vec<Batch>, cx: &Exec<'_>) -> Vec<Morsel<'p>> {
+        let rows: usize = found.iter().map(Batch::rows).sum();
+        let workers = cx.threads.map(|threads| threads.workers);
+        let size = match workers.and_then(|workers| workers.morsel()) {
+            Some(forced) => forced,
+            None if rows < ROWS_MIN => ROWS_MIN,
+            None => {
+                let pieces = workers.map_or(1, |w| w.threads()) * MORSELS_PER_THREAD;
+                (rows / pieces).clamp(MORSEL_ROWS.0, MORSEL_ROWS.1)
+            }
+        };
+        let (plan, leaf) = (&self.plan.input, Leaf::Rows(self.plan.source(self.level)));
+        let mut morsels = Vec::with_capacity(rows.div_ceil(size));
+        let mut add = |rows| morsels.push(Morsel { plan, leaf, rows });
+        let (mut parts, mut waiting) = (Vec::new(), 0);
+        for batch in found {
+            waiting += batch.rows();
+            parts.push(batch);
+            if waiting < size {
+                continue;
+            }
+            let all = Batch::concat(mem::take(&mut parts));
+            let mut from = 0;
+            while waiting - from >= 2 * size {
+                add(all.slice(from, from + size));
+                from += size;
+            }
+            match from {
+                0 => add(all),
+                from => add(all.slice(from, waiting)),
+            }
+            waiting = 0;
+        }
+        if waiting > 0 {
+            add(Batch::concat(parts));
+        }
+        morsels
+    }
+}
+
+/// Hands on the rows of all morsels, in their order.
+pub(crate) struct Parallel<'p> {
+    morsels: Morsels<'p>,
+    /// Those that were not begun.
+    waiting: VecDeque<Morsel<'p>>,
+    lanes: VecDeque<Lane<'p>>,
+    /// How many lanes there may be: one at first, as the first rows may be enough.
+    width: usize,
+}
+
+/// A morsel at work.
+struct Lane<'p> {
+    morsel: Morsel<'p>,
+    operator: Option<Source<'p>>,
+    /// Rows that wait for those of the morsels before.
+    ready: VecDeque<Batch>,
+    rows: usize,
+    held: Held,
+    /// What comes after them, if that is known.
+    end: Option<Result<(), QueryError>>,
+}
+
+impl<'p> Lane<'p> {
+    fn new(morsel: Morsel<'p>) -> Self {
+        let held = Held::of("Parallel");
+        Self { morsel, operator: None, ready: VecDeque::new(), rows: 0, held, end: None }
+    }
+
+    /// Goes on until some rows wait.
+    fn run(&mut self, rows: usize, cx: &mut Exec<'_>) {
+        let operator = self.operator.get_or_insert_with(|| self.morsel.build(cx));
+        while self.rows < rows && self.end.is_none() {
+            match operator.next(cx) {
+                Ok(Some(batch)) => {
+                    if let Err(error) = self.held.grow(batch.bytes(), cx) {
+                        self.end = Some(Err(error));
+                    }
+                    self.rows += batch.rows();
+                    self.ready.push_back(batch);
+                }
+                Ok(None) => self.end = Some(Ok(())),
+                Err(error) => self.end = Some(Err(error)),
+            }
+        }
+        if self.end.is_some() {
+            self.operator = None;
+        }
+    }
+}
+
+impl<'p> Parallel<'p> {
+    pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
+        let morsels = Morsels::new(plan, argument, cx);
+        Self { morsels, waiting: VecDeque::new(), lanes: VecDeque::new(), width: 1 }
+    }
+
+    /// Lets all lanes go on that have room; false if there is none.
+    fn advance(&mut self, cx: &mut Exec<'_>) -> Result<bool, QueryError> {
+        while self.lanes.len() < self.width {
+            match self.waiting.pop_front() {
+                Some(morsel) => self.lanes.push_back(Lane::new(morsel)),
+                None => match self.morsels.next(cx)? {
+                    Some(more) => self.waiting.extend(more),
+                    None => break,
+                },
+            }
+        }
+        let most = if self.width == 1 { 1 } else { LANE_ROWS };
+        self.width = (self.width * 4).min(LANES_MAX);
+        let open = self.lanes.iter_mut().filter(|lane| lane.end.is_none() && lane.rows < most);
+        // Each is locked by the one thread that has its number.
+        let open: Vec<_> = open.map(Mutex::new).collect();
+        let step = |(): &mut (), at: usize, cx: &mut Exec<'_>| {
+            open[at].lock().run(most, cx);
+            Ok(())
+        };
+        share(open.len(), (), &|| (), &step, cx)?;
+        Ok(!self.lanes.is_empty())
+    }
+}
+
+impl Operator for Parallel<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            while let Some(lane) = self.lanes.front_mut() {
+                if let Some(batch) = lane.ready.pop_front() {
+                    lane.rows -= batch.rows();
+                    lane.held.shrink(batch.bytes());
+                    return Ok(Some(batch));
+                }
+                let Some(end) = lane.end.take() else { break };
+                self.lanes.pop_front();
+                end?;
+            }
+            cx.check()?;
+            if !self.advance(cx)? {
+                return Ok(None);
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Work that threads share: numbered tasks, done by the query's own thread and, where it pays, by
+//! helpers beside it.
+//!
+//! ```text
+//! tasks   0  1  2  3  4  5  6  7  8  9 10 11
+//!         the query's thread ►│   a helper ►│ ◄ who has nothing left takes the second half of
+//!         ╰── one state ──────╯ ╰─ another ─╯   the longest rest, for a state of its own
+//! ```
+//!
+//! Every state is made of tasks that follow each other. So states that are put together in order
+//! are what one thread would have made, and of errors the first in order counts: tasks behind one
+//! that failed are not begun and soon given up, those before it are done.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use telar_graph::Graph;
+
+use super::counted::CountedRead;
+use super::memory::{Memory, Used};
+use super::profile::Profile;
+use super::{Access, Exec, Inputs};
+use crate::query::with_stack;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::workers::{Place, Threads};
+
+/// How long the rest must take, by what is done so far, for helpers to be asked: waking one takes
+/// some ten microseconds.
+const WORTH_SHARING: Duration = Duration::from_micros(100);
+
+/// Does one task.
+pub(super) type Step<'s, S> =
+    &'s (dyn Fn(&mut S, usize, &mut Exec<'_>) -> Result<(), QueryError> + Sync + 's);
+
+/// Does `tasks` tasks, beginning with the state `first`; other states are `new`. Returns the
+/// states, in order of their tasks: `first` first.
+pub(super) fn share<S: Send>(
+    tasks: usize,
+    mut first: S,
+    new: &(dyn Fn() -> S + Sync),
+    step: Step<'_, S>,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<S>, QueryError> {
+    let threads = cx.threads.filter(|_| tasks > 1);
+    let (mut begun, mut place) = (None, None);
+    for task in 0..tasks {
+        if let Some(threads) = threads
+            && is_worth_it(task, tasks - task, &mut begun, threads)
+        {
+            let place = place.get_or_insert_with(|| threads.workers.enter());
+            if let Some((pool, helpers)) = place.hire(tasks - task - 1) {
+                let team = Team::new(task, tasks, new, step);
+                return team.run((task, first), (pool, helpers), cx);
+            }
+        }
+        step(&mut first, task, cx)?;
+    }
+    Ok(vec![first])
+}
+
+/// Whether it is time to ask for helpers, with `done` tasks behind and `left` before.
+fn is_worth_it(
+    done: usize,
+    left: usize,
+    begun: &mut Option<Instant>,
+    threads: Threads<'_>,
+) -> bool {
+    if left < 2 || threads.workers.threads() < 2 {
+        return false;
+    }
+    if threads.workers.morsel().is_some() {
+        return true;
+    }
+    let begun = begun.get_or_insert_with(Instant::now);
+    done > 0
+        && begun.elapsed().as_secs_f64() * left as f64 / done as f64 > WORTH_SHARING.as_secs_f64()
+}
+
+/// What tells a thread that its task is of no use any more.
+#[derive(Debug)]
+pub(super) struct Quit {
+    /// The first task that failed.
+    failed: Arc<AtomicUsize>,
+    task: usize,
+}
+
+impl Quit {
+    /// An error that nobody will see, if a task before this one failed.
+    pub(super) fn check(&self) -> Result<(), QueryError> {
+        // ORDERING: relaxed, as nothing else is read because of it.
+        if self.failed.load(Ordering::Relaxed) < self.task {
+            let message = "another thread of the query failed";
+            return Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", message));
+        }
+        Ok(())
+    }
+}
+
+/// Tasks that follow each other and were given to one thread: those that are left.
+struct Run {
+    next: usize,
+    end: usize,
+}
+
+struct Queue {
+    runs: Vec<Run>,
+    error: Option<QueryError>,
+}
+
+struct Team<'t, S> {
+    queue: Mutex<Queue>,
+    /// States that are done, by their first task.
+    states: Mutex<Vec<(usize, S)>>,
+    failed: Arc<AtomicUsize>,
+    new: &'t (dyn Fn() -> S + Sync),
+    step: Step<'t, S>,
+}
+
+impl Queue {
+    /// The next task of a thread that is at a run, and the run that it belongs to; of tasks from
+    /// `stop` on, none.
+    fn next(&mut self, run: Option<usize>, stop: usize) -> Option<(usize, usize)> {
+        let left = |run: &Run| run.end.min(stop).saturating_sub(run.next);
+        if let Some(at) = run
+            && left(&self.runs[at]) > 0
+        {
+            self.runs[at].next += 1;
+            return Some((at, self.runs[at].next - 1));
+        }
+        let longest = self.runs.iter_mut().max_by_key(|run| left(run))?;
+        let left = left(longest);
+        if left == 0 {
+            return None;
+        }
+        let task = longest.next + left / 2;
+        let end = std::mem::replace(&mut longest.end, task);
+        self.runs.push(Run { next: task + 1, end });
+        Some((self.runs.len() - 1, task))
+    }
+}
+
+impl<'t, S: Send> Team<'t, S> {
+    fn new(from: usize, tasks: usize, new: &'t (dyn Fn() -> S + Sync), step: Step<'t, S>) -> Self {
+        let runs = vec![Run { next: from, end: tasks }];
+        Self {
+            queue: Mutex::new(Queue { runs, error: None }),
+            states: Mutex::default(),
+            failed: Arc::new(AtomicUsize::new(usize::MAX)),
+            new,
+            step,
+        }
+    }
+
+    /// Works on this thread and on the helpers until everything is done.
+    fn run(
+        self,
+        first: (usize, S),
+        (pool, helpers): (&rayon::ThreadPool, Vec<Place<'_>>),
+        cx: &mut Exec<'_>,
+    ) -> Result<Vec<S>, QueryError> {
+        // What it shares now it does not share again.
+        let threads = cx.threads.take();
+        let (inputs, profile, levels) = (cx.inputs(), cx.profile.clone(), cx.levels);
+        // A panic of any of them comes out here, when all have come to an end.
+        pool.in_place_scope(|scope| {
+            for place in helpers {
+                let (team, profile) = (&self, profile.as_deref());
+                let held = (Arc::clone(&cx.memory), cx.used.clone());
+                scope.spawn(move |_| {
+                    let mut held = Some(held);
+                    let mut work = |graph: &dyn Graph| {
+                        let Some(held) = held.take() else { return };
+                        team.help(&place, graph, inputs, held, profile);
+                    };
+                    let snapshot = threads.map(|threads| threads.snapshot);
+                    with_stack(levels, || snapshot.into_iter().for_each(|s| s.read(&mut work)));
+                });
+            }
+            self.work(Some(first), None, cx);
+        });
+        cx.threads = threads;
+        if let Some(error) = self.queue.into_inner().error {
+            return Err(error);
+        }
+        let mut states = self.states.into_inner();
+        states.sort_unstable_by_key(|(task, _)| *task);
+        Ok(states.into_iter().map(|(_, state)| state).collect())
+    }
+
+    /// Works on a helper's thread.
+    fn help(
+        &self,
+        place: &Place<'_>,
+        graph: &dyn Graph,
+        inputs: Inputs<'_>,
+        (memory, used): (Arc<Memory>, Option<Arc<Used>>),
+        all: Option<&Profile>,
+    ) {
+        let own = all.map(|all| Arc::new(all.beside()));
+        let counted = own.as_ref().map(|own| CountedRead { graph, hits: &own.hits });
+        let graph = counted.as_ref().map_or(graph, |counted| counted);
+        let mut cx = Exec::new(Access::Read(graph), inputs);
+        (cx.memory, cx.used, cx.profile) = (memory, used, own.clone());
+        self.work(None, Some(place), &mut cx);
+        if let (Some(all), Some(own)) = (all, &own) {
+            all.add(own);
+        }
+    }
+
+    /// Does tasks until there are none, or the place is needed more by another query.
+    fn work(&self, first: Option<(usize, S)>, place: Option<&Place<'_>>, cx: &mut Exec<'_>) {
+        let _alarm = Alarm(&self.failed);
+        let mut run = first.is_some().then_some(0);
+        let mut state = first;
+        while !place.is_some_and(Place::is_one_too_many) {
+            // ORDERING: relaxed, as it changes under the lock.
+            let next = || self.queue.lock().next(run, self.failed.load(Ordering::Relaxed));
+            let Some((at, task)) = next() else { break };
+            if run != Some(at) {
+                self.states.lock().extend(state.take());
+                run = Some(at);
+            }
+            let (_, state) = state.get_or_insert_with(|| (task, (self.new)()));
+            cx.quit = Some(Quit { failed: Arc::clone(&self.failed), task });
+            if let Err(error) = (self.step)(state, task, cx) {
+                self.fail(task, error);
+            }
+        }
+        self.states.lock().extend(state);
+        cx.quit = None;
+    }
+
+    fn fail(&self, task: usize, error: QueryError) {
+        let mut queue = self.queue.lock();
+        // ORDERING: relaxed, as it changes under the lock.
+        if task < self.failed.load(Ordering::Relaxed) {
+            self.failed.store(task, Ordering::Relaxed);
+            queue.error = Some(error);
+        }
+    }
+}
+
+/// Ends the work of all if a thread panics.
+struct Alarm<'a>(&'a AtomicUsize);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            // ORDERING: relaxed, as nothing else is read because of it.
+            self.0.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn each_task_is_given_once_and_runs_are_of_tasks_that_follow_each_other(
+            from in 0usize..5,
+            tasks in 0usize..60,
+            turns in proptest::collection::vec((0usize..4, 0usize..40), 0..400),
+            fails in proptest::option::of(0usize..65),
+        ) {
+            let mut queue = Queue { runs: vec![Run { next: from, end: from + tasks }], error: None };
+            let mut threads = [Some(0), None, None, None];
+            let mut runs: Vec<Vec<usize>> = vec![Vec::new()];
+            // A thread that fails says so at some time; one may leave and come back as another.
+            let fails_at = turns.len() / 2;
+            let mut turn = |thread: usize, stop| {
+                let Some((run, task)) = queue.next(threads[thread], stop) else { return false };
+                threads[thread] = Some(run);
+                runs.resize(runs.len().max(run + 1), Vec::new());
+                runs[run].push(task);
+                true
+            };
+            for (at, (thread, _)) in turns.iter().enumerate() {
+                let stop = fails.filter(|_| at >= fails_at).unwrap_or(usize::MAX);
+                turn(*thread, stop);
+            }
+            let stop = fails.unwrap_or(usize::MAX);
+            while turn(0, stop) {}
+            prop_assert!(runs.iter().flat_map(|run| run.windows(2)).all(|two| two[0] + 1 == two[1]));
+            let mut given = runs.concat();
+            given.sort_unstable();
+            let before_stop: Vec<usize> = (from..from + tasks).filter(|task| *task < stop).collect();
+            prop_assert!(given.starts_with(&before_stop));
+            prop_assert!(given.windows(2).all(|two| two[0] < two[1]));
+            if stop == usize::MAX {
+                prop_assert_eq!(given.len(), tasks);
+            }
+        }
+    }
+}

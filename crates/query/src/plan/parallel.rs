@@ -1,0 +1,153 @@
+//! Which parts of a plan several threads can run.
+//!
+//! A [`Plan::Parallel`] stands over a row of operators that make each row of one row of their input
+//! and do nothing else: no changes, no random numbers, no procedures. Whether it pays is known when
+//! it runs; here only those are left out that cannot be long.
+
+use super::{Parallel, Plan};
+use crate::expr::Expr;
+
+/// Places [`Plan::Parallel`]s in the plan of a query that only reads, outside of plans that begin
+/// with `Argument`: their rows are those of a plan around them, which may be shared out itself.
+pub(crate) fn parallelise(plan: &mut Plan) {
+    place(plan, Above::Reads);
+}
+
+/// What stands above a plan, and takes its rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Above {
+    /// One after the other.
+    Reads,
+    /// Each thread its own: groups them, or sorts them.
+    Gathers,
+    /// The same, but otherwise each time, so that no threads may.
+    Varies,
+}
+
+fn place(plan: &mut Plan, above: Above) {
+    // From the top down, how far below those are that an operator with much to do reads from.
+    let mut sources = Vec::new();
+    let (mut at, mut depth) = (&*plan, 0);
+    while let Some(below) = at.input()
+        && at.makes_rows_of_rows()
+        && !below.is_begin()
+    {
+        depth += 1;
+        if at.has_much_to_do() {
+            sources.push(depth);
+        }
+        at = below;
+    }
+    let pays = match above {
+        Above::Reads => depth > 0 && sources.len() + at.many() >= 2,
+        Above::Gathers => sources.len() >= 2 || at.many() >= 1,
+        Above::Varies => false,
+    };
+    if sources.last() != Some(&depth) {
+        sources.push(depth);
+    }
+    sources.reverse();
+    let mut source = &mut *plan;
+    for _ in 0..depth {
+        source = source.input_mut().expect("INVARIANT: it was just walked");
+    }
+    let above = match source {
+        Plan::Aggregate(_) | Plan::Sort(_) if source.is_fixed() => Above::Gathers,
+        Plan::Aggregate(_) | Plan::Sort(_) => Above::Varies,
+        _ => Above::Reads,
+    };
+    match source {
+        Plan::Union(parts) => parts.iter_mut().for_each(parallelise),
+        source => source.input_mut().into_iter().for_each(|input| place(input, above)),
+    }
+    if pays {
+        let input = std::mem::replace(plan, Plan::Unit);
+        *plan = Plan::Parallel(Box::new(Parallel { input, sources }));
+    }
+}
+
+impl Parallel {
+    /// The plan whose rows are shared out: the lowest, if that has many.
+    pub(crate) fn source(&self, level: usize) -> &Plan {
+        let mut at = &self.input;
+        for _ in 0..self.sources[level] {
+            at = at.input().expect("INVARIANT: it was walked when it was made");
+        }
+        at
+    }
+}
+
+impl Plan {
+    fn is_begin(&self) -> bool {
+        matches!(self, Self::Unit | Self::Argument)
+    }
+
+    /// Whether it finds all nodes, once.
+    pub(crate) fn is_plain_scan(&self) -> bool {
+        matches!(self, Self::NodeScan(p) if matches!(p.input, Self::Unit))
+    }
+
+    /// Whether each of its rows is made of one row of its input, whatever rows are beside it, and
+    /// it makes the same of it at any time.
+    fn makes_rows_of_rows(&self) -> bool {
+        let itself = match self {
+            Self::NodeScan(_)
+            | Self::IndexSeek(_)
+            | Self::RelationshipSeek(_)
+            | Self::NodeById(_)
+            | Self::Expand(_)
+            | Self::VarExpand(_)
+            | Self::ShortestPath(_)
+            | Self::Repeat(_)
+            | Self::Select(_)
+            | Self::Filter(..)
+            | Self::Extend(..)
+            | Self::Keep(..)
+            | Self::Prune(..)
+            | Self::Unwind(..) => true,
+            Self::Apply(p) => p.returns,
+            _ => false,
+        };
+        itself && self.is_fixed() && self.inputs().into_iter().skip(1).all(Self::is_fixed_whole)
+    }
+
+    /// Whether the operator itself makes the same of the same graph at any time.
+    fn is_fixed(&self) -> bool {
+        let mut fixed = !matches!(self, Self::Call(_) | Self::LoadCsv(_));
+        self.exprs(&mut |e| fixed &= e.is_fixed());
+        fixed
+    }
+
+    fn is_fixed_whole(&self) -> bool {
+        self.is_fixed() && self.inputs().into_iter().all(Self::is_fixed_whole)
+    }
+
+    /// Whether it may make many rows of one, or search for long.
+    fn has_much_to_do(&self) -> bool {
+        !matches!(self, Self::Filter(..) | Self::Extend(..) | Self::Keep(..) | Self::Prune(..))
+    }
+
+    /// What a source says of the number of its rows: 0, perhaps one; 1, perhaps many; 2, many.
+    fn many(&self) -> usize {
+        match self {
+            Self::NodeScan(_) => 2,
+            Self::IndexSeek(p) => usize::from(!p.sought.is_unique() || p.sought.any),
+            Self::Unit | Self::Argument | Self::NodeById(_) | Self::CountStore(_) => 0,
+            Self::Filter(..) | Self::Extend(..) | Self::Keep(..) | Self::Prune(..) => 0,
+            _ => 1,
+        }
+    }
+}
+
+impl Expr {
+    /// Whether it is the same for the same row of the same graph at any time.
+    fn is_fixed(&self) -> bool {
+        let mut fixed = match self {
+            Self::Function(function, _) => function.deterministic,
+            Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),
+            _ => true,
+        };
+        self.parts(&mut |part| fixed &= part.is_fixed());
+        fixed
+    }
+}

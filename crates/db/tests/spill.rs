@@ -248,7 +248,8 @@ fn queries_answer_alike_when_threads_spill() {
             let limits = Limits { scratch, spill_after, ..Limits::default() };
             let found = stream_with(&db, Arc::clone(&workers), limits, text);
             let found = found.unwrap_or_else(|e| panic!("{text}\n{e}"));
-            assert!(files.made() > 0 && files.open() == 0, "{text}");
+            assert!(files.made() > 0 || spill_after > Some(10 << 10), "{text}");
+            assert_eq!(files.open(), 0, "{text}");
             let same = match ordered {
                 true => found == expected,
                 false => sorted(found) == sorted(expected.clone()),
@@ -322,7 +323,7 @@ fn failures_of_files_are_errors_that_name_them() {
                     Ok(_) => break,
                 }
                 // Each of the first operations, then fewer.
-                fails_at += 1 + fails_at / 20;
+                fails_at += 1 + fails_at / 6;
             }
             assert!(fails_at > 4, "{text}: there were too few operations: {fails_at}");
         }

@@ -129,13 +129,15 @@ impl<'p> Morsels<'p> {
         let few = forced.map_or(ROWS_MIN, |rows| rows + 1);
         let mut found = Vec::new();
         loop {
-            let mut rows = 0;
+            let (mut rows, mut bytes) = (0, 0);
             while let Some(source) = &mut self.source
                 && rows < self.wanted
+                && !self.held.exceeds(bytes, cx)
             {
                 match source.next(cx)? {
                     Some(batch) => {
                         rows += batch.rows();
+                        bytes += batch.bytes();
                         found.push(batch);
                     }
                     None => self.source = None,

@@ -42,11 +42,11 @@ def cpu_seconds(process):
 class Telar:
     name = "Telar"
 
-    def __init__(self, binary, folder, port=0):
-        self.binary, self.folder, self.port = binary, folder, port
+    def __init__(self, binary, folder, port=0, http=("--no-http",)):
+        self.binary, self.folder, self.port, self.http = binary, folder, port, http
 
     def start(self):
-        command = [self.binary, "serve", self.folder, "--no-auth", "--no-http", "--bolt", f"127.0.0.1:{self.port}"]
+        command = [self.binary, "serve", self.folder, "--no-auth", "--bolt", f"127.0.0.1:{self.port}", *self.http]
         self.log = open(f"{self.folder}.log", "w+", encoding="utf-8")
         self.started = time.monotonic()
         self.server = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -109,10 +109,11 @@ def answers(address, persons):
         ]
 
 
-def measure(client, server, workload, connections, seconds, persons):
+def measure(client, server, workload, connections, seconds, persons, address=None):
+    """What the client, a command, says of one run, and what the server's processors did for it."""
     before = cpu_seconds(server.process)
     said = subprocess.run(
-        [client, "-address", server.address, "-workload", workload, "-connections", str(connections),
+        [*client, "-address", address or server.address, "-workload", workload, "-connections", str(connections),
          "-seconds", str(seconds), "-persons", str(persons)], check=True, stdout=subprocess.PIPE, text=True)
     result = json.loads(said.stdout)
     result["server_cpu_us"] = (cpu_seconds(server.process) - before) * 1e6 / result["operations"]
@@ -120,11 +121,12 @@ def measure(client, server, workload, connections, seconds, persons):
     return result
 
 
-def table(results, connections):
+def table(results, connections, workloads=tuple(name for name, _ in WORKLOADS)):
     """One line for each workload: figures of both, and ratios."""
     print("| workload | connections | | per second | p50 µs | p99 µs | server CPU µs | client CPU µs |")
     print("|---|---|---|---|---|---|---|---|")
-    for workload, title in WORKLOADS:
+    for workload in workloads:
+        title = dict(WORKLOADS)[workload]
         for count in connections:
             medians = {}
             for server in ("Telar", "Neo4j"):
@@ -158,13 +160,13 @@ def compare(options, folder):
             return
         for server in servers:
             for workload, _ in WORKLOADS:
-                measure(client, server, workload, 32, options.warm, options.persons)
-                measure(client, server, workload, 1, options.warm / 4, options.persons)
+                measure([client], server, workload, 32, options.warm, options.persons)
+                measure([client], server, workload, 1, options.warm / 4, options.persons)
         for _ in range(options.rounds):
             for workload, _ in WORKLOADS:
                 for connections in (1, 32):
                     for server in servers:
-                        result = measure(client, server, workload, connections, options.seconds, options.persons)
+                        result = measure([client], server, workload, connections, options.seconds, options.persons)
                         results.setdefault((server.name, workload, connections), []).append(result)
     table(results, (1, 32))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The queries of `telar bench cypher` on other embedded engines, on the same graph, in one run.
+"""The queries of `telar bench cypher` on other engines, on the same graph, in one run.
 
     cypher.py [--telar BINARY] [--persons N] [--rounds N] [--turn MS] [--only NAME,...] [--json FILE]
 
@@ -8,11 +8,14 @@ answers, and measures Telar. Then each peer, in a process of its own, loads the 
 every question, is compared with the answers, and is measured in the same way: processor time of
 the whole process, all threads, per query, median over rounds, one client, warm.
 
+`neo4j` is no embedded engine: bench/compare/neo4j.sh starts it, bench/compare/bolt (Go) asks it
+over Bolt, and a figure is the processor time of both processes. It is warmed up before.
+
 Peers are installed from the package registry into target/compare/venv, at the versions below.
 Queries are the same text where the peer can read it; where it cannot, `TEXTS` has its own form.
 A peer that fails a question shows why instead of a figure.
 """
-import argparse, json, math, resource, statistics, subprocess, sys, tempfile, time
+import argparse, json, math, os, resource, statistics, subprocess, sys, tempfile, time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -152,6 +155,70 @@ def measure(name, data, rounds, seconds):
     return figures
 
 
+class Neo4j:
+    """Over Bolt, with the client that telar bench snb's comparison has."""
+    PORT = 17741
+
+    def __init__(self, data, folder):
+        self.data, self.folder, self.store = data, folder, folder / 'neo4j'
+        self.script = Path(__file__).with_name('neo4j.sh')
+        self.client = folder / 'bolt-client'
+        subprocess.run(['go', 'build', '-o', self.client, '.'], cwd=self.script.with_name('bolt'), check=True)
+        subprocess.run([self.script, 'import', self.store, str(self.PORT), '--id-type=integer',
+                        f'--nodes=Person={data / "persons.csv"}',
+                        f'--relationships=KNOWS={data / "knows.csv"}'], check=True)
+
+    def __enter__(self):
+        said = subprocess.run([self.script, 'start', self.store, str(self.PORT)], check=True,
+                              stdout=subprocess.PIPE, text=True)
+        self.process = said.stdout.split()[-1]
+        for text in ('CREATE CONSTRAINT FOR (p:Person) REQUIRE p.id IS UNIQUE', 'CALL db.awaitIndexes(300)'):
+            self.ask('query', '-text', text)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([self.script, 'stop', self.store], check=True)
+
+    def ask(self, what, *options):
+        said = subprocess.run([self.client, '-do', what, '-folder', self.folder, '-server', self.process,
+                               '-address', f'127.0.0.1:{self.PORT}', *map(str, options)],
+                              check=True, stdout=subprocess.PIPE, text=True)
+        return json.loads(said.stdout)
+
+    def inserts(self, number, seconds):
+        """CPU ms of creating one person, each on disk before the next; they are removed again."""
+        first = 1_000_000_000 * number
+        with open(self.folder / 'operations.jsonl', 'w', encoding='utf-8') as file:
+            for at in range(int(10_000 * seconds)):
+                new = {'id': first + at, 'name': 'New', 'age': 30, 'city': 'Oslo'}
+                print(json.dumps(['update', new, 0]), file=file)
+        found = self.ask('mixed', '-connections', 1, '-seconds', seconds)
+        self.ask('query', '-text', f'MATCH (p:Person) WHERE p.id >= {first} DELETE p')
+        return (found['CPU_us'] + found['client_CPU_us']) / 1e3
+
+    def measure(self, rounds, seconds, warm):
+        questions = json.loads((self.data / 'questions.json').read_text())['questions']
+        texts = {question['key']: question['text'] for question in questions}
+        reads = [{'name': q['key'], 'sets': [{'parameters': a['parameters']} for a in q['asked']]}
+                 for q in questions]
+        (self.folder / 'questions.json').write_text(json.dumps({'texts': {**texts, 'update': INSERT}, 'reads': reads}))
+        answers, figures = self.ask('answers'), {'version': '5.26'}
+        for question in questions:
+            found = answers[question['key']]
+            wrong = sum(not same(question, rows, asked['rows']) for rows, asked in zip(found, question['asked']))
+            if wrong:
+                figures[question['key']] = f'{wrong} of {len(found)} answers differ'
+        sound = ','.join(key for key in texts if key not in figures)
+        self.ask('reads', '-only', sound, '-seconds', warm)
+        self.inserts(1, warm)
+        samples = {}
+        for number in range(2, rounds + 2):
+            for key, run in self.ask('reads', '-only', sound, '-seconds', seconds).items():
+                samples.setdefault(key, []).append(run['CPU_ms'] + run['client_CPU_ms'])
+            samples.setdefault('insert', []).append(self.inserts(number, seconds))
+        return figures | {key: {'ms': statistics.median(some), 'note': None} for key, some in samples.items()}
+
+
 def install(names):
     if not VENV.exists():
         subprocess.run([sys.executable, '-m', 'venv', VENV], check=True)
@@ -173,7 +240,8 @@ def main():
     parser.add_argument('--persons', type=int, default=100_000)
     parser.add_argument('--rounds', type=int, default=5)
     parser.add_argument('--turn', type=int, default=300, help='milliseconds of each query in a round')
-    parser.add_argument('--only', default='ladybug,neug')
+    parser.add_argument('--only', default='ladybug,neug,neo4j')
+    parser.add_argument('--warm', type=float, default=1, help='seconds of each query on neo4j before it counts')
     parser.add_argument('--json', type=Path)
     parser.add_argument('--measure', help=argparse.SUPPRESS)
     parser.add_argument('--data', type=Path, help=argparse.SUPPRESS)
@@ -183,7 +251,7 @@ def main():
         print('\n' + json.dumps(figures))
         return
     names = options.only.split(',')
-    install(names)
+    install([name for name in names if name in PACKAGES])
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder)
         subprocess.run([options.telar, 'bench', 'cypher', '--persons', str(options.persons),
@@ -194,6 +262,11 @@ def main():
                            for key, value in report['figures'].items()}}
         for name in names:
             print(f'   measuring {name}', file=sys.stderr)
+            if name == 'neo4j':
+                os.mkdir(data / name)
+                with Neo4j(data, data / name) as peer:
+                    found[name] = peer.measure(options.rounds, options.turn / 1e3, options.warm)
+                continue
             done = subprocess.run([VENV / 'bin' / 'python', __file__, '--measure', name, '--data', data,
                                    '--rounds', str(options.rounds), '--turn', str(options.turn)],
                                   stdout=subprocess.PIPE, text=True)

@@ -4,10 +4,12 @@
 #
 #   bench/compare/neo4j.sh start FOLDER BOLT_PORT [PASSWORD [CERT KEY]]
 #   bench/compare/neo4j.sh stop FOLDER
+#   bench/compare/neo4j.sh import FOLDER BOLT_PORT OPTION...
 #
 # FOLDER holds the store, the logs and the process id. Without PASSWORD (or with an empty one)
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
-# HTTP is served on BOLT_PORT + 1. `start` returns when the server answers on its port. Needs mvn and
+# HTTP is served on BOLT_PORT + 1. `import` fills a new store with files (neo4j-admin database import
+# full). `start` returns when the server answers on its port. Needs mvn and
 # Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -100,6 +102,20 @@ start() {
     return 1
 }
 
+import() {
+    local folder=$1 port=$2
+    shift 2
+    fetch
+    mkdir -p "$folder"
+    folder=$(cd "$folder" && pwd)
+    write_settings "$folder" "$port" "" "" ""
+    NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java -Xmx1g -cp "$artefacts/lib/*" \
+        org.neo4j.cli.AdminTool database import full neo4j --report-file="$folder/import.report" "$@" >"$folder/import.log" 2>&1 || {
+        tail -n 20 "$folder/import.log" >&2
+        return 1
+    }
+}
+
 stop() {
     local pid waited
     pid=$(cat "$1/pid")
@@ -118,6 +134,7 @@ case $command in
 fetch) fetch ;;
 start) start "$@" ;;
 stop) stop "$@" ;;
+import) import "$@" ;;
 *)
     grep '^#  ' "${BASH_SOURCE[0]}" >&2
     exit 2

@@ -19,6 +19,7 @@
 //! | [`index`] | property indexes: the benchmark behind `telar bench index` |
 //! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
+//! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
@@ -43,5 +44,6 @@ pub mod memory;
 pub mod plot;
 pub mod report;
 pub mod rng;
+pub mod snb;
 pub mod soak;
 pub mod workload;

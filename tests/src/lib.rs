@@ -1,6 +1,6 @@
 //! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
-//! of the crash tests, the checkers of isolation histories, the harnesses of the openCypher TCK and
-//! of LDBC's social network, and random queries with a naive evaluator.
+//! of the crash tests, the checkers of isolation histories, the harness of the openCypher TCK, and
+//! random queries with a naive evaluator.
 
 pub mod differential;
 pub mod dump;
@@ -11,8 +11,7 @@ pub mod large;
 pub mod ledger;
 pub mod load;
 pub mod oracle;
-pub mod snb;
-
+pub mod process;
 pub mod tck;
 pub mod unit;
 

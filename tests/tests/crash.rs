@@ -8,9 +8,10 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use telar_tests::process::Process;
 use telar_tests::{PrintSeed, Rng};
 
 /// What a child said about one thread.
@@ -20,18 +21,15 @@ struct Said {
     flushed: i64,
 }
 
-fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_telar-child"))
-        .arg("run")
-        .arg(dir)
-        .args([&threads.to_string(), durability, &(seed >> 1).to_string(), "0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap()
+fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Process {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
+    command.arg("run").arg(dir);
+    command.args([&threads.to_string(), durability, &(seed >> 1).to_string(), "0"]);
+    Process::start(command.stdout(Stdio::piped())).unwrap()
 }
 
 /// Reads what the child says until it dies; kills it `after` its first word, at once if zero.
-fn run_and_kill(mut child: Child, threads: usize, after: Duration, said: &mut [Said]) {
+fn run_and_kill(mut child: Process, threads: usize, after: Duration, said: &mut [Said]) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Killing before "ready" is the case of a crash while recovering.
     if !after.is_zero() {

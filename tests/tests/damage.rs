@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use telar_tests::process::Process;
 use telar_tests::{PrintSeed, Rng};
 
 fn child(arguments: &[&str], dir: &Path) -> Command {
@@ -240,8 +241,8 @@ fn missing_files_are_refused() {
 #[test]
 fn second_opener_learns_who_holds_the_database() {
     let dir = tempfile::tempdir().unwrap();
-    let mut holder =
-        child(&["hold"], dir.path()).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut command = child(&["hold"], dir.path());
+    let mut holder = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped())).unwrap();
     let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
     let error = line(&run(&["open", "1"], dir.path()), "error ").unwrap();

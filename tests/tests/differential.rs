@@ -1,4 +1,5 @@
-//! Random queries on random graphs: Telar against an evaluator that is too simple to be wrong.
+//! Random queries on random graphs: Telar against an evaluator that is too simple to be wrong, and
+//! plans against those that follow no rule.
 //!
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
@@ -8,9 +9,10 @@
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use telar_db::query::{Limits, Scratch, ScratchFolder};
-use telar_tests::differential::check;
+use telar_db::query::{Limits, Planning, Scratch, ScratchFolder};
+use telar_tests::differential::{agree, cases, check};
 use telar_tests::tck::subject::{PanicsFail, Subject};
 use telar_tests::tck::telar::Telar;
 use telar_tests::tck::value::Entries;
@@ -76,4 +78,84 @@ fn queries_that_spill_all_they_can_answer_like_the_naive_evaluator() {
     let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder.path()));
     let limits = Limits { scratch: Some(scratch), spill_after: Some(0), ..Limits::default() };
     run(graphs, |telar| telar.with_limits(limits.clone()));
+}
+
+/// Each rule of planning alone, for telling which of them makes a difference.
+const SINGLE: [(&str, Planning); 4] = [
+    ("order", Planning { order: true, ..Planning::NAIVE }),
+    ("count_store", Planning { count_store: true, ..Planning::NAIVE }),
+    ("grouping", Planning { grouping: true, ..Planning::NAIVE }),
+    ("pruning", Planning { pruning: true, ..Planning::NAIVE }),
+];
+
+/// Without rules a query may try very many combinations before it tests a condition: given up.
+const TOO_LONG: Duration = Duration::from_millis(300);
+
+/// A subject that holds the graph of a seed and plans by these rules.
+fn planned(seed: u64, create: &str, planning: Planning) -> Result<PanicsFail<Telar>, String> {
+    let mut telar = telar(seed, |telar| telar.planned(planning, TOO_LONG))?;
+    telar.run(create, &Entries::new()).map_err(|e| e.to_string())?;
+    Ok(telar)
+}
+
+/// Plans by all rules and by none, on one graph; how many queries had rows, and were given up.
+fn check_plans(seed: u64) -> Result<(usize, usize), String> {
+    let (create, queries) = cases(seed, QUERIES);
+    let mut optimised = planned(seed, &create, Planning::default())?;
+    let mut naive = planned(seed, &create, Planning::NAIVE)?;
+    let (mut with_rows, mut given_up) = (0, 0);
+    for query in queries {
+        match agree(&query, &mut optimised, &mut naive) {
+            Ok(Some(rows)) => with_rows += usize::from(rows),
+            Ok(None) => given_up += 1,
+            Err(problem) => {
+                let mut guilty = Vec::new();
+                for (rule, planning) in SINGLE {
+                    let mut single = planned(seed, &create, planning)?;
+                    if agree(&query, &mut single, &mut naive).is_err() {
+                        guilty.push(rule);
+                    }
+                }
+                let rules = format!("with one rule alone it differs for {guilty:?}");
+                return Err(format!("seed {seed}\n{create}\n\n{problem}\n{rules}"));
+            }
+        }
+    }
+    Ok((with_rows, given_up))
+}
+
+#[test]
+fn plans_answer_alike_with_and_without_rules() {
+    let graphs =
+        setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
+    let first = setting("TELAR_DIFFERENTIAL_SEED", 1);
+    let (mut with_rows, mut given_up, mut wrong) = (0, 0, Vec::new());
+    for seed in first..first + graphs {
+        match check_plans(seed) {
+            Ok((rows, longer)) => (with_rows, given_up) = (with_rows + rows, given_up + longer),
+            Err(problem) => wrong.push(problem),
+        }
+    }
+    let queries = graphs * QUERIES as u64;
+    println!("{graphs} graphs, {queries} queries, {with_rows} with rows, {given_up} given up");
+    let shown: Vec<&str> = wrong.iter().take(SHOWN_MAX).map(String::as_str).collect();
+    let shown = shown.join("\n\n----\n\n");
+    assert!(wrong.is_empty(), "{} of {graphs} graphs differ:\n\n{shown}", wrong.len());
+    assert!(with_rows as u64 > graphs, "queries without rows tell little");
+}
+
+/// Writes graphs and queries for tools/differential.py to the file that `TELAR_DIFFERENTIAL_EXPORT`
+/// names: a line each, `[seed, create, [[query, ordered], ..]]`.
+#[test]
+#[ignore = "writes a file for another program"]
+fn export() {
+    let file =
+        std::env::var("TELAR_DIFFERENTIAL_EXPORT").expect("TELAR_DIFFERENTIAL_EXPORT is set");
+    let (graphs, first) =
+        (setting("TELAR_DIFFERENTIAL_GRAPHS", 200), setting("TELAR_DIFFERENTIAL_SEED", 1));
+    let lines = (first..first + graphs).map(|seed| {
+        let (create, queries) = cases(seed, QUERIES);
+        format!("{}\n", serde_json::json!([seed, create, queries]))
+    });
+    std::fs::write(file, lines.collect::<String>()).expect("the file can be written");
 }

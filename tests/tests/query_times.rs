@@ -26,6 +26,9 @@ use telar_db::{
 const PERSONS: u32 = 100_000;
 const ROUNDS: usize = 9;
 
+/// Persons of the network whose triangles are counted.
+const TRIANGLE_PERSONS: u32 = 20_000;
+
 fn column(values: impl Iterator<Item = Value>) -> Column {
     let mut column = Column::new();
     values.for_each(|value| column.push(value));
@@ -41,7 +44,7 @@ fn database(network: &SocialNetwork) -> Database {
         ["id", "name", "age", "city"].map(|k| load.property_key(k).unwrap());
     let persons = || network.persons.iter();
     let columns = [
-        (id, column((0..i64::from(PERSONS)).map(Value::Int))),
+        (id, column((0..network.persons.len() as i64).map(Value::Int))),
         (name, column(persons().map(|p| p.name().as_str().into()))),
         (age, column(persons().map(|p| Value::Int(p.age.into())))),
         (city, column(persons().map(|p| p.city.into()))),
@@ -158,4 +161,75 @@ fn times() {
         std::hint::black_box(reader.vertex_property(found.unwrap(), name));
     };
     line("the engine's part", 2000, Box::new(engine));
+}
+
+/// Triangles, two hops and two ends that meet, as they are planned, beside the same step by step:
+/// a clause for each relationship leaves nothing to be intersected, counted or joined.
+/// `TELAR_EXPORT=folder` writes the pairs of numbers of persons there, as `knows.csv`.
+#[test]
+#[ignore = "measures; run it in a release build"]
+fn joins() {
+    let network = social(TRIANGLE_PERSONS, 1);
+    let db = database(&network);
+    let session = Session::new(&db);
+    if let Some(folder) = std::env::var_os("TELAR_EXPORT") {
+        // For others, to be asked the same.
+        let line = |k: &telar_bench::generate::Knows| format!("{},{}\n", k.a, k.b);
+        let lines: String = network.knows.iter().map(line).collect();
+        std::fs::write(std::path::Path::new(&folder).join("knows.csv"), lines).unwrap();
+    }
+    let mut known = vec![Vec::new(); network.persons.len()];
+    network.knows.iter().for_each(|k| known[k.a as usize].push(k.b));
+    known.iter_mut().for_each(|list| list.sort_unstable());
+    let closes = |(a, c): (u32, u32)| known[a as usize].binary_search(&c).is_ok();
+    let hops = || (0..).zip(&known).flat_map(|(a, list)| list.iter().map(move |b| (a, *b)));
+    let paths = || hops().flat_map(|(a, b)| known[b as usize].iter().map(move |c| (a, *c)));
+    let (two, three) = (paths().count(), paths().filter(|ends| closes(*ends)).count());
+    println!("{} relationships, {two} paths, {three} triangles", network.knows.len());
+    let near = "MATCH (a:Person {id: 3})-[:KNOWS]->(m)<-[:KNOWS]-(b:Person {id: 5})";
+    for (name, text, plain, want) in [
+        (
+            "triangles",
+            "MATCH (a)-[:KNOWS]->(b)-[:KNOWS]->(c), (a)-[:KNOWS]->(c) RETURN count(*)",
+            "MATCH (a)-[:KNOWS]->(b) MATCH (b)-[:KNOWS]->(c) MATCH (a)-[:KNOWS]->(c) \
+             RETURN count(*)",
+            Some(three),
+        ),
+        (
+            "two hops",
+            "MATCH (a)-[:KNOWS]->()-[:KNOWS]->() RETURN count(*)",
+            "MATCH (a)-[:KNOWS]->(b) MATCH (b)-[:KNOWS]->(c) RETURN sum(1)",
+            Some(two),
+        ),
+        (
+            "friends in common",
+            &format!("{near} RETURN count(*)"),
+            &format!("{} RETURN count(*)", near.replace("(m)<-", "(m) MATCH (m)<-")),
+            None,
+        ),
+        (
+            "same name and age",
+            "MATCH (a:Person), (b:Person) WHERE a.name = b.name AND a.age = b.age + 30 \
+             RETURN count(*)",
+            "MATCH (a:Person) WITH a LIMIT 500 MATCH (b:Person) WITH a, b \
+             WHERE a.name = b.name AND a.age = b.age + 30 RETURN count(*)",
+            None,
+        ),
+    ] {
+        let mut counts = Vec::new();
+        for text in [text, plain] {
+            let mut samples = Samples::default();
+            let mut count = Value::Null;
+            for _ in 0..3 {
+                let (result, elapsed) = time(|| session.run(text, &[]).unwrap());
+                count = result.rows[0][0].clone();
+                samples.push(elapsed.cpu_s);
+            }
+            println!("{name:<20} {:>10.3} ms  {count:?}  {text}", samples.median() * 1e3);
+            counts.push(count);
+        }
+        if let Some(want) = want {
+            assert_eq!(counts, [Value::Int(want as i64), Value::Int(want as i64)], "{name}");
+        }
+    }
 }

@@ -4,19 +4,17 @@
 //
 //	bolt -address 127.0.0.1:7687 -workload point -connections 32 -seconds 5 -persons 100000
 //
+//	bolt -address 127.0.0.1:7687 -do reads -folder FOLDER -server PID -seconds 0.3
+//
+// The second runs the queries that `telar bench snb --export FOLDER` wrote (script.go).
 // Prints one JSON object. Any failure, or an answer with the wrong number of rows, ends it.
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand"
-	"net"
 	"os"
 	"sort"
 	"sync"
@@ -41,59 +39,9 @@ var workloads = map[string]workload{
 		value: true, write: true},
 }
 
-// PackStream, as much of it as requests need.
-type packer struct{ bytes.Buffer }
-
-func (p *packer) text(s string) {
-	switch {
-	case len(s) < 16:
-		p.WriteByte(0x80 | byte(len(s)))
-	case len(s) < 256:
-		p.Write([]byte{0xD0, byte(len(s))})
-	default:
-		p.WriteByte(0xD1)
-		_ = binary.Write(p, binary.BigEndian, uint16(len(s)))
-	}
-	p.WriteString(s)
-}
-
-func (p *packer) number(i int64) {
-	p.WriteByte(0xCB)
-	_ = binary.Write(p, binary.BigEndian, i)
-}
-
-func message(build func(p *packer)) []byte {
-	var body packer
-	build(&body)
-	framed := binary.BigEndian.AppendUint16(nil, uint16(body.Len()))
-	return append(append(framed, body.Bytes()...), 0, 0)
-}
-
-func hello() []byte {
-	return message(func(p *packer) {
-		p.Write([]byte{0xB1, 0x01, 0xA2})
-		p.text("user_agent")
-		p.text("telar-bench/1")
-		p.text("bolt_agent")
-		p.WriteByte(0xA1)
-		p.text("product")
-		p.text("telar-bench/1")
-	})
-}
-
-func logon() []byte {
-	return message(func(p *packer) {
-		p.Write([]byte{0xB1, 0x6A, 0xA1})
-		p.text("scheme")
-		p.text("none")
-	})
-}
-
 // RUN and PULL of everything.
 func request(w workload, id int64) []byte {
-	run := message(func(p *packer) {
-		p.Write([]byte{0xB3, 0x10})
-		p.text(w.query)
+	return statement(w.query, w.write, func(p *packer) {
 		if w.value {
 			p.WriteByte(0xA2)
 			p.text("value")
@@ -103,124 +51,22 @@ func request(w workload, id int64) []byte {
 		}
 		p.text("id")
 		p.number(id)
-		p.WriteByte(0xA1)
-		p.text("mode")
-		if w.write {
-			p.text("w")
-		} else {
-			p.text("r")
-		}
 	})
-	pull := message(func(p *packer) {
-		p.Write([]byte{0xB1, 0x3F, 0xA1})
-		p.text("n")
-		p.WriteByte(0xFF)
-	})
-	return append(run, pull...)
-}
-
-type connection struct {
-	net.Conn
-	reader    *bufio.Reader
-	body      []byte
-	conflicts int
-}
-
-// next returns the kind of the next message.
-func (c *connection) next() (byte, error) {
-	c.body = c.body[:0]
-	for {
-		var header [2]byte
-		if _, err := io.ReadFull(c.reader, header[:]); err != nil {
-			return 0, err
-		}
-		size := int(binary.BigEndian.Uint16(header[:]))
-		if size == 0 {
-			if len(c.body) == 0 {
-				continue // A sign of life.
-			}
-			if c.body[1] == 0x7F && !bytes.Contains(c.body, []byte("Neo.TransientError")) {
-				return 0, fmt.Errorf("failure: %q", c.body)
-			}
-			return c.body[1], nil
-		}
-		at := len(c.body)
-		c.body = append(c.body, make([]byte, size)...)
-		if _, err := io.ReadFull(c.reader, c.body[at:]); err != nil {
-			return 0, err
-		}
-	}
-}
-
-func open(address string) (*connection, error) {
-	socket, err := net.Dial("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	c := &connection{Conn: socket, reader: bufio.NewReaderSize(socket, 1<<16)}
-	greeting := []byte{0x60, 0x60, 0xB0, 0x17, 0, 0, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	if _, err := c.Write(greeting); err != nil {
-		return nil, err
-	}
-	var version [4]byte
-	if _, err := io.ReadFull(c.reader, version[:]); err != nil {
-		return nil, err
-	}
-	if version != [4]byte{0, 0, 4, 5} {
-		return nil, fmt.Errorf("the server does not speak Bolt 5.4: %v", version)
-	}
-	for _, step := range [][]byte{hello(), logon()} {
-		if _, err := c.Write(step); err != nil {
-			return nil, err
-		}
-		if _, err := c.next(); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
 }
 
 // ask runs the query and checks the number of rows. A conflict that may be tried again is.
 func (c *connection) ask(w workload, id int64) error {
-	if _, err := c.Write(request(w, id)); err != nil {
+	for {
+		rows := 0
+		err := c.run(request(w, id), func([]byte) { rows++ })
+		if err == errConflict {
+			continue
+		}
+		if err == nil && rows != w.rows {
+			return fmt.Errorf("%d rows of %s for %d, expected %d", rows, w.query, id, w.rows)
+		}
 		return err
 	}
-	rows, done := 0, 0
-	for done < 2 {
-		kind, err := c.next()
-		if err != nil {
-			return err
-		}
-		switch kind {
-		case 0x70:
-			done++
-		case 0x71:
-			rows++
-		case 0x7F:
-			c.conflicts++
-			return c.again(w, id, done)
-		default:
-			return fmt.Errorf("unexpected message %#x", kind)
-		}
-	}
-	if rows != w.rows {
-		return fmt.Errorf("%d rows of %s for %d, expected %d", rows, w.query, id, w.rows)
-	}
-	return nil
-}
-
-// again resets the connection after a failure of RUN (none done) or PULL (one done) and asks once more.
-func (c *connection) again(w workload, id int64, done int) error {
-	if _, err := c.Write(message(func(p *packer) { p.Write([]byte{0xB0, 0x0F}) })); err != nil {
-		return err
-	}
-	// PULL is ignored if RUN failed.
-	for answers := 2 - done; answers > 0; answers-- {
-		if _, err := c.next(); err != nil {
-			return err
-		}
-	}
-	return c.ask(w, id)
 }
 
 func fatal(err error) {
@@ -236,7 +82,13 @@ func main() {
 	connections := flag.Int("connections", 1, "connections, each with one query at a time")
 	seconds := flag.Float64("seconds", 5, "how long")
 	persons := flag.Int64("persons", 100000, "ids are below this")
+	do := flag.String("do", "", "instead of a workload, what telar bench snb wrote: answers, reads or mixed; or one query")
+	script := scriptFlags()
 	flag.Parse()
+	if *do != "" {
+		fatal(script.run(*do, *address, *connections, *seconds))
+		return
+	}
 	w, known := workloads[*name]
 	if !known {
 		fatal(fmt.Errorf("no workload %s", *name))

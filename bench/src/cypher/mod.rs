@@ -32,6 +32,7 @@ use world::World;
 
 /// The question that is none: what creating a person costs.
 const INSERT: &str = "insert";
+const CREATE: &str = "CREATE (:Person {id: $id, name: $name, age: $age, city: $city})";
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -172,6 +173,25 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<Outcome, Be
     Ok(Outcome { report, figures, title })
 }
 
+/// The plans of all queries, by key, on a graph of so many persons.
+///
+/// # Errors
+/// The graph cannot be made.
+pub fn plans(persons: u32, seed: u64) -> Result<Vec<(&'static str, String)>, BenchError> {
+    let folder = tempfile::tempdir()?;
+    let world = World::new(persons, seed);
+    world.write_csv(folder.path())?;
+    let db = world.load(folder.path())?;
+    let session = Session::new(&db);
+    let questions = question::reads(&world, 1, &mut Rng::new(seed));
+    let texts = questions.iter().map(|question| (question.key, question.text));
+    let plan = |(key, text)| {
+        let plan = session.run(&format!("EXPLAIN {text}"), &[]).map_err(failed)?.plan;
+        Ok((key, plan.map_or_else(String::new, |plan| plan.to_string())))
+    };
+    texts.chain([(INSERT, CREATE)]).map(plan).collect()
+}
+
 /// Keeps the files, the questions and their answers.
 fn export(world: &World, questions: &[Question], folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
@@ -228,7 +248,6 @@ fn turn(session: &Session<'_>, question: &Question, time: Duration) -> Result<f6
 /// seconds of one creation.
 fn inserts(db: &Database, world: &World, round: usize, time: Duration) -> Result<f64, BenchError> {
     let session = Session::new(db);
-    let text = "CREATE (:Person {id: $id, name: $name, age: $age, city: $city})";
     let first = 1_000_000_000 * round as i64;
     let mut parameters: ValueMap = [("name", "New"), ("city", "Oslo")]
         .into_iter()
@@ -238,7 +257,7 @@ fn inserts(db: &Database, world: &World, round: usize, time: Duration) -> Result
     let (begun, cpu_s, mut created) = (Instant::now(), process_cpu_s(), 0);
     while begun.elapsed() < time {
         parameters.insert("id".into(), Value::Int(first + created));
-        session.run_with(text, &parameters).map_err(failed)?;
+        session.run_with(CREATE, &parameters).map_err(failed)?;
         created += 1;
     }
     let seconds = (process_cpu_s() - cpu_s) / created.max(1) as f64;

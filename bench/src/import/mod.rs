@@ -77,6 +77,9 @@ pub enum BenchError {
     /// The edge list that was to be imported.
     #[error(transparent)]
     Read(#[from] ImportError),
+    /// A data set that is given is not what it should be.
+    #[error("the data: {0}")]
+    Data(String),
     /// What was imported is not what was in the files.
     #[error("wrong answer: {0}")]
     Wrong(String),

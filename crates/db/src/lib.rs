@@ -58,6 +58,7 @@
 //! | follow changes | [`Database::changes_since`] |
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
+mod again;
 pub mod import;
 mod plans;
 mod refusal;

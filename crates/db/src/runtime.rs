@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use telar_query::{Prepared, Procedures, Running, Workers};
+use telar_graph::Value;
+use telar_query::procedure::{Field, Rows};
+use telar_query::{CallContext, Prepared, Procedure, Procedures, QueryError, Running, Workers};
 
 use crate::plans::{PlanUses, Plans};
 
@@ -15,8 +17,36 @@ const PLANS_MAX: usize = 1024;
 #[derive(Debug)]
 pub struct Runtime {
     procedures: Procedures,
-    plans: Mutex<Plans>,
+    plans: Arc<Mutex<Plans>>,
     workers: Arc<Workers>,
+}
+
+/// `telar.plans`: how well plans that are kept serve.
+#[derive(Debug)]
+struct PlansProcedure {
+    plans: Arc<Mutex<Plans>>,
+    columns: Vec<Field>,
+}
+
+impl Procedure for PlansProcedure {
+    fn arguments(&self) -> &[Field] {
+        &[]
+    }
+
+    fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    fn description(&self) -> &str {
+        "Plans that are kept: statements that found theirs, that did not, plans that made room."
+    }
+
+    fn run(&self, _: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
+        let uses = self.plans.lock().uses();
+        let number = |n: u64| Value::try_from(n).unwrap_or_default();
+        let figures = [uses.kept as u64, uses.hits, uses.misses, uses.evicted];
+        Ok(vec![figures.map(number).into()])
+    }
 }
 
 impl Default for Runtime {
@@ -29,8 +59,12 @@ impl Default for Runtime {
 impl Runtime {
     /// With these procedures.
     #[must_use]
-    pub fn new(procedures: Procedures) -> Self {
-        let plans = Mutex::new(Plans::new(PLANS_MAX));
+    pub fn new(mut procedures: Procedures) -> Self {
+        let plans = Arc::new(Mutex::new(Plans::new(PLANS_MAX)));
+        let columns = ["kept", "hits", "misses", "evicted"];
+        let columns = columns.map(|name| Field::new(name, "INTEGER")).into();
+        let shown = PlansProcedure { plans: Arc::clone(&plans), columns };
+        procedures.add("telar.plans", Arc::new(shown));
         Self { procedures, plans, workers: Arc::clone(Workers::of_program()) }
     }
 

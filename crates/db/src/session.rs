@@ -12,11 +12,9 @@ use telar_query::{
     Summary, Threads, Transactions, Workers,
 };
 
+use crate::again::Again;
 use crate::refusal;
 use crate::runtime::Runtime;
-
-/// Times a query that lost against another transaction is run again.
-const RETRIES_MAX: u32 = 100;
 
 /// Runs queries on a database. Threads may share one.
 ///
@@ -84,6 +82,13 @@ impl Began {
     fn new(session: &Session<'_>) -> Self {
         let now = Moment::now();
         Self { listed: session.list(now), now, context: Context::new(now) }
+    }
+
+    /// What it runs is seen by who looks, from now on; and it may use no more than this.
+    fn limits(&self, session: &Session<'_>, plan: &Prepared, deadline: Option<Instant>) -> Limits {
+        self.listed.set_query(Some(plan.text().clone()), self.now);
+        let terminated = Some(self.listed.flag());
+        Limits { terminated, deadline, scratch: session.scratch(), ..session.limits.clone() }
     }
 }
 
@@ -170,12 +175,15 @@ impl<'d> Session<'d> {
         self.runtime.running().list(began, self.origin.clone())
     }
 
-    /// The limits of a query that is listed and begins now.
-    fn limits(&self, listed: &Listed) -> Limits {
+    /// When what begins now is given up.
+    fn deadline(&self) -> Option<Instant> {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let deadline = [own, self.limits.deadline].into_iter().flatten().min();
-        let scratch = self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned();
-        Limits { terminated: Some(listed.flag()), deadline, scratch, ..self.limits.clone() }
+        [own, self.limits.deadline].into_iter().flatten().min()
+    }
+
+    /// Where rows go that do not fit into memory.
+    fn scratch(&self) -> Option<Arc<dyn Scratch>> {
+        self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned()
     }
 
     fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
@@ -250,10 +258,10 @@ impl<'d> Session<'d> {
     }
 
     /// Runs one statement and returns everything it returns. A query that lost a conflict against
-    /// another transaction is run again.
+    /// another transaction is run again, some dozen times if it has to be, within its time limit.
     ///
     /// # Errors
-    /// [`QueryError`]: nothing was changed.
+    /// [`QueryError`]: nothing was changed. [`ErrorKind::Conflict`] if it lost again and again.
     pub fn run(&self, text: &str, parameters: &[(&str, Value)]) -> Result<QueryResult, QueryError> {
         let entry = |(key, value): &(&str, Value)| (Arc::from(*key), value.clone());
         self.run_with(text, &parameters.iter().map(entry).collect())
@@ -264,10 +272,11 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let mut tries = 0;
+        let deadline = self.deadline();
+        let mut again = Again::new(deadline, self.limits.cancelled.as_deref());
         loop {
-            match self.try_run(text, parameters) {
-                Err(e) if e.is_retryable() && tries < RETRIES_MAX => tries += 1,
+            match self.try_run(text, parameters, deadline) {
+                Err(e) if e.is_retryable() && again.wait() => {}
                 done => return done,
             }
         }
@@ -291,7 +300,8 @@ impl<'d> Session<'d> {
         let plan = self.plan(text, &reader)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             let began = Began::new(self);
-            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
+            let began = (&began, self.deadline());
+            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
             });
         }
@@ -306,12 +316,11 @@ impl<'d> Session<'d> {
         plan: &Prepared,
         (present, reader): (&Snapshot<'_>, &Reader<'_>),
         parameters: &ValueMap,
-        began: &Began,
+        (began, deadline): (&Began, Option<Instant>),
         run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
-        let Began { listed, now, context } = began;
-        listed.set_query(Some(plan.text().clone()), *now);
-        let limits = self.limits(listed);
+        let context = &began.context;
+        let limits = began.limits(self, plan, deadline);
         let past = match plan.at(reader, parameters, context)? {
             None => None,
             Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
@@ -327,16 +336,19 @@ impl<'d> Session<'d> {
         )
     }
 
-    fn try_run(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
+    fn try_run(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        deadline: Option<Instant>,
+    ) -> Result<QueryResult, QueryError> {
         let began = Began::new(self);
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
         let plan = self.plan(text, &reader)?;
         if plan.in_transactions() && !plan.explains() {
-            let Began { listed, now, context } = &began;
-            listed.set_query(Some(plan.text().clone()), *now);
-            let limits = self.limits(listed);
-            let inputs = self.inputs(parameters, context, &limits);
+            let limits = began.limits(self, &plan, deadline);
+            let inputs = self.inputs(parameters, &began.context, &limits);
             let inputs = Inputs { transactions: Some(self), ..inputs };
             return plan.run(Access::Read(&reader), inputs).map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
@@ -345,20 +357,19 @@ impl<'d> Session<'d> {
             });
         }
         if !changes(&plan) {
-            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
+            let began = (&began, deadline);
+            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
         }
         drop(reader);
         drop(snapshot);
-        let Began { listed, now, context } = began;
-        listed.set_query(Some(plan.text().clone()), now);
-        let limits = self.limits(&listed);
+        let limits = began.limits(self, &plan, deadline);
         let begun = self.db.begin_with(self.isolation);
         let mut transaction = begun.map_err(|e| self.error(&e))?;
-        let inputs = self.inputs(parameters, &context, &limits);
+        let inputs = self.inputs(parameters, &began.context, &limits);
         let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
-        close(listed)?;
+        close(began.listed)?;
         result.at = refusal::commit(self.db, transaction)?;
         Ok(result)
     }
@@ -371,8 +382,7 @@ impl<'d> Session<'d> {
         let begun = self.db.begin_with(self.isolation);
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
-        let listed = self.list(began);
-        let deadline = self.limits(&listed).deadline;
+        let (listed, deadline) = (self.list(began), self.deadline());
         Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
     }
 }
@@ -482,7 +492,9 @@ impl QueryTransaction<'_, '_> {
         self.refuse_mixing(&plan)?;
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
-        let limits = Limits { deadline: self.deadline, ..session.limits(&self.listed) };
+        let terminated = Some(self.listed.flag());
+        let (deadline, scratch) = (self.deadline, session.scratch());
+        let limits = Limits { terminated, deadline, scratch, ..session.limits.clone() };
         let inputs = session.inputs(parameters, &context, &limits);
         let result = match changes(&plan) {
             true => run(&plan, Access::Write(&mut self.transaction), inputs),

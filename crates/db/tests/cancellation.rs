@@ -128,6 +128,9 @@ const OF_OPERATORS: &[Case] = &[
         "UNWIND range(1, 1000000000000) AS x LOAD CSV FROM 'file:///a.csv' AS line \
          RETURN count(line[1])",
     ),
+    ("Intersect", "", "MATCH (x:N), (y:N), (a:N)-->(b)-->(c), (a)-->(c) RETURN count(*)"),
+    ("Degrees", "", "MATCH (x:N), (y:N), (z:N) RETURN sum(COUNT { (x)-->() } + z.i)"),
+    ("HashJoin", "", "MATCH (x:N), (y:N), (a:N), (b:N) WHERE a.i + 1 = b.i RETURN count(*)"),
     ("Parallel", "", "MATCH (a:N)-->()-->()-->()-->()-->(b) RETURN b.i AS i, count(*) AS c"),
 ];
 

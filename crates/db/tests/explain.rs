@@ -54,11 +54,11 @@ Keep                                         1  `c.name`, people
       Projection                             1  c.name
         Keep                                 1  c, people
           Filter                             1  people > 1
-            Projection                       2  count(*) AS people, collect(DISTINCT p.name) AS of
-              GroupedAggregation             2  count(*), collect(DISTINCT p.name) BY c
-                Filter                       4  c:City
-                  Expand                    10  (p)-[r:LIVES_IN|KNOWS]-(c)
-                    NodeByLabelScan         10  (p:Person)
+            Projection                       3  count(*) AS people, collect(DISTINCT p.name) AS of
+              GroupedAggregation             3  count(*), collect(DISTINCT p.name) BY c
+                Filter                       7  p:Person
+                  Expand                    10  (c)-[r:LIVES_IN|KNOWS]-(p)
+                    NodeByLabelScan          5  (c:City)
                       Unit                   1
 ",
         ),

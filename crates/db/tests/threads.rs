@@ -1,4 +1,5 @@
 //! Queries that several threads run: the same rows, the same errors, and an end.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -115,8 +116,8 @@ fn of_errors_the_first_row_has_it_counts() {
         let error = session.run(query, &[]).unwrap_err();
         assert!(error.message.contains("got 0"), "{error}");
         // A row that nobody asks for does not fail.
-        let query = "MATCH (p:Person) WHERE p.id > 0
-                     WITH p.id AS id, date('2020-01-0' + p.id) AS day RETURN id, day LIMIT 9";
+        let query = "MATCH (p:Person) WITH p.id AS id, 10 / (2900 - p.id) AS x
+                     RETURN id, x LIMIT 9";
         assert_eq!(session.run(query, &[]).unwrap().rows.len(), 9);
     }
 }
@@ -333,7 +334,7 @@ fn helpers_help_where_it_pays_and_a_panic_of_one_is_the_querys() {
     }
     for query in [
         "MATCH (p:Person) WITH p, rand() AS r RETURN sum(r)",
-        "MATCH (p:Person) WHERE p.age > 3 RETURN collect(rand())",
+        "MATCH (p:Person) WITH p.age > rand() AS older RETURN older, count(*)",
         "MATCH (p:Person) WHERE EXISTS { (p)-->(q) WHERE rand() > 2 } RETURN p.age",
         "MATCH (p:Person) RETURN p.age ORDER BY rand() LIMIT 3",
     ] {

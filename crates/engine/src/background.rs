@@ -1,5 +1,5 @@
-//! The background thread: settles idle segments, keeps to the memory limit, writes checkpoints when
-//! the log has grown.
+//! The background thread: settles idle segments, loads indexes that are used, keeps to the memory
+//! limit, writes checkpoints when the log has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -71,6 +71,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         if now != 0 {
             shared.settle_all(Some(idle_before));
         }
+        shared.indexes.load_wanted(shared);
         memory::pass(shared, true);
         idle_before = now;
         passes = passes.wrapping_add(1);

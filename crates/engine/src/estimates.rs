@@ -137,20 +137,22 @@ fn make(reader: &Reader<'_>) -> Estimates {
     }
     let seen_all = all == looked && share == SEGMENT_VERTICES as u32;
     let seen_min = if seen_all { 1 } else { SEEN_MIN };
-    estimates.degrees = degrees(reader, &chosen, seen_min);
+    degrees(reader, &chosen, seen_min, &mut estimates);
     estimates.distinct = distinct(reader);
     estimates
 }
 
-/// Mean degrees of vertices, by label.
+/// Mean degrees of vertices, by label, and how uneven they are.
 fn degrees(
     reader: &Reader<'_>,
     chosen: &[(VertexId, u32)],
     seen_min: u64,
-) -> HashMap<(LabelId, EdgeTypeId, Direction), f64> {
+    estimates: &mut Estimates,
+) {
     let catalog = &reader.shared.catalog;
     let mut seen: HashMap<LabelId, u64> = HashMap::new();
-    let mut edges: HashMap<(LabelId, EdgeTypeId, Direction), u64> = HashMap::new();
+    // Sums of degrees, and of their squares.
+    let mut sums: HashMap<(LabelId, EdgeTypeId, Direction), (f64, f64)> = HashMap::new();
     for (vertex, state) in chosen {
         let labels = catalog.label_sets.labels(*state);
         labels.iter().for_each(|label| *seen.entry(*label).or_default() += 1);
@@ -159,18 +161,23 @@ fn degrees(
         }
         for (ty, _) in catalog.edge_types() {
             for direction in Direction::ALL {
-                let degree = reader.degree(*vertex, ty, direction) as u64;
+                let degree = reader.degree(*vertex, ty, direction) as f64;
                 for label in labels.iter() {
-                    *edges.entry((*label, ty, direction)).or_default() += degree;
+                    let sums = sums.entry((*label, ty, direction)).or_default();
+                    *sums = (sums.0 + degree, sums.1 + degree * degree);
                 }
             }
         }
     }
-    let mean = |(key, edges): ((LabelId, EdgeTypeId, Direction), u64)| {
+    for (key, (sum, squares)) in sums {
         let seen = seen[&key.0];
-        (seen >= seen_min).then(|| (key, edges as f64 / seen as f64))
-    };
-    edges.into_iter().filter_map(mean).collect()
+        if seen >= seen_min {
+            estimates.degrees.insert(key, sum / seen as f64);
+            if sum > 0.0 {
+                estimates.skew.insert(key, squares * seen as f64 / (sum * sum));
+            }
+        }
+    }
 }
 
 /// Different keys of the indexes that are in memory.

@@ -548,6 +548,41 @@ impl View for Reader<'_> {
         out.extend(pairs.iter().map(|(u, v)| self.search_edge(ty, *u, *v)));
     }
 
+    fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
+        out.clear();
+        out.offsets.push(0);
+        let Ok(t) = self.shared.catalog.edge_type(ty) else {
+            return out.offsets.resize(pairs.len() + 1, 0);
+        };
+        let (sources, targets): (Vec<VertexId>, Vec<VertexId>) = match (self.past, t.kind()) {
+            // Needed only to make lists of the past, and to look at both lists.
+            (None, ListKind::Simple | ListKind::Multi) => Default::default(),
+            _ => pairs.iter().copied().unzip(),
+        };
+        let table = self.table_of(t, Direction::Out, &sources);
+        // A list in an order of its own is looked through, so the shorter one is.
+        let back = (t.kind() == ListKind::Timed).then(|| self.table_of(t, Direction::In, &targets));
+        for (source, target) in pairs {
+            if let (Some(u), Some(v)) = (number(*source), number(*target)) {
+                let mut found = |ordinal: u32| {
+                    out.neighbours.push(*target);
+                    out.ordinals.push(ordinal);
+                };
+                let back = back.as_ref().filter(|back| back.degree(v) < table.degree(u));
+                match back {
+                    _ if t.kind() == ListKind::Simple => {
+                        if table.contains(u, v) {
+                            found(0);
+                        }
+                    }
+                    Some(back) => back.with_list_of(v, u, |list| list.for_each_to(u, &mut found)),
+                    None => table.with_list_of(u, v, |list| list.for_each_to(v, &mut found)),
+                }
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
+
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
             return out.resize(out.len() + vertices.len(), Value::Null);

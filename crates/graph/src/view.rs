@@ -75,6 +75,9 @@ pub struct Estimates {
     /// Edges that a vertex with a label has on average, by label, type and direction; nothing for
     /// labels of which too few vertices were seen.
     pub degrees: HashMap<(LabelId, EdgeTypeId, Direction), f64>,
+    /// How uneven those are: the mean of their squares over the square of their mean, at least 1.
+    /// Of vertices that an edge leads to, the mean degree is so many times larger.
+    pub skew: HashMap<(LabelId, EdgeTypeId, Direction), f64>,
     /// Distinct values of each index's properties together.
     pub distinct: HashMap<IndexId, f64>,
 }
@@ -210,6 +213,24 @@ pub trait View {
     /// Appends to `out`, for each pair, whether an edge of type `ty` leads from the first to the
     /// second.
     fn search_edges(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Vec<bool>);
+
+    /// Replaces `out` with the edges of type `ty` from the first of each pair to the second:
+    /// those of pair `i` are at `offsets[i]..offsets[i + 1]`. Parallel edges appear once each.
+    fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
+        let mut all = Expansion::default();
+        out.clear();
+        out.offsets.push(0);
+        for (source, target) in pairs {
+            self.expand(&[*source], ty, Direction::Out, &mut all);
+            for (neighbour, ordinal) in all.neighbours.iter().zip(&all.ordinals) {
+                if neighbour == target {
+                    out.neighbours.push(*neighbour);
+                    out.ordinals.push(*ordinal);
+                }
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
 
     /// Appends one value per vertex to `out`; null where there is none.
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>);

@@ -64,6 +64,7 @@ pub(crate) fn describe(command: &Administration, text: &str) -> PlanDescription 
         A::CreateUser { .. } => "CreateUser",
         A::AlterUser { .. } => "AlterUser",
         A::SetOwnPassword { .. } => "AlterCurrentUserSetPassword",
+        A::RenameUser { .. } => "RenameUser",
         A::DropUser { .. } => "DropUser",
         A::Grant(_) => "GrantRoleToUser",
         A::Revoke(_) => "RevokeRoleFromUser",

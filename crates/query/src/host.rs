@@ -41,6 +41,9 @@ pub trait Host: Send + Sync {
     /// The names of all roles.
     fn roles(&self) -> &'static [&'static str];
 
+    /// What a role allows, on every database or on the one it is granted on.
+    fn privileges(&self, role: &str) -> Vec<ShownPrivilege>;
+
     /// What runs, in every database.
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)>;
 
@@ -87,6 +90,17 @@ pub struct ShownUser {
     pub suspended: bool,
     /// The database that is used if none is named.
     pub home: Option<Arc<str>>,
+}
+
+/// Something that a role allows, as `SHOW PRIVILEGES` shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownPrivilege {
+    /// What may be done.
+    pub action: &'static str,
+    /// To what.
+    pub resource: &'static str,
+    /// Of which part of it.
+    pub segment: &'static str,
 }
 
 /// The error of what only a server can do.

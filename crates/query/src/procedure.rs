@@ -2,9 +2,12 @@
 //!
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
-//! - `show`: the rows of `SHOW` and `TERMINATE`.
+//! - `meta`: the same in the form that tools around language models ask for.
+//! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod meta;
+pub(crate) mod privileges;
 mod schema;
 pub(crate) mod show;
 
@@ -15,6 +18,7 @@ use std::sync::Arc;
 use telar_graph::{Graph, Value};
 
 use crate::host::Host;
+use crate::planning::Planning;
 use crate::query_error::QueryError;
 use crate::running::Running;
 use crate::value_type::ValueType;
@@ -141,13 +145,16 @@ pub struct Procedures {
     pub running: Arc<Running>,
     /// What the database is called.
     pub database: Arc<str>,
+    /// The rules of planning; a test may want fewer.
+    #[doc(hidden)]
+    pub planning: Planning,
 }
 
 impl Default for Procedures {
     /// None, of a database called telar.
     fn default() -> Self {
         let (by_name, running) = (BTreeMap::new(), Arc::default());
-        Self { by_name, running, database: "telar".into() }
+        Self { by_name, running, database: "telar".into(), planning: Planning::default() }
     }
 }
 
@@ -164,6 +171,7 @@ impl Procedures {
         let mut procedures = Self::default();
         builtin::add(&mut procedures);
         schema::add(&mut procedures);
+        meta::add(&mut procedures);
         procedures
     }
 

@@ -1,8 +1,10 @@
 //! The `telar` program: a graph database on the command line.
 //!
-//! `cmd` has one file or folder per subcommand, `ui` what they share for talking to people.
+//! `cmd` has one file or folder per subcommand, `ui` what they share for talking to people,
+//! `allocator` the heap.
 //! Results go to standard output; progress and errors go to standard error.
 
+mod allocator;
 mod cmd;
 mod ui;
 
@@ -10,9 +12,6 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let cli = cmd::Cli::parse();

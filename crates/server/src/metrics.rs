@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -76,6 +76,10 @@ struct Asked {
     oldest: Family<ByDatabase, Gauge<f64, AtomicU64>>,
     unsettled: Family<ByDatabase, Gauge>,
     failed: Family<ByDatabase, Gauge>,
+    plans: Family<ByDatabase, Gauge>,
+    plan_hits: Family<ByDatabase, Counter>,
+    plan_misses: Family<ByDatabase, Counter>,
+    plans_evicted: Family<ByDatabase, Counter>,
 }
 
 /// An open connection; not any more when it is dropped.
@@ -176,6 +180,13 @@ impl Metrics {
         r.register("unsettled_entries", help, asked.unsettled.clone());
         let help = "1 if the database could not read something or write its log";
         r.register("database_failed", help, asked.failed.clone());
+        r.register("plans", "Plans that are kept", asked.plans.clone());
+        let help = "Statements whose plan was kept";
+        r.register("plan_hits", help, asked.plan_hits.clone());
+        let help = "Statements that had to be planned";
+        r.register("plan_misses", help, asked.plan_misses.clone());
+        let help = "Plans that made room for others";
+        r.register("plans_evicted", help, asked.plans_evicted.clone());
     }
 
     /// Counts a connection for as long as what is returned lives.
@@ -242,6 +253,15 @@ impl Asked {
         self.oldest.get_or_create(&label).set(oldest);
         set(&self.unsettled, i64::try_from(health.settle.unsettled).unwrap_or(i64::MAX));
         set(&self.failed, i64::from(health.error.is_some()));
+        let uses = database.runtime().plan_uses();
+        set(&self.plans, signed(uses.kept));
+        // They only grow, as long as the database is the same.
+        let count = |family: &Family<ByDatabase, Counter>, value: u64| {
+            family.get_or_create(&label).inner().store(value, Ordering::Relaxed);
+        };
+        count(&self.plan_hits, uses.hits);
+        count(&self.plan_misses, uses.misses);
+        count(&self.plans_evicted, uses.evicted);
     }
 }
 
@@ -254,6 +274,10 @@ fn figures_are_written_as_prometheus_reads_them() {
     metrics.statement(&Ended { protocol: "bolt", error: None, took, rows: 3 });
     let code = "Neo.ClientError.Statement.SyntaxError";
     metrics.statement(&Ended { protocol: "bolt", error: Some(code), took, rows: 0 });
+    let database = Arc::clone(&dbms.databases()[0]);
+    for _ in 0..3 {
+        database.session().run("RETURN 1", &[]).unwrap();
+    }
     let text = metrics.encode(&dbms, 2).unwrap();
     for line in [
         "telar_connections{protocol=\"Bolt\"} 1",
@@ -263,6 +287,10 @@ fn figures_are_written_as_prometheus_reads_them() {
         "telar_rows_total 3",
         "telar_http_transactions 2",
         "telar_readers{database=\"telar\"} 0",
+        "telar_plans{database=\"telar\"} 1",
+        "telar_plan_hits_total{database=\"telar\"} 2",
+        "telar_plan_misses_total{database=\"telar\"} 1",
+        "telar_plans_evicted_total{database=\"telar\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }

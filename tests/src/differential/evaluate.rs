@@ -29,7 +29,7 @@ pub(super) fn evaluate(query: &Query, graph: &RandomGraph) -> Option<ExpectedRow
 fn run(clause: &Clause, rows: Vec<Row>, graph: &RandomGraph) -> Option<Vec<Row>> {
     let mut next = Vec::new();
     match clause {
-        Clause::Match { optional, paths, filter } => {
+        Clause::Match { optional, paths, filter, .. } => {
             for mut row in rows {
                 let mut found = matching::matches(paths, &row, graph)?;
                 found.retain(|row| is_true(filter, row, graph));

@@ -3,7 +3,8 @@
 use super::expression::{Expression, Operator, Val};
 use super::graph::{LABELS, TEXTS, TYPES, pick};
 use super::query::{
-    Clause, EdgePattern, Function, Item, ItemValue, NodePattern, Path, Projection, Query, Towards,
+    Clause, EdgePattern, Function, Hint, Item, ItemValue, NodePattern, Path, Projection, Query,
+    Towards,
 };
 use crate::Rng;
 use crate::tck::value::Float;
@@ -38,7 +39,11 @@ pub(super) fn query(rng: &mut Rng) -> Query {
         };
         clauses.push(clause);
     }
-    let result = maker.projection(true).0;
+    let result = match maker.rng.below(6) {
+        0 => maker.counts(),
+        1 => maker.ends(),
+        _ => maker.projection(true).0,
+    };
     Query { clauses, result }
 }
 
@@ -63,9 +68,110 @@ impl Maker<'_> {
     }
 
     fn matching(&mut self, optional: bool) -> Clause {
-        let paths = (0..=self.rng.below(5) / 4).map(|_| self.path(true)).collect();
-        let filter = self.filter();
-        Clause::Match { optional, paths, filter }
+        let before = self.scope.len();
+        let paths: Vec<Path> = match self.rng.below(8) {
+            0 => vec![self.cycle()],
+            1 => return self.values(optional),
+            _ => (0..=self.rng.below(5) / 4).map(|_| self.path(true)).collect(),
+        };
+        let (hints, filter) = (self.hints(before, &paths), self.filter());
+        Clause::Match { optional, paths, hints, filter }
+    }
+
+    /// A path that ends where it begins.
+    fn cycle(&mut self) -> Path {
+        let before = self.scope.len();
+        let mut path = self.path(true);
+        let name = match &path.start.name {
+            Some(name) => name.clone(),
+            None => {
+                let name = self.name('n');
+                self.scope.push((name.clone(), Type::Node));
+                path.start.name = Some(name.clone());
+                name
+            }
+        };
+        while path.steps.len() < 2 {
+            let edge = self.edge(true, before);
+            path.steps.push((edge, self.node(true, before)));
+        }
+        let (edge, name) = (self.edge(true, before), Some(name));
+        path.steps.push((edge, NodePattern { name, ..NodePattern::default() }));
+        path
+    }
+
+    /// Two paths of which a value must be the same.
+    fn values(&mut self, optional: bool) -> Clause {
+        let mut paths = Vec::new();
+        let mut sides = Vec::new();
+        for _ in 0..2 {
+            let mut path = self.path(true);
+            if path.start.name.is_none() {
+                let name = self.name('n');
+                self.scope.push((name.clone(), Type::Node));
+                path.start.name = Some(name);
+            }
+            sides.extend(path.start.name.clone());
+            paths.push(path);
+        }
+        let ty = *pick(self.rng, &SCALARS);
+        // Integers and floats equal each other.
+        let other = if ty == Type::Int { Type::Float } else { ty };
+        let (left, right) = (sides[0].clone(), sides[1].clone());
+        let left = Expression::Property(left, key(ty));
+        let right = Expression::Property(right, key(other));
+        let filter = Some(Expression::Binary(Operator::Equal, left.into(), right.into()));
+        Clause::Match { optional, paths, hints: Vec::new(), filter }
+    }
+
+    /// Wishes for the plan, of variables that the paths name.
+    fn hints(&mut self, before: usize, paths: &[Path]) -> Vec<Hint> {
+        let mut hints = Vec::new();
+        for path in paths {
+            if !self.rng.one_in(4) {
+                continue;
+            }
+            let mut nodes = vec![&path.start];
+            nodes.extend(path.steps.iter().map(|(_, node)| node));
+            for node in nodes {
+                let Some(name) = node.name.clone() else { continue };
+                let is_new = self.scope[before..].iter().any(|(known, _)| *known == name);
+                if !is_new || !self.rng.one_in(2) {
+                    continue;
+                }
+                hints.push(match (node.labels.first(), self.rng.below(3)) {
+                    (Some(label), 0) => Hint::Index(name, label, "i"),
+                    (Some(label), 1) => Hint::Scan(name, label),
+                    _ => Hint::Join(name),
+                });
+            }
+        }
+        hints
+    }
+
+    /// How many rows there are, perhaps for each value of something.
+    fn counts(&mut self) -> Projection {
+        let mut items = vec![Item { value: ItemValue::CountRows, name: self.name('c') }];
+        if self.rng.one_in(2) {
+            let value = self.plain().0;
+            items.push(Item { value, name: self.name('c') });
+        }
+        Projection { items, ..Projection::default() }
+    }
+
+    /// Nodes, each combination once.
+    fn ends(&mut self) -> Projection {
+        let nodes: Vec<String> =
+            self.scope.iter().filter(|(_, ty)| *ty == Type::Node).map(|(n, _)| n.clone()).collect();
+        if nodes.is_empty() {
+            return self.counts();
+        }
+        let mut projection = Projection { distinct: true, ..Projection::default() };
+        for _ in 0..=self.rng.below(2) {
+            let value = ItemValue::Expression(Expression::Variable(pick(self.rng, &nodes).clone()));
+            projection.items.push(Item { value, name: self.name('c') });
+        }
+        projection
     }
 
     fn filter(&mut self) -> Option<Expression> {

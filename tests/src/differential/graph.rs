@@ -30,13 +30,18 @@ impl RandomGraph {
     /// A graph of 1 to 6 vertices and up to 10 edges.
     #[must_use]
     pub fn new(rng: &mut Rng) -> Self {
+        Self::of(rng, 6, 10)
+    }
+
+    /// A graph of 1 to `nodes` vertices and up to `edges` edges.
+    pub(super) fn of(rng: &mut Rng, nodes: u64, edges: u64) -> Self {
         let mut graph = Self::default();
-        for _ in 0..1 + rng.below(6) {
+        for _ in 0..1 + rng.below(nodes) {
             let labels = LABELS.iter().filter(|_| rng.one_in(2)).map(|&l| l.to_owned());
             let labels = labels.collect();
             graph.nodes.push(Node { labels, properties: properties(rng) });
         }
-        for _ in 0..rng.below(11) {
+        for _ in 0..rng.below(edges + 1) {
             let node = |rng: &mut Rng| rng.below(graph.nodes.len() as u64) as usize;
             let (from, to) = (node(rng), node(rng));
             let ty = (*pick(rng, &TYPES)).to_owned();

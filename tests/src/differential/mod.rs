@@ -22,7 +22,8 @@ mod tests;
 use crate::Rng;
 use crate::tck::compare::compare;
 use crate::tck::step::ExpectedRows;
-use crate::tck::subject::Subject;
+
+use crate::tck::subject::{Rows, Subject};
 use crate::tck::value::Entries;
 
 pub use graph::RandomGraph;
@@ -48,6 +49,46 @@ pub fn check(seed: u64, queries: usize, subject: &mut dyn Subject) -> Result<usi
         with_rows += usize::from(!expected.rows.is_empty());
     }
     Ok(with_rows)
+}
+
+/// Graphs for which no answer is worked out: so many vertices and edges at most.
+const LARGER: (u64, u64) = (8, 14);
+
+/// The graph of `seed`, larger than those of [`check`], as the query that makes it, and queries on
+/// it, each with whether its rows have an order.
+#[must_use]
+pub fn cases(seed: u64, queries: usize) -> (String, Vec<(String, bool)>) {
+    let mut rng = Rng::new(seed);
+    let graph = RandomGraph::of(&mut rng, LARGER.0, LARGER.1);
+    let query = |_| {
+        let query = generate::query(&mut rng);
+        (query.to_string(), query.result.order.is_some())
+    };
+    (graph.create(), (0..queries).map(query).collect())
+}
+
+/// Compares the answers of two subjects that hold the same graph. Returns whether there were rows,
+/// or nothing if one was given up since it takes too long.
+///
+/// # Errors
+/// How they differ.
+pub fn agree(
+    (text, in_order): &(String, bool),
+    one: &mut dyn Subject,
+    other: &mut dyn Subject,
+) -> Result<Option<bool>, String> {
+    let nothing = Entries::new();
+    let answers = [one.run(text, &nothing), other.run(text, &nothing)];
+    if answers.iter().any(|a| a.as_ref().is_err_and(|e| e.kind == "TransactionTimedOut")) {
+        return Ok(None);
+    }
+    let [Ok(one), Ok(other)] = answers else {
+        return Err(format!("{text}\n\n{answers:?}"));
+    };
+    let Rows { columns, rows } = other;
+    let expected = ExpectedRows { columns, rows, in_order: *in_order, any_list_order: true };
+    let difference = |problem| format!("{text}\n\n{problem}");
+    compare(&expected, &one).map(|()| Some(!one.rows.is_empty())).map_err(difference)
 }
 
 /// A query and its answer. Queries whose answer would be very large are passed over, and so are

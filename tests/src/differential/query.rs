@@ -14,12 +14,20 @@ pub struct Query {
 /// What comes before `RETURN`.
 #[derive(Debug, Clone)]
 pub(super) enum Clause {
-    /// `[OPTIONAL] MATCH paths [WHERE filter]`
-    Match { optional: bool, paths: Vec<Path>, filter: Option<Expression> },
+    /// `[OPTIONAL] MATCH paths [USING hints] [WHERE filter]`
+    Match { optional: bool, paths: Vec<Path>, hints: Vec<Hint>, filter: Option<Expression> },
     /// `UNWIND [elements] AS name`
     Unwind { elements: Vec<Expression>, name: String },
     /// `WITH projection [WHERE filter]`
     With { projection: Projection, filter: Option<Expression> },
+}
+
+/// `USING ...`, which changes no answer.
+#[derive(Debug, Clone)]
+pub(super) enum Hint {
+    Join(String),
+    Index(String, &'static str, &'static str),
+    Scan(String, &'static str),
 }
 
 /// `[DISTINCT] items [ORDER BY all items] [SKIP] [LIMIT]`
@@ -109,9 +117,10 @@ impl fmt::Display for Query {
 impl fmt::Display for Clause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let filter = match self {
-            Self::Match { optional, paths, filter } => {
+            Self::Match { optional, paths, hints, filter } => {
                 f.write_str(if *optional { "OPTIONAL MATCH " } else { "MATCH " })?;
                 separated(f, ", ", paths)?;
+                hints.iter().try_for_each(|hint| write!(f, " USING {hint}"))?;
                 filter
             }
             Self::Unwind { elements, name } => {
@@ -126,6 +135,16 @@ impl fmt::Display for Clause {
             }
         };
         filter.as_ref().map_or(Ok(()), |filter| write!(f, " WHERE {filter}"))
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Join(node) => write!(f, "JOIN ON {node}"),
+            Self::Index(node, label, key) => write!(f, "INDEX {node}:{label}({key})"),
+            Self::Scan(node, label) => write!(f, "SCAN {node}:{label}"),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::graph::Edge;
 use super::query::{Clause, EdgePattern, Item, ItemValue, NodePattern, Path, Projection, Towards};
 use super::*;
 use crate::tck::step::Procedure;
-use crate::tck::subject::{Failure, GraphState, Rows};
+use crate::tck::subject::{Failure, GraphState, Phase, Rows};
 use crate::tck::value::{Node, Relationship, TckValue};
 
 /// Answers as the evaluator does, by making the same queries from the same seed; perhaps but for
@@ -49,6 +49,51 @@ impl Subject for Twin {
     fn register(&mut self, _: &Procedure) -> Result<(), String> {
         Ok(())
     }
+}
+
+/// Gives one answer, whatever is asked.
+struct Fixed(Result<Rows, Failure>);
+
+impl Fixed {
+    fn ints(rows: &[i64]) -> Self {
+        let rows = rows.iter().map(|n| vec![TckValue::Int(*n)]).collect();
+        Self(Ok(Rows { columns: vec!["n".to_owned()], rows }))
+    }
+
+    fn fails(kind: &str) -> Self {
+        let (detail, message) = (String::new(), String::new());
+        Self(Err(Failure { phase: Phase::Runtime, kind: kind.to_owned(), detail, message }))
+    }
+}
+
+impl Subject for Fixed {
+    fn run(&mut self, _: &str, _: &Entries) -> Result<Rows, Failure> {
+        self.0.clone()
+    }
+
+    fn state(&mut self) -> Result<GraphState, String> {
+        Ok(GraphState::default())
+    }
+
+    fn register(&mut self, _: &Procedure) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn subjects_agree_on_rows_and_their_order_unless_one_is_given_up() {
+    let agreed = |in_order, mut one: Fixed, mut other: Fixed| {
+        agree(&("RETURN n".to_owned(), in_order), &mut one, &mut other)
+    };
+    let ints = |in_order, a: &[i64], b: &[i64]| agreed(in_order, Fixed::ints(a), Fixed::ints(b));
+    assert_eq!(ints(true, &[1, 2], &[1, 2]), Ok(Some(true)));
+    assert_eq!(ints(false, &[1, 2], &[2, 1]), Ok(Some(true)));
+    assert_eq!(ints(false, &[], &[]), Ok(Some(false)));
+    assert!(ints(true, &[1, 2], &[2, 1]).is_err());
+    assert!(ints(false, &[1, 2], &[1]).is_err());
+    let late = Fixed::fails("TransactionTimedOut");
+    assert_eq!(agreed(true, Fixed::ints(&[1]), late), Ok(None));
+    assert!(agreed(true, Fixed::ints(&[1]), Fixed::fails("Panic")).is_err());
 }
 
 #[test]
@@ -142,7 +187,8 @@ fn filters_share_out_the_rows() {
         query.result = Projection { items: query.result.items, ..Projection::default() };
         let mut rows = |filter: Option<Expression>| {
             let paths = paths.clone();
-            query.clauses = vec![Clause::Match { optional: false, paths, filter }];
+            query.clauses =
+                vec![Clause::Match { optional: false, paths, hints: Vec::new(), filter }];
             evaluate(&query, &graph).map(|expected| expected.rows)
         };
         let not = Expression::Not(filter.clone().into());
@@ -180,7 +226,7 @@ fn count_of(towards: Towards, length: Option<(usize, usize)>) -> Option<i64> {
     let node = |name: &str| NodePattern { name: Some(name.to_owned()), ..NodePattern::default() };
     let edge = EdgePattern { name: None, types: vec![], towards, length, properties: vec![] };
     let paths = vec![Path { start: node("a"), steps: vec![(edge, node("b"))] }];
-    let clauses = vec![Clause::Match { optional: false, paths, filter: None }];
+    let clauses = vec![Clause::Match { optional: false, paths, hints: Vec::new(), filter: None }];
     let items = vec![Item { value: ItemValue::CountRows, name: "c".to_owned() }];
     let query = Query { clauses, result: Projection { items, ..Projection::default() } };
     match evaluate(&query, &small())?.rows[..] {

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Limits, Procedures, QueryError};
+use telar_db::query::{self, Entities, Limits, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, VertexId};
 
@@ -20,14 +21,17 @@ pub struct Telar {
     procedures: Vec<(String, Arc<Table>)>,
     limits: Limits,
     workers: Arc<Workers>,
+    planning: Planning,
+    timeout: Option<Duration>,
 }
 
 /// Threads that share whatever they can, by so many rows: 1, 2 or 3.
 fn sharing(rows: usize) -> Arc<Workers> {
     static WORKERS: LazyLock<[Arc<Workers>; 3]> = LazyLock::new(|| {
-        let rows =
-            [NonZeroUsize::MIN, NonZeroUsize::new(2).unwrap(), NonZeroUsize::new(3).unwrap()];
-        rows.map(|rows| Arc::new(Workers::new(8).with_morsels_of(rows)))
+        [0, 1, 2].map(|more| {
+            let rows = NonZeroUsize::MIN.saturating_add(more);
+            Arc::new(Workers::new(8).with_morsels_of(rows))
+        })
     });
     Arc::clone(&WORKERS[rows - 1])
 }
@@ -45,13 +49,21 @@ impl Telar {
     #[must_use]
     pub fn on(db: Database) -> Self {
         let workers = Arc::new(Workers::new(1));
-        Self { db, procedures: Vec::new(), limits: Limits::default(), workers }
+        let (planning, timeout) = (Planning::default(), None);
+        let limits = Limits::default();
+        Self { db, procedures: Vec::new(), limits, workers, planning, timeout }
     }
 
     /// The same, for which queries may use no more than this.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
+    }
+
+    /// The same database, whose queries are planned by these rules, and given up after some time.
+    #[must_use]
+    pub fn planned(self, planning: Planning, timeout: Duration) -> Self {
+        Self { planning, timeout: Some(timeout), ..self }
     }
 
     /// The same; queries that only read share their work by so many rows: 1, 2 or 3.
@@ -113,12 +125,16 @@ impl Subject for Telar {
             message,
         };
         let mut procedures = Procedures::builtin();
+        procedures.planning = self.planning;
         for (name, table) in &self.procedures {
             procedures.add(name.as_str(), table.clone());
         }
         let runtime = Runtime::new(procedures).with_workers(Arc::clone(&self.workers));
-        let session =
+        let mut session =
             Session::with_runtime(&self.db, Arc::new(runtime)).with_limits(self.limits.clone());
+        if let Some(timeout) = self.timeout {
+            session = session.with_timeout(timeout);
+        }
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use telar_engine::ops::{RestorePoint, check};
+use telar_tests::process::Process;
 use telar_tests::{PrintSeed, Rng, unit};
 
 use super::{open, restore_to};
@@ -56,10 +57,8 @@ fn kill_during_backup_leaves_the_database_intact_and_no_half_backup() {
         let into = at(&format!("backups-{round}"));
         std::fs::create_dir(&into).unwrap();
         let seed = (rng.number() >> 1).to_string();
-        let mut child = child(&["backups", text(&graph), "2", "full", &seed, text(&into)])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = child(&["backups", text(&graph), "2", "full", &seed, text(&into)]);
+        let mut child = Process::start(command.stdout(Stdio::piped())).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
         let reader = std::thread::spawn(move || {

@@ -8,16 +8,18 @@
     reason = "a test fails by panicking, and says how long loading took"
 )]
 
-mod times;
+mod data;
+mod estimates;
+mod whole;
 
-use std::time::Instant;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
-use telar_db::{Database, Value, VertexId, View};
-use telar_tests::snb::{Archive, Expected, Queries, check_reads, check_tiny, counts, load};
-use telar_tests::tck::step::Procedure;
-use telar_tests::tck::subject::{Failure, GraphState, PanicsFail, Rows, Subject};
-use telar_tests::tck::telar::Telar;
-use telar_tests::tck::value::Entries;
+use telar_bench::snb::{
+    self, ANSWERS, Archive, Expected, Queries, Rows, check_reads, counts, load,
+};
+use telar_db::{Database, Session, Value, ValueMap, VertexId, View};
+use whole::check_tiny;
 
 fn loaded(name: &str) -> Option<(Archive, Database)> {
     let Some(path) = telar_tests::shared(&format!("data/snb/{name}.tar.zst")) else {
@@ -32,26 +34,18 @@ fn loaded(name: &str) -> Option<(Archive, Database)> {
     Some((archive, db))
 }
 
-/// Prints how long slow queries take, so that a long run shows where it is.
-struct Timed(PanicsFail<Telar>);
-
-impl Subject for Timed {
-    fn run(&mut self, query: &str, parameters: &Entries) -> Result<Rows, Failure> {
+/// Runs queries; a panic is an answer that is wrong, and a slow one is shown.
+fn asking(db: &Database) -> impl FnMut(&str, &ValueMap) -> Result<Rows, String> {
+    let session = Session::new(db);
+    move |text, parameters| {
         let begun = Instant::now();
-        let done = self.0.run(query, parameters);
+        let run = AssertUnwindSafe(|| session.run_with(text, parameters));
+        let done = catch_unwind(run).map_err(|_| "it panics".to_owned())?;
         let seconds = begun.elapsed().as_secs_f64();
         if seconds > 1.0 {
-            println!("{seconds:6.1} s  {}", query.lines().next().unwrap_or_default());
+            println!("{seconds:6.1} s  {}", text.lines().next().unwrap_or_default());
         }
-        done
-    }
-
-    fn state(&mut self) -> Result<GraphState, String> {
-        self.0.state()
-    }
-
-    fn register(&mut self, procedure: &Procedure) -> Result<(), String> {
-        self.0.register(procedure)
+        done.map(|result| result.rows).map_err(|e| e.to_string())
     }
 }
 
@@ -117,9 +111,9 @@ fn scale_factor_0_1_has_its_counts_and_answers_as_neo4j_did() {
     ];
     check_counts(&db, 347_337, 1_585_099, &some);
 
-    let expected = Expected::read(&archive, "expected-neo4j-5.26.30.json").unwrap();
+    let expected = Expected::read(&archive, ANSWERS).unwrap();
     let begun = Instant::now();
-    match check_reads(&queries(), &expected, &mut Timed(PanicsFail(Telar::on(db)))) {
+    match check_reads(&queries(), &expected, &mut asking(&db)) {
         Ok(right) => assert_eq!(right, 105),
         Err(wrong) => panic!("{} wrong answers:\n{}", wrong.len(), wrong.join("\n")),
     }
@@ -130,9 +124,49 @@ fn scale_factor_0_1_has_its_counts_and_answers_as_neo4j_did() {
 fn tiny_answers_as_neo4j_did_before_and_after_all_updates() {
     let Some((archive, db)) = loaded("tiny") else { return };
     let begun = Instant::now();
-    match check_tiny(&archive, &queries(), &mut PanicsFail(Telar::on(db))) {
+    match check_tiny(&archive, &queries(), &mut asking(&db), &|| counts(&db)) {
         Ok(right) => assert_eq!(right, 210),
         Err(wrong) => panic!("{} wrong answers:\n{}", wrong.len(), wrong.join("\n")),
     }
     println!("tiny: updated and answered in {:.1} s", begun.elapsed().as_secs_f64());
+}
+
+#[test]
+fn the_benchmark_checks_answers_and_reports_every_read_and_update() {
+    let Some(data) = telar_tests::shared("data/snb/tiny.tar.zst") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let options = snb::Options {
+        rounds: 1,
+        turn: Duration::from_millis(1),
+        mixed: Duration::from_secs(600),
+        threads: 3,
+        export: Some(folder.path().to_owned()),
+        ..snb::Options::new(data)
+    };
+    // It ends when the updates do, and has counted what they made.
+    let outcome = snb::run(&options, &mut |_| {}).unwrap();
+    let report = outcome.report().to_json();
+    for (name, _) in snb::READS {
+        for figure in [format!("{name}/ms"), format!("mixed/{name}/p99_ms")] {
+            assert!(report["figures"][&figure].as_f64().is_some_and(|ms| ms > 0.0), "{figure}");
+        }
+    }
+    assert_eq!(report["figures"]["mixed/update/count"], 6920.0);
+    let lines = std::fs::read_to_string(folder.path().join("operations.jsonl")).unwrap();
+    assert_eq!(report["figures"]["mixed/operations"], lines.lines().count() as f64);
+    for file in ["import.json", "questions.json"] {
+        let text = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{file}");
+    }
+}
+
+#[test]
+fn the_benchmark_refuses_what_is_no_data_set_or_no_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = snb::Options::new(folder.path().join("none"));
+    let problem = snb::run(&options, &mut |_| {}).unwrap_err().to_string();
+    assert!(problem.contains("none"), "{problem}");
+    let options = snb::Options { only: vec!["complex-15".to_owned()], ..options };
+    let problem = snb::run(&options, &mut |_| {}).unwrap_err().to_string();
+    assert!(problem.contains("no read complex-15"), "{problem}");
 }

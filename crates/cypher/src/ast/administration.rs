@@ -34,6 +34,15 @@ pub enum Administration<N = NameOrParameter, P = Password> {
         /// The one to be set.
         new: P,
     },
+    /// `RENAME USER name [IF EXISTS] TO other`
+    RenameUser {
+        /// Who.
+        name: N,
+        /// Do nothing if there is none.
+        if_exists: bool,
+        /// What the user is called then.
+        to: N,
+    },
     /// `DROP USER name [IF EXISTS]`
     DropUser {
         /// Who.
@@ -148,6 +157,9 @@ impl<N, P> Administration<N, P> {
             },
             A::SetOwnPassword { old, new } => {
                 A::SetOwnPassword { old: password(old)?, new: password(new)? }
+            }
+            A::RenameUser { name: of, if_exists, to } => {
+                A::RenameUser { name: name(of)?, if_exists: *if_exists, to: name(to)? }
             }
             A::DropUser { name: of, if_exists } => {
                 A::DropUser { name: name(of)?, if_exists: *if_exists }

@@ -156,6 +156,8 @@ pub enum ShowTarget {
     Users,
     /// `SHOW CURRENT USER`
     CurrentUser,
+    /// `SHOW [ALL | ROLE names | USER [names]] PRIVILEGES`
+    Privileges(PrivilegeFilter),
     /// `SHOW [ALL | POPULATED] ROLES [WITH USERS]`
     Roles {
         /// Only those that somebody has.
@@ -163,6 +165,17 @@ pub enum ShowTarget {
         /// A row for each user of a role.
         users: bool,
     },
+}
+
+/// Whose privileges are shown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PrivilegeFilter {
+    /// `PRIVILEGES`: those of all roles.
+    All,
+    /// `ROLE names PRIVILEGES`: those of at least one role.
+    Roles(Vec<NameOrParameter>),
+    /// `USER names PRIVILEGES`; the caller's if there are none.
+    Users(Vec<NameOrParameter>),
 }
 
 /// Which constraints are shown.

@@ -8,7 +8,7 @@ impl Generator<'_> {
     pub(super) fn administration(&mut self) -> Administration {
         use Administration as A;
         let name = self.name_or_parameter();
-        match self.pick(10) {
+        match self.pick(11) {
             0 => {
                 let mut settings = self.user_settings(false);
                 settings.password.get_or_insert_with(|| Password::Text(Secret::new("long enough")));
@@ -28,7 +28,8 @@ impl Generator<'_> {
             6 => A::CreateDatabase { name, existing: self.existing() },
             7 => A::DropDatabase { name, if_exists: self.chance() },
             8 => A::StartDatabase { name },
-            _ => A::StopDatabase { name },
+            9 => A::StopDatabase { name },
+            _ => A::RenameUser { name, if_exists: self.chance(), to: self.name_or_parameter() },
         }
     }
 

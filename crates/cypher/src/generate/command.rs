@@ -77,7 +77,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn show(&mut self) -> Show {
-        let target = match self.pick(9) {
+        let target = match self.pick(10) {
             0 => ShowTarget::Indexes { kind: self.maybe(Self::index_kind) },
             1 => ShowTarget::Constraints(self.constraint_filter()),
             2 => ShowTarget::Procedures(self.executable()),
@@ -94,6 +94,11 @@ impl Generator<'_> {
             5 => ShowTarget::Users,
             6 => ShowTarget::CurrentUser,
             7 => ShowTarget::Roles { populated: self.chance(), users: self.chance() },
+            8 => ShowTarget::Privileges(match self.pick(3) {
+                0 => PrivilegeFilter::All,
+                1 => PrivilegeFilter::Roles(self.some(1, Self::name_or_parameter)),
+                _ => PrivilegeFilter::Users(self.some(0, Self::name_or_parameter)),
+            }),
             _ => ShowTarget::Transactions { ids: self.some(0, Self::expr) },
         };
         Show { target, output: self.output() }

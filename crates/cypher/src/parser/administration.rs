@@ -25,7 +25,7 @@ impl Parser<'_> {
                 object(if replaces { 3 } else { 1 })
             }
             T::Keyword(K::Drop) => object(1),
-            T::Word => ["ALTER", "GRANT", "REVOKE", "START", "STOP"]
+            T::Word => ["ALTER", "GRANT", "REVOKE", "DENY", "RENAME", "START", "STOP"]
                 .iter()
                 .any(|word| self.is_word_at(at, word) && self.ahead(at + 1).is_name()),
             _ => false,
@@ -43,6 +43,11 @@ impl Parser<'_> {
             Administration::Grant(self.role_grant("TO")?)
         } else if self.eat_word("REVOKE") {
             Administration::Revoke(self.role_grant("FROM")?)
+        } else if self.eat_word("RENAME") {
+            self.rename()?
+        } else if self.is_word("DENY") {
+            let message = "nothing is denied: roles are granted, everywhere or on one database";
+            return self.refuse(self.span(), message);
         } else {
             let starts = self.eat_word("START");
             if !starts {
@@ -132,6 +137,15 @@ impl Parser<'_> {
             return self.fail();
         }
         Ok(Administration::AlterUser { name, if_exists, settings })
+    }
+
+    fn rename(&mut self) -> Parsed<Administration> {
+        self.refuse_roles()?;
+        self.expect_word("USER")?;
+        let name = self.user_name()?;
+        let if_exists = self.if_exists()?;
+        self.expect_word("TO")?;
+        Ok(Administration::RenameUser { name, if_exists, to: self.user_name()? })
     }
 
     /// `ROLE roles TO users [ON DATABASE database]`; `link` is the word before the users.

@@ -4,7 +4,8 @@ use super::Parsed;
 use super::cursor::{Expected, Parser};
 use crate::ast::{
     CommandOutput, ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, Executable, Expr,
-    ExprKind, Projection, ProjectionItem, Show, ShowTarget, StatementKind, Terminate,
+    ExprKind, NameOrParameter, PrivilegeFilter, Projection, ProjectionItem, Show, ShowTarget,
+    StatementKind, Terminate,
 };
 use crate::token::{Keyword as K, TokenKind as T};
 
@@ -36,6 +37,7 @@ impl Parser<'_> {
             "DATABASES",
             "USERS",
             "ROLES",
+            "PRIVILEGES",
         ] {
             self.note(Expected::Word(word));
         }
@@ -80,11 +82,22 @@ impl Parser<'_> {
         self.fail()
     }
 
-    /// Users and roles.
+    /// Users, roles and privileges.
     fn show_users(&mut self) -> Parsed<Option<ShowTarget>> {
         let functions = self.is_word("USER") && self.is_word_at(1, "DEFINED");
         if !functions && self.eat_unlisted_word(&["USERS", "USER"]) {
-            return Ok(Some(ShowTarget::Users));
+            let names = self.privileged("the name of a user")?;
+            return Ok(Some(match names {
+                Some(names) => ShowTarget::Privileges(PrivilegeFilter::Users(names)),
+                None => ShowTarget::Users,
+            }));
+        }
+        if self.kind() == T::Keyword(K::All) && self.is_word_at(1, "PRIVILEGES") {
+            self.bump();
+        }
+        if self.is_word("PRIVILEGES") {
+            self.privileged("")?;
+            return Ok(Some(ShowTarget::Privileges(PrivilegeFilter::All)));
         }
         if self.eat_unlisted_word(&["CURRENT"]) {
             self.expect_word("USER")?;
@@ -98,11 +111,35 @@ impl Parser<'_> {
         if !self.eat_unlisted_word(&["ROLES", "ROLE"]) {
             return if populated { self.fail() } else { Ok(None) };
         }
+        if !populated && let Some(names) = self.privileged("a role")? {
+            if names.is_empty() {
+                return self.fail();
+            }
+            return Ok(Some(ShowTarget::Privileges(PrivilegeFilter::Roles(names))));
+        }
         let users = self.eat(K::With);
         if users {
             self.expect_word("USERS")?;
         }
         Ok(Some(ShowTarget::Roles { populated, users }))
+    }
+
+    /// `names PRIVILEGES`, if that is what follows; `what` the names are of.
+    fn privileged(&mut self, what: &'static str) -> Parsed<Option<Vec<NameOrParameter>>> {
+        let names = match self.kind() {
+            T::Keyword(K::Yield | K::Where | K::With) => return Ok(None),
+            _ if self.is_word("PRIVILEGES") => Vec::new(),
+            kind if kind.is_name() || kind == T::Dollar => {
+                self.list(|parser| parser.name_or_parameter(what))?
+            }
+            _ => return Ok(None),
+        };
+        self.expect_word("PRIVILEGES")?;
+        if self.kind() == T::Keyword(K::As) {
+            let message = "roles are not made of privileges that commands grant: see GRANT ROLE";
+            return self.refuse(self.span(), message);
+        }
+        Ok(Some(names))
     }
 
     fn eat_indexes(&mut self) -> bool {

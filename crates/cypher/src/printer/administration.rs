@@ -31,6 +31,12 @@ pub(super) fn administration(f: &mut Formatter<'_>, command: &Administration) ->
             f.write_str(" TO ")?;
             password(f, new)
         }
+        A::RenameUser { name, if_exists, to } => {
+            f.write_str("RENAME USER ")?;
+            name_or_parameter(f, name)?;
+            f.write_str(if *if_exists { " IF EXISTS TO " } else { " TO " })?;
+            name_or_parameter(f, to)
+        }
         A::DropUser { name, if_exists } => {
             f.write_str("DROP USER ")?;
             name_or_parameter(f, name)?;

@@ -8,7 +8,7 @@ use super::{filter, name, name_or_parameter, separated, variable};
 use crate::ast::{
     CommandOutput, ConstraintFilter, ConstraintKind, CreateConstraint, CreateIndex, DatabaseFilter,
     DropCommand, EntityKind, Executable, Expr, IndexKind, IndexTarget, Name, NameOrParameter,
-    Requirement, Show, ShowTarget, Terminate,
+    PrivilegeFilter, Requirement, Show, ShowTarget, Terminate,
 };
 
 pub(super) fn create_index(f: &mut Formatter<'_>, command: &CreateIndex) -> fmt::Result {
@@ -128,6 +128,7 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
         }
         ShowTarget::Users => f.write_str("USERS")?,
         ShowTarget::CurrentUser => f.write_str("CURRENT USER")?,
+        ShowTarget::Privileges(filter) => privileges(f, filter)?,
         ShowTarget::Roles { populated, users } => {
             f.write_str(if *populated { "POPULATED ROLES" } else { "ROLES" })?;
             f.write_str(if *users { " WITH USERS" } else { "" })?;
@@ -138,6 +139,17 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
         }
     }
     output(f, &command.output)
+}
+
+fn privileges(f: &mut Formatter<'_>, filter: &PrivilegeFilter) -> fmt::Result {
+    let (word, names) = match filter {
+        PrivilegeFilter::All => ("", &[][..]),
+        PrivilegeFilter::Roles(names) => ("ROLE ", &names[..]),
+        PrivilegeFilter::Users(names) => ("USER ", &names[..]),
+    };
+    f.write_str(word)?;
+    separated(f, names, ", ", name_or_parameter)?;
+    f.write_str(if names.is_empty() { "PRIVILEGES" } else { " PRIVILEGES" })
 }
 
 fn constraints(f: &mut Formatter<'_>, filter: &ConstraintFilter) -> fmt::Result {

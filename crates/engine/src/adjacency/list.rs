@@ -190,6 +190,29 @@ impl<'a> List<'a> {
         self.find_masked(nbr, Some(ordinal))
     }
 
+    /// Calls `f` with the ordinal of each live entry to `nbr`.
+    pub(crate) fn for_each_to(&self, nbr: u32, f: &mut dyn FnMut(u32)) {
+        let (nbrs, ordinals) = (self.base.nbrs, self.base.columns[COL_ORDINAL]);
+        let settled = match self.kind {
+            ListKind::Simple | ListKind::Multi => {
+                let first = lower_bound(nbrs, nbr);
+                first..first + nbrs[first..].iter().take_while(|x| **x == nbr).count()
+            }
+            ListKind::Timed => 0..nbrs.len(),
+        };
+        let ordinal = |ordinals: &[u32], at: usize| ordinals.get(at).copied().unwrap_or(0);
+        for at in settled.filter(|at| nbrs[*at] == nbr && !self.is_deleted(*at)) {
+            f(ordinal(ordinals, at));
+        }
+        let Some(tail) = self.tail.filter(|tail| tail.block.may_hold(nbr)) else { return };
+        let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+        for at in places_of(rows.nbrs, nbr) {
+            if !Block::is_delete(meta[at]) && !self.is_deleted(nbrs.len() + at) {
+                f(ordinal(rows.columns[COL_ORDINAL], at));
+            }
+        }
+    }
+
     /// Position among the settled rows, deletes not considered.
     fn find_settled(&self, nbr: u32, ordinal: Option<u32>) -> Option<usize> {
         let nbrs = self.base.nbrs;

@@ -22,7 +22,6 @@ use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{IndexId, PropertyKeyId};
 
 use super::check::violation;
-use super::commit::concerns;
 use super::key::{Entry, SortKey};
 use super::source::{Objects, Source, edge_id};
 use super::spec::{Definition, IndexTarget, KEYS_MAX};
@@ -37,7 +36,6 @@ use crate::store::Store;
 use crate::transaction::PendingRules;
 use crate::txn::record::{self, IndexChange};
 use crate::txn::validate::vertex_id;
-use crate::txn::write_set::WriteSet;
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;
@@ -212,15 +210,12 @@ pub(crate) fn replayed(
     Ok(Arc::new(index))
 }
 
-/// Reads the stored indexes that a replayed commit changes.
-pub(crate) fn load_concerned(
-    shared: &Shared,
-    store: &Store,
-    writes: &WriteSet,
-) -> Result<(), Error> {
-    let all = shared.indexes.all().into_iter();
-    let mut cold = all.filter(|i| !i.is_loaded() && concerns(writes, i, shared, true));
-    cold.try_for_each(|index| index.load_from(store))
+/// Loads the stored indexes that the log has changed too often to keep the changes beside them.
+pub(crate) fn load_much_replayed(shared: &Shared, store: &Store) -> Result<(), Error> {
+    let guard = &epoch::pin();
+    let list = shared.indexes.list(guard).iter();
+    let mut much = list.filter(|i| !i.is_loaded() && i.cold.is_full());
+    much.try_for_each(|index| index.load_from(store, shared))
 }
 
 /// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database
@@ -228,6 +223,7 @@ pub(crate) fn load_concerned(
 pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
     let now = shared.clock.published();
     for index in shared.indexes.all() {
+        index.cold.replay_ends();
         if !index.is_online() {
             failpoint!("index::rebuild");
             scan_unchecked(shared, &index, now);

@@ -3,6 +3,8 @@
 //! The steps are those of `txn/commit.rs`. Planning finds the key of each object before and after
 //! the commit and which stripes that takes. Once the latches are held, keys that depend on what
 //! others may have changed meanwhile are found again; if they differ, the commit plans anew.
+//!
+//! A commit that is replayed leaves indexes in the store and notes what it changes (`cold.rs`).
 
 use std::sync::Arc;
 
@@ -94,10 +96,13 @@ impl<'a> Maintenance<'a> {
         }
     }
 
-    /// Reads indexes that the commit concerns and nobody used yet.
+    /// Loads indexes that the commit concerns.
     pub(crate) fn load(&self) -> Result<(), Error> {
+        let was_read = |i: &Index| {
+            self.reads.iter().any(|r| matches!(r, Read::Index(read) if read.index == i.id))
+        };
         let cold = self.list.iter().filter(|i| !i.is_loaded());
-        cold.filter(|i| concerns(self.writes, i, self.shared, false))
+        cold.filter(|i| concerns(self.writes, i, self.shared) || was_read(i))
             .try_for_each(|i| i.load(self.shared))
     }
 
@@ -112,7 +117,11 @@ impl<'a> Maintenance<'a> {
         self.find_changes(guard);
         // PERF: telar bench index: these misses overlap with the planning of everything else.
         for change in &self.changes {
-            if let (Some(front), Some(key)) = (self.list[change.index].front(), &change.new) {
+            let index = &self.list[change.index];
+            if let Some(key) = &change.new
+                && index.is_loaded()
+                && let Some(front) = index.front()
+            {
                 front.prefetch(key, guard);
             }
         }
@@ -169,6 +178,9 @@ impl<'a> Maintenance<'a> {
         self.partitions.clear();
         for same in self.changes.chunk_by(|a, b| a.index == b.index) {
             let index = &self.list[same[0].index];
+            if !index.is_loaded() {
+                continue;
+            }
             match index.entries() {
                 Entries::None => {}
                 Entries::Vertices(tree) => {
@@ -296,6 +308,10 @@ impl<'a> Maintenance<'a> {
         let mut partitions = &self.partitions[..];
         for same in self.changes.chunk_by(|a, b| a.index == b.index) {
             let index = &self.list[same[0].index];
+            if !index.is_loaded() {
+                same.iter().for_each(|change| index.cold.replay(ts, change));
+                continue;
+            }
             let objects = index.objects(self.shared, guard);
             let new = same.iter().filter(|change| change.new.is_some()).count();
             let (here, rest) = partitions.split_at(new);
@@ -342,21 +358,16 @@ fn apply_to<const N: usize>(
     }
 }
 
-/// Whether a commit may change something of an index; for sure not, if it says no. `alone` says
-/// that nobody else writes, so that what is there now is what the commit finds.
-pub(crate) fn concerns(writes: &WriteSet, index: &Index, shared: &Shared, alone: bool) -> bool {
+/// Whether a commit may change something of an index; for sure not, if it says no.
+fn concerns(writes: &WriteSet, index: &Index, shared: &Shared) -> bool {
     match index.definition.target {
         IndexTarget::Vertices(label) => {
             let sets = &shared.catalog.label_sets;
             let has = |state| state != 0 && sets.labels(state).contains(&label);
-            let guard = &crossbeam_epoch::pin();
+            // What a vertex was before is not known until its latch is held.
             vertices_concerned(index, writes).any(|v| {
                 let written = writes.states.get(v.into());
-                let before = || !alone || has(shared.states.get(v, NOW, guard));
-                match written {
-                    Some(w) => has(w.state) || (!w.created && before()),
-                    None => before(),
-                }
+                written.is_none_or(|w| !w.created || has(w.state))
             })
         }
         IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).next().is_some(),

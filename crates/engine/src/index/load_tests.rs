@@ -87,11 +87,18 @@ fn entries_stay_in_the_store_until_somebody_needs_them() {
     w.insert(1, 10..20).unwrap();
     w.reopen(false);
     assert!(!w.is_loaded(), "nor is replaying them");
+    assert_eq!(w.find(999), Ok(true));
+    assert!(!w.is_loaded(), "a read finds its partition");
+    w.db().shared.indexes.load_wanted(&w.db().shared);
+    assert!(w.is_loaded(), "the background thread is told");
     assert_eq!((w.find(999), w.find(1000)), (Ok(true), Ok(false)));
-    assert!(w.is_loaded());
     w.insert(0, 1000..1001).unwrap();
     w.reopen(false);
-    assert!(w.is_loaded(), "the log changes it");
+    assert!(!w.is_loaded(), "what the log changes is kept beside it");
+    assert_eq!((w.find(999), w.find(1000)), (Ok(true), Ok(true)));
+    w.reopen(false);
+    (0..100).for_each(|n| assert_eq!(w.find(n), Ok(true)));
+    assert!(w.is_loaded(), "many reads pay for loading");
     assert_eq!((w.find(999), w.find(1000)), (Ok(true), Ok(true)));
     w.reopen(true);
     assert!(!w.is_loaded());
@@ -130,11 +137,12 @@ fn damage_is_found_at_first_use() {
         change(&mut value);
         store.database().put(&mut txn, &at, &value).unwrap();
         txn.commit().unwrap();
-        assert_eq!(w.find(1), Err(IndexUnavailable::Damaged(w.id)));
+        let found = || w.db().reader().unwrap().index_range(w.id, &Default::default());
+        assert_eq!(found(), Err(IndexUnavailable::Damaged(w.id)));
         let error = w.insert(0, 2000..2001).unwrap_err();
         assert!(matches!(error, Error::Damaged { .. }), "{error}");
         assert_eq!(error.kind(), ErrorKind::Damaged);
-        assert_eq!(Error::from(w.find(1).unwrap_err()).kind(), ErrorKind::Damaged);
+        assert_eq!(Error::from(found().unwrap_err()).kind(), ErrorKind::Damaged);
         w.insert(1, 2000..2001).unwrap();
         // Mended, it is read.
         let mut txn = store.write().unwrap();

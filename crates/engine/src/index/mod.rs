@@ -13,6 +13,7 @@
 //!  build     making and dropping beside writers                build.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
+//!  cold      reads of an index that is not in memory           cold.rs replayed.rs
 //! ```
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a
@@ -33,12 +34,13 @@
 //!    that read from it takes the whole word, so that no commit is under way while it validates.
 //!
 //! 5. The values of an index that was not loaded since the database was opened are what they were
-//!    then: whoever writes to an index, or reads it, loads it first.
+//!    then: whoever writes to an index loads it first. What the log changed is kept beside them.
 //!
 //! Why like this: docs/indexes.md.
 
 mod build;
 mod check;
+mod cold;
 pub(crate) mod commit;
 mod directory;
 mod front;
@@ -48,6 +50,7 @@ mod model;
 pub(crate) mod page;
 mod partition;
 pub(crate) mod read;
+mod replayed;
 mod run;
 pub(crate) mod source;
 mod spec;
@@ -65,7 +68,7 @@ use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexUnavailable};
 
 pub(crate) use build::{
-    change, check_definition, create, drop_index, finish_recovery, load_concerned, replayed,
+    change, check_definition, create, drop_index, finish_recovery, load_much_replayed, replayed,
     scanned,
 };
 pub(crate) use check::violation;
@@ -80,6 +83,7 @@ use crate::latch::Latch;
 use crate::reclaim::EpochCell;
 use crate::shared::Shared;
 use crate::store::Store;
+use cold::Cold;
 use front::Front;
 use key::{Entry, Item, SortKey};
 use source::{Holders, Objects, Source};
@@ -106,15 +110,19 @@ struct Content {
 
 impl Content {
     fn new(definition: &Definition, entries: Entries) -> Self {
-        let has_front = definition.kind.is_unique() && matches!(entries, Entries::Vertices(_));
-        let front = has_front.then(Front::new);
-        if let (Some(front), Entries::Vertices(tree)) = (&front, &entries) {
-            let guard = &epoch::pin();
-            tree.for_range(&SortKey::MIN, None, false, guard, |key, [v]| {
-                front.insert(key, v, guard);
-                ControlFlow::Continue(())
-            });
-        }
+        let front = match &entries {
+            Entries::Vertices(tree) if definition.kind.is_unique() => {
+                let guard = &epoch::pin();
+                let each = |add: &mut dyn FnMut(&SortKey, u32)| {
+                    tree.for_range(&SortKey::MIN, None, false, guard, |key, [v]| {
+                        add(key, v);
+                        ControlFlow::Continue(())
+                    });
+                };
+                Some(Front::of_all(each, guard))
+            }
+            _ => None,
+        };
         Self { entries, front }
     }
 }
@@ -124,8 +132,10 @@ impl Content {
 pub(crate) struct Index {
     pub(crate) id: IndexId,
     pub(crate) definition: Definition,
-    /// Of an index in the store: empty until it is first used.
+    /// Of an index in the store: empty until it is loaded.
     content: OnceLock<Content>,
+    /// Until then.
+    cold: Cold,
     /// Held while the content is read.
     loading: Mutex<()>,
     /// Number in the global latch order.
@@ -168,6 +178,7 @@ impl Index {
             id,
             definition,
             content,
+            cold: Cold::default(),
             loading: Mutex::new(()),
             table,
             order: (0..words).map(|_| Latch::default()).collect(),
@@ -187,25 +198,35 @@ impl Index {
         self.content.get().is_some()
     }
 
-    /// Reads the entries from the store, unless they are in memory. Nothing was written to an index
-    /// that was not read yet, so they are those of the last checkpoint, whichever that is.
+    /// Reads the entries from the store, unless they are in memory. Nothing but the log was written to an
+    /// index that was not read yet, so they are those of the last checkpoint, whichever that is.
     pub(crate) fn load(&self, shared: &Shared) -> Result<(), Error> {
         match &shared.durable {
             _ if self.is_loaded() => Ok(()),
-            Some(durable) => self.load_from(&durable.store),
+            Some(durable) => self.load_from(&durable.store, shared),
             None => unreachable!("INVARIANT: indexes in memory are made loaded"),
         }
     }
 
     /// As [`load`](Self::load), while the database is being opened.
     #[cold]
-    pub(crate) fn load_from(&self, store: &Store) -> Result<(), Error> {
+    fn load_from(&self, store: &Store, shared: &Shared) -> Result<(), Error> {
         let _one_at_a_time = self.loading.lock();
         if !self.is_loaded() {
             let entries = page::load(store, self.id, &self.definition)?;
-            let _ = self.content.set(Content::new(&self.definition, entries));
+            let content = Content::new(&self.definition, entries);
+            let guard = &epoch::pin();
+            let objects = self.objects_of(content.front.as_ref(), shared, guard);
+            self.cold.replayed().apply_to(&content, &objects);
+            let _ = self.content.set(content);
+            self.cold.loaded();
         }
         Ok(())
+    }
+
+    /// Whether the log changed it, and nobody has loaded it since.
+    pub(crate) fn was_replayed_to(&self) -> bool {
+        self.cold.replayed().len() > 0
     }
 
     fn content(&self) -> &Content {
@@ -243,11 +264,30 @@ impl Index {
     }
 
     pub(crate) fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
+        self.objects_of(self.front(), shared, guard)
+    }
+
+    /// Of an index that is not in memory.
+    pub(crate) fn objects_stored<'a>(
+        &'a self,
+        shared: &'a Shared,
+        guard: &'a Guard,
+    ) -> Objects<'a> {
+        self.objects_of(None, shared, guard)
+    }
+
+    /// Of an index with this front.
+    fn objects_of<'a>(
+        &'a self,
+        front: Option<&'a Front>,
+        shared: &'a Shared,
+        guard: &'a Guard,
+    ) -> Objects<'a> {
         Objects {
             source: Source::new(shared, guard),
             definition: &self.definition,
             holders: &self.holders,
-            front: self.front(),
+            front,
             complete_from: &self.complete_from,
             shared,
         }
@@ -490,6 +530,14 @@ impl Indexes {
     /// Drops entries that no reader wants any more.
     pub(crate) fn settle(&self, shared: &Shared) {
         self.all().iter().for_each(|i| i.settle(shared));
+    }
+
+    /// Loads those that were read where they are stored.
+    pub(crate) fn load_wanted(&self, shared: &Shared) {
+        for index in self.all().iter().filter(|i| !i.is_loaded() && i.cold.take_wanted()) {
+            // Whoever needs it next finds out what is wrong, and says so.
+            drop(index.load(shared));
+        }
     }
 
     /// Heap bytes.

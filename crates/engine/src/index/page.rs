@@ -125,9 +125,11 @@ fn encode_partitions<const N: usize>(entries: &[Entry<N>]) -> Vec<(u32, Vec<u8>)
     (0..).zip(&partitions).map(value).collect()
 }
 
-fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Piece<N>, String> {
-    let body = &mut body;
-    let mut before = Vec::new();
+/// Where the partition to the right begins, and its number.
+type Next<const N: usize> = Option<(Entry<N>, u32)>;
+
+/// Reads what stands before the entries, and how many they are.
+fn get_head<const N: usize>(body: &mut &[u8]) -> Result<(Next<N>, u64), String> {
     let next = match body.split_first() {
         Some((0, rest)) => {
             *body = rest;
@@ -137,12 +139,26 @@ fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Piece<N>, Stri
             *body = rest;
             let next = get_varint(body).map_err(|e| e.to_string())?;
             let next = u32::try_from(next).map_err(|_| "a partition number is out of range")?;
-            Some((get_entry(&mut before, body)?, next))
+            Some((get_entry(&mut Vec::new(), body)?, next))
         }
         _ => return Err("a part of the index begins with neither 0 nor 1".into()),
     };
-    before.clear();
-    let count = get_varint(body).map_err(|e| e.to_string())?;
+    Ok((next, get_varint(body).map_err(|e| e.to_string())?))
+}
+
+/// Where the partition to the right begins, and the first entry of this one, if it has any.
+pub(super) fn decode_bounds<const N: usize>(
+    mut body: &[u8],
+) -> Result<(Next<N>, Option<Entry<N>>), String> {
+    let (next, count) = get_head(&mut body)?;
+    let first = (count > 0).then(|| get_entry(&mut Vec::new(), &mut body)).transpose()?;
+    Ok((next, first))
+}
+
+pub(super) fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Piece<N>, String> {
+    let body = &mut body;
+    let (next, count) = get_head(body)?;
+    let mut before = Vec::new();
     let mut entries = Run::default();
     for _ in 0..count {
         entries.push(get_entry(&mut before, body)?);
@@ -179,8 +195,11 @@ pub(crate) fn store(
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     if !index.is_loaded() {
-        // Nothing was written to it: its values are still right.
-        return Ok(());
+        if !index.was_replayed_to() {
+            // Nothing was written to it: its values are still right.
+            return Ok(());
+        }
+        index.load(shared)?;
     }
     match index.entries() {
         Entries::None => Ok(()),

@@ -8,7 +8,8 @@ use telar_graph::order::OrderRank;
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, Value, VertexId};
 use telar_graph::{LabelId, sortkey};
 
-use super::key::{Item, SortKey};
+use super::cold::Stopped;
+use super::key::{Entry, Item, SortKey};
 use super::source::{Source, edge_id};
 use super::spec::IndexTarget;
 use super::tree::Tree;
@@ -99,43 +100,57 @@ fn is_same(found: &Value, wanted: &Value, key: &SortKey) -> bool {
 }
 
 impl Index {
-    fn label(&self) -> Result<LabelId, IndexUnavailable> {
+    /// The label of an index on vertices.
+    pub(crate) fn label(&self) -> Result<LabelId, IndexUnavailable> {
         match self.definition.target {
-            IndexTarget::Vertices(label) => Ok(label),
-            IndexTarget::Edges(_) => Err(IndexUnavailable::WrongKind(self.id)),
-        }
-    }
-
-    /// The tree of an index on vertices.
-    pub(crate) fn vertices(&self) -> Result<&Tree<1>, IndexUnavailable> {
-        match self.entries() {
-            Entries::Vertices(tree) => Ok(tree),
+            IndexTarget::Vertices(label) if self.definition.kind.has_entries() => Ok(label),
             _ => Err(IndexUnavailable::WrongKind(self.id)),
         }
     }
 
-    /// The tree and the edge type of an index on edges.
-    pub(crate) fn edges(&self) -> Result<(&Tree<3>, EdgeTypeId), IndexUnavailable> {
-        match (self.entries(), self.definition.target) {
-            (Entries::Edges(tree), IndexTarget::Edges(ty)) => Ok((tree, ty)),
+    /// The edge type of an index on edges.
+    pub(crate) fn edge_type(&self) -> Result<EdgeTypeId, IndexUnavailable> {
+        match self.definition.target {
+            IndexTarget::Edges(ty) if self.definition.kind.has_entries() => Ok(ty),
             _ => Err(IndexUnavailable::WrongKind(self.id)),
         }
+    }
+
+    /// The tree. The index has been loaded.
+    fn tree<const N: usize>(&self) -> Result<&Tree<N>, IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
+        self.entries().tree().ok_or(IndexUnavailable::WrongKind(self.id))
+    }
+}
+
+/// The tree of entries with items of `N` words, if they are of that kind.
+pub(crate) trait TreeOf<const N: usize> {
+    fn tree(&self) -> Option<&Tree<N>>;
+}
+
+impl TreeOf<1> for Entries {
+    fn tree(&self) -> Option<&Tree<1>> {
+        if let Self::Vertices(tree) = self { Some(tree) } else { None }
+    }
+}
+
+impl TreeOf<3> for Entries {
+    fn tree(&self) -> Option<&Tree<3>> {
+        if let Self::Edges(tree) = self { Some(tree) } else { None }
     }
 }
 
 impl Reader<'_> {
-    /// An index that can be read at this snapshot.
+    /// An index that can be read at this snapshot; it may not be loaded.
     #[inline]
     pub(crate) fn index(&self, id: IndexId) -> Result<&Index, IndexUnavailable> {
-        let index = match self.past {
-            None => self.shared.indexes.readable(id, self.read_ts, &self.guard)?,
+        match self.past {
+            None => self.shared.indexes.readable(id, self.read_ts, &self.guard),
             // What it lacks, the snapshot makes up for.
-            Some(_) => self.shared.indexes.built(id, &self.guard)?,
-        };
-        if !index.is_loaded() {
-            self.load(index)?;
+            Some(_) => self.shared.indexes.built(id, &self.guard),
         }
-        Ok(index)
     }
 
     #[cold]
@@ -145,6 +160,32 @@ impl Reader<'_> {
             true => IndexUnavailable::Unknown(index.id),
             false => IndexUnavailable::Damaged(index.id),
         })
+    }
+
+    /// Collects entries from `from` on, for as long as `is_wanted` says so, of an index that is not
+    /// in memory, where they are stored. `None` if it is in memory now.
+    #[cold]
+    fn read_stored<const N: usize>(
+        &self,
+        index: &Index,
+        from: &SortKey,
+        mut is_wanted: impl FnMut(&SortKey, &Item<N>, &mut Vec<Entry<N>>) -> ControlFlow<()>,
+    ) -> Result<Option<Vec<Entry<N>>>, IndexUnavailable> {
+        let mut found = Vec::new();
+        let read = match &self.shared.stored {
+            // A copy of the past is made of everything there is.
+            Some(stored) if self.past.is_none() => {
+                index.read_stored(stored, from, |key, item| is_wanted(key, &item, &mut found))
+            }
+            _ => Err(Stopped::TooLong),
+        };
+        match read {
+            // Written to meanwhile, it may have lost what this snapshot wants.
+            _ if index.is_loaded() => Ok(None),
+            Ok(()) => Ok(Some(found)),
+            Err(Stopped::TooLong) => self.load(index).map(|()| None),
+            Err(Stopped::Damaged) => Err(IndexUnavailable::Damaged(index.id)),
+        }
     }
 
     /// Where the values of indexed objects are, at this snapshot.
@@ -171,13 +212,11 @@ impl Reader<'_> {
         let index = self.index(index)?;
         let mut found = Vec::new();
         if values.len() == index.definition.properties.len() {
-            let items = self.vertices_of(index, index.vertices()?, values)?;
+            let items = self.vertices_of(index, values)?;
             found.extend(items.iter().map(|v| vertex_id(*v)));
         } else {
             let range = KeyRange::new(index, &IndexRange::equal(values))?;
-            self.items_in(index, index.vertices()?, &range, (false, usize::MAX), |_, [v]| {
-                found.push(vertex_id(v));
-            });
+            self.items_in(index, &range, (false, usize::MAX), |_, [v]| found.push(vertex_id(v)))?;
         }
         Ok(found)
     }
@@ -198,7 +237,7 @@ impl Reader<'_> {
         if values.len() != properties {
             return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
         }
-        let found = self.vertices_of(index, index.vertices()?, values)?;
+        let found = self.vertices_of(index, values)?;
         Ok(found.first().map(|v| vertex_id(*v)))
     }
 
@@ -213,11 +252,11 @@ impl Reader<'_> {
     ) -> Result<Vec<EdgeId>, IndexUnavailable> {
         let mut found = Vec::new();
         let index = self.index(index)?;
-        let (tree, ty) = index.edges()?;
+        let ty = index.edge_type()?;
         let range = KeyRange::new(index, &IndexRange::equal(values))?;
-        self.items_in(index, tree, &range, (false, usize::MAX), |_, item| {
+        self.items_in(index, &range, (false, usize::MAX), |_, item| {
             found.push(edge_id(ty, item));
-        });
+        })?;
         Ok(found)
     }
 
@@ -234,7 +273,7 @@ impl Reader<'_> {
         let index = self.index(index)?;
         let keys = KeyRange::new(index, range)?;
         let how = (range.descending, range.limit);
-        self.items_in(index, index.vertices()?, &keys, how, |_, [v]| found.push(vertex_id(v)));
+        self.items_in(index, &keys, how, |_, [v]| found.push(vertex_id(v)))?;
         Ok(found)
     }
 
@@ -249,10 +288,10 @@ impl Reader<'_> {
     ) -> Result<Vec<EdgeId>, IndexUnavailable> {
         let mut found = Vec::new();
         let index = self.index(index)?;
-        let (tree, ty) = index.edges()?;
+        let ty = index.edge_type()?;
         let keys = KeyRange::new(index, range)?;
         let how = (range.descending, range.limit);
-        self.items_in(index, tree, &keys, how, |_, item| found.push(edge_id(ty, item)));
+        self.items_in(index, &keys, how, |_, item| found.push(edge_id(ty, item)))?;
         Ok(found)
     }
 
@@ -261,12 +300,21 @@ impl Reader<'_> {
     pub(crate) fn vertices_of(
         &self,
         index: &Index,
-        tree: &Tree<1>,
         values: &[Value],
     ) -> Result<SmallVec<[u32; 4]>, IndexUnavailable> {
         let label = index.label()?;
         let mut found: SmallVec<[u32; 4]> = SmallVec::new();
         let Some(key) = SortKey::of(values) else { return Ok(found) };
+        let mut stored = None;
+        if !index.is_loaded() {
+            stored = self.read_stored(index, &key, |at, item: &Item<1>, found| {
+                if *at != key {
+                    return ControlFlow::Break(());
+                }
+                found.push((key.clone(), *item));
+                ControlFlow::Continue(())
+            })?;
+        }
         if let Some(past) = self.past
             && !index.is_complete_at(self.read_ts)
         {
@@ -289,6 +337,10 @@ impl Reader<'_> {
                 now.as_ref() == Some(&key)
             }
         };
+        if let Some(stored) = stored {
+            found.extend(stored.into_iter().map(|(_, [v])| v).filter(|v| has_key(*v)));
+            return Ok(found);
+        }
         if let Some(front) = index.front() {
             // Unique at every snapshot: the first is the only one.
             front.find(&key, &self.guard, |v| {
@@ -300,7 +352,7 @@ impl Reader<'_> {
             });
             return Ok(self.made_up_for(index, &key, found));
         }
-        tree.for_key(&key, &self.guard, |[v]| {
+        index.tree()?.for_key(&key, &self.guard, |[v]| {
             if has_key(v) {
                 found.push(v);
             }
@@ -333,16 +385,40 @@ impl Reader<'_> {
     pub(crate) fn items_in<const N: usize>(
         &self,
         index: &Index,
-        tree: &Tree<N>,
         range: &KeyRange,
         (descending, limit): (bool, usize),
         mut f: impl FnMut(&SortKey, Item<N>),
-    ) {
-        let objects = index.objects(self.shared, &self.guard);
+    ) -> Result<(), IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
         let mut left = limit;
         if left == 0 {
-            return;
+            return Ok(());
         }
+        let (from, to) = (&range.from, range.to.as_ref());
+        if !index.is_loaded() {
+            // Links lead to the right only.
+            if descending {
+                self.load(index)?;
+            }
+            let objects = index.objects_stored(self.shared, &self.guard);
+            let stored = self.read_stored(index, from, |key, item, found| {
+                if to.is_some_and(|to| key >= to) {
+                    return ControlFlow::Break(());
+                }
+                if objects.has_key(key, item, self.read_ts) {
+                    found.push((key.clone(), *item));
+                }
+                if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            if let Some(found) = stored {
+                found.into_iter().for_each(|(key, item)| f(&key, item));
+                return Ok(());
+            }
+        }
+        let tree = index.tree()?;
+        let objects = index.objects(self.shared, &self.guard);
         if let Some(past) = self.past {
             // One entry of a tree may be dropped while another is read: a copy has them all.
             let copy = self.past_index(past, index);
@@ -357,9 +433,8 @@ impl Reader<'_> {
             } else {
                 entries.iter().take(limit).for_each(&mut give);
             }
-            return;
+            return Ok(());
         }
-        let (from, to) = (&range.from, range.to.as_ref());
         tree.for_range(from, to, descending, &self.guard, |key, item| {
             if objects.has_key(key, &item, self.read_ts) {
                 f(key, item);
@@ -367,6 +442,7 @@ impl Reader<'_> {
             }
             if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
+        Ok(())
     }
 
     /// For [`View::lookup_vertices`](telar_graph::View::lookup_vertices).
@@ -377,17 +453,18 @@ impl Reader<'_> {
         out: &mut Vec<(u32, VertexId)>,
     ) -> Result<(), IndexUnavailable> {
         let index = self.index(index)?;
-        let tree = index.vertices()?;
         let properties = index.definition.properties.len();
         if !keys.len().is_multiple_of(properties) {
             return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
         }
         for (place, values) in keys.chunks(properties).enumerate() {
             let ahead = keys.chunks(properties).nth(place + LOOKUPS_AHEAD);
-            if let (Some(front), Some(key)) = (index.front(), ahead.and_then(SortKey::of)) {
+            if index.is_loaded()
+                && let (Some(front), Some(key)) = (index.front(), ahead.and_then(SortKey::of))
+            {
                 front.prefetch(&key, &self.guard);
             }
-            for v in self.vertices_of(index, tree, values)? {
+            for v in self.vertices_of(index, values)? {
                 out.push((place as u32, vertex_id(v)));
             }
         }

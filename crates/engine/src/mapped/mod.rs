@@ -185,6 +185,28 @@ impl Stored {
         self.memory.has_room_for(self.generations.bytes_in_place() as u64)
     }
 
+    /// Reads the value of `key`, if there is one, as [`load`](Self::load) does; what is wrong with it is the
+    /// caller's to report.
+    pub(crate) fn read<T>(
+        &self,
+        key: &[u8; crate::checkpoint::KEY_BYTES],
+        scratch: &mut Scratch,
+        decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
+    ) -> Result<Option<T>, String> {
+        // The transaction of the generation ends through the epoch.
+        let _pinned = epoch::pin();
+        let generation = self.generations.current();
+        if !generation.inventory.contains(key) {
+            return Ok(None);
+        }
+        self.with_value(&generation, key, scratch, decode).map(Some)
+    }
+
+    /// One past the largest number of a value that a table has.
+    pub(crate) fn bound(&self, table: ranges::Table) -> u32 {
+        self.generations.current().inventory.bound(table)
+    }
+
     /// Notes that a scan is done with the value in `scratch`.
     pub(crate) fn scanned(&self, scratch: &Scratch) {
         if !self.fits() {

@@ -109,6 +109,11 @@ impl Inventory {
         removed
     }
 
+    /// One past the largest number in a table.
+    pub(crate) fn bound(&self, table: Table) -> u32 {
+        self.0.get(&table).map_or(0, Ranges::bound)
+    }
+
     /// Number of keys.
     pub(crate) fn len(&self) -> u64 {
         let ranges = self.0.values().flat_map(|ranges| &ranges.0);

@@ -7,13 +7,11 @@ use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
 use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
 use crate::error::Error;
-use crate::index::Index;
-use crate::index::IndexTarget;
 use crate::index::commit::{edges_concerned, vertices_concerned};
 use crate::index::key::Entry;
-use crate::index::read::{IndexRead, KeyRange};
+use crate::index::read::{IndexRead, KeyRange, TreeOf};
 use crate::index::source::{Source, edge_id};
-use crate::index::tree::Tree;
+use crate::index::{Entries, Index, IndexTarget};
 use crate::snapshot::Reader;
 use crate::txn::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 
@@ -45,11 +43,11 @@ impl Transaction<'_> {
     pub fn index_range(&self, index: IndexId, range: &IndexRange) -> Result<Vec<VertexId>, Error> {
         let reader = self.reader();
         let index = reader.index(index)?;
-        let (tree, keys) = (index.vertices()?, KeyRange::new(index, range)?);
+        let (_, keys) = (index.label()?, KeyRange::new(index, range)?);
         let mut own = self.own_keys.borrow_mut();
         let own = own.get_or_insert_default();
         let own = self.own_vertices(&mut own.vertices, index, &reader);
-        let found = self.with_own(&reader, index, tree, (range, &keys), own);
+        let found = self.with_own(&reader, index, (range, &keys), own)?;
         Ok(found.into_iter().map(|(_, [v])| vid(v)).collect())
     }
 
@@ -64,11 +62,11 @@ impl Transaction<'_> {
     ) -> Result<Vec<EdgeId>, Error> {
         let reader = self.reader();
         let index = reader.index(index)?;
-        let ((tree, ty), keys) = (index.edges()?, KeyRange::new(index, range)?);
+        let (ty, keys) = (index.edge_type()?, KeyRange::new(index, range)?);
         let mut own = self.own_keys.borrow_mut();
         let own = own.get_or_insert_default();
         let own = self.own_edges(&mut own.edges, index, ty, &reader);
-        let found = self.with_own(&reader, index, tree, (range, &keys), own);
+        let found = self.with_own(&reader, index, (range, &keys), own)?;
         Ok(found.into_iter().map(|(_, item)| edge_id(ty, item)).collect())
     }
 
@@ -77,17 +75,19 @@ impl Transaction<'_> {
         &self,
         reader: &Reader<'_>,
         index: &Index,
-        tree: &Tree<N>,
         (range, keys): (&IndexRange, &KeyRange),
         own: &Keys<N>,
-    ) -> Vec<Entry<N>> {
+    ) -> Result<Vec<Entry<N>>, Error>
+    where
+        Entries: TreeOf<N>,
+    {
         let mut found: Vec<Entry<N>> = Vec::new();
         let how = (range.descending, range.limit.saturating_add(own.len()));
-        reader.items_in(index, tree, keys, how, |key, item| {
+        reader.items_in(index, keys, how, |key, item| {
             if !own.has(&item) {
                 found.push((key.clone(), item));
             }
-        });
+        })?;
         let shown = found.len();
         found.extend(own.range(keys).cloned());
         if found.len() > shown {
@@ -102,7 +102,7 @@ impl Transaction<'_> {
             let read = IndexRead { index: index.id, from, to, point };
             self.note(Read::Index(Arc::new(read)));
         }
-        found
+        Ok(found)
     }
 
     /// The keys of the vertices this transaction may have changed, as it sees them.

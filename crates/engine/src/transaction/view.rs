@@ -123,6 +123,25 @@ impl View for Transaction<'_> {
         out.extend(pairs.iter().map(|(u, v)| self.search_edge(ty, *u, *v).unwrap_or(false)));
     }
 
+    fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
+        if self.writes.edges.items().is_empty() {
+            for u in pairs.iter().filter_map(|(u, _)| number(*u)) {
+                self.note(Read::Neighbours(ty, Direction::Out, u));
+            }
+            return self.reader().edges_between(pairs, ty, out);
+        }
+        out.clear();
+        out.offsets.push(0);
+        for (source, target) in pairs {
+            let edges = self.edges(*source, ty, Direction::Out).into_iter().flatten();
+            for edge in edges.filter(|edge| edge.dst == *target) {
+                out.neighbours.push(*target);
+                out.ordinals.push(edge.ordinal);
+            }
+            out.offsets.push(out.neighbours.len() as u32);
+        }
+    }
+
     fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
         out.extend(vertices.iter().map(|v| self.vertex_property(*v, key).unwrap_or_default()));
     }

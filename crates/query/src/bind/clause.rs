@@ -204,7 +204,7 @@ impl Binder<'_> {
             self.check_repeatable(clause)?;
             pattern.allow_repeats();
         }
-        self.check_hints(&clause.hints)?;
+        pattern.hints = self.hints(&clause.hints)?;
         if let Some(filter) = &clause.filter {
             pattern.filter(conjuncts(self.condition(filter)?));
         }
@@ -230,22 +230,6 @@ impl Binder<'_> {
             if let Some(span) = unbounded(path) {
                 let message = "with REPEATABLE ELEMENTS a path needs a greatest length: {1,5}";
                 return Err(self.syntax("InvalidPathPattern", message, span));
-            }
-        }
-        Ok(())
-    }
-
-    /// Hints are about variables of the query.
-    fn check_hints(&self, hints: &[ast::Hint]) -> Result<(), QueryError> {
-        for hint in hints {
-            let names = match &hint.kind {
-                ast::HintKind::Index { variable, .. } | ast::HintKind::Scan { variable, .. } => {
-                    std::slice::from_ref(variable)
-                }
-                ast::HintKind::Join { variables } => variables,
-            };
-            for name in names {
-                self.variable(name)?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
-//! - `solve`: the order in which they are.
+//! - `solve`: the order in which they are, `hint`: what a query wishes of it.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
 //! - `schema`, `show`: commands that are no queries, `database`: `USE`.
@@ -16,6 +16,7 @@ mod clause;
 mod database;
 mod expression;
 mod group;
+mod hint;
 mod kind;
 mod pattern;
 mod projection;
@@ -43,7 +44,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
 use crate::plan::estimate::Counts;
-use crate::plan::{Plan, Slots, parallelise, prune};
+use crate::plan::{Plan, Slots, Wanted, parallelise, prune, shorten};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
@@ -153,7 +154,13 @@ pub(crate) fn bind(
         }
     };
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
-    prune(&mut plan, &needed, &Slots::new());
+    let planning = procedures.planning;
+    if planning.pruning {
+        prune(&mut plan, &needed, &Slots::new());
+    }
+    if planning.shortcuts {
+        shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
+    }
     let writes = plan.writes();
     let in_transactions = plan
         .in_transactions()
@@ -184,11 +191,13 @@ pub(crate) fn bind(
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
-    use ShowTarget::{CurrentUser, Databases, Roles, Users};
+    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Users};
     let StatementKind::Show(show) = kind else { return false };
     let CommandOutput { yields, filter, returns } = &show.output;
     let plain = yields.is_none() && filter.is_none() && returns.is_none();
-    plain && matches!(show.target, Users | CurrentUser | Databases(_) | Roles { .. })
+    let target = &show.target;
+    let users = matches!(target, Users | CurrentUser | Roles { .. } | Privileges(_));
+    plain && (users || matches!(target, Databases(_)))
 }
 
 impl<'a> Binder<'a> {

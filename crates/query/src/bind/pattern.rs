@@ -10,6 +10,7 @@ use telar_cypher::ast::{
 
 use super::Binder;
 use super::group::{self, Group};
+use super::hint::Hints;
 use super::scope::Kind;
 use super::select::{Selection, Wanted};
 use super::subquery::conjuncts;
@@ -31,6 +32,7 @@ pub(crate) struct Pattern {
     pub(crate) paths: Vec<(Slot, Expr)>,
     /// Paths of which only some of those that match are wanted.
     pub(crate) selections: Vec<Selection>,
+    pub(crate) hints: Hints,
 }
 
 impl Pattern {
@@ -62,6 +64,13 @@ pub(crate) struct Relationship {
     pub(crate) bound: bool,
     /// Which of the other relationships it must differ from.
     pub(crate) distinct: bool,
+}
+
+impl Relationship {
+    /// Whether it is one, not several in a row.
+    pub(crate) fn is_single(&self) -> bool {
+        self.length.is_none() && self.group.is_none()
+    }
 }
 
 #[derive(Debug)]

@@ -352,7 +352,13 @@ impl Binder<'_> {
             unreachable!("INVARIANT: put there above")
         };
         let aggregates = calls;
-        let mut plan = plan::aggregate(Aggregate { input, keys, aggregates });
+        let planning = &self.procedures.planning;
+        let by_node = planning.grouping;
+        let aggregate = Aggregate { input, keys, aggregates, by_node };
+        let mut plan = match planning.count_store {
+            true => plan::aggregate(aggregate),
+            false => Plan::Aggregate(Box::new(aggregate)),
+        };
         if !extend.is_empty() {
             plan = Plan::Extend(Box::new(plan), extend);
         }

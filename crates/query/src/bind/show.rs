@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, Name, Projection,
-    ProjectionItem, Show, ShowTarget, Terminate,
+    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, Name, PrivilegeFilter,
+    Projection, ProjectionItem, Show, ShowTarget, Terminate,
 };
 use telar_cypher::span::Span;
 
@@ -13,6 +13,7 @@ use super::clause::Columns;
 use super::scope::Kind;
 use crate::expr::Expr;
 use crate::plan::{self, Plan};
+use crate::procedure::privileges;
 use crate::procedure::show::{self, Shown};
 use crate::procedure::{self, Procedure};
 use crate::query_error::QueryError;
@@ -41,6 +42,12 @@ impl Binder<'_> {
             ShowTarget::CurrentUser => ("SHOW CURRENT USER", show::users(true)),
             ShowTarget::Roles { populated, users } => {
                 ("SHOW ROLES", show::roles(*populated, *users))
+            }
+            ShowTarget::Privileges(filter) => {
+                if let PrivilegeFilter::Roles(names) | PrivilegeFilter::Users(names) = filter {
+                    arguments = names.iter().map(|name| self.name_or_parameter(name)).collect();
+                }
+                ("SHOW PRIVILEGES", privileges::shown(filter))
             }
             ShowTarget::Transactions { ids } => {
                 arguments = self.expressions(ids)?;

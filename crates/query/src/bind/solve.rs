@@ -1,12 +1,18 @@
 //! In which order the parts of a pattern are found.
 //!
-//! Greedy: conditions as soon as they can be tested; relationships between two known nodes; then
-//! from a known node to an unknown one, those with the fewest rows first; and only where nothing is
-//! known a new start. `order` chooses among these by the rows that `plan/estimate.rs` expects,
-//! `seek` finds what indexes can do.
+//! Conditions are tested as soon as they can be. In which order nodes and relationships are found,
+//! and whether parts of the pattern are found on their own and joined, is what `search` finds to be
+//! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
+//! for that, or of which only some paths are wanted, are solved greedily: relationships between two
+//! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
+//! only where nothing is known a new start (`order`). `seek` finds what indexes can do.
 
+mod model;
 mod order;
+mod search;
 mod seek;
+mod steps;
+mod written;
 
 use std::collections::HashSet;
 
@@ -78,6 +84,12 @@ impl Solver<'_, '_> {
 
     fn run(&mut self) {
         self.test_known_nodes();
+        if self.binder.procedures.planning.order {
+            self.test_conditions();
+            self.search();
+        } else {
+            self.as_written();
+        }
         loop {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -211,6 +223,7 @@ impl Solver<'_, '_> {
                         distinct_from,
                         repeats,
                         bound,
+                        once: false,
                     }))
                 });
             }

@@ -8,7 +8,7 @@ use telar_cypher::span::Span;
 use super::Binder;
 use crate::batch::Slot;
 use crate::expr::{Expr, Subquery, SubqueryKind};
-use crate::plan::{Plan, Slots, prune};
+use crate::plan::{Plan, Slots, Wanted, ask_whether, counted, prune, shorten};
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
@@ -20,6 +20,24 @@ impl Binder<'_> {
         }
         // It may begin with any variable there is.
         prune(&mut plan, &needed, &(0..self.slots.len()).collect());
+        if !self.procedures.planning.shortcuts {
+            return Expr::Subquery(Box::new(Subquery { kind, plan, row }));
+        }
+        let reads = |slot: Slot| needed.contains(&slot);
+        let mut new_slot = || self.new_slot();
+        let kind = match kind {
+            SubqueryKind::Count => match counted(&mut plan, &reads, &mut new_slot) {
+                Some(count) => SubqueryKind::Sum(count),
+                None => kind,
+            },
+            SubqueryKind::Exists => {
+                ask_whether(&mut plan, &reads, &mut new_slot);
+                kind
+            }
+            kind => kind,
+        };
+        let wanted = if kind == SubqueryKind::Exists { Wanted::Once } else { Wanted::All };
+        shorten(&mut plan, wanted, &mut new_slot);
         Expr::Subquery(Box::new(Subquery { kind, plan, row }))
     }
 

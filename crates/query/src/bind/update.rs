@@ -41,7 +41,8 @@ impl Binder<'_> {
             before.steps.append(&mut made.steps);
             return Ok(Plan::Create(before));
         }
-        let input = Self::before_writes(input);
+        let apart = plan::is_apart(&input, &made.steps);
+        let input = if apart { input } else { Self::before_writes(input) };
         Ok(Plan::Create(Box::new(plan::Create { input, steps: made.steps })))
     }
 

@@ -3,9 +3,9 @@
 use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Source, aggregate, apply, call, count_store, create, delete, distinct, expand,
-    in_transactions, index_seek, limit, load_csv, merge, project, relationship_seek, repeat, scan,
-    select, set, shortest, sort, union, unwind, var_expand,
+    Exec, Operator, Source, aggregate, apply, call, count_store, create, degrees, delete, distinct,
+    expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv, merge, project,
+    reach, relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -83,6 +83,12 @@ fn operator<'p>(
         }
         Plan::NodeById(p) => Box::new(scan::NodeById::new(input(&p.input), p)),
         Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p)),
+        Plan::Intersect(p) => Box::new(intersect::Intersect::new(input(&p.input), p)),
+        Plan::Degrees(p) => Box::new(degrees::Degrees::new(input(&p.input), p)),
+        Plan::HashJoin(p) => {
+            Box::new(hash_join::HashJoin::new(input(&p.input), input(&p.build), p))
+        }
+        Plan::VarExpand(p) if p.once => Box::new(reach::Reach::new(input(&p.input), p)),
         Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p)),
         Plan::ShortestPath(p) => Box::new(shortest::ShortestPath::new(input(&p.input), p)),
         Plan::Repeat(p) => Box::new(repeat::Repeat::new(input(&p.input), p)),

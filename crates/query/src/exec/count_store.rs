@@ -69,8 +69,8 @@ fn relationships(ty: EdgeTypeId, cx: &mut Exec<'_>) -> Result<u64, QueryError> {
     Ok(count)
 }
 
-/// Calls `f` with all vertices, some at a time.
-fn each_step(
+/// Calls `f` with all vertices that have the label, some at a time.
+pub(super) fn each_step(
     label: Option<LabelId>,
     cx: &mut Exec<'_>,
     mut f: impl FnMut(&dyn Graph, &[VertexId]),

@@ -110,6 +110,16 @@ macro_rules! counted {
                 self.graph.search_edges(pairs, ty, out);
             }
 
+            fn edges_between(
+                &self,
+                pairs: &[(VertexId, VertexId)],
+                ty: EdgeTypeId,
+                out: &mut Expansion,
+            ) {
+                self.graph.edges_between(pairs, ty, out);
+                add(self.hits, pairs.len() + out.neighbours.len());
+            }
+
             fn vertex_properties(
                 &self,
                 vertices: &[VertexId],

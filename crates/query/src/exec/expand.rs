@@ -150,7 +150,6 @@ impl<'p> Expand<'p> {
     ) -> Result<Found, QueryError> {
         let p = self.plan;
         let sources = rows.column(p.from);
-        let targets = p.into.then(|| rows.column(p.to));
         let used = columns(rows, &p.distinct_from);
         let graph = cx.graph();
         let types = edge_types(&p.types, graph);
@@ -164,8 +163,12 @@ impl<'p> Expand<'p> {
             }
         }
         let mut found = Found::default();
+        if p.into {
+            self.search((rows, hands_on), (&places, &vertices), &types, &used, graph, &mut found);
+            return Ok(found);
+        }
         let expansion = &mut self.expansion;
-        let mut whole = vec![!p.into && p.way != Way::Both; vertices.len()];
+        let mut whole = vec![p.way != Way::Both; vertices.len()];
         for ty in types {
             for direction in directions(p.way) {
                 // PERF: `telar bench cypher`, hops: most lists are taken as they are.
@@ -194,31 +197,84 @@ impl<'p> Expand<'p> {
                         }
                         continue;
                     }
-                    let wanted = targets.map(|column| column.vertex(row));
                     for i in range {
                         let neighbour = expansion.neighbours[i];
                         // A loop is in both lists of its node; either way it is one relationship.
                         let twice = p.way == Way::Both
                             && *direction == Direction::In
                             && neighbour == *source;
-                        if twice || wanted.is_some_and(|wanted| wanted != Some(neighbour)) {
+                        if twice {
                             continue;
                         }
-                        let edge = edge(i);
-                        if !is_used(edge, &used, row) {
-                            if hands_on {
-                                found.rows.push(row as u32);
-                            }
-                            found.neighbours.push(neighbour);
-                            if p.keeps_edge {
-                                found.edges.push(edge);
-                            }
-                        }
+                        found.add((edge(i), neighbour), row, (hands_on, p.keeps_edge), &used);
                     }
                 }
             }
         }
         Ok(found)
+    }
+
+    /// Searches for the relationships between two known nodes.
+    fn search(
+        &mut self,
+        (rows, hands_on): (&Batch, bool),
+        (places, sources): (&[u32], &[VertexId]),
+        types: &[EdgeTypeId],
+        used: &[Arc<Column>],
+        graph: &dyn Graph,
+        found: &mut Found,
+    ) {
+        let p = self.plan;
+        let targets = rows.column(p.to);
+        let known = places.iter().zip(sources);
+        let known = known.filter_map(|(row, s)| Some((*row, *s, targets.vertex(*row as usize)?)));
+        let known: Vec<(u32, VertexId, VertexId)> = known.collect();
+        for ty in types {
+            for direction in directions(p.way) {
+                let pair = |(_, source, target): &(u32, VertexId, VertexId)| match direction {
+                    Direction::Out => (*source, *target),
+                    Direction::In => (*target, *source),
+                };
+                let pairs: Vec<_> = known.iter().map(pair).collect();
+                graph.edges_between(&pairs, *ty, &mut self.expansion);
+                let ordinals = &self.expansion.ordinals;
+                for ((row, source, target), ends) in
+                    known.iter().zip(self.expansion.offsets.windows(2))
+                {
+                    if p.way == Way::Both && *direction == Direction::In && source == target {
+                        continue;
+                    }
+                    for ordinal in &ordinals[ends[0] as usize..ends[1] as usize] {
+                        let edge = edge_of(*ty, *source, *target, *ordinal, *direction);
+                        let wanted = (hands_on, p.keeps_edge);
+                        found.add((edge, *target), *row as usize, wanted, used);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Found {
+    /// Adds a relationship to a row that has not used it; `wanted` says whether the numbers of rows
+    /// and the relationships are.
+    #[inline]
+    fn add(
+        &mut self,
+        (edge, neighbour): (EdgeId, VertexId),
+        row: usize,
+        wanted: (bool, bool),
+        used: &[Arc<Column>],
+    ) {
+        if !is_used(edge, used, row) {
+            if wanted.0 {
+                self.rows.push(row as u32);
+            }
+            self.neighbours.push(neighbour);
+            if wanted.1 {
+                self.edges.push(edge);
+            }
+        }
     }
 }
 

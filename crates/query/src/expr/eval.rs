@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
-use super::{Binary, Case, Expr, MapProjection, Unary, access, lists, membership, subquery};
+use super::{
+    Binary, Case, Expr, MapProjection, Unary, access, compare, lists, membership, subquery,
+};
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
@@ -233,6 +235,9 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
 }
 
 fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Column, QueryError> {
+    if let Some(compared) = compare::integers(op, left, right) {
+        return Ok(compared);
+    }
     let mut large = Large::new("+");
     let mut apply = |op, a: &Value, b: &Value| {
         let value = apply(op, a, b)?;
@@ -277,8 +282,8 @@ fn connect(
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
     let rows = batch.rows();
-    let neutral = Value::Bool(!decides);
-    let mut results = vec![neutral; rows];
+    // Unknown is `None`.
+    let mut results = vec![Some(!decides); rows];
     let mut open: Vec<u32> = (0..rows as u32).collect();
     for part in parts {
         let narrowed;
@@ -292,10 +297,17 @@ fn connect(
         let mut still = Vec::with_capacity(open.len());
         for (at, row) in open.iter().enumerate() {
             let result = &mut results[*row as usize];
-            let value = column.get(at);
-            *result = if decides { ops::or(result, &value)? } else { ops::and(result, &value)? };
-            if *result != Value::Bool(decides) {
-                still.push(*row);
+            let value = match &*column {
+                Column::Bools(values) => Some(values[at]),
+                other => ops::truth(&other.get(at))?,
+            };
+            match value {
+                Some(value) if value == decides => *result = Some(decides),
+                Some(_) => still.push(*row),
+                None => {
+                    *result = None;
+                    still.push(*row);
+                }
             }
         }
         open = still;
@@ -303,7 +315,10 @@ fn connect(
             break;
         }
     }
-    Ok(Column::Values(results))
+    Ok(match results.iter().copied().collect::<Option<Vec<bool>>>() {
+        Some(known) => Column::Bools(known),
+        None => Column::Values(results.into_iter().map(Value::from).collect()),
+    })
 }
 
 fn eval_case(case: &Case, batch: &Batch, cx: &mut Exec<'_>) -> Result<Column, QueryError> {

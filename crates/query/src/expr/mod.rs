@@ -1,6 +1,7 @@
 //! Bound expressions: variables are slots, functions are found, patterns are plans.
 
 pub(crate) mod access;
+mod compare;
 pub(crate) mod eval;
 pub(crate) mod lists;
 mod membership;
@@ -171,6 +172,8 @@ pub(crate) enum SubqueryKind {
     Exists,
     /// How many rows there are.
     Count,
+    /// The sum of this variable.
+    Sum(Slot),
     /// The values of this variable.
     Collect(Slot),
     /// The value of this variable in the first row, null if there is none.

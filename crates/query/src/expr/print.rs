@@ -202,7 +202,7 @@ impl Printer<'_> {
             // What it does is a plan of its own, shown below the operator.
             Expr::Subquery(subquery) => match subquery.kind {
                 SubqueryKind::Exists => "EXISTS { ... }".into(),
-                SubqueryKind::Count => "COUNT { ... }".into(),
+                SubqueryKind::Count | SubqueryKind::Sum(_) => "COUNT { ... }".into(),
                 SubqueryKind::Collect(_) => "COLLECT { ... }".into(),
                 SubqueryKind::First(_) => "head(COLLECT { ... })".into(),
             },

@@ -5,11 +5,48 @@ use telar_graph::Value;
 use super::{Subquery, SubqueryKind};
 use crate::batch::{Batch, Column, heap_bytes};
 use crate::exec::memory::Held;
-use crate::exec::{Exec, for_each};
+use crate::exec::{Exec, build};
 use crate::query_error::QueryError;
 
+/// What was found for each row.
+struct Found {
+    values: Vec<Vec<Value>>,
+    counts: Vec<i64>,
+    /// Rows of which more has to be known.
+    open: usize,
+}
+
+impl Found {
+    /// Takes rows of the plan; those that do not say which row they belong to belong to `base`. The
+    /// bytes of what is kept of them.
+    fn take(&mut self, subquery: &Subquery, out: &Batch, base: usize) -> usize {
+        let mut bytes = 0;
+        let numbers = out.has(subquery.row).then(|| out.column(subquery.row));
+        for at in 0..out.rows() {
+            let row = match numbers.map(|numbers| numbers.get(at)) {
+                Some(Value::Int(row)) => row as usize,
+                _ => base,
+            };
+            self.open -= usize::from(self.counts[row] == 0);
+            self.counts[row] += match subquery.kind {
+                SubqueryKind::Sum(slot) => match out.column(slot).get(at) {
+                    Value::Int(count) => count,
+                    _ => 0,
+                },
+                _ => 1,
+            };
+            if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = subquery.kind {
+                let value = out.column(slot).get(at);
+                bytes += size_of::<Value>() + heap_bytes(&value);
+                self.values[row].push(value);
+            }
+        }
+        bytes
+    }
+}
+
 /// What becomes of each row: the plan begins with all rows at once if its operators keep rows
-/// apart, else with one after the other.
+/// apart, else with one after the other. Where one row is enough it ends when each row has one.
 pub(crate) fn run(
     subquery: &Subquery,
     batch: &Batch,
@@ -18,47 +55,39 @@ pub(crate) fn run(
     let rows = batch.rows();
     // A search around it is none of its business.
     let search = cx.search.take();
-    let mut found: Vec<Vec<Value>> = vec![Vec::new(); rows];
-    let mut counts = vec![0_i64; rows];
+    let mut found = Found { values: vec![Vec::new(); rows], counts: vec![0; rows], open: rows };
+    let one_is_enough = matches!(subquery.kind, SubqueryKind::Exists | SubqueryKind::First(_));
     let mut held = Held::of("Subquery");
-    let mut collect = |argument: Batch, base: usize, cx: &mut Exec<'_>| {
-        for_each(&subquery.plan, &argument, cx, |out, cx| {
-            let mut bytes = 0;
-            let numbers = out.has(subquery.row).then(|| out.column(subquery.row));
-            for at in 0..out.rows() {
-                let row = match numbers.map(|numbers| numbers.get(at)) {
-                    Some(Value::Int(row)) => row as usize,
-                    _ => base,
-                };
-                counts[row] += 1;
-                if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = subquery.kind {
-                    let value = out.column(slot).get(at);
-                    bytes += size_of::<Value>() + heap_bytes(&value);
-                    found[row].push(value);
-                }
+    let mut collect = |argument: Batch, base: usize, left: usize, cx: &mut Exec<'_>| {
+        let mut operator = build(&subquery.plan, &argument, cx);
+        while let Some(out) = operator.next(cx)? {
+            held.grow(found.take(subquery, &out, base), cx)?;
+            if one_is_enough && found.open <= left {
+                break;
             }
-            held.grow(bytes, cx)
-        })
+        }
+        Ok::<(), QueryError>(())
     };
     if subquery.plan.keeps_rows_apart() {
         let mut argument = batch.clone();
         argument.set(subquery.row, Column::numbers(rows));
-        collect(argument, 0, cx)?;
+        collect(argument, 0, 0, cx)?;
     } else {
         for row in 0..rows {
             let mut argument = batch.slice(row, row + 1);
             argument.set(subquery.row, Column::Ints(vec![row as i64]));
-            collect(argument, row, cx)?;
+            collect(argument, row, usize::MAX, cx)?;
         }
     }
     cx.search = search;
+    let Found { values, counts, .. } = found;
     Ok(match subquery.kind {
         SubqueryKind::Exists => Column::Bools(counts.iter().map(|n| *n > 0).collect()),
-        SubqueryKind::Count => Column::Ints(counts),
-        SubqueryKind::Collect(_) => Column::Values(found.into_iter().map(Value::from).collect()),
+        SubqueryKind::Count | SubqueryKind::Sum(_) => Column::Ints(counts),
+        SubqueryKind::Collect(_) => Column::Values(values.into_iter().map(Value::from).collect()),
         SubqueryKind::First(_) => {
             let first = |values: Vec<Value>| values.into_iter().next().unwrap_or_default();
-            Column::of(found.into_iter().map(first).collect())
+            Column::of(values.into_iter().map(first).collect())
         }
     })
 }

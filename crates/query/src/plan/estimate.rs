@@ -26,7 +26,7 @@ use std::sync::Arc;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{Direction, EdgeTypeId, Estimates, Graph, LabelId, Value};
 
-use super::{NextKey, Plan, Sought, Types, Way};
+use super::{Intersect, Leg, NextKey, Plan, Sought, Types, Way};
 use crate::batch::Slot;
 use crate::exec::{directions, edge_types};
 use crate::expr::{Binary, Expr, Labels, Unary};
@@ -56,6 +56,8 @@ pub(crate) struct Facts {
     objects: HashMap<Slot, Vec<IndexedObjects>>,
     /// Properties that a seek has compared already.
     sought: HashSet<(Slot, Arc<str>)>,
+    /// Relationships that nodes are known to have, as they were found by them.
+    reached: HashMap<Slot, Vec<(EdgeTypeId, Direction)>>,
 }
 
 impl Facts {
@@ -159,10 +161,53 @@ impl<'g> Counts<'g> {
         labels.map(mean).min_by(f64::total_cmp).unwrap_or(all / self.nodes().max(1.0))
     }
 
+    /// Relationships of a node, on average.
+    pub(crate) fn degree_of(&self, facts: &Facts, node: Slot, types: &Types, way: Way) -> f64 {
+        self.degree(facts.of(node), types, way)
+    }
+
     fn degree(&self, of: &[IndexedObjects], types: &Types, way: Way) -> f64 {
+        let tables = self.tables(types, way).into_iter();
+        tables.map(|(ty, direction)| self.degree_one(of, ty, direction)).sum()
+    }
+
+    /// Types with the directions of storage that a way goes along.
+    pub(crate) fn tables(&self, types: &Types, way: Way) -> Vec<(EdgeTypeId, Direction)> {
         let types = edge_types(types, self.graph);
         let each = types.iter().flat_map(|ty| directions(way).iter().map(move |d| (*ty, *d)));
-        each.map(|(ty, direction)| self.degree_one(of, ty, direction)).sum()
+        each.collect()
+    }
+
+    /// How many times more relationships a node has than one with its labels has on average, if it
+    /// was found by some that it has: nodes with many are found more often.
+    pub(crate) fn skew(
+        &self,
+        facts: &Facts,
+        node: Slot,
+        tables: &[(EdgeTypeId, Direction)],
+        reached: &[(EdgeTypeId, Direction)],
+    ) -> f64 {
+        let labels = facts.of(node).iter().filter_map(|objects| match objects {
+            IndexedObjects::Vertices(label) => Some(*label),
+            IndexedObjects::Edges(_) => None,
+        });
+        let label = labels.min_by(|a, b| {
+            let count = |label| self.count(IndexedObjects::Vertices(label));
+            count(*a).total_cmp(&count(*b))
+        });
+        let Some(label) = label else { return 1.0 };
+        let one = |(ty, direction): &(EdgeTypeId, Direction)| {
+            let same: Vec<f64> = reached
+                .iter()
+                .filter(|(of, _)| of == ty)
+                .map(|(_, by)| match by == direction {
+                    true => self.known.skew.get(&(label, *ty, *direction)).copied().unwrap_or(1.0),
+                    false => 1.0,
+                })
+                .collect();
+            if same.is_empty() { 1.0 } else { same.iter().sum::<f64>() / same.len() as f64 }
+        };
+        tables.iter().map(one).sum::<f64>() / tables.len().max(1) as f64
     }
 
     /// Rows of an expansion from `from`, for each row before.
@@ -174,7 +219,10 @@ impl<'g> Counts<'g> {
         way: Way,
         into: bool,
     ) -> f64 {
-        let degree = self.degree(facts.of(from), types, way);
+        let mut degree = self.degree(facts.of(from), types, way);
+        if let Some(reached) = facts.reached.get(&from) {
+            degree *= self.skew(facts, from, &self.tables(types, way), reached);
+        }
         if into { degree / self.ends(facts, to) } else { degree }
     }
 
@@ -195,7 +243,7 @@ impl<'g> Counts<'g> {
     }
 
     /// Nodes that a variable may be.
-    fn ends(&self, facts: &Facts, slot: Slot) -> f64 {
+    pub(crate) fn ends(&self, facts: &Facts, slot: Slot) -> f64 {
         let counts = facts.of(slot).iter().map(|objects| self.count(*objects));
         counts.min_by(f64::total_cmp).unwrap_or(self.nodes()).max(1.0)
     }
@@ -217,6 +265,24 @@ impl<'g> Counts<'g> {
             if all > 0.0 && ends > all / 2.0 {
                 facts.is(to, IndexedObjects::Vertices(label));
             }
+        }
+    }
+
+    /// Notes the type of a relationship, if it can have but one.
+    fn is_of(&self, edge: Slot, types: &Types, facts: &mut Facts) {
+        if let Types::Of(names) = types
+            && let [name] = &names[..]
+            && let Some(objects) = self.relationship_objects(name)
+        {
+            facts.is(edge, objects);
+        }
+    }
+
+    /// Notes what the legs of an intersection say of what they find.
+    fn legs(&self, p: &Intersect, facts: &mut Facts) {
+        for leg in &p.legs {
+            self.is_of(leg.edge, &leg.types, facts);
+            self.leads_to(facts, p.to, &leg.types, leg.way);
         }
     }
 
@@ -300,6 +366,13 @@ impl<'g> Counts<'g> {
 
     // ---- operators ----
 
+    /// Rows of a plan; what it says of its variables is noted.
+    pub(crate) fn estimate(&self, plan: &Plan, facts: &mut Facts) -> f64 {
+        let inputs: Vec<f64> =
+            plan.inputs().into_iter().map(|input| self.estimate(input, facts)).collect();
+        self.rows(plan, &inputs, 1.0, facts)
+    }
+
     /// Rows of an operator, of whose inputs so many are expected; `outer` rows come from outside.
     /// What it says of variables is noted.
     pub(crate) fn rows(&self, plan: &Plan, inputs: &[f64], outer: f64, facts: &mut Facts) -> f64 {
@@ -331,16 +404,28 @@ impl<'g> Counts<'g> {
             }
             Plan::Expand(p) => {
                 let found = self.expand(facts, (p.from, p.to), &p.types, p.way, p.into);
-                if let Types::Of(names) = &p.types
-                    && let [name] = &names[..]
-                    && let Some(objects) = self.relationship_objects(name)
-                {
-                    facts.is(p.edge, objects);
-                }
+                self.is_of(p.edge, &p.types, facts);
                 if !p.into {
                     self.leads_to(facts, p.to, &p.types, p.way);
                 }
+                for (node, way) in [(p.from, p.way), (p.to, p.way.reverse())] {
+                    facts.reached.entry(node).or_default().extend(self.tables(&p.types, way));
+                }
                 first * found
+            }
+            Plan::Intersect(p) => {
+                self.legs(p, facts);
+                let ends = self.ends(facts, p.to);
+                let share = |leg: &Leg| self.degree_of(facts, leg.from, &leg.types, leg.way) / ends;
+                first * ends * p.legs.iter().map(share).product::<f64>()
+            }
+            Plan::Degrees(p) => first * self.degree_of(facts, p.from, &p.types, p.way).min(1.0),
+            Plan::HashJoin(p) => {
+                let share = |(a, b): &(Expr, Expr)| match (a, b) {
+                    (Expr::Slot(node), Expr::Slot(_)) => 1.0 / self.ends(facts, *node),
+                    (a, b) => self.comparison(Binary::Equal, a, b, facts),
+                };
+                first * second * p.keys.iter().map(share).product::<f64>()
             }
             Plan::VarExpand(p) => {
                 let (ends, types) = ((p.from, p.to), (&p.types, p.way));

@@ -1,6 +1,6 @@
 //! Plans as people read them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::estimate::{Counts, Facts};
@@ -50,12 +50,21 @@ impl Explainer<'_> {
         let mut rows = Vec::new();
         for (at, input) in plan.inputs().into_iter().enumerate() {
             // What comes second begins with the rows of the first, or, in a union, with the same.
-            if matches!(plan, Plan::Union(_)) {
-                *live = before.clone();
+            // The other side of a join begins with nothing.
+            let of_first = live.clone();
+            match plan {
+                Plan::Union(_) => *live = before.clone(),
+                Plan::HashJoin(_) if at > 0 => live.clear(),
+                _ => {}
             }
             let inner = at > 0 && !matches!(plan, Plan::Union(_));
             let outer = if inner { 1.0 } else { outer };
             let (child, expected) = self.node(input, live, outer, facts);
+            if let (Plan::HashJoin(_), 1) = (plan, at) {
+                live.splice(0..0, of_first);
+                let mut seen = HashSet::new();
+                live.retain(|slot| seen.insert(*slot));
+            }
             children.push(child);
             rows.push(expected);
         }
@@ -115,8 +124,27 @@ impl Explainer<'_> {
                 let inner = format!("{}{}", p.slot(e.edge), self.types(&e.types));
                 (name, arrow(&p.slot(e.from), &inner, &p.slot(e.to), e.way))
             }
+            Plan::Intersect(i) => {
+                let leg = |leg: &super::Leg| {
+                    let inner = format!("{}{}", p.slot(leg.edge), self.types(&leg.types));
+                    arrow(&p.slot(leg.from), &inner, &p.slot(i.to), leg.way)
+                };
+                ("Intersect", i.legs.iter().map(leg).collect::<Vec<_>>().join(", "))
+            }
+            Plan::Degrees(d) => {
+                let label = d.label.as_ref().map(|label| format!(":{}", print::name(label)));
+                let to = label.unwrap_or_default();
+                let pattern = arrow(&p.slot(d.from), &self.types(&d.types), &to, d.way);
+                ("ExpandCount", format!("{pattern} AS {}", p.slot(d.count)))
+            }
+            Plan::HashJoin(j) => self.join(j),
             Plan::VarExpand(e) => {
-                let name = if e.into { "VarExpandInto" } else { "VarExpand" };
+                let name = match (e.once, e.into) {
+                    (true, false) => "PruningVarExpand",
+                    (true, true) => "PruningVarExpandInto",
+                    (false, false) => "VarExpand",
+                    (false, true) => "VarExpandInto",
+                };
                 let max = e.max.map(|max| max.to_string()).unwrap_or_default();
                 let types = self.types(&e.types);
                 let inner = format!("{}{types}*{}..{max}", p.slot(e.edges), e.min);
@@ -254,6 +282,21 @@ impl Explainer<'_> {
         }
         let keys: Vec<String> = sought.keys.iter().map(|key| print::name(key)).collect();
         (keys.join(", "), conditions.join(" AND "))
+    }
+
+    fn join(&self, j: &super::HashJoin) -> (&'static str, String) {
+        let p = Printer(self.names);
+        let key = |(a, b): &(Expr, Expr)| match (a, b) {
+            (Expr::Slot(a), Expr::Slot(b)) if a == b => p.slot(*a),
+            _ => format!("{} = {}", p.expr(a), p.expr(b)),
+        };
+        let nodes = |(a, _): &(Expr, Expr)| matches!(a, Expr::Slot(_));
+        let name = match &j.keys[..] {
+            [] => "CartesianProduct",
+            keys if keys.iter().all(nodes) => "NodeHashJoin",
+            _ => "ValueHashJoin",
+        };
+        (name, j.keys.iter().map(key).collect::<Vec<_>>().join(", "))
     }
 
     fn count_store(&self, c: &super::CountStore) -> (&'static str, String) {

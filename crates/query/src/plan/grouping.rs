@@ -20,7 +20,7 @@ impl Aggregate {
         let node = node_of(&self.keys.first()?.1)?;
         let same_node = self.keys.iter().all(|(_, key)| node_of(key) == Some(node));
         let counts = self.aggregates.iter().all(|(_, call)| &*call.function == "count");
-        (same_node && counts && self.input.repeats(node)).then_some(node)
+        (self.by_node && same_node && counts && self.input.repeats(node)).then_some(node)
     }
 }
 
@@ -29,6 +29,7 @@ impl Plan {
     fn repeats(&self, node: Slot) -> bool {
         match self {
             Self::Expand(p) => !p.into || p.input.repeats(node),
+            Self::Intersect(_) => true,
             Self::VarExpand(p) => !p.into || p.input.repeats(node),
             Self::NodeScan(p) => p.slot != node && p.input.repeats(node),
             Self::Filter(input, _) | Self::Prune(input, _) => input.repeats(node),

@@ -1,18 +1,22 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
 mod count_store;
+mod eager;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
 mod name;
 mod parallel;
 mod prune;
+mod shortcut;
 mod walk;
 
 pub(crate) use count_store::aggregate;
+pub(crate) use eager::is_apart;
 pub use name::OPERATORS;
 pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
+pub(crate) use shortcut::{Wanted, ask_whether, counted, shorten};
 
 use std::sync::Arc;
 
@@ -39,6 +43,12 @@ pub(crate) enum Plan {
     /// The node with a number, for every row.
     NodeById(Box<NodeById>),
     Expand(Box<Expand>),
+    /// New nodes that several known ones lead to.
+    Intersect(Box<Intersect>),
+    /// How many rows an expansion would find, instead of the rows.
+    Degrees(Box<Degrees>),
+    /// The rows of two plans that agree on nodes or values.
+    HashJoin(Box<HashJoin>),
     VarExpand(Box<VarExpand>),
     ShortestPath(Box<ShortestPath>),
     Repeat(Box<Repeat>),
@@ -211,6 +221,55 @@ pub(crate) struct Expand {
     pub(crate) distinct_from: Vec<Slot>,
 }
 
+/// Finds nodes that each of several known nodes leads to, by what their lists have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Intersect {
+    pub(crate) input: Plan,
+    pub(crate) to: Slot,
+    /// At least two.
+    pub(crate) legs: Vec<Leg>,
+    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    pub(crate) kept: Option<Vec<Slot>>,
+}
+
+/// A relationship from a known node to the one that is looked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Leg {
+    pub(crate) from: Slot,
+    pub(crate) edge: Slot,
+    /// Somebody reads the relationship.
+    pub(crate) keeps_edge: bool,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    /// Relationships, and lists of them, that this one may not be; those of earlier legs as well.
+    pub(crate) distinct_from: Vec<Slot>,
+}
+
+/// What an expansion would find for a row, counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Degrees {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    /// Only what leads to a node with it is counted.
+    pub(crate) label: Option<Arc<str>>,
+    /// Relationships, and lists of them, that are not counted.
+    pub(crate) distinct_from: Vec<Slot>,
+    /// Where the number goes. Rows with none are dropped.
+    pub(crate) count: Slot,
+}
+
+/// Each row of the input with those of another plan that have the same keys.
+#[derive(Debug, Clone)]
+pub(crate) struct HashJoin {
+    pub(crate) input: Plan,
+    /// Begins with `Unit`; is read once, and kept.
+    pub(crate) build: Plan,
+    /// Keys of the input, and those of the other plan that they equal; none: all rows meet.
+    pub(crate) keys: Vec<(Expr, Expr)>,
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct VarExpand {
     pub(crate) input: Plan,
@@ -234,6 +293,8 @@ pub(crate) struct VarExpand {
     pub(crate) repeats: bool,
     /// The list was bound before: only it is followed.
     pub(crate) bound: bool,
+    /// Nobody asks how, or how often, an end is reached: each is found once.
+    pub(crate) once: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -304,6 +365,8 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
+    /// It may group by a node of which the keys are properties.
+    pub(crate) by_node: bool,
 }
 
 /// A count that the graph knows without looking at what it counts.

@@ -27,19 +27,20 @@ enum Above {
 fn place(plan: &mut Plan, above: Above) {
     // From the top down, how far below those are that an operator with much to do reads from.
     let mut sources = Vec::new();
-    let (mut at, mut depth) = (&*plan, 0);
+    let (mut at, mut depth, mut computes) = (&*plan, 0, false);
     while let Some(below) = at.input()
         && at.makes_rows_of_rows()
         && !below.is_begin()
     {
         depth += 1;
+        computes |= !matches!(at, Plan::Keep(..) | Plan::Prune(..));
         if at.has_much_to_do() {
             sources.push(depth);
         }
         at = below;
     }
     let pays = match above {
-        Above::Reads => depth > 0 && sources.len() + at.many() >= 2,
+        Above::Reads => computes && sources.len() + at.many() >= 2,
         Above::Gathers => sources.len() >= 2 || at.many() >= 1,
         Above::Varies => false,
     };
@@ -58,6 +59,10 @@ fn place(plan: &mut Plan, above: Above) {
     };
     match source {
         Plan::Union(parts) => parts.iter_mut().for_each(parallelise),
+        Plan::HashJoin(p) => {
+            place(&mut p.input, above);
+            parallelise(&mut p.build);
+        }
         source => source.input_mut().into_iter().for_each(|input| place(input, above)),
     }
     if pays {
@@ -96,6 +101,8 @@ impl Plan {
             | Self::RelationshipSeek(_)
             | Self::NodeById(_)
             | Self::Expand(_)
+            | Self::Intersect(_)
+            | Self::Degrees(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
             | Self::Repeat(_)
@@ -141,7 +148,7 @@ impl Plan {
 
 impl Expr {
     /// Whether it is the same for the same row of the same graph at any time.
-    fn is_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = match self {
             Self::Function(function, _) => function.deterministic,
             Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),

@@ -31,6 +31,14 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
             }
             carried
         }
+        Plan::HashJoin(p) => {
+            let mut carried = Slots::new();
+            for side in [&mut p.input, &mut p.build] {
+                let of_side = prune(side, &below, argument);
+                carried.extend(drop_dead(side, of_side, &below));
+            }
+            carried
+        }
         _ => {
             let input = plan.input_mut().expect("INVARIANT: the others have one");
             let carried = prune(input, &below, argument);
@@ -48,11 +56,17 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::Foreach(p) => drop(prune(&mut p.inner, &Slots::new(), &seen)),
         Plan::VarExpand(p) => p.lists = needed.contains(&p.edges),
         Plan::LoadCsv(p) => p.places = needed.contains(&p.line) || needed.contains(&p.file),
+        Plan::Intersect(p) => {
+            p.kept = Some(keep(&mut carried, needed));
+            for leg in &mut p.legs {
+                leg.keeps_edge = needed.contains(&leg.edge);
+                carried.extend(leg.keeps_edge.then_some(leg.edge));
+            }
+            carried.insert(p.to);
+            return carried;
+        }
         Plan::Expand(p) => {
-            carried.retain(|slot| needed.contains(slot));
-            let mut kept: Vec<Slot> = carried.iter().copied().collect();
-            kept.sort_unstable();
-            p.kept = Some(kept);
+            p.kept = Some(keep(&mut carried, needed));
             p.keeps_edge = needed.contains(&p.edge);
             carried.extend((!p.into).then_some(p.to));
             carried.extend(p.keeps_edge.then_some(p.edge));
@@ -67,6 +81,14 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::Aggregate(_) => plan.bound_slots().into_iter().collect(),
         _ => carried,
     }
+}
+
+/// Leaves of the columns of an input those that are needed; the same in order.
+fn keep(carried: &mut Slots, needed: &Slots) -> Vec<Slot> {
+    carried.retain(|slot| needed.contains(slot));
+    let mut kept: Vec<Slot> = carried.iter().copied().collect();
+    kept.sort_unstable();
+    kept
 }
 
 /// Prunes the plan inside of an `Apply` whose input carries `carried`.

@@ -1,6 +1,6 @@
 //! Walks over plans: what an operator reads, binds and does.
 
-use super::{CreateStep, LabelName, Plan, SetItem, Sought};
+use super::{CreateStep, LabelName, Leg, Plan, SetItem, Sought};
 use crate::batch::Slot;
 use crate::expr::Expr;
 
@@ -14,6 +14,9 @@ macro_rules! input {
             Plan::RelationshipSeek(p) => &$($mut)? p.input,
             Plan::NodeById(p) => &$($mut)? p.input,
             Plan::Expand(p) => &$($mut)? p.input,
+            Plan::Intersect(p) => &$($mut)? p.input,
+            Plan::Degrees(p) => &$($mut)? p.input,
+            Plan::HashJoin(p) => &$($mut)? p.input,
             Plan::VarExpand(p) => &$($mut)? p.input,
             Plan::ShortestPath(p) => &$($mut)? p.input,
             Plan::Repeat(p) => &$($mut)? p.input,
@@ -71,6 +74,7 @@ impl Plan {
     pub(crate) fn inputs(&self) -> Vec<&Self> {
         match self {
             Self::Union(parts) => parts.iter().collect(),
+            Self::HashJoin(p) => vec![&p.input, &p.build],
             _ => self.input().into_iter().chain(self.inner()).collect(),
         }
     }
@@ -83,6 +87,7 @@ impl Plan {
             Self::NodeById(p) => f(&p.id),
             Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
             Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
+            Self::HashJoin(p) => p.keys.iter().flat_map(|(a, b)| [a, b]).for_each(f),
             Self::Select(p) => f(&p.paths.count),
             Self::InTransactions(p) => f(&p.rows),
             Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
@@ -138,6 +143,13 @@ impl Plan {
                 slots.extend(&p.distinct_from);
                 slots
             }
+            Self::Intersect(p) => {
+                let reads = |leg: &Leg| [&[leg.from], &leg.distinct_from[..]].concat();
+                let own: Vec<Slot> = p.legs.iter().map(|leg| leg.edge).collect();
+                let slots = p.legs.iter().flat_map(reads);
+                slots.filter(|slot| !own.contains(slot)).collect()
+            }
+            Self::Degrees(p) => [&[p.from], &p.distinct_from[..]].concat(),
             Self::RelationshipSeek(p) => p.distinct_from.clone(),
             Self::ShortestPath(p) => vec![p.from, p.to],
             Self::Repeat(p) => {
@@ -171,6 +183,10 @@ impl Plan {
                     vec![p.edge, p.to]
                 }
             }
+            Self::Intersect(p) => {
+                std::iter::once(p.to).chain(p.legs.iter().map(|leg| leg.edge)).collect()
+            }
+            Self::Degrees(p) => vec![p.count],
             Self::VarExpand(p) => {
                 let mut slots = vec![p.edges];
                 slots.extend((!p.into).then_some(p.to));
@@ -250,6 +266,8 @@ impl Plan {
             | Self::RelationshipSeek(_)
             | Self::NodeById(_)
             | Self::Expand(_)
+            | Self::Intersect(_)
+            | Self::Degrees(_)
             | Self::VarExpand(_)
             | Self::ShortestPath(_)
             | Self::Repeat(_)
@@ -315,6 +333,8 @@ impl Plan {
                 | Self::RelationshipSeek(_)
                 | Self::NodeById(_)
                 | Self::Expand(_)
+                | Self::Intersect(_)
+                | Self::Degrees(_)
                 | Self::VarExpand(_)
                 | Self::ShortestPath(_)
                 | Self::Repeat(_)

@@ -13,6 +13,9 @@ use crate::schema::Lookup;
 /// How often a procedure that waits looks again.
 const LOOKS_AGAIN: Duration = Duration::from_millis(10);
 
+/// The version of Neo4j whose clients are served.
+const NEO4J_VERSION: &str = "5.26.0";
+
 pub(super) fn add(procedures: &mut Procedures) {
     let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
     let names = |names: Vec<String>| Ok(names.into_iter().map(|name| vec![name.into()]).collect());
@@ -82,12 +85,19 @@ pub(super) fn add(procedures: &mut Procedures) {
     add(
         "dbms.components",
         Shown::new(
-            "The program and its version.",
+            "What clients may expect, as versions of Neo4j and its language; the program.",
             Vec::new(),
             &[("name", "STRING"), ("versions", "LIST<STRING>"), ("edition", "STRING")],
             |_, _| {
-                let versions = Value::list([env!("CARGO_PKG_VERSION")]);
-                Ok(vec![vec!["Telar".into(), versions, "community".into()]])
+                let row = |name: &str, version: &str| {
+                    vec![name.into(), Value::list([version]), "community".into()]
+                };
+                // Tools decide by the first version what they may say.
+                Ok(vec![
+                    row("Neo4j Kernel", NEO4J_VERSION),
+                    row("Cypher", "5"),
+                    row("Telar", env!("CARGO_PKG_VERSION")),
+                ])
             },
         ),
     );

@@ -117,7 +117,10 @@ fn type_name(value: &Value) -> String {
 }
 
 /// Calls `f` with every vertex, some at a time.
-fn each_vertices(call: &CallContext<'_>, mut f: impl FnMut(&[VertexId])) -> Result<(), QueryError> {
+pub(super) fn each_vertices(
+    call: &CallContext<'_>,
+    mut f: impl FnMut(&[VertexId]),
+) -> Result<(), QueryError> {
     let bound = call.graph.vertex_bound().get();
     let mut found = Vec::new();
     for first in (0..bound).step_by(STEP as usize) {
@@ -131,7 +134,7 @@ fn each_vertices(call: &CallContext<'_>, mut f: impl FnMut(&[VertexId])) -> Resu
 }
 
 /// Calls `f` with every edge of a type.
-fn each_edge(
+pub(super) fn each_edge(
     call: &CallContext<'_>,
     ty: EdgeTypeId,
     mut f: impl FnMut(EdgeId),

@@ -66,6 +66,14 @@ impl Input {
         self.end += bytes;
     }
 
+    /// Gives up the room that is not used.
+    pub(crate) fn put_away(&mut self) {
+        self.partial.shrink_to_fit();
+        if self.start == self.end {
+            (self.bytes, self.start, self.end) = (Vec::new(), 0, 0);
+        }
+    }
+
     /// Whether it has read ahead as far as it should.
     pub(crate) fn is_full(&self) -> bool {
         self.end - self.start >= AHEAD_BYTES_MAX
@@ -193,6 +201,22 @@ mod tests {
         for step in [1, 2, 3, 1000, READ_BYTES] {
             assert!(messages(&bytes, step) == wanted, "{step} at a time");
         }
+    }
+
+    #[test]
+    fn room_can_be_put_away_at_any_time() {
+        let message: Vec<u8> = (0..100_000_u32).map(|i| i as u8).collect();
+        let (bytes, mut input) = (framed(&message), Input::new());
+        let mut found = Vec::new();
+        for piece in bytes.chunks(1000) {
+            feed(&mut input, piece);
+            input.put_away();
+            let taken = input.take(&mut found, LIMIT).unwrap();
+            input.put_away();
+            assert!(taken || input.bytes.capacity() == 0, "everything was taken over");
+        }
+        assert!(found == message);
+        assert_eq!((input.bytes.capacity(), input.partial.capacity()), (0, 0));
     }
 
     #[test]

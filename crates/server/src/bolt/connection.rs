@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use telar_db::{Value, ValueMap};
 
+use super::connections::Admitted;
 use super::extra::{self, Wanted};
 use super::link::{Exit, Link, out_of_order};
 use super::message::{Request, Run};
@@ -27,6 +28,7 @@ use super::status::Filter;
 use super::stream::{After, Stream};
 use super::{Shared, transaction};
 use crate::dbms::{Client, Dbms, Failure, Peer};
+use crate::metrics::Protocol;
 
 /// What the server says it is. Drivers refuse what does not begin with `Neo4j/`, and tools decide
 /// by the version what they can ask for.
@@ -48,6 +50,7 @@ pub(crate) struct Connection<'s> {
     pub(crate) link: Link,
     pub(crate) client: Client,
     pub(crate) shared: &'s Shared,
+    admitted: &'s Admitted,
     /// Which notifications the client wants.
     filter: Filter,
     /// How the client says it reached the server.
@@ -55,13 +58,14 @@ pub(crate) struct Connection<'s> {
 }
 
 /// Takes a HELLO, and then whatever the client asks for until it or the server has enough.
-pub(crate) fn serve(mut link: Link, shared: &Shared, peer: Peer, number: u64) {
+pub(crate) fn serve(mut link: Link, shared: &Shared, peer: Peer, admitted: &Admitted) {
     let exit = match hello(&mut link, &shared.dbms, peer) {
         Err(exit) => exit,
         Ok((client, extra)) => {
+            let filter = Filter::default();
             let mut connection =
-                Connection { client, shared, filter: Filter::default(), reached_at: None, link };
-            let exit = connection.run(&extra, number);
+                Connection { client, shared, admitted, filter, reached_at: None, link };
+            let exit = connection.run(&extra);
             link = connection.link;
             exit
         }
@@ -83,8 +87,8 @@ fn hello(link: &mut Link, dbms: &Arc<Dbms>, mut peer: Peer) -> Result<(Client, V
 }
 
 impl Connection<'_> {
-    fn run(&mut self, hello: &ValueMap, number: u64) -> Exit {
-        let mut next = self.greet(hello, number);
+    fn run(&mut self, hello: &ValueMap) -> Exit {
+        let mut next = self.greet(hello);
         loop {
             next = match next {
                 Ok(State::Authentication) => self.authentication(),
@@ -96,7 +100,7 @@ impl Connection<'_> {
     }
 
     /// Answers HELLO.
-    fn greet(&mut self, extra: &ValueMap, number: u64) -> Result<State, Exit> {
+    fn greet(&mut self, extra: &ValueMap) -> Result<State, Exit> {
         self.filter = extra::filter(extra, &Filter::default()).map_err(Exit::Protocol)?;
         if let Some(Value::Map(routing)) = extra.get("routing") {
             self.reached_at = extra::text(routing, "address").map_err(Exit::Protocol)?;
@@ -105,7 +109,7 @@ impl Connection<'_> {
         let utc = patches.map_err(Exit::Protocol)?.iter().any(|patch| patch == "utc");
         let patched = utc && !self.link.since(5, 0);
         let state = if self.link.since(5, 1) { State::Authentication } else { self.login(extra)? };
-        let routes = self.link.since(5, 8);
+        let (routes, number) = (self.link.since(5, 8), self.admitted.number);
         self.link.success(|map| {
             map.string("server", AGENT);
             map.string("connection_id", &format!("bolt-{number}"));
@@ -126,10 +130,16 @@ impl Connection<'_> {
         Ok(state)
     }
 
-    /// Lets the client in; whoever cannot log in is not asked again.
+    /// Lets the client in, if there is a place; whoever cannot log in is not asked again.
     fn login(&mut self, token: &ValueMap) -> Result<State, Exit> {
         let credentials = extra::credentials(token).map_err(Exit::Protocol)?;
-        self.client.login(&credentials).map_err(Exit::Protocol)?;
+        let placed = self.admitted.log_in(|| self.client.login(&credentials));
+        if !placed.map_err(Exit::Protocol)? {
+            self.shared.settings.metrics.connection_refused(Protocol::Bolt);
+            let code = "Neo.TransientError.Request.NoThreadsAvailable";
+            let message = "the server has as many connections as it may have: try again";
+            return Err(Exit::Protocol(Failure::new(code, message)));
+        }
         let settings = &self.shared.settings;
         self.link.set_message_limit(settings.message_bytes_max);
         self.link.set_patience(None, settings.idle_timeout);

@@ -17,7 +17,7 @@ const MESSAGE_BYTES_MAX: usize = 1 << 16;
 /// # Panics
 /// If the code under test is wrong.
 pub fn message(bytes: &[u8]) {
-    for version in [Version::new(4, 4), Version::new(5, 8)] {
+    for version in [Version::new(4, 3), Version::new(4, 4), Version::new(5, 8)] {
         let modern = version.major > 4;
         let dialect = Dialect { element_ids: modern, utc: modern };
         read(bytes, version, dialect);

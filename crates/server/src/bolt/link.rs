@@ -15,6 +15,8 @@ use crate::dbms::Failure;
 
 /// Bytes of answers that are collected before they are sent.
 const OUT_BYTES: usize = 64 << 10;
+/// Bytes of room for requests that are kept for the next ones.
+const KEPT_BYTES: usize = 2 * OUT_BYTES;
 /// Bytes of memory that a request's values may take for each byte that its message may have.
 const MEMORY_FACTOR: usize = 8;
 
@@ -49,13 +51,16 @@ pub(crate) struct Link {
     message: Vec<u8>,
     /// Bytes that a request may have.
     limit: usize,
+    /// Gives what this thread has freed back to the system.
+    give_back: fn(),
 }
 
 impl Link {
-    pub(crate) fn new(wire: Arc<Wire>, version: Version, limit: usize) -> Self {
+    pub(crate) fn new(wire: Arc<Wire>, version: Version, limit: usize, give_back: fn()) -> Self {
         let modern = version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
-        Self { wire, version, dialect, out: Vec::new(), message: Vec::new(), limit }
+        let (out, message) = (Vec::new(), Vec::new());
+        Self { wire, version, dialect, out, message, limit, give_back }
     }
 
     /// Whether a version, or a later one, is spoken.
@@ -80,6 +85,9 @@ impl Link {
             let memory = self.limit * MEMORY_FACTOR;
             let request = Request::read(&self.message, self.version, self.dialect, memory)
                 .map_err(Exit::Protocol)?;
+            if self.message.capacity() > KEPT_BYTES {
+                self.message = Vec::new();
+            }
             match request {
                 Request::Goodbye => return Err(Exit::Closed),
                 Request::Reset => {
@@ -92,7 +100,8 @@ impl Link {
         }
     }
 
-    /// Waits for a whole message; says whether a RESET waits behind it.
+    /// Waits for a whole message; says whether a RESET waits behind it. Of a client that is silent
+    /// for a while no more memory is kept than has to be.
     fn receive(&mut self) -> Result<bool, Exit> {
         let mut io = self.wire.io().lock();
         loop {
@@ -109,7 +118,14 @@ impl Link {
             if !self.out.is_empty() {
                 io.write(&mut self.out).map_err(|_| Exit::Closed)?;
             }
-            io.read()?;
+            match io.read() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    io.input.put_away();
+                    (self.out, self.message) = (Vec::new(), Vec::new());
+                    (self.give_back)();
+                }
+                read => read?,
+            }
         }
     }
 

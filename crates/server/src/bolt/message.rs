@@ -11,7 +11,7 @@
 //! | `11` | BEGIN | extra | |
 //! | `12`, `13` | COMMIT, ROLLBACK | | |
 //! | `2F`, `3F` | DISCARD, PULL | extra: `n`, `qid` | |
-//! | `66` | ROUTE | routing context, bookmarks, extra | |
+//! | `66` | ROUTE | routing context, bookmarks, extra (4.3: the database) | |
 //! | `54` | TELEMETRY | a number | 5.4 |
 //!
 //! The answers are `70` SUCCESS, `7E` IGNORED, `7F` FAILURE, and before a SUCCESS `71` RECORDs.
@@ -167,7 +167,11 @@ fn read(mut from: Decoder<'_>, version: Version) -> Result<Request, Refusal> {
         ROUTE => {
             let context = from.map(levels)?;
             let bookmarks = from.value(1)?;
-            Request::Route { context, bookmarks, extra: from.map(levels)? }
+            let extra = match since(4, 4) {
+                true => from.map(levels)?,
+                false => ValueMap::from_iter([("db".into(), from.value(0)?)]),
+            };
+            Request::Route { context, bookmarks, extra }
         }
         _ => Request::Demand(demand(&from.map(levels)?, tag == DISCARD)?),
     };

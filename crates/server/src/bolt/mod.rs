@@ -1,4 +1,4 @@
-//! Bolt, the protocol of Neo4j's drivers: versions 4.4, 5.0 to 5.8 and 6.0.
+//! Bolt, the protocol of Neo4j's drivers: versions 4.3, 4.4, 5.0 to 5.8 and 6.0.
 //!
 //! ```text
 //! net::Acceptor ─► Connections: a place? ─► a thread:  version ─► connection ─► dbms::Client
@@ -46,7 +46,7 @@ use rustls::ServerConfig;
 use crate::dbms::{Dbms, Peer};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::{Acceptor, Encryption, Socket};
-use connections::{Admitted, Connections};
+use connections::{Admitted, Came, Connections, Most};
 use link::Link;
 
 /// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
@@ -69,8 +69,10 @@ pub struct Settings {
     /// The address that clients are told to connect to, `host:port`; without, it is the one they
     /// said they connected to.
     pub advertised: Option<String>,
-    /// Connections at a time. Each has a thread while it lasts.
+    /// Connections at a time that have logged in. Each has a thread while it lasts.
     pub connections_max: usize,
+    /// Connections beside them that have not: when there are more, the oldest of these is closed.
+    pub newcomers_max: usize,
     /// How long a client may take to log in.
     pub login_timeout: Duration,
     /// How long a client may be silent, and how long it may not read what it asked for; forever
@@ -81,12 +83,15 @@ pub struct Settings {
     pub message_bytes_max: usize,
     /// Bytes that the results of one transaction take that wait to be read while others run.
     pub kept_bytes_max: usize,
+    /// Gives memory that the calling thread has freed back to the system: called by the thread of a
+    /// connection whose client is silent.
+    pub give_back: fn(),
     /// Where connections are counted.
     pub metrics: Arc<Metrics>,
 }
 
 impl Default for Settings {
-    /// At port 7687 of this machine, without encryption, for up to 1,000 connections.
+    /// At port 7687 of this machine, without encryption, for up to 1,000 clients.
     fn default() -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 7687)),
@@ -94,10 +99,12 @@ impl Default for Settings {
             tls_required: false,
             advertised: None,
             connections_max: 1000,
+            newcomers_max: 500,
             login_timeout: Duration::from_secs(30),
             idle_timeout: None,
             message_bytes_max: 64 << 20,
             kept_bytes_max: 256 << 20,
+            give_back: || {},
             metrics: Arc::default(),
         }
     }
@@ -138,7 +145,8 @@ impl Server {
     /// # Errors
     /// If the address cannot be listened at.
     pub fn start(dbms: Arc<Dbms>, settings: Settings) -> io::Result<Self> {
-        let connections = Arc::new(Connections::new(settings.connections_max));
+        let most = Most { clients: settings.connections_max, newcomers: settings.newcomers_max };
+        let connections = Arc::new(Connections::new(most));
         let stopping = Arc::new(AtomicBool::new(false));
         let encryption = match (settings.tls.clone(), settings.tls_required) {
             (None, _) => Encryption::Off,
@@ -151,10 +159,13 @@ impl Server {
         let shared = Arc::new(Shared { dbms, settings, address, encryption, stopping: stop });
         let admitting = Arc::clone(&connections);
         let acceptor = Acceptor::start("bolt-accept", listener, move |tcp, peer| {
+            let tcp = Arc::new(tcp);
+            let Came { admitted, pushed_out } = admitting.admit(&tcp);
+            if pushed_out || admitted.is_none() {
+                shared.settings.metrics.connection_refused(Protocol::Bolt);
+            }
             // Without a place the connection is closed; there is no thread that could say why.
-            let Some(admitted) = admitting.admit(&tcp) else {
-                return shared.settings.metrics.connection_refused(Protocol::Bolt);
-            };
+            let Some(admitted) = admitted else { return };
             let shared = Arc::clone(&shared);
             let thread = thread::Builder::new().name(format!("bolt-{}", admitted.number));
             let thread = thread.stack_size(STACK_BYTES);
@@ -209,7 +220,7 @@ impl Drop for Server {
 }
 
 /// What the thread of a connection does.
-fn serve(tcp: TcpStream, peer: SocketAddr, shared: Arc<Shared>, admitted: Admitted) {
+fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: Admitted) {
     let _open = shared.settings.metrics.connection(Protocol::Bolt);
     let deadline = Instant::now() + shared.settings.login_timeout;
     // Without it answers of more than one packet wait for the client's acknowledgement.
@@ -223,9 +234,10 @@ fn serve(tcp: TcpStream, peer: SocketAddr, shared: Arc<Shared>, admitted: Admitt
     });
     // A client that hung up, took too long, or speaks something else hears no more.
     if let Ok(Some(version)) = open {
-        let link = Link::new(Arc::clone(&admitted.wire), version, LOGIN_BYTES_MAX);
+        let give_back = shared.settings.give_back;
+        let link = Link::new(Arc::clone(&admitted.wire), version, LOGIN_BYTES_MAX, give_back);
         let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
-        connection::serve(link, &shared, peer, admitted.number);
+        connection::serve(link, &shared, peer, &admitted);
     }
     // Whoever waits until there are no connections may want to be the last to have the databases.
     drop(shared);

@@ -16,7 +16,7 @@
 //! | `58`, `59` | point | reference system, two or three coordinates |
 //! | `56` | vector (Bolt 6) | type of its elements, elements |
 //!
-//! Element ids are there since Bolt 5. Bolt 4.4 has dates and times by the clock, unless both sides
+//! Element ids are there since Bolt 5. Bolt 4 has dates and times by the clock, unless both sides
 //! agree on the patch `utc`.
 
 use std::sync::Arc;

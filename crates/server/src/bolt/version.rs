@@ -24,7 +24,7 @@ const MANIFEST: [u8; 4] = [0, 0, 1, 0xFF];
 const VARINT_BYTES_MAX: usize = 10;
 
 /// What is spoken: major versions, and the minor ones of each.
-const SPOKEN: [(u8, RangeInclusive<u8>); 3] = [(6, 0..=0), (5, 0..=8), (4, 4..=4)];
+const SPOKEN: [(u8, RangeInclusive<u8>); 3] = [(6, 0..=0), (5, 0..=8), (4, 3..=4)];
 
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,7 +158,8 @@ mod tests {
         assert_eq!(chosen([[0, 1, 11, 5], [0, 0, 4, 4], none, none]), Some((4, 4)));
         assert_eq!(chosen([[0, 9, 1, 5], none, none, none]), Some((5, 1)), "a range below zero");
         assert_eq!(chosen([[0, 0, 0, 6], none, none, none]), Some((6, 0)));
-        assert_eq!(chosen([[0, 3, 3, 4], [0, 0, 0, 3], none, none]), None);
+        assert_eq!(chosen([[0, 3, 3, 4], [0, 0, 0, 3], none, none]), Some((4, 3)));
+        assert_eq!(chosen([[0, 2, 2, 4], [0, 0, 0, 3], none, none]), None);
         assert_eq!(chosen([none; 4]), None);
     }
 
@@ -167,7 +168,7 @@ mod tests {
         let said = [MAGIC, MANIFEST, [0, 8, 8, 5], [0, 2, 4, 4], [0; 4]];
         let (version, answered) = answer(&said, &[0, 0, 7, 5, 0]);
         assert_eq!(version.unwrap(), Some(Version::new(5, 7)));
-        let offers = [[0, 0, 0, 6], [0, 8, 8, 5], [0, 0, 4, 4]];
+        let offers = [[0, 0, 0, 6], [0, 8, 8, 5], [0, 1, 4, 4]];
         assert_eq!(answered, [&MANIFEST[..], &[3], offers.as_flattened(), &[0]].concat());
         // Capabilities of two bytes; ones that never end; versions that are not spoken.
         let chosen = |rest: &[u8]| answer(&said, rest).0.unwrap();
@@ -189,7 +190,7 @@ mod tests {
     #[test]
     fn every_version_is_listed_once() {
         let spoken: Vec<_> = Version::spoken().map(|v| (v.major, v.minor)).collect();
-        assert_eq!(spoken.len(), 11);
-        assert_eq!((spoken[0], spoken[1], spoken[10]), ((6, 0), (5, 8), (4, 4)));
+        assert_eq!(spoken.len(), 12);
+        assert_eq!((spoken[0], spoken[1], spoken[11]), ((6, 0), (5, 8), (4, 3)));
     }
 }

@@ -27,10 +27,13 @@ use crate::net::Socket;
 /// How long a statement runs before the watcher looks at its connection.
 const LONG: Duration = Duration::from_millis(100);
 
+/// Bytes of room for answers that are kept for the next ones.
+const OUT_BYTES_KEPT: usize = 128 << 10;
+
 /// The two ends that a connection's threads hold.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    shutter: TcpStream,
+    shutter: Arc<TcpStream>,
     io: OnceLock<Mutex<Io>>,
     activity: Mutex<Activity>,
 }
@@ -62,13 +65,14 @@ enum Activity {
 }
 
 impl Wire {
-    pub(crate) fn new(tcp: &TcpStream) -> io::Result<Self> {
-        let shutter = tcp.try_clone()?;
-        Ok(Self { shutter, io: OnceLock::new(), activity: Mutex::default() })
+    pub(crate) fn new(tcp: &Arc<TcpStream>) -> Self {
+        let shutter = Arc::clone(tcp);
+        Self { shutter, io: OnceLock::new(), activity: Mutex::default() }
     }
 
     /// Now there is something to read from and to write to.
-    pub(crate) fn open(&self, socket: Socket) {
+    pub(crate) fn open(&self, mut socket: Socket) {
+        socket.tell_quiet();
         let io = Io { socket, input: Input::new(), ended: false, interrupted: false };
         let opened = self.io.set(Mutex::new(io));
         debug_assert!(opened.is_ok(), "a connection is opened once");
@@ -153,6 +157,7 @@ impl Io {
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.socket.write_all(out)?;
         out.clear();
+        out.shrink_to(OUT_BYTES_KEPT);
         self.socket.flush()
     }
 
@@ -171,7 +176,7 @@ impl Io {
         }
     }
 
-    /// Waits for more to come in.
+    /// Waits for more to come in; "would block" once if nothing does for a while.
     pub(crate) fn read(&mut self) -> io::Result<()> {
         match self.socket.read(self.input.room()) {
             Ok(0) => self.ended = true,

@@ -2,6 +2,7 @@
 
 mod cypher;
 mod kv;
+mod snb;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,6 +30,8 @@ enum Bench {
     Kernel(KernelOptions),
     /// Queries: points, hops, paths, aggregates, durable inserts
     Cypher(cypher::CypherOptions),
+    /// LDBC's social network: its reads, and reads and updates together
+    Snb(snb::SnbOptions),
     /// The graph over a key-value store, in two packings, next to Telar
     Kv(kv::KvOptions),
     /// Property indexes: lookups, ranges, what keeping one costs
@@ -257,6 +260,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.bench {
         Bench::Kernel(options) => run_kernel(options),
         Bench::Cypher(options) => cypher::run(options),
+        Bench::Snb(options) => snb::run(options),
         Bench::Kv(options) => kv::run(options),
         Bench::Index(options) => run_index(options),
         Bench::Memory(options) => run_memory(options),

@@ -20,10 +20,14 @@ use telar_server::{bolt, http};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config;
+use crate::allocator;
 use crate::ui::Screen;
 
 /// How long the end waits for threads that have been told to end.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// How often what nobody uses any more is given back to the system.
+const GIVE_BACK: Duration = Duration::from_secs(2);
 
 /// Serve databases to Neo4j's drivers and tools, and over HTTP.
 ///
@@ -151,9 +155,11 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         tls_required: config.tls_required,
         advertised: config.bolt_advertised.clone(),
         connections_max: config.bolt_connections,
+        newcomers_max: config.bolt_newcomers,
         login_timeout: config.bolt_login_timeout,
         idle_timeout: config.bolt_idle_timeout,
         message_bytes_max: to_usize(config.bolt_message_bytes.0),
+        give_back: allocator::give_back,
         ..bolt::Settings::default()
     };
     let limits = http::Settings {
@@ -175,6 +181,9 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
 /// Runs `telar serve`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let config = options.sources.load(&options.flags())?.config;
+    if !config.huge_pages {
+        allocator::use_small_pages();
+    }
     let log = logs::begin(&config).context("the log")?;
     let certificate = match (&config.tls_certificate, &config.tls_key) {
         (Some(certificate), Some(key)) => Some(Certificate::load(certificate, key)?),
@@ -189,6 +198,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let server =
         Server::start(Arc::clone(&dbms), &settings(&config, certificate.as_ref())?, &metrics)?;
     announce(&config, &server)?;
+    std::thread::Builder::new().name("memory".into()).spawn(|| {
+        loop {
+            std::thread::sleep(GIVE_BACK);
+            allocator::give_back();
+        }
+    })?;
     notify::ready();
     while signals.block_on(signal.next()) == Told::Reload {
         reload(&log, certificate.as_deref());

@@ -78,6 +78,9 @@ settings! {
         "How far back the past can be read and changes be followed.";
     "store.memory_limit" memory_limit: Option<Bytes> = None,
         "Memory for the graph; what is above it is read from disk. Unset: half of the machine's.";
+    "store.huge_pages" huge_pages: bool = false,
+        "Keep the heap on huge pages: up to 10% faster where queries visit much, 1.3 MiB more for \
+         each connection.";
     "store.log_archive" log_archive: Bytes = Bytes(0),
         "Log kept after checkpoints, so that backups can be restored to any commit.";
     "bolt.address" bolt_address: SocketAddr = address(7687),
@@ -85,7 +88,9 @@ settings! {
     "bolt.advertised" bolt_advertised: Option<String> = None,
         "host:port that clients of neo4j:// are sent to. Unset: what they connected to.";
     "bolt.connections" bolt_connections: usize = 1000,
-        "Connections at once; each has a thread.";
+        "Connections at once that have logged in; each has a thread.";
+    "bolt.newcomers" bolt_newcomers: usize = 500,
+        "Connections beside them that have not: above it the oldest of these is closed.";
     "bolt.message_bytes" bolt_message_bytes: Bytes = Bytes(64 << 20),
         "Largest message of a client that has logged in.";
     "bolt.login_timeout" bolt_login_timeout: Duration = seconds(30),

@@ -7,7 +7,7 @@ use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
     Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownDatabase,
-    ShownUser,
+    ShownPrivilege, ShownUser,
 };
 
 use super::Dbms;
@@ -304,6 +304,10 @@ impl Host for Caller {
 
     fn roles(&self) -> &'static [&'static str] {
         &Role::NAMES
+    }
+
+    fn privileges(&self, role: &str) -> Vec<ShownPrivilege> {
+        Role::parse(role).map(Role::privileges).unwrap_or_default()
     }
 
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)> {

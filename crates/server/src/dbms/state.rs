@@ -9,8 +9,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use telar_db::query::QueryError;
 use telar_db::query::cypher::ast::{Administration, Existing, Home, RoleGrant, UserSettings};
+use telar_db::query::{QueryError, ShownPrivilege};
 
 use super::failure::{database_exists, forbidden, invalid, no_database};
 use super::names::{self, ALIAS};
@@ -41,7 +41,34 @@ impl Role {
         }
     }
 
-    fn parse(name: &str) -> Result<Self, QueryError> {
+    /// What the role allows, in the words of Neo4j's privileges.
+    pub(super) fn privileges(self) -> Vec<ShownPrivilege> {
+        let of = |action, resource, segment| ShownPrivilege { action, resource, segment };
+        let mut all = vec![
+            of("access", "database", "database"),
+            of("match", "all_properties", "NODE(*)"),
+            of("match", "all_properties", "RELATIONSHIP(*)"),
+            of("execute", "database", "PROCEDURE(*)"),
+            of("show_index", "database", "database"),
+            of("show_constraint", "database", "database"),
+        ];
+        if self >= Self::Writer {
+            all.extend([
+                of("write", "graph", "NODE(*)"),
+                of("write", "graph", "RELATIONSHIP(*)"),
+                of("token", "database", "database"),
+                of("index", "database", "database"),
+                of("constraint", "database", "database"),
+            ]);
+        }
+        if self == Self::Admin {
+            all.push(of("transaction_management", "database", "USER(*)"));
+            all.push(of("dbms_actions", "database", "database"));
+        }
+        all
+    }
+
+    pub(super) fn parse(name: &str) -> Result<Self, QueryError> {
         let all = [Self::Reader, Self::Writer, Self::Admin];
         all.into_iter().find(|role| role.name() == name).ok_or_else(|| {
             let roles = "there are reader, writer and admin";
@@ -157,6 +184,7 @@ impl State {
                 self.alter_user(name, *if_exists, settings, given)
             }
             A::SetOwnPassword { old, new } => self.set_own_password(old, new, given),
+            A::RenameUser { name, if_exists, to } => self.rename_user(name, *if_exists, to),
             A::DropUser { name, if_exists } => self.drop_user(name, *if_exists, given),
             A::Grant(grant) => self.grant(grant, true, given),
             A::Revoke(grant) => self.grant(grant, false, given),
@@ -262,6 +290,20 @@ impl State {
         new.clone_into(&mut user.hash);
         user.change_required = false;
         Ok(true)
+    }
+
+    /// The user's number stays; sessions that know him by the old name do not.
+    fn rename_user(&mut self, name: &str, if_exists: bool, to: &str) -> Result<bool, QueryError> {
+        names::check_user(to)?;
+        if if_exists && !self.users.contains_key(name) {
+            return Ok(false);
+        }
+        self.user_mut(name)?;
+        if self.users.contains_key(to) {
+            return Err(invalid(format!("there is already a user named '{to}'")));
+        }
+        let user = self.users.remove(name);
+        Ok(user.map(|user| self.users.insert(to.to_owned(), user)).is_some())
     }
 
     fn drop_user(

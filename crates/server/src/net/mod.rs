@@ -1,6 +1,6 @@
 //! Listening, encryption, and what keeps a peer from holding more than its share.
 //!
-//! - `accept`: a thread that takes connections in, up to a limit.
+//! - `accept`: a thread that takes connections in.
 //! - `socket`: a connection, encrypted or not, with deadlines.
 //! - [`tls`]: certificates and keys from files.
 

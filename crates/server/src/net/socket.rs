@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// First byte of a TLS connection: a record with a handshake in it.
@@ -23,16 +25,37 @@ pub(crate) enum Encryption {
     Required(Arc<ServerConfig>),
 }
 
+/// How long nothing comes before a reader that wants to know hears of it.
+pub(crate) const QUIET: Duration = Duration::from_secs(1);
+
 /// A TCP connection that knows how long it may take.
+///
+/// Reads wait in the operating system, which is told how long whenever that changes: not for each
+/// read, so that a message costs one call. Its clock is coarse, so what it calls too long is looked
+/// at again here.
 #[derive(Debug)]
 struct Timed {
-    tcp: TcpStream,
-    /// When reading and writing end, whatever was done until then.
+    tcp: Arc<TcpStream>,
+    /// When waiting ends, whatever was done until then.
     deadline: Option<Instant>,
-    /// How long one read or write may take.
+    /// How long one read or write may wait.
     patience: Option<Duration>,
-    /// What the operating system was told last.
+    /// How long the operating system was told last to wait for something to read.
     told: Option<Duration>,
+    /// Since when a read waits whose reader heard that it is quiet, and tried again.
+    since: Option<Instant>,
+    quiet: Quiet,
+}
+
+/// What a reader hears of silence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quiet {
+    /// Nothing.
+    Untold,
+    /// "Would block", after [`QUIET`].
+    ToBeTold,
+    /// It has heard that; more once something has come.
+    Told,
 }
 
 /// A connection.
@@ -46,47 +69,94 @@ enum Kind {
 }
 
 impl Timed {
-    /// Tells the operating system how long the next read or write may take.
+    fn new(tcp: Arc<TcpStream>, deadline: Instant) -> Self {
+        let (deadline, quiet) = (Some(deadline), Quiet::Untold);
+        Self { tcp, deadline, patience: None, told: None, since: None, quiet }
+    }
+
+    /// How long something that has waited since then may still wait.
+    fn left(&self, since: Instant) -> io::Result<Option<Duration>> {
+        let ends = [self.deadline, self.patience.and_then(|patience| since.checked_add(patience))];
+        let Some(end) = ends.into_iter().flatten().min() else { return Ok(None) };
+        match end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(left)),
+        }
+    }
+
+    /// Tells the operating system how long the next read may wait.
     fn limit(&mut self) -> io::Result<()> {
-        let left = match self.deadline {
-            None => None,
-            Some(deadline) => {
-                let left = deadline.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return Err(io::ErrorKind::TimedOut.into());
-                }
-                Some(left)
+        let limit = match (self.deadline, self.patience) {
+            // PERF: bolt.py, point read: no look at the clock where nothing is limited.
+            (None, None) => None,
+            _ => {
+                let since = *self.since.get_or_insert_with(Instant::now);
+                self.left(since)?
             }
         };
-        let limit = left.into_iter().chain(self.patience).min();
+        let limit = match self.quiet {
+            Quiet::ToBeTold => Some(limit.map_or(QUIET, |limit| limit.min(QUIET))),
+            Quiet::Untold | Quiet::Told => limit,
+        };
         if limit != self.told {
             self.tcp.set_read_timeout(limit)?;
-            self.tcp.set_write_timeout(limit)?;
             self.told = limit;
         }
         Ok(())
     }
-}
 
-/// What the operating system calls "would block" has taken too long here.
-fn timed_out(error: io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
-        _ => error,
+    /// Reads, with as many waits as the limits allow.
+    fn wait(&mut self, mut read: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
+        loop {
+            self.limit()?;
+            match read(&self.tcp) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.quiet == Quiet::ToBeTold && self.told == Some(QUIET) {
+                        self.quiet = Quiet::Told;
+                        return Err(error);
+                    }
+                }
+                done => {
+                    self.since = None;
+                    if self.quiet == Quiet::Told {
+                        self.quiet = Quiet::ToBeTold;
+                    }
+                    return done;
+                }
+            }
+        }
+    }
+
+    /// Waits until something can be written.
+    fn wait_for_room(&self, since: Instant) -> io::Result<()> {
+        let left = self.left(since)?.map(Timespec::try_from).transpose();
+        let left = left.map_err(io::Error::other)?;
+        poll(&mut [PollFd::new(&*self.tcp, PollFlags::OUT)], left.as_ref())?;
+        Ok(())
     }
 }
 
 impl Read for Timed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.limit()?;
-        self.tcp.read(into).map_err(timed_out)
+        self.wait(|mut tcp| tcp.read(into))
     }
 }
 
 impl Write for Timed {
+    /// Writes what there is room for at once, even after the deadline: it limits waiting, and what
+    /// a peer is told about it must come through.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.limit()?;
-        self.tcp.write(bytes).map_err(timed_out)
+        let mut since = None;
+        loop {
+            match send(&*self.tcp, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                Ok(written) => return Ok(written),
+                Err(Errno::AGAIN) => {
+                    self.wait_for_room(*since.get_or_insert_with(Instant::now))?;
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -100,18 +170,17 @@ impl Socket {
     /// # Errors
     /// If the client does not say anything until the deadline, or wants what is not to be had.
     pub(crate) fn open(
-        tcp: TcpStream,
+        tcp: Arc<TcpStream>,
         encryption: &Encryption,
         deadline: Instant,
     ) -> io::Result<Self> {
-        let mut timed = Timed { tcp, deadline: Some(deadline), patience: None, told: None };
+        let mut timed = Timed::new(tcp, deadline);
         let config = match encryption {
             Encryption::Off => return Ok(Self(Kind::Plain(timed))),
             Encryption::Offered(config) | Encryption::Required(config) => config,
         };
-        timed.limit()?;
         let mut first = [0];
-        timed.tcp.peek(&mut first).map_err(timed_out)?;
+        timed.wait(|tcp| tcp.peek(&mut first))?;
         match encryption {
             _ if first[0] == TLS_HANDSHAKE => {
                 let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
@@ -132,7 +201,13 @@ impl Socket {
     /// From now on, everything ends at `deadline` and nothing takes longer than `patience`.
     pub(crate) fn set_limits(&mut self, deadline: Option<Instant>, patience: Option<Duration>) {
         let timed = self.timed();
-        (timed.deadline, timed.patience) = (deadline, patience);
+        (timed.deadline, timed.patience, timed.since) = (deadline, patience, None);
+    }
+
+    /// From now on, a read during which nothing comes for [`QUIET`] says once "would block", so
+    /// that its reader can put things away before it waits on.
+    pub(crate) fn tell_quiet(&mut self) {
+        self.timed().quiet = Quiet::ToBeTold;
     }
 
     /// Reads what is there without waiting; `None` if there is nothing.
@@ -152,9 +227,9 @@ impl Socket {
             return Ok(None);
         }
         match &mut self.0 {
-            Kind::Plain(timed) => timed.tcp.read(into).map(Some),
+            Kind::Plain(timed) => (&*timed.tcp).read(into).map(Some),
             Kind::Encrypted(stream) => {
-                if stream.conn.read_tls(&mut stream.sock.tcp)? == 0 {
+                if stream.conn.read_tls(&mut &*stream.sock.tcp)? == 0 {
                     return Ok(Some(0));
                 }
                 stream.conn.process_new_packets().map_err(io::Error::other)?;

@@ -116,22 +116,33 @@ impl Client {
 
 impl<S: Read + Write> Client<S> {
     pub(crate) fn shake_hands(&mut self, proposal: [u8; 4]) {
+        self.try_shake_hands(proposal).unwrap();
+    }
+
+    /// An error if the server hangs up.
+    pub(crate) fn try_shake_hands(&mut self, proposal: [u8; 4]) -> io::Result<()> {
         let none = [0; 4];
         let said = [[0x60, 0x60, 0xB0, 0x17], proposal, none, none, none];
-        self.stream.write_all(said.as_flattened()).unwrap();
+        self.stream.write_all(said.as_flattened())?;
         let mut answer = [0; 4];
-        self.stream.read_exact(&mut answer).unwrap();
+        self.stream.read_exact(&mut answer)?;
         assert_eq!(answer, [0, 0, proposal[2], proposal[3]]);
+        Ok(())
     }
 
     pub(crate) fn log_in(&mut self, by_logon: bool) {
         let token = map([("scheme", "none".into())]);
         if by_logon {
             self.ask(0x01, [map([("user_agent", "tests/1".into())])]).success();
-            self.ask(0x6A, [token]).success();
+            self.log_in_after_hello();
         } else {
             self.ask(0x01, [token]).success();
         }
+    }
+
+    /// The second half of a login since Bolt 5.1.
+    pub(crate) fn log_in_after_hello(&mut self) {
+        self.ask(0x6A, [map([("scheme", "none".into())])]).success();
     }
 
     /// Says something, whatever it is.

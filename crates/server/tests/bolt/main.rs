@@ -2,10 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod client;
+mod conflicts;
 mod data;
 mod fuzz;
 mod hostile;
 mod interrupt;
+mod memory;
+mod newcomers;
+#[path = "../common/process.rs"]
+mod process;
 mod program;
 mod states;
 mod streams;

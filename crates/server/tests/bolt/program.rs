@@ -2,28 +2,31 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use crate::client::Client;
+use crate::process::Process;
 
-fn start(arguments: &[&str]) -> (Child, SocketAddr) {
+/// `telar serve` with some arguments, and where it is.
+pub(crate) fn start(arguments: &[&str]) -> (Process, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
     command.arg("serve").args(arguments).args(["--no-http", "--bolt", "127.0.0.1:0"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("Bolt at bolt://").unwrap().parse().unwrap();
     (child, address)
 }
 
-fn logged_in(address: SocketAddr) -> Client {
+/// A client that has logged in.
+pub(crate) fn logged_in(address: SocketAddr) -> Client {
     let mut client = Client::silent(address);
     client.shake_hands([0, 0, 8, 5]);
     client.log_in(true);
     client
 }
 
-fn signal(child: &Child, name: &str) {
+fn signal(child: &Process, name: &str) {
     let done = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
     assert!(done.success());
 }
@@ -79,6 +82,6 @@ fn a_server_says_why_it_does_not_start() {
     let tls = ["--tls-cert", "no.pem", "--tls-key", "no.key"];
     assert!(refused(&[&["--memory", "--no-auth"][..], &tls].concat()).contains("no.pem"));
     let mut rest = String::new();
-    child.stdout.unwrap().read_to_string(&mut rest).unwrap();
+    child.stdout.take().unwrap().read_to_string(&mut rest).unwrap();
     assert_eq!(rest, "", "it says no more than where it is");
 }

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Solver;
+use super::seek::Knows;
 use crate::batch::Slot;
 use crate::bind::pattern::Relationship;
 use crate::expr::Expr;
@@ -43,6 +44,24 @@ pub(super) enum Start {
     },
 }
 
+/// How soon a relationship is followed where these slots are known: 0 between two known nodes, 1
+/// from one, 2 if it is several; `None` if it cannot be.
+pub(super) fn class(r: &Relationship, knows: Knows<'_>) -> Option<i32> {
+    // A condition on each relationship of a list is tested on the way.
+    let ready = match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
+        Some((each, condition)) => condition.is_bound(&|slot| slot == *each || knows(slot)),
+        None => true,
+    };
+    let (from, to) = (knows(r.from), knows(r.to));
+    let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());
+    let known = r.bound && r.length.is_none();
+    match ready {
+        true if from && to => Some(0),
+        true if !needs_both && (known || from || to) => Some(if r.is_single() { 1 } else { 2 }),
+        _ => None,
+    }
+}
+
 impl Solver<'_, '_> {
     /// The relationship to be followed next: one between two known nodes, else one from a known
     /// node, or known itself. Several steps may find very much: single ones come first.
@@ -60,25 +79,7 @@ impl Solver<'_, '_> {
         knows: &dyn Fn(Slot) -> bool,
         facts: &Facts,
     ) -> Option<(usize, f64)> {
-        let class = |r: &Relationship| {
-            // A condition on each relationship of a list is tested on the way.
-            let ready = match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
-                Some((each, condition)) => condition.is_bound(&|slot| slot == *each || knows(slot)),
-                None => true,
-            };
-            let (from, to) = (knows(r.from), knows(r.to));
-            let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());
-            let known = r.bound && r.length.is_none();
-            match ready {
-                true if from && to => Some(0),
-                true if !needs_both && (known || from || to) => {
-                    let single = r.length.is_none() && r.group.is_none();
-                    Some(if single { 1 } else { 2 })
-                }
-                _ => None,
-            }
-        };
-        let classes = relationships.iter().map(|r| class(r));
+        let classes = relationships.iter().map(|r| class(r, knows));
         let ready = classes.enumerate().filter_map(|(at, class)| Some((at, class?)));
         let ready: Vec<(usize, i32)> = ready.collect();
         let first = ready.iter().map(|(_, class)| *class).min()?;
@@ -125,18 +126,11 @@ impl Solver<'_, '_> {
     /// Where to begin, if anything is left that nothing known leads to.
     pub(super) fn next_start(&self) -> Option<Start> {
         let mut starts: Vec<(Start, f64)> = Vec::new();
-        let unknown = |slot: &Slot| !self.knows(*slot);
-        starts.extend(self.pattern.nodes.iter().copied().filter(unknown).map(|n| self.start_at(n)));
-        for (at, r) in self.pattern.relationships.iter().enumerate() {
-            let alone = unknown(&r.slot) && unknown(&r.from) && unknown(&r.to);
-            if let (true, None, None, Types::Of(types)) = (alone, &r.length, &r.group, &r.types)
-                && let [ty] = &types[..]
-                && let Some(found) = self.relationship_index(r.slot, ty)
-            {
-                let (ty, sought) = (found.name, found.sought);
-                starts.push((Start::Relationship { at, ty, sought }, found.rows));
-            }
-        }
+        let knows = |slot: Slot| self.knows(slot);
+        let nodes = self.pattern.nodes.iter().copied().filter(|node| !knows(*node));
+        starts.extend(nodes.map(|node| self.start_at(node, &knows)));
+        let relationships = 0..self.pattern.relationships.len();
+        starts.extend(relationships.filter_map(|at| self.start_by(at, &knows)));
         if starts.len() <= 1 {
             return starts.pop().map(|(start, _)| start);
         }
@@ -146,16 +140,36 @@ impl Solver<'_, '_> {
         Some(starts.swap_remove(best).0)
     }
 
+    /// How a relationship is found by an index, with both of its nodes, and how many.
+    pub(super) fn start_by(&self, at: usize, knows: Knows<'_>) -> Option<(Start, f64)> {
+        let r = &self.pattern.relationships[at];
+        let known = [r.slot, r.from, r.to].into_iter().any(knows);
+        let Types::Of(types) = &r.types else { return None };
+        let [ty] = &types[..] else { return None };
+        if known || !r.is_single() {
+            return None;
+        }
+        let found = self.relationship_index(r.slot, ty, knows)?;
+        let (ty, sought) = (found.name, found.sought);
+        Some((Start::Relationship { at, ty, sought }, found.rows))
+    }
+
     /// How a node is found, and how many.
-    fn start_at(&self, slot: Slot) -> (Start, f64) {
-        if let Some((id, element)) = self.id_of(slot) {
+    pub(super) fn start_at(&self, slot: Slot, knows: Knows<'_>) -> (Start, f64) {
+        let counts = self.binder.counts();
+        let hints = &self.pattern.hints;
+        if let Some(label) = hints.scan(slot).filter(|l| self.labels_of(slot).contains(l)) {
+            let rows = counts.label(label).max(SCAN_MIN);
+            return (Start::Scan { slot, label: Some(label.clone()) }, rows);
+        }
+        let id = if hints.index(slot).is_none() { self.id_of(slot, knows) } else { None };
+        if let Some((id, element)) = id {
             return (Start::Id { slot, id, element }, 1.0);
         }
-        if let Some(found) = self.node_index(slot) {
+        if let Some(found) = self.node_index(slot, knows) {
             let (label, sought) = (found.name, found.sought);
             return (Start::Index { slot, label, sought }, found.rows);
         }
-        let counts = self.binder.counts();
         let labels = self.labels_of(slot).into_iter().map(|label| (counts.label(&label), label));
         let (rows, label) = match labels.min_by(|a, b| a.0.total_cmp(&b.0)) {
             Some((rows, label)) => (rows, Some(label)),

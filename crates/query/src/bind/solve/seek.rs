@@ -13,6 +13,9 @@ use crate::plan::{NextKey, Sought};
 /// `property op value`, the value known.
 type Comparison = (Binary, Arc<str>, Expr);
 
+/// Which variables are known.
+pub(super) type Knows<'k> = &'k dyn Fn(Slot) -> bool;
+
 /// An index that serves some conditions.
 pub(super) struct Candidate {
     /// The label or type it is on.
@@ -44,7 +47,7 @@ impl Solver<'_, '_> {
     }
 
     /// A condition on a property of a variable, as `property op value` with a known value.
-    fn comparison(&self, condition: &Expr, slot: Slot) -> Option<Comparison> {
+    fn comparison(&self, condition: &Expr, slot: Slot, knows: Knows<'_>) -> Option<Comparison> {
         let Expr::Binary(op, left, right) = condition else { return None };
         let mirrored = match op {
             Binary::Equal => Some(Binary::Equal),
@@ -58,7 +61,7 @@ impl Solver<'_, '_> {
         let sides = [(Some(*op), left, right), (mirrored, right, left)];
         sides.into_iter().find_map(|(op, property, value)| {
             let Expr::Property(object, key) = &**property else { return None };
-            let known = value.is_bound(&|slot| self.knows(slot));
+            let known = value.is_bound(knows);
             (object.is_slot(slot) && known)
                 .then(|| Some((op?, key.clone(), (**value).clone())))
                 .flatten()
@@ -66,10 +69,10 @@ impl Solver<'_, '_> {
     }
 
     /// `x.a = 1 AND .. OR x.a = 2 AND ..` as `x.a IN [1, 2]`.
-    fn alternatives(&self, parts: &[Expr], slot: Slot) -> Vec<Comparison> {
+    fn alternatives(&self, parts: &[Expr], slot: Slot, knows: Knows<'_>) -> Vec<Comparison> {
         let equalities = |part: &Expr| -> Vec<(Arc<str>, Expr)> {
             let conjuncts = conjuncts(part.clone());
-            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, slot));
+            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, slot, knows));
             equal.filter(|c| c.0 == Binary::Equal).map(|(_, key, value)| (key, value)).collect()
         };
         let parts: Vec<_> = parts.iter().map(equalities).collect();
@@ -85,19 +88,19 @@ impl Solver<'_, '_> {
     }
 
     /// What conditions say of a property of a variable, as `property op value` with a known value.
-    fn comparisons(&self, slot: Slot) -> Vec<Comparison> {
+    fn comparisons(&self, slot: Slot, knows: Knows<'_>) -> Vec<Comparison> {
         let mut found = Vec::new();
         for condition in &self.pattern.conditions {
             match condition {
-                Expr::Or(parts) => found.extend(self.alternatives(parts, slot)),
-                _ => found.extend(self.comparison(condition, slot)),
+                Expr::Or(parts) => found.extend(self.alternatives(parts, slot, knows)),
+                _ => found.extend(self.comparison(condition, slot, knows)),
             }
         }
         found
     }
 
     /// The number that a condition gives a node: the value, and whether it is an element id.
-    pub(super) fn id_of(&self, node: Slot) -> Option<(Expr, bool)> {
+    pub(super) fn id_of(&self, node: Slot, knows: Knows<'_>) -> Option<(Expr, bool)> {
         self.pattern.conditions.iter().find_map(|condition| {
             let Expr::Binary(Binary::Equal, left, right) = condition else { return None };
             [(left, right), (right, left)].into_iter().find_map(|(id, value)| {
@@ -108,7 +111,7 @@ impl Solver<'_, '_> {
                     _ => return None,
                 };
                 let of_node = matches!(arguments[..], [Expr::Slot(slot)] if slot == node);
-                let known = value.is_bound(&|slot| self.knows(slot));
+                let known = value.is_bound(knows);
                 (of_node && known).then(|| ((**value).clone(), element))
             })
         })
@@ -131,6 +134,7 @@ impl Solver<'_, '_> {
             *last = Some(Binary::In);
         }
         let mut kept = Vec::new();
+        let knows = |slot: Slot| self.bound.contains(&slot);
         for condition in std::mem::take(&mut self.pattern.conditions) {
             let compared = match &condition {
                 Expr::HasLabels(object, Labels::Name(name)) if object.is_slot(slot) => {
@@ -138,14 +142,14 @@ impl Solver<'_, '_> {
                 }
                 // What stands in for a list comes first, and is no comparison itself.
                 Expr::Or(parts) => {
-                    for (op, key, _) in self.alternatives(parts, slot) {
+                    for (op, key, _) in self.alternatives(parts, slot, &knows) {
                         let at = sought.keys.iter().position(|k| *k == key);
                         let place = at.and_then(|at| left.get_mut(at));
                         place.into_iter().filter(|p| **p == Some(op)).for_each(|p| *p = None);
                     }
                     false
                 }
-                _ => self.comparison(&condition, slot).is_some_and(|(op, key, _)| {
+                _ => self.comparison(&condition, slot, &knows).is_some_and(|(op, key, _)| {
                     let at = sought.keys.iter().position(|k| *k == key);
                     let place = at.and_then(|at| left.get_mut(at));
                     place.is_some_and(|place| *place == Some(op) && place.take().is_some())
@@ -157,18 +161,23 @@ impl Solver<'_, '_> {
     }
 
     /// The index on nodes that serves the conditions on one best.
-    pub(super) fn node_index(&self, node: Slot) -> Option<Candidate> {
+    pub(super) fn node_index(&self, node: Slot, knows: Knows<'_>) -> Option<Candidate> {
         let graph = self.binder.graph;
         let of = |label: Arc<str>| {
             graph.find_label(&label).map(|id| (label, IndexedObjects::Vertices(id)))
         };
-        self.best_index(node, self.labels_of(node).into_iter().filter_map(of).collect())
+        self.best_index(node, self.labels_of(node).into_iter().filter_map(of).collect(), knows)
     }
 
     /// The index on relationships of a type that serves the conditions on one best.
-    pub(super) fn relationship_index(&self, edge: Slot, ty: &Arc<str>) -> Option<Candidate> {
+    pub(super) fn relationship_index(
+        &self,
+        edge: Slot,
+        ty: &Arc<str>,
+        knows: Knows<'_>,
+    ) -> Option<Candidate> {
         let id = self.binder.graph.find_edge_type(ty)?;
-        self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))])
+        self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))], knows)
     }
 
     /// Of the indexes on these, the one that finds the fewest; of equal ones the one that compares
@@ -177,31 +186,38 @@ impl Solver<'_, '_> {
         &self,
         slot: Slot,
         objects: Vec<(Arc<str>, IndexedObjects)>,
+        knows: Knows<'_>,
     ) -> Option<Candidate> {
-        let comparisons = self.comparisons(slot);
+        let comparisons = self.comparisons(slot, knows);
         if comparisons.is_empty() || objects.is_empty() {
             return None;
         }
         let (graph, counts) = (self.binder.graph, self.binder.counts());
         let names = graph.property_key_names();
-        let mut best: Option<(Candidate, usize)> = None;
+        let mut best: Option<(Candidate, usize, bool)> = None;
         for index in graph.readable_indexes() {
             let Some((name, objects)) = objects.iter().find(|(_, o)| *o == index.objects) else {
                 continue;
             };
             let Some(sought) = sought(&comparisons, &index, &names) else { continue };
+            let wished = self.pattern.hints.index(slot).map(|hint| hint.is(name, &sought));
+            if wished == Some(false) && best.as_ref().is_some_and(|best| best.2) {
+                continue;
+            }
+            let wished = wished == Some(true);
             let rows = counts.sought(*objects, &sought);
             let compared = 2 * sought.prefix.len()
                 + usize::from(!matches!(sought.next, NextKey::Anything))
                 + 100 * usize::from(sought.is_unique());
-            let better = best.as_ref().is_none_or(|(best, so_far)| {
-                rows < best.rows || rows == best.rows && compared > *so_far
+            let better = best.as_ref().is_none_or(|(best, so_far, hinted)| {
+                wished && !hinted || rows < best.rows || rows == best.rows && compared > *so_far
             });
             if better {
-                best = Some((Candidate { name: name.clone(), sought, rows }, compared));
+                let candidate = Candidate { name: name.clone(), sought, rows };
+                best = Some((candidate, compared, wished));
             }
         }
-        best.map(|(candidate, _)| candidate)
+        best.map(|(candidate, ..)| candidate)
     }
 }
 

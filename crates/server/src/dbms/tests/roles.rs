@@ -4,7 +4,7 @@ use super::*;
 
 /// A statement of each kind, and the least role that may run it: 0 anybody, 1 reader, 2 writer,
 /// 3 admin.
-const STATEMENTS: [(&str, u8); 38] = [
+const STATEMENTS: [(&str, u8); 43] = [
     ("RETURN 1", 1),
     ("MATCH (n) RETURN n", 1),
     ("EXPLAIN MATCH (n) DELETE n", 1),
@@ -19,6 +19,7 @@ const STATEMENTS: [(&str, u8); 38] = [
     ("SHOW DATABASES", 0),
     ("SHOW HOME DATABASE", 0),
     ("SHOW CURRENT USER", 0),
+    ("SHOW USER PRIVILEGES", 0),
     ("CREATE (n:A {x: 1})", 2),
     ("MERGE (n:A {x: 1})", 2),
     ("PROFILE CREATE (n:A {x: 1})", 2),
@@ -33,6 +34,10 @@ const STATEMENTS: [(&str, u8); 38] = [
     ("SHOW USERS", 3),
     ("SHOW ROLES", 3),
     ("SHOW ROLES WITH USERS", 3),
+    ("SHOW PRIVILEGES", 3),
+    ("SHOW ROLE reader PRIVILEGES", 3),
+    ("SHOW USER neo4j PRIVILEGES", 3),
+    ("RENAME USER x IF EXISTS TO y", 3),
     ("CREATE USER x IF NOT EXISTS SET PASSWORD 'long enough'", 3),
     ("EXPLAIN DROP USER x", 3),
     ("ALTER USER x SET STATUS SUSPENDED", 3),
@@ -44,6 +49,92 @@ const STATEMENTS: [(&str, u8); 38] = [
     ("START DATABASE xyz", 3),
     ("DROP DATABASE xyz IF EXISTS", 3),
 ];
+
+#[test]
+fn privileges_are_what_roles_allow() {
+    let dbms = in_memory();
+    let admin = admin(&dbms);
+    run(&admin, "CREATE DATABASE other");
+    let ada = user(&dbms, "ada", "reader");
+    run(&admin, "GRANT ROLE writer TO ada ON DATABASE other");
+    let show = |client, what: &str| run(client, &format!("SHOW {what}"));
+    let actions = |role| {
+        let text = format!(
+            "SHOW ROLE {role} PRIVILEGES YIELD action, segment WHERE NOT segment CONTAINS 'REL'"
+        );
+        run(&admin, &text).iter().map(|row| row.replace('\'', "")).collect::<Vec<_>>()
+    };
+    let reader = [
+        "access database",
+        "match NODE(*)",
+        "execute PROCEDURE(*)",
+        "show_index database",
+        "show_constraint database",
+    ];
+    assert_eq!(actions("reader"), reader);
+    assert!(actions("writer").iter().any(|row| row == "write NODE(*)"));
+    assert!(!actions("writer").iter().any(|row| row.starts_with("dbms_actions")));
+    assert!(actions("admin").iter().any(|row| row.starts_with("dbms_actions")));
+    assert_eq!(actions("nobody"), Vec::<String>::new());
+    let all: usize = ["reader", "writer", "admin"]
+        .map(|role| show(&admin, &format!("ROLE {role} PRIVILEGES")).len())
+        .iter()
+        .sum();
+    assert_eq!(show(&admin, "PRIVILEGES").len(), all);
+    assert_eq!(show(&admin, "ALL PRIVILEGES").len(), all);
+    // A user's are those of his grants, each with where it holds.
+    let own = show(&ada, "USER PRIVILEGES");
+    assert_eq!(own, show(&admin, "USER ada PRIVILEGES"));
+    assert_eq!(own, show(&ada, "USER ada PRIVILEGES"));
+    assert!(
+        own.contains(&"'GRANTED' 'write' 'graph' 'other' 'NODE(*)' 'writer' true 'ada'".into()),
+        "{own:?}"
+    );
+    assert!(
+        own.contains(
+            &"'GRANTED' 'match' 'all_properties' '*' 'NODE(*)' 'reader' true 'ada'".into()
+        ),
+        "{own:?}"
+    );
+    assert!(show(&admin, "USERS ada, neo4j PRIVILEGES").len() > own.len());
+    assert_eq!(code(&ada, "SHOW USER neo4j PRIVILEGES"), FORBIDDEN);
+    assert_eq!(
+        code(&admin, "SHOW PRIVILEGES AS COMMANDS"),
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+    assert_eq!(
+        code(&admin, "DENY READ {*} ON GRAPH * TO ada"),
+        "Neo.ClientError.Statement.SyntaxError"
+    );
+}
+
+#[test]
+fn a_user_keeps_everything_but_the_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbms = stored(folder.path());
+    let admin = admin(&dbms);
+    let ada = user(&dbms, "ada", "writer");
+    user(&dbms, "bob", "");
+    let again = run(&admin, "SHOW USERS WHERE user = 'ada'")[0].replace("'ada'", "'eve'");
+    for (text, wrong) in [
+        ("RENAME USER nobody TO somebody", INVALID),
+        ("RENAME USER ada TO bob", INVALID),
+        ("RENAME USER ada TO ada", INVALID),
+        ("RENAME USER ada TO `a b`", INVALID),
+        ("RENAME ROLE reader TO reads", "Neo.ClientError.Statement.SyntaxError"),
+    ] {
+        assert_eq!(code(&admin, text), wrong, "{text}");
+    }
+    run(&admin, "RENAME USER nobody IF EXISTS TO somebody");
+    run(&ada, "CREATE (:A)");
+    run(&admin, "RENAME USER ada TO eve");
+    assert_eq!(code(&ada, "CREATE (:A)"), "Neo.ClientError.Security.AuthorizationExpired");
+    assert_eq!(login(&dbms, "ada", "password of ada").unwrap_err().code, UNAUTHORIZED);
+    drop((admin, ada, dbms));
+    let dbms = stored(folder.path());
+    run(&login(&dbms, "eve", "password of ada").unwrap(), "CREATE (:A)");
+    assert_eq!(run(&super::admin(&dbms), "SHOW USERS WHERE user = 'eve'"), [again]);
+}
 
 #[test]
 fn every_role_may_run_what_it_is_for_and_nothing_else() {

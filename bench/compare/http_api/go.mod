@@ -1,0 +1,3 @@
+module telar/bench/compare/http_api
+
+go 1.22

@@ -1,0 +1,198 @@
+//! From the steps that were chosen to operators.
+
+use std::collections::HashSet;
+
+use super::model::Model;
+use super::search::{Input, Step, cheapest};
+use super::{Solver, overlap};
+use crate::batch::Slot;
+use crate::bind::pattern::{Pattern, Relationship};
+use crate::expr::{Binary, Expr};
+use crate::plan::estimate::Facts;
+use crate::plan::{HashJoin, Intersect, Leg, Plan};
+
+/// What is left of a pattern to be found.
+struct Rest<'r> {
+    nodes: &'r [Slot],
+    /// Numbers of the relationships that are left, in the order in which they stand.
+    relationships: Vec<usize>,
+    /// All conditions there were, for parts that are found on their own.
+    conditions: &'r [Expr],
+}
+
+/// Whether a plan is run for rows that come from outside.
+fn is_inner(plan: &Plan) -> bool {
+    match plan.inputs().first() {
+        Some(input) => is_inner(input),
+        None => matches!(plan, Plan::Argument),
+    }
+}
+
+impl Solver<'_, '_> {
+    /// Finds as much of the pattern as the search for a plan covers.
+    pub(super) fn search(&mut self) {
+        let mut facts = Facts::default();
+        let is_unit = matches!(self.plan, Plan::Unit) && self.bound.is_empty();
+        let rows = match is_unit {
+            true => 1.0,
+            false => self.binder.counts().estimate(&self.plan, &mut facts).max(1.0),
+        };
+        let Some(model) = Model::of(self, facts) else { return };
+        // A table would be made anew for each run of an inner plan.
+        let input = Input { rows, is_unit, joins: !is_inner(&self.plan) };
+        let Some(steps) = cheapest(self, &model, input) else { return };
+        let nodes = model.nodes;
+        let joins = steps.iter().any(|step| matches!(step, Step::Join(_)));
+        let conditions = if joins { self.pattern.conditions.clone() } else { Vec::new() };
+        let relationships = (0..self.pattern.relationships.len()).collect();
+        let mut rest = Rest { nodes: &nodes, relationships, conditions: &conditions };
+        self.take(&steps, &mut rest);
+    }
+
+    fn take(&mut self, steps: &[Step], rest: &mut Rest<'_>) {
+        let mut steps = steps.iter().peekable();
+        while let Some(step) = steps.next() {
+            self.test_conditions();
+            match step {
+                Step::Node(node) => {
+                    let knows = |slot: Slot| self.knows(slot);
+                    let (start, _) = self.start_at(rest.nodes[*node], &knows);
+                    self.start(start);
+                }
+                Step::Relationship(number) => {
+                    let at = rest.place(*number);
+                    let knows = |slot: Slot| self.knows(slot);
+                    if let Some((start, _)) = self.start_by(at, &knows) {
+                        rest.relationships.remove(at);
+                        self.start(start);
+                    }
+                }
+                Step::Follow(number) => {
+                    let first = self.remove(*number, rest);
+                    let mut legs = Vec::new();
+                    if let Some(to) = self.new_end(&first) {
+                        while let Some(Step::Follow(next)) = steps.peek() {
+                            let r = &self.pattern.relationships[rest.place(*next)];
+                            if self.new_end(r) != Some(to) {
+                                break;
+                            }
+                            legs.push(self.remove(*next, rest));
+                            steps.next();
+                        }
+                        if !legs.is_empty() {
+                            legs.insert(0, first);
+                            self.intersect(to, legs);
+                            continue;
+                        }
+                    }
+                    self.follow(first);
+                }
+                Step::Join(steps) => self.join(steps, rest),
+            }
+        }
+        self.test_conditions();
+    }
+
+    fn remove(&mut self, number: usize, rest: &mut Rest<'_>) -> Relationship {
+        let at = rest.place(number);
+        rest.relationships.remove(at);
+        self.pattern.relationships.remove(at)
+    }
+
+    /// The end of a single relationship that is not known, while the other is.
+    fn new_end(&self, r: &Relationship) -> Option<Slot> {
+        if !r.is_single() || r.bound {
+            return None;
+        }
+        match (self.knows(r.from), self.knows(r.to)) {
+            (true, false) => Some(r.to),
+            (false, true) => Some(r.from),
+            _ => None,
+        }
+    }
+
+    /// Finds the node that several relationships from known nodes lead to.
+    fn intersect(&mut self, to: Slot, relationships: Vec<Relationship>) {
+        let mut legs = Vec::with_capacity(relationships.len());
+        for r in relationships {
+            let distinct_from = self.distinct_from(&r);
+            let (from, way) = if r.to == to { (r.from, r.way) } else { (r.to, r.way.reverse()) };
+            let (edge, types, keeps_edge) = (r.slot, r.types, true);
+            self.bound.insert(edge);
+            legs.push(Leg { from, edge, keeps_edge, types, way, distinct_from });
+        }
+        self.bound.insert(to);
+        self.wrap(|input| Plan::Intersect(Box::new(Intersect { input, to, legs, kept: None })));
+    }
+
+    /// Finds a part of the pattern on its own and joins it with what is found so far.
+    fn join(&mut self, steps: &[Step], rest: &mut Rest<'_>) {
+        let (mut numbers, mut slots) = (HashSet::new(), HashSet::new());
+        collect(steps, &mut |step| match step {
+            Step::Node(node) => _ = slots.insert(rest.nodes[*node]),
+            Step::Relationship(number) | Step::Follow(number) => _ = numbers.insert(*number),
+            Step::Join(_) => {}
+        });
+        let mut pattern = Pattern { hints: self.pattern.hints.clone(), ..Pattern::default() };
+        let mut numbers: Vec<usize> = numbers.into_iter().collect();
+        numbers.sort_unstable();
+        for number in &numbers {
+            let r = self.remove(*number, rest);
+            slots.extend([r.slot, r.from, r.to]);
+            pattern.relationships.push(r);
+        }
+        pattern.nodes = rest.nodes.iter().copied().filter(|node| slots.contains(node)).collect();
+        let inside = |c: &Expr| c.is_bound(&|slot| slots.contains(&slot));
+        pattern.conditions = rest.conditions.iter().filter(|c| inside(c)).cloned().collect();
+        self.pattern.conditions.retain(|c| !inside(c));
+        let (bound, found, facts) = Default::default();
+        let binder = &mut *self.binder;
+        let mut part = Solver { binder, plan: Plan::Unit, bound, pattern, found, facts };
+        let (nodes, conditions) = (rest.nodes, rest.conditions);
+        part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
+        let Solver { plan: build, bound, found, .. } = part;
+
+        let shared = rest.nodes.iter().filter(|node| self.knows(**node) && bound.contains(*node));
+        let mut keys: Vec<(Expr, Expr)> =
+            shared.map(|node| (Expr::Slot(*node), Expr::Slot(*node))).collect();
+        let here = |e: &Expr| e.is_bound(&|slot| self.bound.contains(&slot));
+        let there = |e: &Expr| e.is_bound(&|slot| bound.contains(&slot));
+        let mut left = Vec::new();
+        for condition in std::mem::take(&mut self.pattern.conditions) {
+            match condition {
+                Expr::Binary(Binary::Equal, a, b) if here(&a) && there(&b) => keys.push((*a, *b)),
+                Expr::Binary(Binary::Equal, a, b) if here(&b) && there(&a) => keys.push((*b, *a)),
+                other => left.push(other),
+            }
+        }
+        self.pattern.conditions = left;
+        // No relationship on both sides.
+        for (a, types) in &self.found {
+            for (b, _) in found.iter().filter(|(_, others)| overlap(types, others)) {
+                let (a, b) = (Box::new(Expr::Slot(*a)), Box::new(Expr::Slot(*b)));
+                self.pattern.conditions.push(Expr::Binary(Binary::NotEqual, a, b));
+            }
+        }
+        self.bound.extend(bound);
+        self.found.extend(found);
+        self.wrap(|input| Plan::HashJoin(Box::new(HashJoin { input, build, keys })));
+    }
+}
+
+impl Rest<'_> {
+    /// Where a relationship that is left stands.
+    fn place(&self, number: usize) -> usize {
+        let place = self.relationships.iter().position(|left| *left == number);
+        place.expect("INVARIANT: a relationship is found by one step")
+    }
+}
+
+/// Calls `f` with every step, those of parts included.
+fn collect(steps: &[Step], f: &mut dyn FnMut(&Step)) {
+    for step in steps {
+        f(step);
+        if let Step::Join(steps) = step {
+            collect(steps, f);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! How many relationships an expansion would find, without finding them.
+//!
+//! Where only those count that lead to a label, and every relationship of their types does, degrees
+//! are enough as well: whether that is so is seen by adding up the degrees of all nodes that have
+//! the label, which is done when rows enough have come to pay for it.
+//!
+//! What a row has used already is not counted, as an expansion would not find it; a loop, which is
+//! in both lists of its node, is one relationship.
+
+use std::sync::Arc;
+
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
+
+use super::count_store::each_step;
+use super::expand::{columns, directions, edge_types};
+use super::{Exec, Operator, Source};
+use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::plan::{self, Way};
+use crate::query_error::QueryError;
+
+/// Rows whose neighbours are looked at together.
+const STEP: usize = BATCH_ROWS / 4;
+
+/// Whether an edge is among those of a node that a way leads along.
+pub(super) fn leads(edge: EdgeId, from: VertexId, types: &[EdgeTypeId], way: Way) -> bool {
+    let ends = match way {
+        Way::Out => edge.src == from,
+        Way::In => edge.dst == from,
+        Way::Both => edge.src == from || edge.dst == from,
+    };
+    ends && types.contains(&edge.ty)
+}
+
+/// The relationships that a row has used, each once, in `out`.
+pub(super) fn used_edges(used: &[Arc<Column>], row: usize, out: &mut Vec<EdgeId>) {
+    out.clear();
+    let mut add = |edge: EdgeId| {
+        if !out.contains(&edge) {
+            out.push(edge);
+        }
+    };
+    for column in used {
+        match &**column {
+            Column::Edges(edges) => add(edges[row]),
+            column => match column.get(row) {
+                Value::Edge(edge) => add(*edge),
+                Value::List(list) => {
+                    let edges = list.iter().filter_map(|value| match value {
+                        Value::Edge(edge) => Some(**edge),
+                        _ => None,
+                    });
+                    edges.for_each(&mut add);
+                }
+                _ => {}
+            },
+        }
+    }
+}
+
+/// Each row with a count, where that is not 0.
+pub(crate) struct Degrees<'p> {
+    input: Source<'p>,
+    plan: &'p plan::Degrees,
+    expansion: Expansion,
+    /// Rows that were counted.
+    rows: u64,
+    /// Whether every relationship of the types leads to a node with the label, once that is known.
+    all_labelled: Option<bool>,
+}
+
+/// Nodes with the label for which one row pays: to look at the degree of each of them takes about
+/// as long as to test the neighbours of one row.
+const NODES_PER_ROW: u64 = 16;
+
+impl<'p> Degrees<'p> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Degrees) -> Self {
+        let all_labelled = plan.label.is_none().then_some(true);
+        Self { input, plan, expansion: Expansion::default(), rows: 0, all_labelled }
+    }
+
+    /// Finds out, once it pays, whether nodes without the label need not be looked for: then the
+    /// nodes that have it have all relationships of the types.
+    fn look_at_label(
+        &mut self,
+        label: LabelId,
+        types: &[EdgeTypeId],
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        if self.all_labelled.is_some() {
+            return Ok(());
+        }
+        // A graph that does not know how many there are does not know the relationships either.
+        let Some(nodes) = cx.graph().count_vertices(Some(label)) else {
+            self.all_labelled = Some(false);
+            return Ok(());
+        };
+        if nodes > self.rows.saturating_mul(NODES_PER_ROW) {
+            return Ok(());
+        }
+        let mut degrees = Vec::new();
+        for ty in types {
+            for direction in directions(self.plan.way) {
+                let mut found = 0;
+                each_step(Some(label), cx, |graph, nodes| {
+                    degrees.clear();
+                    graph.degrees(nodes, *ty, direction.reverse(), &mut degrees);
+                    found += degrees.iter().sum::<u64>();
+                })?;
+                if cx.graph().count_edges(*ty) != Some(found) {
+                    self.all_labelled = Some(false);
+                    return Ok(());
+                }
+            }
+        }
+        self.all_labelled = Some(true);
+        Ok(())
+    }
+
+    /// The rows whose count is not 0, and their counts.
+    fn count(
+        &mut self,
+        rows: &Batch,
+        cx: &mut Exec<'_>,
+    ) -> Result<(Vec<u32>, Vec<i64>), QueryError> {
+        let p = self.plan;
+        let sources = rows.column(p.from);
+        let (mut places, mut vertices) = (Vec::new(), Vec::new());
+        for row in 0..rows.rows() {
+            if let Some(vertex) = sources.vertex(row) {
+                cx.check_vertex(vertex)?;
+                places.push(row as u32);
+                vertices.push(vertex);
+            }
+        }
+        let types = edge_types(&p.types, cx.graph());
+        let mut label = None;
+        if let Some(name) = &p.label {
+            // Nothing leads to a node with a label that there is not.
+            let Some(id) = cx.graph().find_label(name) else { return Ok(Default::default()) };
+            self.rows += vertices.len() as u64;
+            self.look_at_label(id, &types, cx)?;
+            label = Some(id).filter(|_| self.all_labelled != Some(true));
+        }
+        let graph = cx.graph();
+        let has_label = |node: VertexId| {
+            let mut has = Vec::with_capacity(1);
+            label.into_iter().for_each(|label| graph.have_label(&[node], label, &mut has));
+            has.into_iter().all(|has| has)
+        };
+        let mut counts = vec![0_u64; vertices.len()];
+        for ty in &types {
+            for direction in directions(p.way) {
+                self.add_degrees(&vertices, (*ty, *direction), label, graph, &mut counts);
+            }
+            if p.way == Way::Both {
+                let loops: Vec<_> = vertices.iter().map(|v| (*v, *v)).collect();
+                graph.edges_between(&loops, *ty, &mut self.expansion);
+                for (at, count) in counts.iter_mut().enumerate() {
+                    let loops = &self.expansion.offsets[at..at + 2];
+                    if loops[0] < loops[1] && has_label(vertices[at]) {
+                        *count -= u64::from(loops[1] - loops[0]);
+                    }
+                }
+            }
+        }
+        let (columns, mut used) = (columns(rows, &p.distinct_from), Vec::new());
+        if !columns.is_empty() {
+            for ((count, vertex), row) in counts.iter_mut().zip(&vertices).zip(&places) {
+                used_edges(&columns, *row as usize, &mut used);
+                let counted = |edge: &&EdgeId| {
+                    let end = if edge.src == *vertex { edge.dst } else { edge.src };
+                    leads(**edge, *vertex, &types, p.way) && has_label(end)
+                };
+                *count -= used.iter().filter(counted).count() as u64;
+            }
+        }
+        let left = places.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+        Ok(left.map(|(row, count)| (row, count as i64)).unzip())
+    }
+
+    /// Adds up the relationships in one list of each vertex: all, or those that lead to the label.
+    fn add_degrees(
+        &mut self,
+        vertices: &[VertexId],
+        (ty, direction): (EdgeTypeId, Direction),
+        label: Option<LabelId>,
+        graph: &dyn Graph,
+        counts: &mut [u64],
+    ) {
+        let Some(label) = label else {
+            let mut degrees = Vec::with_capacity(vertices.len());
+            graph.degrees(vertices, ty, direction, &mut degrees);
+            return counts.iter_mut().zip(&degrees).for_each(|(count, degree)| *count += degree);
+        };
+        let (expansion, mut has) = (&mut self.expansion, Vec::new());
+        // Few at a time: one of them may have very many neighbours.
+        for (vertices, counts) in vertices.chunks(STEP).zip(counts.chunks_mut(STEP)) {
+            graph.expand_ids(vertices, ty, direction, expansion);
+            has.clear();
+            graph.have_label(&expansion.neighbours, label, &mut has);
+            for (count, at) in counts.iter_mut().zip(expansion.offsets.windows(2)) {
+                let has = &has[at[0] as usize..at[1] as usize];
+                *count += has.iter().filter(|has| **has).count() as u64;
+            }
+        }
+    }
+}
+
+impl Operator for Degrees<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        while let Some(rows) = self.input.next(cx)? {
+            cx.check()?;
+            let (places, counts) = self.count(&rows, cx)?;
+            if !places.is_empty() {
+                let mut out = match places.len() == rows.rows() {
+                    true => rows,
+                    false => rows.gather(&places),
+                };
+                out.set(self.plan.count, Column::Ints(counts));
+                return Ok(Some(out));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -4,12 +4,14 @@
 //! `TELAR_DIFFERENTIAL_GRAPHS` says how many graphs (and seeds), each with 20 queries;
 //! `TELAR_DIFFERENTIAL_SEED` where they begin. Of every graph the first query that is answered
 //! otherwise is shown, with the seed and all it needs. Every other graph has indexes. Each query
-//! runs on one thread, and again with threads that share its work in the smallest pieces.
+//! runs on one thread, and again with threads that share its work in the smallest pieces; some also
+//! with temporary files for all rows that operators keep.
 #![allow(clippy::print_stdout, reason = "a long run says how far it is")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use telar_db::query::Planning;
+use telar_db::query::{Limits, Planning, Scratch, ScratchFolder};
 use telar_tests::differential::{agree, cases, check};
 use telar_tests::tck::subject::{PanicsFail, Subject};
 use telar_tests::tck::telar::Telar;
@@ -42,18 +44,16 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
 }
 
-#[test]
-fn queries_answer_like_the_naive_evaluator() {
-    let graphs =
-        setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
+/// Runs the queries of so many graphs on one thread, and with threads that share them.
+fn run(graphs: u64, how: impl Fn(Telar) -> Telar) {
     let first = setting("TELAR_DIFFERENTIAL_SEED", 1);
     let (mut with_rows, mut wrong) = (0, Vec::new());
     for seed in first..first + graphs {
-        match telar(seed, |telar| telar).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
+        match telar(seed, &how).and_then(|mut telar| check(seed, QUERIES, &mut telar)) {
             Ok(found) => with_rows += found,
             Err(problem) => wrong.push(problem),
         }
-        let shared = telar(seed, |telar| telar.sharing(1 + seed as usize % 3));
+        let shared = telar(seed, |telar| how(telar).sharing(1 + seed as usize % 3));
         let found = shared.and_then(|mut telar| check(seed, QUERIES, &mut telar));
         wrong.extend(found.err().map(|problem| format!("with threads: {problem}")));
     }
@@ -62,6 +62,22 @@ fn queries_answer_like_the_naive_evaluator() {
     let shown = shown.join("\n\n----\n\n");
     assert!(wrong.is_empty(), "{} of {graphs} graphs differ:\n\n{shown}", wrong.len());
     assert!(with_rows as u64 > graphs, "queries without rows tell little");
+}
+
+#[test]
+fn queries_answer_like_the_naive_evaluator() {
+    let graphs =
+        setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 20_000 } else { 300 });
+    run(graphs, |telar| telar);
+}
+
+#[test]
+fn queries_that_spill_all_they_can_answer_like_the_naive_evaluator() {
+    let graphs = setting("TELAR_DIFFERENTIAL_GRAPHS", if telar_tests::long() { 5_000 } else { 60 });
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder.path()));
+    let limits = Limits { scratch: Some(scratch), spill_after: Some(0), ..Limits::default() };
+    run(graphs, |telar| telar.with_limits(limits.clone()));
 }
 
 /// Each rule of planning alone, for telling which of them makes a difference.

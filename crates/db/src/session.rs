@@ -8,8 +8,8 @@ use telar_engine::{Engine, Error, Isolation, Reader, Snapshot, Transaction, Tran
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, SharedSnapshot, Sink, Summary, Threads, Transactions,
-    Workers,
+    Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, SharedSnapshot, Sink,
+    Summary, Threads, Transactions, Workers,
 };
 
 use crate::again::Again;
@@ -39,6 +39,8 @@ pub struct Session<'d> {
     db: &'d Engine,
     runtime: Arc<Runtime>,
     limits: Limits,
+    /// The folder of the database, for temporary files.
+    scratch: Option<Arc<dyn Scratch>>,
     timeout: Option<Duration>,
     isolation: Isolation,
     read_only: bool,
@@ -86,7 +88,7 @@ impl Began {
     fn limits(&self, session: &Session<'_>, plan: &Prepared, deadline: Option<Instant>) -> Limits {
         self.listed.set_query(Some(plan.text().clone()), self.now);
         let terminated = Some(self.listed.flag());
-        Limits { terminated, deadline, ..session.limits.clone() }
+        Limits { terminated, deadline, scratch: session.scratch(), ..session.limits.clone() }
     }
 }
 
@@ -101,10 +103,12 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
+        let scratch = |folder| Arc::new(ScratchFolder::new(folder)) as Arc<dyn Scratch>;
         Self {
             db,
             runtime,
             limits: Limits::default(),
+            scratch: db.folder().map(scratch),
             timeout: None,
             isolation: Isolation::default(),
             read_only: false,
@@ -114,7 +118,9 @@ impl<'d> Session<'d> {
         }
     }
 
-    /// The same session, for which queries may use no more than this.
+    /// The same session, for which queries may use no more than this. Rows that do not fit into
+    /// their memory go to temporary files in the folder of the database, if it has one and
+    /// [`Limits::scratch`] names no other place.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -173,6 +179,11 @@ impl<'d> Session<'d> {
     fn deadline(&self) -> Option<Instant> {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         [own, self.limits.deadline].into_iter().flatten().min()
+    }
+
+    /// Where rows go that do not fit into memory.
+    fn scratch(&self) -> Option<Arc<dyn Scratch>> {
+        self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned()
     }
 
     fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
@@ -482,7 +493,8 @@ impl QueryTransaction<'_, '_> {
         let context = Context::new(self.began);
         self.listed.set_query(Some(plan.text().clone()), Moment::now());
         let terminated = Some(self.listed.flag());
-        let limits = Limits { terminated, deadline: self.deadline, ..session.limits.clone() };
+        let (deadline, scratch) = (self.deadline, session.scratch());
+        let limits = Limits { terminated, deadline, scratch, ..session.limits.clone() };
         let inputs = session.inputs(parameters, &context, &limits);
         let result = match changes(&plan) {
             true => run(&plan, Access::Write(&mut self.transaction), inputs),

@@ -201,12 +201,35 @@ fn profile_counts_rows_and_hits_of_each_operator() {
     assert_eq!(find(&root, "Keep")[0].measured.unwrap().hits, 0);
     let table = root.to_string();
     assert!(table.starts_with("Operator"), "{table}");
-    assert!(table.lines().next().unwrap().contains("Rows  Hits  Time/ms  Details"), "{table}");
+    assert!(
+        table.lines().next().unwrap().contains("Rows  Hits  Time/ms  Memory/KiB  Details"),
+        "{table}"
+    );
     // The answer is that of the query itself.
     let session = Session::new(&db);
     let profiled = session.run(&format!("PROFILE {text}"), &[]).unwrap();
     assert_eq!(profiled.rows, session.run(text, &[]).unwrap().rows);
     assert_eq!(profiled.columns, ["name".into()]);
+}
+
+#[test]
+fn profile_says_who_holds_memory() {
+    let db = sample();
+    let text = "PROFILE UNWIND range(1, 20000) AS x WITH x ORDER BY -x \
+                WITH DISTINCT x % 10 AS y RETURN y, count(*) AS c";
+    let root = plan(&db, text);
+    let measured = |operator: &str| find(&root, operator)[0].measured.unwrap();
+    let sort = measured("Sort").memory;
+    // A row has at least a number and its key.
+    assert!(sort > 20_000 * 24, "{root}");
+    for operator in ["Distinct", "GroupedAggregation"] {
+        let held = measured(operator).memory;
+        assert!(held > 0 && held < 100_000, "{operator}: {root}");
+    }
+    assert_eq!(measured("Unwind").memory, 0);
+    let whole = root.measured.unwrap().query_memory;
+    assert!(whole >= sort && whole < sort + 200_000, "{whole}: {root}");
+    assert_eq!(measured("Unwind").query_memory, whole);
 }
 
 #[test]

@@ -94,6 +94,12 @@ impl Engine {
         Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings)?)))
     }
 
+    /// The folder it is in; none in memory.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.shared.durable.as_ref().map(|durable| durable.store.root())
+    }
+
     fn start(shared: Arc<Shared>) -> Self {
         let background = Background::start(&shared);
         Self { shared, background: Mutex::new(background) }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 use telar_graph::{EdgeId, Value, VertexId};
 
+use crate::aggregate::value_bytes;
+
 /// Rows that an operator hands on at once, at most; what one row expands to may be more.
 pub(crate) const BATCH_ROWS: usize = 1024;
 
@@ -153,6 +155,58 @@ impl Column {
         Self::of(values)
     }
 
+    /// Values of several columns: of each the number of its column, and of its row in there.
+    fn pick(columns: &[&Self], picks: &[(u32, u32)]) -> Self {
+        /// The picked values, if `of` finds a list of this type in every column.
+        fn typed<'c, T: Copy + 'c>(
+            columns: &[&'c Column],
+            picks: &[(u32, u32)],
+            of: impl Fn(&'c Column) -> Option<&'c Vec<T>>,
+        ) -> Option<Vec<T>> {
+            let all: Option<Vec<_>> = columns.iter().map(|column| of(column)).collect();
+            let all = all?;
+            Some(picks.iter().map(|(at, row)| all[*at as usize][*row as usize]).collect())
+        }
+        macro_rules! typed {
+            ($($kind:ident),*) => {$(
+                if let Some(v) = typed(columns, picks, |c| match c {
+                    Self::$kind(v) => Some(v),
+                    _ => None,
+                }) {
+                    return Self::$kind(v);
+                }
+            )*};
+        }
+        typed!(Vertices, Edges, Ints, Bools);
+        let value = |(at, row): &(u32, u32)| columns[*at as usize].get(*row as usize);
+        Self::of(picks.iter().map(value).collect())
+    }
+
+    /// Bytes that it takes, on the heap and where it is shared from. Of equal texts, lists and maps
+    /// next to each other, which are often one, the first counts.
+    pub(crate) fn bytes(&self) -> usize {
+        let own = match self {
+            Self::Vertices(v) => v.capacity() * size_of::<VertexId>(),
+            Self::Edges(v) => v.capacity() * size_of::<EdgeId>(),
+            Self::Ints(v) => v.capacity() * size_of::<i64>(),
+            Self::Bools(v) => v.capacity(),
+            Self::Same(value, _) => heap_bytes(value),
+            Self::Values(v) => v.capacity() * size_of::<Value>() + heap_bytes_of(v),
+        };
+        SHARED_BYTES + size_of::<Self>() + own
+    }
+
+    /// Bytes of its values beside their places, once each is a [`Value`].
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Self::Values(v) => heap_bytes_of(v),
+            // A relationship is too large for the place of a value.
+            Self::Edges(v) => v.len() * (SHARED_BYTES + size_of::<EdgeId>()),
+            Self::Same(value, rows) if *rows > 0 => heap_bytes(value),
+            _ => 0,
+        }
+    }
+
     /// All values, in order.
     pub(crate) fn into_values(self) -> Vec<Value> {
         match self {
@@ -183,6 +237,32 @@ impl Column {
             _ => Self::Values(values),
         }
     }
+}
+
+/// Reference counts of an `Arc`.
+const SHARED_BYTES: usize = 16;
+
+/// Bytes of a value beside its own place.
+pub(crate) fn heap_bytes(value: &Value) -> usize {
+    value_bytes(value) - size_of::<Value>()
+}
+
+/// Bytes of values beside their own places; what a value shares with the one before it counts once.
+pub(crate) fn heap_bytes_of(values: &[Value]) -> usize {
+    let (mut bytes, mut before) = (0, &Value::Null);
+    for value in values {
+        let shared = match (before, value) {
+            (Value::String(a), Value::String(b)) => Arc::ptr_eq(a, b),
+            (Value::List(a), Value::List(b)) => Arc::ptr_eq(a, b),
+            (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        if !shared {
+            bytes += heap_bytes(value);
+        }
+        before = value;
+    }
+    bytes
 }
 
 /// Rows, column by column.
@@ -287,10 +367,22 @@ impl Batch {
         all
     }
 
-    /// Estimated memory held, in bytes.
+    /// Rows of several batches with the same columns: of each the number of its batch, and of it in
+    /// there.
+    pub(crate) fn pick(batches: &[Self], picks: &[(u32, u32)]) -> Self {
+        let mut picked = Self::empty(picks.len());
+        let Some(first) = batches.first() else { return picked };
+        for slot in first.slots() {
+            let columns: Vec<&Column> = batches.iter().map(|b| &**b.column(slot)).collect();
+            picked.set(slot, Column::pick(&columns, picks));
+        }
+        picked
+    }
+
+    /// Memory held, in bytes: what columns share with other batches counts in full.
     pub(crate) fn bytes(&self) -> usize {
-        let columns = self.columns.iter().flatten();
-        columns.map(|c| size_of::<Value>() * c.len()).sum::<usize>() + size_of::<Self>()
+        let own = size_of::<Self>() + self.columns.capacity() * size_of::<Option<Arc<Column>>>();
+        own + self.columns.iter().flatten().map(|column| column.bytes()).sum::<usize>()
     }
 }
 

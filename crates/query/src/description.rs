@@ -30,6 +30,10 @@ pub struct Measured {
     pub hits: u64,
     /// How long it took, by the wall clock.
     pub time: Duration,
+    /// Most bytes that it held at once: rows, values and sets kept from one batch to the next.
+    pub memory: u64,
+    /// Most bytes that the whole query held at once; the same for all its operators.
+    pub query_memory: u64,
 }
 
 impl PlanDescription {
@@ -43,9 +47,9 @@ impl PlanDescription {
 /// The plan as a table: a line per operator, below it, indented, what it reads from.
 ///
 /// ```text
-/// Operator           Estimated  Rows  Hits  Time/ms  Details
-/// Filter                    10     3     6    0.012  n.age > 30
-///   NodeByLabelScan         10    10    10    0.004  (n:Person)
+/// Operator           Estimated  Rows  Hits  Time/ms  Memory/KiB  Details
+/// Filter                    10     3     6    0.012           0  n.age > 30
+///   NodeByLabelScan         10    10    10    0.004           0  (n:Person)
 /// ```
 impl fmt::Display for PlanDescription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,7 +58,7 @@ impl fmt::Display for PlanDescription {
         let measured = lines.iter().any(|(_, p)| p.measured.is_some());
         let mut table = vec![vec!["Operator".to_owned(), "Estimated".to_owned()]];
         if measured {
-            table[0].extend(["Rows", "Hits", "Time/ms"].map(str::to_owned));
+            table[0].extend(["Rows", "Hits", "Time/ms", "Memory/KiB"].map(str::to_owned));
         }
         table[0].push("Details".to_owned());
         for (depth, plan) in lines {
@@ -64,6 +68,7 @@ impl fmt::Display for PlanDescription {
                 let m = plan.measured.unwrap_or_default();
                 let ms = m.time.as_secs_f64() * 1e3;
                 row.extend([m.rows.to_string(), m.hits.to_string(), format!("{ms:.3}")]);
+                row.push(m.memory.div_ceil(1024).to_string());
             }
             row.push(plan.details.clone());
             table.push(row);

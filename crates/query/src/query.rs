@@ -250,7 +250,7 @@ impl Prepared {
     ) -> Result<QueryResult, QueryError> {
         let mut kept = Kept::default();
         let summary = self.execute(graph, inputs, &mut kept)?;
-        let Kept { columns, rows, entities } = kept;
+        let Kept { columns, rows, entities, .. } = kept;
         let Summary { kind, counters, at, plan, notifications } = summary;
         Ok(QueryResult { columns, rows, entities, kind, counters, at, plan, notifications })
     }
@@ -351,8 +351,8 @@ impl Prepared {
             }
         }
         drop(operator);
+        output.end(&mut cx)?;
         let graph = cx.graph();
-        output.end(graph);
         if let Some(error) = graph.error() {
             return Err(QueryError::database(&*error));
         }
@@ -360,7 +360,10 @@ impl Prepared {
             kind: self.kind(),
             counters: cx.counters,
             at: graph.read_ts(),
-            plan: cx.profile.as_ref().map(|p| self.describe(graph, Some(p.measured()))),
+            plan: cx
+                .profile
+                .as_ref()
+                .map(|profile| self.describe(graph, Some(profile.measured(cx.memory.peak())))),
             notifications: self.notifications(graph),
         })
     }

@@ -2,12 +2,14 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use telar_graph::{
     CommitTs, EdgeId, EdgeTypeId, Graph, LabelId, PropertyKeyId, Value, ValueMap, VertexId,
 };
 
+use crate::batch::heap_bytes;
 use crate::description::PlanDescription;
 use crate::notification::Notification;
 
@@ -164,28 +166,54 @@ impl Default for QueryResult {
     }
 }
 
+/// Bytes of a node or relationship in a tree that is about three quarters full.
+const ENTRY_BYTES: usize = (size_of::<EdgeId>() + size_of::<Node>()) * 4 / 3;
+
+fn map_bytes(map: &ValueMap) -> usize {
+    // A tree's first node has room for eleven entries.
+    let least = if map.is_empty() { 0 } else { 11 };
+    let entry = size_of::<Arc<str>>() + size_of::<Value>();
+    let entries = map.len().max(least) * entry;
+    entries + map.iter().map(|(key, value)| 16 + key.len() + heap_bytes(value)).sum::<usize>()
+}
+
 impl Entities {
-    /// Looks up everything that `value` names, and is or contains.
-    pub(crate) fn add(&mut self, value: &Value, graph: &dyn Graph, names: &Names) {
+    /// Looks up everything that `value` names, and is or contains; the bytes that this takes.
+    pub(crate) fn add(&mut self, value: &Value, graph: &dyn Graph, names: &Names) -> usize {
         match value {
             Value::Vertex(vertex) => self.add_node(*vertex, graph, names),
             Value::Edge(edge) => self.add_relationship(**edge, graph, names),
             Value::Path(path) => {
-                path.vertices().iter().for_each(|v| self.add_node(*v, graph, names));
-                path.edges().iter().for_each(|e| self.add_relationship(*e, graph, names));
+                let nodes = path.vertices().iter().map(|v| self.add_node(*v, graph, names));
+                let nodes: usize = nodes.sum();
+                let edges = path.edges().iter().map(|e| self.add_relationship(*e, graph, names));
+                nodes + edges.sum::<usize>()
             }
-            Value::List(list) => list.iter().for_each(|v| self.add(v, graph, names)),
-            Value::Map(map) => map.values().for_each(|v| self.add(v, graph, names)),
-            _ => {}
+            Value::List(list) => list.iter().map(|v| self.add(v, graph, names)).sum(),
+            Value::Map(map) => map.values().map(|v| self.add(v, graph, names)).sum(),
+            _ => 0,
         }
     }
 
-    fn add_node(&mut self, vertex: VertexId, graph: &dyn Graph, names: &Names) {
-        self.nodes.entry(vertex).or_insert_with(|| Node::read(vertex, graph, names));
+    fn add_node(&mut self, vertex: VertexId, graph: &dyn Graph, names: &Names) -> usize {
+        match self.nodes.entry(vertex) {
+            Entry::Occupied(_) => 0,
+            Entry::Vacant(entry) => {
+                let node = entry.insert(Node::read(vertex, graph, names));
+                let labels = node.labels.iter().map(|l| size_of::<String>() + l.capacity());
+                ENTRY_BYTES + labels.sum::<usize>() + map_bytes(&node.properties)
+            }
+        }
     }
 
-    fn add_relationship(&mut self, edge: EdgeId, graph: &dyn Graph, names: &Names) {
-        self.relationships.entry(edge).or_insert_with(|| Relationship::read(edge, graph, names));
+    fn add_relationship(&mut self, edge: EdgeId, graph: &dyn Graph, names: &Names) -> usize {
+        match self.relationships.entry(edge) {
+            Entry::Occupied(_) => 0,
+            Entry::Vacant(entry) => {
+                let read = entry.insert(Relationship::read(edge, graph, names));
+                ENTRY_BYTES + read.ty.capacity() + map_bytes(&read.properties)
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
 use crate::batch::{BATCH_ROWS, Column};
 use crate::description::PlanDescription;
 use crate::exec::Exec;
+use crate::exec::memory::Held;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
 use crate::result::{Counters, Entities, Names, Node, QueryResult, Relationship, StatementKind};
@@ -120,7 +121,7 @@ pub(crate) trait Output {
     }
 
     /// Called after the last row.
-    fn end(&mut self, graph: &dyn Graph);
+    fn end(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError>;
 }
 
 /// Hands rows on.
@@ -152,15 +153,24 @@ impl Output for Streamed<'_> {
         self.sink.has_enough()
     }
 
-    fn end(&mut self, _: &dyn Graph) {}
+    fn end(&mut self, _: &mut Exec<'_>) -> Result<(), QueryError> {
+        Ok(())
+    }
 }
 
 /// Keeps all rows.
-#[derive(Default)]
 pub(crate) struct Kept {
     pub(crate) columns: Vec<Arc<str>>,
     pub(crate) rows: Vec<Vec<Value>>,
     pub(crate) entities: Entities,
+    held: Held,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        let (columns, rows, entities) = (Vec::new(), Vec::new(), Entities::default());
+        Self { columns, rows, entities, held: Held::of("ProduceResults") }
+    }
 }
 
 impl Output for Kept {
@@ -170,18 +180,29 @@ impl Output for Kept {
     }
 
     fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError> {
-        cx.hold(rows.iter().map(|column| column.len() * size_of::<Value>()).sum())?;
-        for row in 0..rows[0].len() {
+        cx.check()?;
+        let (len, rooms) = (rows[0].len(), self.rows.capacity());
+        self.rows.reserve(len);
+        for row in 0..len {
             self.rows.push(rows.iter().map(|column| column.get(row)).collect());
         }
-        Ok(())
+        // The lists of rows and of values, and what the system adds to each.
+        let rooms = (self.rows.capacity() - rooms) * size_of::<Vec<Value>>();
+        let values = len * (rows.len() * size_of::<Value>() + 16);
+        self.held.grow(rooms + values + rows.iter().map(|c| c.heap_bytes()).sum::<usize>(), cx)
     }
 
-    fn end(&mut self, graph: &dyn Graph) {
+    fn end(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let names = Names::default();
-        for value in self.rows.iter().flatten() {
-            self.entities.add(value, graph, &names);
+        for row in &self.rows {
+            cx.check()?;
+            let mut bytes = 0;
+            for value in row {
+                bytes += self.entities.add(value, cx.graph(), &names);
+            }
+            self.held.grow(bytes, cx)?;
         }
+        Ok(())
     }
 }
 

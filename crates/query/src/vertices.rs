@@ -134,6 +134,13 @@ impl VertexNumbers {
         }
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        // A table has eight places for seven entries, and a byte for each place.
+        let sparse = self.sparse.capacity() * 8 / 7 * (size_of::<(u64, u32)>() + 1);
+        self.dense.capacity() * size_of::<u32>() + sparse
+    }
+
     fn sparse_or_insert(&mut self, key: u64) -> u32 {
         let fresh = self.len as u32;
         let number = *self.sparse.entry(key).or_insert(fresh);

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
-use telar_db::query::{self, Entities, Planning, Procedures, QueryError};
+use telar_db::query::{self, Entities, Limits, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, VertexId};
 
@@ -19,6 +19,7 @@ use super::value::{Entries, Node, Relationship};
 pub struct Telar {
     db: Database,
     procedures: Vec<(String, Arc<Table>)>,
+    limits: Limits,
     workers: Arc<Workers>,
     planning: Planning,
     timeout: Option<Duration>,
@@ -49,7 +50,14 @@ impl Telar {
     pub fn on(db: Database) -> Self {
         let workers = Arc::new(Workers::new(1));
         let (planning, timeout) = (Planning::default(), None);
-        Self { db, procedures: Vec::new(), workers, planning, timeout }
+        let limits = Limits::default();
+        Self { db, procedures: Vec::new(), limits, workers, planning, timeout }
+    }
+
+    /// The same, for which queries may use no more than this.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The same database, whose queries are planned by these rules, and given up after some time.
@@ -122,7 +130,8 @@ impl Subject for Telar {
             procedures.add(name.as_str(), table.clone());
         }
         let runtime = Runtime::new(procedures).with_workers(Arc::clone(&self.workers));
-        let mut session = Session::with_runtime(&self.db, Arc::new(runtime));
+        let mut session =
+            Session::with_runtime(&self.db, Arc::new(runtime)).with_limits(self.limits.clone());
         if let Some(timeout) = self.timeout {
             session = session.with_timeout(timeout);
         }

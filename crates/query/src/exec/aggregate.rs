@@ -1,277 +1,184 @@
-//! Grouping and `DISTINCT`.
+//! Grouping.
+//!
+//! Where groups take too much memory, what was learnt so far is split by a hash of the keys, the
+//! rows that follow go to a file, apart by the same hash, and the partitions are finished one after
+//! the other. The rows of a group stay in order, so that lists and sums are what they would be.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
-use telar_graph::Value;
-
 use super::group::Groups;
+use super::memory::Held;
 use super::parallel::Input;
 use super::share::share;
-use super::{Exec, Operator, Source};
-use crate::aggregate::{self, Accumulator};
+use super::spill::{LEVELS_MAX, PARTITIONS, Part, Partitions};
+use super::totals::Totals;
+use super::{Exec, Operator};
+use crate::aggregate::Accumulator;
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
-use crate::error::{Detail, EvalError};
 use crate::expr::eval::eval;
-use crate::plan::{self, AggregateCall};
+use crate::plan;
 use crate::query_error::QueryError;
 
 /// Nodes whose keys are read at once.
 const NODES_AT_ONCE: usize = 2 * BATCH_ROWS;
 
-/// One row per group, in the order in which the groups were met first.
+/// One row per group, in the order in which the groups were met first, as long as they fit.
 ///
 /// Keys that are properties of one node, of which many rows may have the same, are read once per
 /// node: rows are grouped by the node first, and then its groups by their keys.
 pub(crate) struct Aggregate<'p> {
     input: Input<'p>,
+    by: By<'p>,
+    begun: bool,
+    /// Groups that are complete, and how many have gone out.
+    done: Option<(Partial, usize)>,
+    /// Partitions that wait, each in the order it was read, and how often they were split.
+    waiting: Vec<(Vec<(Split, Option<Part>)>, u32)>,
+}
+
+/// How rows are grouped.
+#[derive(Clone, Copy)]
+struct By<'p> {
     plan: &'p plan::Aggregate,
     /// The node that is grouped by first.
     node: Option<Slot>,
-    groups: Option<Groupings>,
+    /// Splits so far.
+    level: u32,
 }
 
-/// Everything that was read, and how much of it has gone out.
-struct Groupings {
-    keys: Vec<Vec<Value>>,
-    totals: Vec<Totals>,
-    len: usize,
-    given: usize,
+/// What is known of rows that were read.
+enum Known {
+    /// All groups; by node, if so.
+    Here(Partial, bool),
+    /// Once they are too many, parts of them.
+    Split(Vec<Segment>),
 }
 
-/// One aggregation, for all groups.
-enum Totals {
-    /// Of rows, or of values that are not null.
-    Counts(Vec<i64>),
-    /// Anything else.
-    Accumulators(Vec<Accumulator>),
+/// Groups apart by a hash of their keys, and rows that came after them, by the same hash.
+struct Segment {
+    split: Vec<Split>,
+    rows: Option<Partitions>,
 }
 
-impl Totals {
-    fn new(call: &AggregateCall) -> Self {
-        match (&*call.function, call.distinct) {
-            ("count", false) => Self::Counts(Vec::new()),
-            _ => Self::Accumulators(Vec::new()),
-        }
-    }
-
-    /// Makes room for so many groups; the bytes that it takes.
-    fn grow(&mut self, groups: usize, call: &AggregateCall) -> Result<usize, QueryError> {
-        match self {
-            Self::Counts(counts) => {
-                let more = groups - counts.len();
-                counts.resize(groups, 0);
-                Ok(more * size_of::<i64>())
-            }
-            Self::Accumulators(all) => {
-                let more = groups - all.len();
-                for _ in 0..more {
-                    all.push(accumulator(call)?);
-                }
-                Ok(more * size_of::<Accumulator>())
-            }
-        }
-    }
-
-    /// Takes a batch, of whose rows the groups are known; the bytes that it grew by.
-    fn update(
-        &mut self,
-        columns: &[Arc<Column>],
-        groups: &[u32],
-        only_group: bool,
-    ) -> Result<usize, QueryError> {
-        match self {
-            Self::Counts(counts) => {
-                match columns.first().map(|column| &**column) {
-                    Some(column @ (Column::Values(_) | Column::Same(..))) => {
-                        let rows = (0..).zip(groups).filter(|(row, _)| !column.is_null(*row));
-                        rows.for_each(|(_, group)| counts[*group as usize] += 1);
-                    }
-                    _ if only_group => counts[0] += groups.len() as i64,
-                    _ => {
-                        let same = groups.chunk_by(|a, b| a == b);
-                        same.for_each(|same| counts[same[0] as usize] += same.len() as i64);
-                    }
-                }
-                Ok(0)
-            }
-            Self::Accumulators(all) if only_group => {
-                let before = all[0].memory_bytes();
-                match columns {
-                    [column] => update_column(&mut all[0], column)?,
-                    columns => update_rows(all, columns, groups)?,
-                }
-                Ok(all[0].memory_bytes().saturating_sub(before))
-            }
-            Self::Accumulators(all) => match columns {
-                [column] if !all.first().is_some_and(Accumulator::keeps_values) => {
-                    if let Column::Ints(ints) = &**column {
-                        for (int, group) in ints.iter().zip(groups) {
-                            all[*group as usize].update_ints(std::slice::from_ref(int))?;
-                        }
-                        return Ok(0);
-                    }
-                    update_rows(all, columns, groups)?;
-                    Ok(0)
-                }
-                columns => {
-                    let mut grown = 0;
-                    let mut arguments = Vec::with_capacity(columns.len());
-                    for (row, group) in groups.iter().enumerate() {
-                        let accumulator = &mut all[*group as usize];
-                        let before = accumulator.memory_bytes();
-                        arguments.clear();
-                        arguments.extend(columns.iter().map(|column| column.get(row)));
-                        accumulator.update(&arguments)?;
-                        grown += accumulator.memory_bytes().saturating_sub(before);
-                    }
-                    Ok(grown)
-                }
-            },
-        }
-    }
-
-    /// Puts groups together: each belongs to the group of `others` whose number is given.
-    fn merge_into(self, others: &mut Self, groups: &[u32]) -> Result<(), QueryError> {
-        match (self, others) {
-            (Self::Counts(from), Self::Counts(to)) => {
-                from.iter().zip(groups).for_each(|(n, group)| to[*group as usize] += n);
-            }
-            (Self::Accumulators(from), Self::Accumulators(to)) => {
-                for (accumulator, group) in from.into_iter().zip(groups) {
-                    to[*group as usize].merge(accumulator)?;
-                }
-            }
-            _ => unreachable!("INVARIANT: both are of one call"),
-        }
-        Ok(())
-    }
-
-    /// The values of some groups.
-    fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
-        Ok(match self {
-            Self::Counts(counts) => Column::Ints(counts[groups].to_vec()),
-            Self::Accumulators(all) => {
-                let values = all[groups].iter_mut().map(Accumulator::finish);
-                Column::of(values.collect::<Result<_, _>>()?)
-            }
-        })
-    }
-}
-
-fn accumulator(call: &AggregateCall) -> Result<Accumulator, QueryError> {
-    match aggregate::lookup(&call.function) {
-        _ if call.arguments.is_empty() => Ok(Accumulator::of_rows()),
-        Some(function) => Ok(function.accumulator(call.distinct)),
-        None => Err(QueryError::database(&EvalError::new(
-            Detail::UnknownFunction,
-            format!("there is no aggregating function {}", call.function),
-        ))),
-    }
-}
-
-/// Gives a whole column to one accumulator.
-fn update_column(accumulator: &mut Accumulator, column: &Column) -> Result<(), QueryError> {
-    match column {
-        Column::Ints(ints) => accumulator.update_ints(ints)?,
-        Column::Vertices(vertices) => accumulator.update_vertices(vertices)?,
-        column => {
-            for row in 0..column.len() {
-                accumulator.update(&[column.get(row)])?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn update_rows(
-    accumulators: &mut [Accumulator],
-    columns: &[Arc<Column>],
-    groups: &[u32],
-) -> Result<(), QueryError> {
-    let mut arguments = Vec::with_capacity(columns.len());
-    for (row, group) in groups.iter().enumerate() {
-        arguments.clear();
-        arguments.extend(columns.iter().map(|column| column.get(row)));
-        accumulators[*group as usize].update(&arguments)?;
-    }
-    Ok(())
-}
-
-/// Groups of some of the rows.
+/// What was learnt of some of the rows: groups, and the totals of each.
 struct Partial {
     groups: Groups,
     totals: Vec<Totals>,
-    /// The groups of the rows of a batch.
-    numbers: Vec<u32>,
-    /// Groups that there is room for.
-    room: usize,
-    /// Bytes of that room.
-    held: usize,
+    /// Bytes that the totals keep of values.
+    kept: usize,
+    held: Held,
 }
 
-impl Partial {
-    fn new(columns: usize, plan: &plan::Aggregate) -> Self {
-        let totals = plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect();
-        Self { groups: Groups::new(columns), totals, numbers: Vec::new(), room: 0, held: 0 }
-    }
+/// A part of a [`Partial`], without the tables that find groups.
+struct Split {
+    keys: Vec<Vec<telar_graph::Value>>,
+    totals: Vec<Totals>,
+    held: Held,
+}
 
-    /// Finds the groups of rows with these keys.
-    fn assign(
-        &mut self,
-        keys: &[Arc<Column>],
-        rows: usize,
-        plan: &plan::Aggregate,
-        cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
-        self.groups.assign(keys, rows, &mut self.numbers);
-        self.grow(keys.len(), plan, cx)
-    }
+/// Rows to be grouped.
+struct Rows {
+    rows: usize,
+    keys: Vec<Arc<Column>>,
+    /// The arguments of each call.
+    arguments: Vec<Vec<Arc<Column>>>,
+}
 
-    /// Makes room for groups that were just met.
-    fn grow(
-        &mut self,
-        keys: usize,
-        plan: &plan::Aggregate,
-        cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
-        let groups = self.groups.len();
-        let mut bytes = (groups - self.room) * (64 + size_of::<Value>() * keys);
-        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
-            bytes += totals.grow(groups, call)?;
-        }
-        self.room = groups;
-        self.held += bytes;
-        cx.hold(bytes)
-    }
-
-    /// Takes rows of the input.
-    fn take(
-        &mut self,
+impl Rows {
+    /// Keys and arguments for rows of the input.
+    fn read(
         rows: &Batch,
         node: Option<Slot>,
         plan: &plan::Aggregate,
         cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
-        cx.check()?;
+    ) -> Result<Self, QueryError> {
         let keys = match node {
             Some(node) => vec![Arc::clone(rows.column(node))],
             None => eval_keys(plan, rows, cx)?,
         };
-        self.assign(&keys, rows.rows(), plan, cx)?;
-        let mut grown = 0;
-        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
-            let mut inputs = Vec::with_capacity(call.arguments.len());
-            for argument in &call.arguments {
-                inputs.push(eval(argument, rows, cx)?);
-            }
-            grown += totals.update(&inputs, &self.numbers, keys.is_empty())?;
+        let mut arguments = Vec::with_capacity(plan.aggregates.len());
+        for (_, call) in &plan.aggregates {
+            let columns = call.arguments.iter().map(|argument| eval(argument, rows, cx));
+            arguments.push(columns.collect::<Result<_, _>>()?);
         }
-        cx.hold(grown)
+        Ok(Self { rows: rows.rows(), keys, arguments })
     }
 
-    /// Takes what others have that came after it.
+    /// Keys and arguments as columns, from 0 on.
+    fn batch(&self) -> Batch {
+        let mut batch = Batch::empty(self.rows);
+        let columns = self.keys.iter().chain(self.arguments.iter().flatten());
+        columns.enumerate().for_each(|(slot, column)| batch.set(slot, Arc::clone(column)));
+        batch
+    }
+
+    /// The rows `from..to`.
+    fn slice(&self, from: usize, to: usize) -> Self {
+        if to - from == self.rows {
+            let (keys, arguments) = (self.keys.clone(), self.arguments.clone());
+            return Self { rows: self.rows, keys, arguments };
+        }
+        let rows: Vec<u32> = (from as u32..to as u32).collect();
+        let some = |columns: &Vec<Arc<Column>>| -> Vec<Arc<Column>> {
+            columns.iter().map(|column| Arc::new(column.gather(&rows))).collect()
+        };
+        let arguments = self.arguments.iter().map(some).collect();
+        Self { rows: rows.len(), keys: some(&self.keys), arguments }
+    }
+
+    /// What [`batch`](Self::batch) made a batch of.
+    fn of(batch: &Batch, plan: &plan::Aggregate) -> Self {
+        let mut columns = batch.slots().map(|slot| Arc::clone(batch.column(slot)));
+        let keys = columns.by_ref().take(plan.keys.len()).collect();
+        let arguments = |call: &plan::AggregateCall| {
+            columns.by_ref().take(call.arguments.len()).collect::<Vec<_>>()
+        };
+        let arguments = plan.aggregates.iter().map(|(_, call)| call).map(arguments).collect();
+        Self { rows: batch.rows(), keys, arguments }
+    }
+}
+
+impl Partial {
+    /// Nothing yet, with so many keys.
+    fn new(keys: usize, plan: &plan::Aggregate) -> Result<Self, QueryError> {
+        let totals = plan.aggregates.iter().map(|(_, call)| Totals::new(call)).collect();
+        let held = Held::of("Aggregate");
+        let mut partial = Self { groups: Groups::new(keys), totals, kept: 0, held };
+        partial.grow(plan)?;
+        Ok(partial)
+    }
+
+    /// Makes room for groups that were just met.
+    fn grow(&mut self, plan: &plan::Aggregate) -> Result<(), QueryError> {
+        for (totals, (_, call)) in self.totals.iter_mut().zip(&plan.aggregates) {
+            totals.grow(self.groups.len(), call)?;
+        }
+        Ok(())
+    }
+
+    /// Takes rows; `numbers` is room for the group of each.
+    fn add(
+        &mut self,
+        rows: &Rows,
+        plan: &plan::Aggregate,
+        numbers: &mut Vec<u32>,
+    ) -> Result<(), QueryError> {
+        self.groups.assign(&rows.keys, rows.rows, numbers);
+        self.grow(plan)?;
+        let only_group = rows.keys.is_empty();
+        for (totals, arguments) in self.totals.iter_mut().zip(&rows.arguments) {
+            self.kept += totals.update(arguments, numbers, only_group)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of everything.
+    fn bytes(&self) -> usize {
+        let totals: usize = self.totals.iter().map(Totals::own_bytes).sum();
+        self.groups.bytes() + totals + self.kept
+    }
+
+    /// Takes what another one has of rows that came after these.
     fn merge(
         &mut self,
         other: Self,
@@ -279,14 +186,45 @@ impl Partial {
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
         cx.check_now()?;
+        let mut numbers = Vec::new();
         let (rows, keys) = (other.groups.len(), other.groups.into_columns());
-        self.assign(&keys, rows, plan, cx)?;
+        self.groups.assign(&keys, rows, &mut numbers);
+        self.grow(plan)?;
         for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
-            from.merge_into(to, &self.numbers)?;
+            from.merge_into(to, &numbers)?;
         }
-        // What its totals hold is a part of these now.
-        cx.release(other.held);
+        self.kept = self.totals.iter().map(Totals::kept_bytes).sum();
         Ok(())
+    }
+
+    /// Groups by a hash of their keys.
+    fn split(mut self, level: u32, cx: &Exec<'_>) -> Result<Vec<Split>, QueryError> {
+        let parts = self.groups.partitions(level);
+        let mut keys = self.groups.into_keys();
+        self.held.clear();
+        let mut split = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let keys = Groups::take(&mut keys, part);
+            let totals: Vec<Totals> = self.totals.iter_mut().map(|t| t.take(part)).collect();
+            let bytes = |totals: &Totals| totals.own_bytes() + totals.kept_bytes();
+            let mut held = Held::of("Aggregate");
+            held.grow(Groups::bytes_of(&keys) + totals.iter().map(bytes).sum::<usize>(), cx)?;
+            split.push(Split { keys, totals, held });
+        }
+        Ok(split)
+    }
+}
+
+impl Split {
+    /// The groups, to go on with.
+    fn join(self, cx: &Exec<'_>) -> Result<Partial, QueryError> {
+        let Self { keys, totals, held } = self;
+        let kept = totals.iter().map(Totals::kept_bytes).sum();
+        drop(held);
+        let held = Held::of("Aggregate");
+        let mut partial = Partial { groups: Groups::of(keys), totals, kept, held };
+        partial.held.set(partial.bytes(), cx)?;
+        Ok(partial)
     }
 }
 
@@ -299,35 +237,146 @@ fn eval_keys(
     plan.keys.iter().map(|(_, key)| eval(key, rows, cx)).collect()
 }
 
-impl<'p> Aggregate<'p> {
-    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Aggregate) -> Self {
-        Self { input, plan, node: plan.grouped_node(), groups: None }
+impl Segment {
+    fn new(partial: Partial, by: By<'_>, cx: &Exec<'_>) -> Result<Self, QueryError> {
+        Ok(Self { split: partial.split(by.level, cx)?, rows: None })
+    }
+}
+
+impl<'p> By<'p> {
+    /// Nothing yet.
+    fn nothing(self) -> Result<Known, QueryError> {
+        let keys = if self.node.is_some() { 1 } else { self.plan.keys.len() };
+        Ok(Known::Here(Partial::new(keys, self.plan)?, self.node.is_some()))
     }
 
-    /// Reads all rows and groups them, by the node if there is one, else by the keys.
-    fn read(&mut self, cx: &mut Exec<'_>) -> Result<Partial, QueryError> {
-        let (plan, node) = (self.plan, self.node);
-        let columns = if node.is_some() { 1 } else { plan.keys.len() };
-        let new = || Partial::new(columns, plan);
-        let take = |partial: &mut Partial, rows: Batch, cx: &mut Exec<'_>| {
-            partial.take(&rows, node, plan, cx)
-        };
-        let mut merge = |all: &mut Partial, other, cx: &mut Exec<'_>| all.merge(other, plan, cx);
-        let mut all = self.input.fold(&new, &take, &mut merge, cx)?;
-        // Without rows there may still be a group.
-        all.grow(columns, plan, cx)?;
-        Ok(all)
+    /// Takes rows of the input.
+    fn take(self, known: &mut Known, rows: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        cx.check()?;
+        let node = self.node.filter(|_| matches!(known, Known::Here(_, true)));
+        let rows = Rows::read(rows, node, self.plan, cx)?;
+        self.add(known, &rows, cx)
     }
 
-    /// Groups the groups of nodes by the keys.
-    fn regroup(
-        &self,
-        node: Slot,
-        nodes: Partial,
+    /// Takes rows, in pieces.
+    fn add(self, known: &mut Known, all: &Rows, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let piece = self.piece(known, cx);
+        let mut numbers = Vec::new();
+        for start in (0..all.rows).step_by(piece) {
+            let whole = piece >= all.rows;
+            let cut = (!whole).then(|| all.slice(start, all.rows.min(start + piece)));
+            let rows = cut.as_ref().unwrap_or(all);
+            match known {
+                Known::Here(partial, _) => {
+                    partial.add(rows, self.plan, &mut numbers)?;
+                    self.keep(known, cx)?;
+                }
+                Known::Split(segments) => {
+                    let Some(last) = segments.last_mut() else { continue };
+                    let partitions = match &mut last.rows {
+                        Some(partitions) => partitions,
+                        none => none.insert(Partitions::new("Aggregate", self.level, cx)?),
+                    };
+                    partitions.add(&rows.keys, &rows.batch(), cx)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows that are taken at once: where there is little room, few.
+    fn piece(self, known: &Known, cx: &Exec<'_>) -> usize {
+        match known {
+            Known::Here(partial, false) => {
+                let group = size_of::<[telar_graph::Value; 4]>() + size_of::<Accumulator>();
+                let bytes = group * (self.plan.keys.len() + self.plan.aggregates.len()).max(1);
+                (partial.held.share(cx) / 8 / bytes).max(16)
+            }
+            _ => usize::MAX,
+        }
+    }
+
+    /// Takes what another one has of rows that came after these.
+    fn merge(
+        self,
+        known: &mut Known,
+        mut other: Known,
         cx: &mut Exec<'_>,
-    ) -> Result<Partial, QueryError> {
+    ) -> Result<(), QueryError> {
+        if !matches!((&*known, &other), (Known::Here(_, a), Known::Here(_, b)) if a == b) {
+            self.regroup(known, cx)?;
+            self.regroup(&mut other, cx)?;
+        }
+        match other {
+            Known::Here(other, _) => self.absorb(known, other, cx),
+            Known::Split(more) => {
+                self.split(known, cx)?;
+                if let Known::Split(segments) = known {
+                    segments.extend(more);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes groups of rows that came after these.
+    fn absorb(
+        self,
+        known: &mut Known,
+        other: Partial,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        match known {
+            Known::Here(partial, _) => {
+                partial.merge(other, self.plan, cx)?;
+                self.keep(known, cx)
+            }
+            Known::Split(segments) => {
+                segments.push(Segment::new(other, self, cx)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Accounts for what is known, and splits it if it is too much.
+    fn keep(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let too_much = |known: &Known, cx: &Exec<'_>| match known {
+            Known::Here(partial, _) => partial.held.exceeds(partial.bytes(), cx),
+            Known::Split(_) => false,
+        };
+        if too_much(known, cx) {
+            // There may be fewer keys than nodes.
+            self.regroup(known, cx)?;
+        }
+        let over = too_much(known, cx);
+        let Known::Here(partial, _) = known else { return Ok(()) };
+        let many = partial.groups.len() > 1 && self.level < LEVELS_MAX && cx.scratch().is_some();
+        if over && many {
+            return self.split(known, cx);
+        }
+        partial.held.set(partial.bytes(), cx)
+    }
+
+    /// Splits what is known.
+    fn split(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        self.regroup(known, cx)?;
+        if let Known::Here(partial, _) = known {
+            let nothing = Partial::new(self.plan.keys.len(), self.plan)?;
+            let partial = std::mem::replace(partial, nothing);
+            *known = Known::Split(vec![Segment::new(partial, self, cx)?]);
+        }
+        Ok(())
+    }
+
+    /// Groups the groups of nodes by the keys, if they are not.
+    fn regroup(self, known: &mut Known, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let (Known::Here(partial, by_node @ true), Some(node)) = (known, self.node) else {
+            return Ok(());
+        };
         let plan = self.plan;
-        let mut regrouped = Partial::new(plan.keys.len(), plan);
+        let regrouped = Partial::new(plan.keys.len(), plan)?;
+        let nodes = std::mem::replace(partial, regrouped);
+        *by_node = false;
         let column = nodes.groups.into_columns().pop().expect("INVARIANT: they have one key");
         let parts: Vec<(usize, usize)> = (0..column.len())
             .step_by(NODES_AT_ONCE)
@@ -343,81 +392,122 @@ impl<'p> Aggregate<'p> {
             Ok(())
         };
         let read = share(parts.len(), Vec::new(), &Vec::new, &read, cx)?;
-        let mut all = Vec::with_capacity(column.len());
+        let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(column.len()));
         for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
-            regrouped.assign(&keys, to - from, plan, cx)?;
-            all.extend_from_slice(&regrouped.numbers);
+            partial.groups.assign(&keys, to - from, &mut numbers);
+            partial.grow(plan)?;
+            all.extend_from_slice(&numbers);
         }
-        for (from, to) in nodes.totals.into_iter().zip(&mut regrouped.totals) {
+        for (from, to) in nodes.totals.into_iter().zip(&mut partial.totals) {
             from.merge_into(to, &all)?;
         }
-        cx.release(nodes.held);
-        Ok(regrouped)
+        partial.kept = partial.totals.iter().map(Totals::kept_bytes).sum();
+        drop(nodes.held);
+        partial.held.set(partial.bytes(), cx)
     }
 }
 
-impl Operator for Aggregate<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        if self.groups.is_none() {
-            let mut all = self.read(cx)?;
-            if let Some(node) = self.node {
-                all = self.regroup(node, all, cx)?;
+impl<'p> Aggregate<'p> {
+    pub(crate) fn new(input: Input<'p>, plan: &'p plan::Aggregate) -> Self {
+        let by = By { plan, node: plan.grouped_node(), level: 0 };
+        Self { input, by, begun: false, done: None, waiting: Vec::new() }
+    }
+
+    /// Reads all rows and groups them, by the node if there is one, else by the keys.
+    fn read(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let by = self.by;
+        // What fails to begin does so here.
+        by.nothing()?;
+        let new = || by.nothing().unwrap_or_else(|_| Known::Split(Vec::new()));
+        let take = |known: &mut Known, rows: Batch, cx: &mut Exec<'_>| by.take(known, &rows, cx);
+        let mut merge = |all: &mut Known, other: Known, cx: &mut Exec<'_>| by.merge(all, other, cx);
+        let mut known = self.input.fold(&new, &take, &mut merge, cx)?;
+        by.regroup(&mut known, cx)?;
+        self.finish(known, 0);
+        Ok(())
+    }
+
+    /// What is known is all there is of these rows.
+    fn finish(&mut self, known: Known, level: u32) {
+        match known {
+            Known::Here(partial, _) => self.done = Some((partial, 0)),
+            Known::Split(segments) => {
+                let mut parts: Vec<Vec<(Split, Option<Part>)>> = Vec::new();
+                parts.resize_with(PARTITIONS, Vec::new);
+                for Segment { split, rows } in segments {
+                    let mut rows = rows.map(Partitions::into_parts);
+                    for (part, split) in parts.iter_mut().zip(split) {
+                        part.push((split, rows.as_mut().and_then(Iterator::next)));
+                    }
+                }
+                self.waiting.extend(parts.into_iter().map(|part| (part, level + 1)));
             }
-            let Partial { groups, totals, .. } = all;
-            let len = groups.len();
-            let keys = groups.into_keys();
-            self.groups = Some(Groupings { keys, totals, len, given: 0 });
         }
-        let Some(groups) = &mut self.groups else { return Ok(None) };
-        let part = groups.given..groups.len.min(groups.given + BATCH_ROWS);
+    }
+
+    /// Groups a partition.
+    fn group(
+        &mut self,
+        part: Vec<(Split, Option<Part>)>,
+        level: u32,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        let by = By { node: None, level, ..self.by };
+        let mut known: Option<Known> = None;
+        for (split, rows) in part {
+            let partial = split.join(cx)?;
+            let known = match &mut known {
+                Some(known) => {
+                    by.absorb(known, partial, cx)?;
+                    known
+                }
+                none => none.insert(Known::Here(partial, false)),
+            };
+            let Some(mut rows) = rows else { continue };
+            while let Some(batch) = rows.next(cx)? {
+                by.add(known, &Rows::of(&batch, by.plan), cx)?;
+            }
+        }
+        if let Some(known) = known {
+            self.finish(known, level);
+        }
+        Ok(())
+    }
+
+    /// Rows for the groups that are done.
+    fn give(&mut self) -> Result<Option<Batch>, QueryError> {
+        let Some((partial, given)) = &mut self.done else { return Ok(None) };
+        let part = *given..partial.groups.len().min(*given + BATCH_ROWS);
         if part.is_empty() {
+            self.done = None;
             return Ok(None);
         }
-        groups.given = part.end;
+        *given = part.end;
         let mut out = Batch::empty(part.len());
-        for ((slot, _), keys) in self.plan.keys.iter().zip(&mut groups.keys) {
+        for ((slot, _), keys) in self.by.plan.keys.iter().zip(partial.groups.keys_mut()) {
             let keys = keys[part.clone()].iter_mut().map(std::mem::take);
             out.set(*slot, Column::of(keys.collect()));
         }
-        for ((slot, _), totals) in self.plan.aggregates.iter().zip(&mut groups.totals) {
+        for ((slot, _), totals) in self.by.plan.aggregates.iter().zip(&mut partial.totals) {
             out.set(*slot, totals.finish(part.clone())?);
         }
         Ok(Some(out))
     }
 }
 
-/// Each row once, by some of its columns.
-pub(crate) struct Distinct<'p> {
-    input: Source<'p>,
-    slots: &'p [Slot],
-    seen: HashSet<Vec<Value>, RandomState>,
-}
-
-impl<'p> Distinct<'p> {
-    pub(crate) fn new(input: Source<'p>, slots: &'p [Slot]) -> Self {
-        Self { input, slots, seen: HashSet::default() }
-    }
-}
-
-impl Operator for Distinct<'_> {
+impl Operator for Aggregate<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        while let Some(rows) = self.input.next(cx)? {
+        loop {
+            if let Some(out) = self.give()? {
+                return Ok(Some(out));
+            }
             cx.check()?;
-            let columns: Vec<_> = self.slots.iter().map(|slot| rows.column(*slot)).collect();
-            let (mut kept, mut key) = (Vec::new(), Vec::new());
-            for row in 0..rows.rows() {
-                key.clear();
-                key.extend(columns.iter().map(|column| column.get(row)));
-                if !self.seen.contains(&key[..]) {
-                    self.seen.insert(key.clone());
-                    cx.hold(size_of::<Value>() * self.slots.len() + 32)?;
-                    kept.push(row as u32);
-                }
+            if !std::mem::replace(&mut self.begun, true) {
+                self.read(cx)?;
+                continue;
             }
-            if !kept.is_empty() {
-                return Ok(Some(rows.gather(&kept)));
-            }
+            let Some((part, level)) = self.waiting.pop() else { return Ok(None) };
+            self.group(part, level, cx)?;
         }
-        Ok(None)
     }
 }

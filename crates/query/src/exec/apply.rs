@@ -1,10 +1,9 @@
 //! Plans inside plans: `OPTIONAL MATCH`, `CALL { }`, `FOREACH`.
 
-use std::collections::VecDeque;
-
 use telar_graph::Value;
 
-use super::{Exec, Operator, Source, drain};
+use super::spill::Rows;
+use super::{Exec, Operator, Source, for_each};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
@@ -14,85 +13,89 @@ use crate::query_error::QueryError;
 pub(crate) struct Apply<'p> {
     pub(super) input: Source<'p>,
     plan: &'p plan::Apply,
-    pub(super) ready: VecDeque<Batch>,
+    pub(super) ready: Rows,
 }
 
 impl<'p> Apply<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Apply) -> Self {
-        Self { input, plan, ready: VecDeque::new() }
+        Self { input, plan, ready: Rows::of("Apply") }
     }
 
     /// Runs the inner plan for these rows, numbered by their place.
     pub(super) fn run(&mut self, mut rows: Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         rows.set(self.plan.row, Column::numbers(rows.rows()));
-        let mut found = drain(&self.plan.inner, &rows, cx)?;
-        if let Some(slots) = &self.plan.by_row {
-            for batch in &mut found {
+        let plan = self.plan;
+        if !plan.returns {
+            for_each(&plan.inner, &rows, cx, |_, _| Ok(()))?;
+            return self.ready.push(rows, cx);
+        }
+        // Whether rows match or not, they have the same columns afterwards.
+        let live: Option<Vec<usize>> =
+            plan.optional.as_ref().map(|slots| rows.slots().chain(slots.iter().copied()).collect());
+        let mut matched = vec![plan.optional.is_none(); rows.rows()];
+        let mut found = Rows::of("Apply");
+        let ready = &mut self.ready;
+        for_each(&plan.inner, &rows, cx, |mut batch, cx| {
+            if let Some(slots) = &plan.by_row {
                 let mut joined = rows.gather(&vec![0; batch.rows()]);
                 for slot in slots {
                     joined.set(*slot, batch.column(*slot).clone());
                 }
-                *batch = joined;
+                batch = joined;
             }
-        }
-        if !self.plan.returns {
-            self.ready.push_back(rows);
-            return Ok(());
-        }
-        let Some(slots) = &self.plan.optional else {
-            self.ready.extend(found);
-            return Ok(());
-        };
-        // Whether rows match or not, they have the same columns afterwards.
-        let live: Vec<usize> = rows.slots().chain(slots.iter().copied()).collect();
-        for batch in &mut found {
-            *batch = batch.keep(&live);
-        }
-        // Rows without a match stay, each in its place.
-        let mut matched = vec![false; rows.rows()];
-        for batch in &found {
-            let numbers = batch.column(self.plan.row);
+            let Some(live) = &live else { return ready.push(batch, cx) };
+            let batch = batch.keep(live);
+            let numbers = batch.column(plan.row);
             for at in 0..batch.rows() {
                 if let Value::Int(row) = numbers.get(at) {
                     matched[row as usize] = true;
                 }
             }
-        }
+            found.push(batch, cx)
+        })?;
         let missing: Vec<u32> =
             (0..rows.rows() as u32).filter(|row| !matched[*row as usize]).collect();
-        if missing.is_empty() {
-            self.ready.extend(found);
-            return Ok(());
+        let mut nulls = (!missing.is_empty()).then(|| rows.gather(&missing));
+        for slot in plan.optional.iter().flatten() {
+            if let Some(nulls) = &mut nulls {
+                nulls.set(*slot, Column::Same(Value::Null, missing.len()));
+            }
         }
-        let mut nulls = rows.gather(&missing);
-        for slot in slots {
-            nulls.set(*slot, Column::Same(Value::Null, missing.len()));
+        match (found.take(), nulls) {
+            // Rows without a match stay, each in its place.
+            (Some(mut all), Some(nulls)) if !all.is_empty() => {
+                all.push(nulls);
+                let all = Batch::concat(all);
+                let numbers = all.column(plan.row);
+                let mut order: Vec<u32> = (0..all.rows() as u32).collect();
+                order.sort_by_key(|at| numbers.get(*at as usize));
+                ready.push(all.gather(&order), cx)
+            }
+            (Some(all), nulls) => {
+                all.into_iter().chain(nulls).try_for_each(|batch| ready.push(batch, cx))
+            }
+            // Where there are too many others, they come behind them.
+            (None, nulls) => {
+                while let Some(batch) = found.pop(cx)? {
+                    ready.push(batch, cx)?;
+                }
+                nulls.into_iter().try_for_each(|batch| ready.push(batch, cx))
+            }
         }
-        if found.is_empty() {
-            self.ready.push_back(nulls);
-            return Ok(());
-        }
-        let mut batches: Vec<Batch> = found;
-        batches.push(nulls);
-        let all = Batch::concat(batches);
-        let numbers = all.column(self.plan.row);
-        let mut order: Vec<u32> = (0..all.rows() as u32).collect();
-        order.sort_by_key(|at| numbers.get(*at as usize));
-        self.ready.push_back(all.gather(&order));
-        Ok(())
     }
 }
 
 impl Operator for Apply<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            if let Some(batch) = self.ready.pop_front() {
+            if let Some(batch) = self.ready.pop(cx)? {
                 return Ok(Some(batch));
             }
             let Some(rows) = self.input.next(cx)? else { return Ok(None) };
             cx.check()?;
             if self.plan.by_row.is_some() {
                 for row in 0..rows.rows() {
+                    cx.check()?;
                     self.run(rows.slice(row, row + 1), cx)?;
                 }
             } else {
@@ -130,7 +133,7 @@ impl Operator for Foreach<'_> {
                 cx.check()?;
                 let mut argument = rows.slice(row, row + 1);
                 argument.set(self.plan.variable, Column::Same(element, 1));
-                drain(&self.plan.inner, &argument, cx)?;
+                for_each(&self.plan.inner, &argument, cx, |_, _| Ok(()))?;
             }
         }
         Ok(Some(rows))

@@ -3,9 +3,9 @@
 use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Source, aggregate, apply, call, count_store, create, degrees, delete, expand,
-    hash_join, in_transactions, index_seek, intersect, load_csv, merge, project, reach,
-    relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
+    Exec, Operator, Source, aggregate, apply, call, count_store, create, degrees, delete, distinct,
+    expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv, merge, project,
+    reach, relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -99,10 +99,10 @@ fn operator<'p>(
         Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(shared(&p.input), p)),
         Plan::CountStore(p) => Box::new(count_store::CountStore::new(p)),
-        Plan::Distinct(from, slots) => Box::new(aggregate::Distinct::new(input(from), slots)),
+        Plan::Distinct(from, slots) => Box::new(distinct::Distinct::new(input(from), slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(shared(&p.input), p)),
-        Plan::Skip(from, count) => Box::new(sort::Skip::new(input(from), count)),
-        Plan::Limit(from, count) => Box::new(sort::Limit::new(input(from), count, from.writes())),
+        Plan::Skip(from, count) => Box::new(limit::Skip::new(input(from), count)),
+        Plan::Limit(from, count) => Box::new(limit::Limit::new(input(from), count, from.writes())),
         Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
         Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p)),
         Plan::InTransactions(p) => {
@@ -121,16 +121,16 @@ fn operator<'p>(
     }
 }
 
-/// Every row of `plan`, begun with these rows.
-pub(crate) fn drain(
+/// Calls `f` with every row of `plan`, begun with these rows.
+pub(crate) fn for_each(
     plan: &Plan,
     argument: &Batch,
     cx: &mut Exec<'_>,
-) -> Result<Vec<Batch>, QueryError> {
+    mut f: impl FnMut(Batch, &mut Exec<'_>) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
     let mut operator = build(plan, argument, cx);
-    let mut batches = Vec::new();
     while let Some(batch) = operator.next(cx)? {
-        batches.push(batch);
+        f(batch, cx)?;
     }
-    Ok(batches)
+    Ok(())
 }

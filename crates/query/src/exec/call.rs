@@ -2,8 +2,9 @@
 
 use telar_graph::Value;
 
+use super::memory::Held;
 use super::{Exec, Operator, Source};
-use crate::batch::{Batch, Column};
+use crate::batch::{Batch, Column, heap_bytes_of};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
@@ -27,6 +28,7 @@ impl Operator for Call<'_> {
             for argument in &self.plan.arguments {
                 columns.push(eval(argument, &rows, cx)?);
             }
+            let mut held = Held::of("ProcedureCall");
             let mut numbers = Vec::new();
             let mut found: Vec<Vec<Value>> = vec![Vec::new(); self.plan.yields.len()];
             for row in 0..rows.rows() {
@@ -39,6 +41,10 @@ impl Operator for Call<'_> {
                     })?;
                 }
                 let mut results = cx.call(&**procedure, &arguments)?;
+                let bytes = |row: &Vec<Value>| {
+                    size_of::<Vec<Value>>() + size_of_val(&**row) + heap_bytes_of(row)
+                };
+                held.grow(results.iter().map(bytes).sum(), cx)?;
                 if results.is_empty() && self.plan.optional {
                     results.push(vec![Value::Null; procedure.columns().len()]);
                 }

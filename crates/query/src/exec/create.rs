@@ -107,6 +107,7 @@ pub(crate) fn run_steps(
                 let maps = map.as_ref().map(|map| eval(map, rows, cx)).transpose()?;
                 let mut made: Vec<VertexId> = Vec::with_capacity(rows.rows());
                 for row in 0..rows.rows() {
+                    cx.check()?;
                     let map = maps.as_ref().map_or(Value::Null, |maps| maps.get(row));
                     let found = properties(&map, cx)?;
                     let names = label_names(labels, rows, row, cx)?;
@@ -118,6 +119,7 @@ pub(crate) fn run_steps(
                 let maps = map.as_ref().map(|map| eval(map, rows, cx)).transpose()?;
                 let mut made: Vec<EdgeId> = Vec::with_capacity(rows.rows());
                 for row in 0..rows.rows() {
+                    cx.check()?;
                     let map = maps.as_ref().map_or(Value::Null, |maps| maps.get(row));
                     let found = properties(&map, cx)?;
                     let names = label_names(std::slice::from_ref(ty), rows, row, cx)?;

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use telar_graph::{EdgeId, Expansion, Value, VertexId};
 
 use super::expand::edge_types;
+use super::memory::Held;
+use super::spill::Rows;
 use super::var_expand::steps;
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
@@ -43,7 +45,18 @@ impl Targets {
         Ok(())
     }
 
-    fn delete(mut self, detach: bool, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+    /// Bytes that it takes: a tree is about three quarters full.
+    fn bytes(&self) -> usize {
+        let vertices = self.vertices.len() * size_of::<VertexId>();
+        (vertices + self.edges.len() * size_of::<EdgeId>()) * 4 / 3
+    }
+
+    fn delete(
+        mut self,
+        detach: bool,
+        held: &mut Held,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
         if detach {
             let types = edge_types(&Types::Any, cx.graph());
             let mut expansion = Expansion::default();
@@ -52,8 +65,10 @@ impl Targets {
                 let found = steps(*vertex, &types, Way::Both, &mut expansion, cx);
                 self.edges.extend(found.into_iter().map(|(edge, _)| edge));
             }
+            held.set(self.bytes(), cx)?;
         }
         for edge in self.edges {
+            cx.check()?;
             if cx.deleted_edges.insert(edge) && cx.update()?.delete_edge(edge)? {
                 cx.counters.relationships_deleted += 1;
             }
@@ -74,19 +89,22 @@ impl Targets {
 pub(crate) struct Delete<'p> {
     input: Source<'p>,
     plan: &'p plan::Delete,
-    rows: Option<std::vec::IntoIter<Batch>>,
+    rows: Rows,
+    /// What is to be deleted, and then what was.
+    held: Held,
+    done: bool,
 }
 
 impl<'p> Delete<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Delete) -> Self {
-        Self { input, plan, rows: None }
+        let rows = Rows::of("Delete");
+        Self { input, plan, rows, held: Held::of("Delete"), done: false }
     }
 }
 
 impl Operator for Delete<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        if self.rows.is_none() {
-            let mut batches = Vec::new();
+        if !self.done {
             let mut targets = Targets::default();
             while let Some(rows) = self.input.next(cx)? {
                 cx.check()?;
@@ -96,12 +114,12 @@ impl Operator for Delete<'_> {
                         targets.add(&values.get(row))?;
                     }
                 }
-                cx.hold(rows.bytes())?;
-                batches.push(rows);
+                self.held.set(targets.bytes(), cx)?;
+                self.rows.push(rows, cx)?;
             }
-            targets.delete(self.plan.detach, cx)?;
-            self.rows = Some(batches.into_iter());
+            targets.delete(self.plan.detach, &mut self.held, cx)?;
+            self.done = true;
         }
-        Ok(self.rows.as_mut().and_then(Iterator::next))
+        self.rows.pop(cx)
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, Value, VertexId};
 
+use super::memory::Held;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::expr::Labels;
@@ -103,7 +104,16 @@ pub(crate) struct Expand<'p> {
     plan: &'p plan::Expand,
     rows: Option<(Batch, usize)>,
     expansion: Expansion,
+    /// Nodes expanded at once.
+    sources: usize,
+    /// What was handed on last, if it is much.
+    held: Held,
 }
+
+/// Nodes expanded at once, at most.
+const SOURCES_MAX: usize = BATCH_ROWS / 4;
+/// Neighbours found at once that are many: fewer nodes are expanded then.
+const NEIGHBOURS_MANY: usize = 64 * BATCH_ROWS;
 
 /// What an expansion adds to its rows.
 #[derive(Default)]
@@ -114,9 +124,19 @@ struct Found {
     neighbours: Vec<VertexId>,
 }
 
+impl Found {
+    fn bytes(&self) -> usize {
+        let edges = self.edges.capacity() * size_of::<EdgeId>();
+        self.rows.capacity() * size_of::<u32>()
+            + edges
+            + self.neighbours.capacity() * size_of::<VertexId>()
+    }
+}
+
 impl<'p> Expand<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Expand) -> Self {
-        Self { input, plan, rows: None, expansion: Expansion::default() }
+        let (expansion, held) = (Expansion::default(), Held::of("Expand"));
+        Self { input, plan, rows: None, expansion, sources: SOURCES_MAX, held }
     }
 
     /// Expands the rows `from..to`.
@@ -270,13 +290,20 @@ impl Operator for Expand<'_> {
             };
             cx.check()?;
             // Few sources at a time: one of them may have very many neighbours.
-            let to = rows.rows().min(from + BATCH_ROWS / 4);
+            let to = rows.rows().min(from + self.sources);
             let mut handed_on = rows.clone();
             if let Some(kept) = &self.plan.kept {
                 handed_on.retain(kept);
             }
             let hands_on = handed_on.slots().next().is_some();
             let found = self.expand(&rows, from, to, hands_on, cx)?;
+            if found.neighbours.len() > NEIGHBOURS_MANY {
+                self.sources = (self.sources / 4).max(1);
+                self.held.set(found.bytes(), cx)?;
+            } else {
+                self.sources = SOURCES_MAX.min(self.sources * 2);
+                self.held.clear();
+            }
             let out = (!found.neighbours.is_empty()).then(|| {
                 let mut out = match hands_on {
                     true => handed_on.gather(&found.rows),

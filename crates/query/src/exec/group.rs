@@ -9,7 +9,8 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use telar_graph::Value;
 
-use crate::batch::Column;
+use super::spill::{PARTITIONS, partition_of};
+use crate::batch::{Column, heap_bytes};
 use crate::vertices::VertexNumbers;
 
 /// Groups by the values of some columns, numbered as they were met.
@@ -18,6 +19,8 @@ pub(super) struct Groups {
     keys: Vec<Vec<Value>>,
     places: Places,
     texts: Texts,
+    /// Bytes of the keys beside their places.
+    heap: usize,
 }
 
 /// Texts that were met lately. Storage shares equal texts, so that one is known by its address; a
@@ -64,16 +67,76 @@ impl Groups {
     /// Groups by so many columns; without columns there is one group.
     pub(super) fn new(columns: usize) -> Self {
         let keys = vec![Vec::new(); columns];
-        Self { keys, places: Places::New, texts: Texts::default() }
+        Self { keys, places: Places::New, texts: Texts::default(), heap: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
         self.keys.first().map_or(1, Vec::len)
     }
 
+    /// Groups with these keys, column by column, which must all differ.
+    pub(super) fn of(keys: Vec<Vec<Value>>) -> Self {
+        let mut groups = Self::new(keys.len());
+        let rows = keys.first().map_or(0, Vec::len);
+        let columns: Vec<_> = keys.into_iter().map(|keys| Arc::new(Column::of(keys))).collect();
+        groups.assign(&columns, rows, &mut Vec::new());
+        groups
+    }
+
     /// The keys, by column.
     pub(super) fn into_keys(self) -> Vec<Vec<Value>> {
         self.keys
+    }
+
+    /// The keys, by column, for those who need no groups any more.
+    pub(super) fn keys_mut(&mut self) -> &mut [Vec<Value>] {
+        &mut self.keys
+    }
+
+    /// The groups of each partition of a split.
+    pub(super) fn partitions(&self, level: u32) -> Vec<Vec<u32>> {
+        let mut parts = vec![Vec::new(); PARTITIONS];
+        for group in 0..self.len() {
+            let key = self.keys.iter().map(|keys| keys[group].clone());
+            parts[partition_of(key, level)].push(group as u32);
+        }
+        parts
+    }
+
+    /// Moves the keys of some groups out, column by column.
+    pub(super) fn take(keys: &mut [Vec<Value>], groups: &[u32]) -> Vec<Vec<Value>> {
+        let take = |keys: &mut Vec<Value>| {
+            groups.iter().map(|group| std::mem::take(&mut keys[*group as usize])).collect()
+        };
+        keys.iter_mut().map(take).collect()
+    }
+
+    /// Bytes of keys alone.
+    pub(super) fn bytes_of(keys: &[Vec<Value>]) -> usize {
+        let bytes = |keys: &Vec<Value>| {
+            keys.capacity() * size_of::<Value>() + keys.iter().map(heap_bytes).sum::<usize>()
+        };
+        keys.iter().map(bytes).sum()
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        /// What the system adds to each piece of memory.
+        const PIECE_BYTES: usize = 16;
+        // A table has eight places for seven entries, and a byte for each place.
+        let table = |capacity: usize, entry: usize| capacity * 8 / 7 * (entry + 1);
+        let places = match &self.places {
+            Places::New => 0,
+            Places::Vertices(numbers) => numbers.memory_bytes(),
+            Places::Ints(map) => table(map.capacity(), size_of::<(i64, u32)>()),
+            Places::Values(map) => table(map.capacity(), size_of::<(Value, u32)>()),
+            Places::Rows(map) => {
+                let key = PIECE_BYTES + self.keys.len() * size_of::<Value>();
+                table(map.capacity(), size_of::<(Box<[Value]>, u32)>()) + map.len() * key
+            }
+        };
+        let keys: usize = self.keys.iter().map(Vec::capacity).sum();
+        keys * size_of::<Value>() + self.heap + places
     }
 
     /// The same as columns, of the types that the keys came in.
@@ -102,10 +165,12 @@ impl Groups {
     }
 
     fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
-        let keys = &mut self.keys[0];
+        let (keys, heap) = (&mut self.keys[0], &mut self.heap);
         let mut numbered = |number: u32, rows: usize, key: &dyn Fn() -> Value| {
             if number as usize == keys.len() {
-                keys.push(key());
+                let key = key();
+                *heap += heap_bytes(&key);
+                keys.push(key);
             }
             out.resize(out.len() + rows, number);
         };
@@ -176,6 +241,7 @@ impl Groups {
                     let number = places.len() as u32;
                     places.insert(key.clone().into_boxed_slice(), number);
                     for (values, value) in self.keys.iter_mut().zip(key.drain(..)) {
+                        self.heap += heap_bytes(&value);
                         values.push(value);
                     }
                     number

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use telar_graph::{Value, VertexId, order};
 
+use super::memory::Held;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::expr::eval::eval;
@@ -45,7 +46,8 @@ struct Table {
     groups: Groups,
     offsets: Vec<u32>,
     members: Vec<u32>,
-    bytes: usize,
+    #[expect(dead_code, reason = "given back with the table")]
+    held: Held,
 }
 
 /// Numbers of the groups of rows that have the same keys.
@@ -126,7 +128,7 @@ impl Groups {
 
 impl Table {
     /// Of rows and the columns of their keys.
-    fn new(rows: Batch, keys: &[Arc<Column>], bytes: usize) -> Self {
+    fn new(rows: Batch, keys: &[Arc<Column>], held: Held) -> Self {
         let mut groups = Groups::for_keys(keys);
         let of_rows: Vec<u32> = (0..rows.rows()).map(|row| groups.assign(keys, row)).collect();
         let mut offsets = vec![0_u32; groups.len() + 1];
@@ -143,7 +145,7 @@ impl Table {
             members[*place as usize] = row;
             *place += 1;
         }
-        Self { rows, groups, offsets, members, bytes }
+        Self { rows, groups, offsets, members, held }
     }
 
     fn members_of(&self, group: u32) -> &[u32] {
@@ -164,12 +166,11 @@ impl<'p> HashJoin<'p> {
 
     /// Reads the build side.
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<Table, QueryError> {
-        let (mut batches, mut bytes) = (Vec::new(), 0);
+        let (mut batches, mut held) = (Vec::new(), Held::of("HashJoin"));
         while let Some(batch) = self.build.next(cx)? {
             cx.check()?;
             let more = batch.bytes() + batch.rows() * ROW_BYTES;
-            cx.hold(more)?;
-            bytes += more;
+            held.grow(more, cx)?;
             batches.push(batch);
         }
         let rows = Batch::concat(batches);
@@ -177,7 +178,7 @@ impl<'p> HashJoin<'p> {
         for (_, key) in self.plan.keys.iter().filter(|_| rows.rows() > 0) {
             keys.push(eval(key, &rows, cx)?);
         }
-        Ok(Table::new(rows, &keys, bytes))
+        Ok(Table::new(rows, &keys, held))
     }
 
     /// Finds the groups of these rows.
@@ -234,9 +235,7 @@ impl Operator for HashJoin<'_> {
             }
             let Some(rows) = self.input.next(cx)? else {
                 // Nothing more is looked up.
-                if let Some(table) = self.table.take() {
-                    cx.release(table.bytes);
-                }
+                self.table = None;
                 return Ok(None);
             };
             // Only now: what the input writes is written before its first row, and seen here.
@@ -245,7 +244,6 @@ impl Operator for HashJoin<'_> {
                 None => self.read(cx)?,
             };
             if table.members.is_empty() {
-                cx.release(table.bytes);
                 return Ok(None);
             }
             self.probed = Some(self.probe(rows, &table, cx)?);

@@ -9,9 +9,12 @@
 //! So an input that reads what the subquery changes neither runs forever nor misses anything. A
 //! transaction that loses a conflict is run again. What was committed stays, whatever comes later.
 
+use std::sync::Arc;
+
 use telar_cypher::ast::OnError;
 use telar_graph::{CommitTs, Value, ValueMap};
 
+use super::memory::Held;
 use super::{Access, Exec, Operator, Source, Transactions, apply};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
@@ -24,10 +27,14 @@ const RETRIES_MAX: u32 = 100;
 pub(crate) struct InTransactions<'p> {
     plan: &'p plan::InTransactions,
     apply: apply::Apply<'p>,
+    /// What became of the transaction whose rows go out.
+    status: Option<Value>,
     /// Rows of the input, of which so many are done.
     waiting: Option<(Batch, usize)>,
     /// A transaction failed, and no further one is to begin.
     stopped: bool,
+    /// The rows of a transaction.
+    held: Held,
 }
 
 /// What became of a transaction.
@@ -57,7 +64,8 @@ impl Outcome {
 impl<'p> InTransactions<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::InTransactions) -> Self {
         let apply = apply::Apply::new(input, &plan.apply);
-        Self { plan, apply, waiting: None, stopped: false }
+        let held = Held::of("InTransactions");
+        Self { plan, apply, status: None, waiting: None, stopped: false, held }
     }
 
     /// The rows of the next transaction.
@@ -69,6 +77,7 @@ impl<'p> InTransactions<'p> {
                 return Err(QueryError::wrong_type(expected, &other, "IN TRANSACTIONS OF"));
             }
         };
+        self.held.clear();
         let mut parts = Vec::new();
         let mut found = 0;
         while found < wanted {
@@ -80,7 +89,9 @@ impl<'p> InTransactions<'p> {
                 },
             };
             let to = batch.rows().min(from.saturating_add(wanted - found));
-            parts.push(batch.slice(from, to));
+            let part = batch.slice(from, to);
+            self.held.grow(part.bytes(), cx)?;
+            parts.push(part);
             found += to - from;
             if to < batch.rows() {
                 self.waiting = Some((batch, to));
@@ -98,6 +109,7 @@ impl<'p> InTransactions<'p> {
     ) -> Result<CommitTs, QueryError> {
         // What the subquery needs of the query around it outlives neither.
         let mut inner = Exec::new(Access::Own(transactions.begin()?), cx.inputs());
+        inner.memory = Arc::clone(&cx.memory);
         inner.deleted_vertices = cx.deleted_vertices.clone();
         inner.deleted_edges = cx.deleted_edges.clone();
         for row in 0..rows.rows() {
@@ -158,7 +170,10 @@ impl Operator for InTransactions<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         let number = self.plan.apply.row;
         loop {
-            if let Some(batch) = self.apply.ready.pop_front() {
+            if let Some(mut batch) = self.apply.ready.pop(cx)? {
+                if let (Some(slot), Some(status)) = (self.plan.status, &self.status) {
+                    batch.set(slot, Column::Same(status.clone(), batch.rows()));
+                }
                 return Ok(Some(batch));
             }
             cx.swap_view(number);
@@ -169,20 +184,16 @@ impl Operator for InTransactions<'_> {
                 true => Outcome::NotStarted,
                 false => self.attempt(&rows, cx)?,
             };
+            let status = outcome.status();
             match outcome {
                 Outcome::Committed(_) => cx.renew_view(number)?,
                 Outcome::Failed(_) | Outcome::NotStarted => {
                     self.stopped |= self.plan.on_error == OnError::Break;
                     let rows = self.unanswered(rows);
-                    self.apply.ready.push_back(rows);
+                    self.apply.ready.push(rows, cx)?;
                 }
             }
-            if let Some(slot) = self.plan.status {
-                let status = outcome.status();
-                for batch in &mut self.apply.ready {
-                    batch.set(slot, Column::Same(status.clone(), batch.rows()));
-                }
-            }
+            self.status = self.plan.status.map(|_| status);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use telar_graph::{IndexUnavailable, Value, VertexId};
 
+use super::memory::Held;
 use super::scan::joined;
 use super::seek::{Ranges, tested, was_read};
 use super::{Exec, Operator, Source};
@@ -15,6 +16,8 @@ pub(crate) struct IndexSeek<'p> {
     plan: &'p plan::IndexSeek,
     /// Rows of the input, what was found for them, and up to where it was handed on.
     left: Option<(Batch, Found, usize)>,
+    /// What is left.
+    held: Held,
 }
 
 /// Rows, with the nodes found for them.
@@ -27,6 +30,10 @@ struct Found {
 }
 
 impl Found {
+    fn bytes(&self) -> usize {
+        self.rows.capacity() * size_of::<u32>() + self.nodes.capacity() * size_of::<VertexId>()
+    }
+
     /// Up to so many from a place on: all of them without a copy.
     fn part(&mut self, from: usize, most: usize) -> (Vec<u32>, Vec<VertexId>) {
         if self.nodes.len() <= most {
@@ -39,7 +46,7 @@ impl Found {
 
 impl<'p> IndexSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek) -> Self {
-        Self { input, plan, left: None }
+        Self { input, plan, left: None, held: Held::of("IndexSeek") }
     }
 
     /// Whole keys, of all rows at once.
@@ -72,6 +79,7 @@ impl<'p> IndexSeek<'p> {
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
         for row in 0..rows {
+            cx.check_now()?;
             for range in ranges.of(row, &mut found.exact)? {
                 let index = self.plan.sought.index;
                 if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
@@ -94,10 +102,14 @@ impl<'p> IndexSeek<'p> {
             return Ok(found);
         }
         // The index went since the plan was made, or is younger than what is read.
-        let graph = cx.graph();
         let (mut all, mut found) = (Vec::new(), Found::default());
-        if let Some(label) = graph.find_label(&self.plan.label) {
-            graph.scan(Some(label), VertexId::from_raw(0), graph.vertex_bound(), &mut all);
+        if let Some(label) = cx.graph().find_label(&self.plan.label) {
+            let bound = cx.graph().vertex_bound().get();
+            for from in (0..bound).step_by(BATCH_ROWS) {
+                cx.check()?;
+                let to = VertexId::from_raw(bound.min(from + BATCH_ROWS as u64));
+                cx.graph().scan(Some(label), VertexId::from_raw(from), to, &mut all);
+            }
         }
         for row in 0..rows.rows() as u32 {
             cx.check()?;
@@ -126,6 +138,7 @@ impl Operator for IndexSeek<'_> {
             let (numbers, nodes) = found.part(from, BATCH_ROWS);
             let mut batch = joined(&rows, &numbers, self.plan.slot, nodes);
             let next = from + BATCH_ROWS;
+            self.held.set(found.bytes(), cx)?;
             self.left = (next < found.nodes.len()).then_some((rows, found, next));
             if !exact {
                 batch = tested(batch, &self.plan.sought, cx)?;

@@ -5,14 +5,16 @@
 //! query.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
+use super::memory::Held;
+use super::state::Limits;
 use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
@@ -29,7 +31,37 @@ struct Open {
     separator: u8,
     /// Where the last record begins.
     last: csv::Position,
-    reader: csv::Reader<File>,
+    reader: csv::Reader<Watched>,
+}
+
+/// A file whose reading ends when the query does, or when a single record takes more than a query
+/// may hold: one that lacks a quote is as long as the rest of the file.
+struct Watched {
+    file: File,
+    limits: Limits,
+    /// Bytes read since the last record.
+    read: usize,
+    /// Why the query ended while it was read.
+    ended: Option<QueryError>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        self.read += read;
+        let too_long = self.limits.memory.is_some_and(|limit| self.read > limit);
+        let ended = match self.limits.check() {
+            Ok(()) if too_long => {
+                let message = "LoadCsv: a record of the file is longer than what a statement may \
+                               hold; limits.statement_memory (Limits::memory) raises it";
+                QueryError::runtime(ErrorKind::OutOfMemory, "OutOfMemory", message)
+            }
+            Ok(()) => return Ok(read),
+            Err(e) => e,
+        };
+        self.ended = Some(ended);
+        Err(io::Error::other("the query ended"))
+    }
 }
 
 /// Counts the lines of a file up to its records, one after the other. The reader of records counts
@@ -71,11 +103,18 @@ pub(crate) struct LoadCsv<'p> {
     plan: &'p plan::LoadCsv,
     waiting: Option<(Batch, usize)>,
     open: Option<Open>,
+    /// The records handed on last.
+    held: Held,
 }
 
 fn failed(source: &str, error: impl std::fmt::Display) -> QueryError {
     let message = format!("LOAD CSV cannot read {source}: {error}");
     QueryError::runtime(ErrorKind::ExternalResource, "ExternalResourceFailed", message)
+}
+
+/// Why the query ended while a file was read, if it did.
+fn ended(reader: &mut csv::Reader<Watched>) -> Option<QueryError> {
+    reader.get_mut().ended.take()
 }
 
 /// A record that cannot be read, with its line.
@@ -115,7 +154,7 @@ fn ends_in_quotes(text: impl BufRead, separator: u8) -> std::io::Result<bool> {
 
 impl<'p> LoadCsv<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::LoadCsv) -> Self {
-        Self { input, plan, waiting: None, open: None }
+        Self { input, plan, waiting: None, open: None, held: Held::of("LoadCsv") }
     }
 
     fn open(&self, rows: Batch, row: usize, cx: &mut Exec<'_>) -> Result<Open, QueryError> {
@@ -131,12 +170,19 @@ impl<'p> LoadCsv<'p> {
             .has_headers(self.plan.headers)
             .delimiter(separator)
             .flexible(true)
-            .from_path(&path)
-            .map_err(|e| failed(&source, e))?;
+            .from_reader(Watched {
+                file: File::open(&path).map_err(|e| failed(&source, e))?,
+                limits: cx.limits().clone(),
+                read: 0,
+                ended: None,
+            });
         let headers = match self.plan.headers {
             true => {
-                let names = reader.headers().map_err(|e| broken(&source, &e))?;
-                Some(names.iter().map(Arc::from).collect())
+                let names = reader.headers().map(|names| names.iter().map(Arc::from).collect());
+                match names {
+                    Ok(names) => Some(names),
+                    Err(e) => return Err(ended(&mut reader).unwrap_or_else(|| broken(&source, &e))),
+                }
             }
             false => None,
         };
@@ -155,7 +201,7 @@ impl<'p> LoadCsv<'p> {
 impl Open {
     /// Refuses a last record whose quotes are not closed: it would be the rest of the file.
     fn check_end(&mut self) -> Result<(), QueryError> {
-        let file = self.reader.get_mut();
+        let file = &mut self.reader.get_mut().file;
         let open = file
             .seek(SeekFrom::Start(self.last.byte()))
             .and_then(|_| ends_in_quotes(BufReader::new(file), self.separator))
@@ -168,13 +214,26 @@ impl Open {
     }
 
     /// Records, as many as go into a batch, and the lines they begin at.
-    fn read(&mut self) -> Result<(Vec<Value>, Vec<Value>), QueryError> {
+    fn read(
+        &mut self,
+        held: &mut Held,
+        cx: &mut Exec<'_>,
+    ) -> Result<(Vec<Value>, Vec<Value>), QueryError> {
         let (mut found, mut lines) = (Vec::new(), Vec::new());
         let mut record = csv::StringRecord::new();
         while found.len() < BATCH_ROWS {
-            if !self.reader.read_record(&mut record).map_err(|e| broken(&self.source, &e))? {
-                self.check_end()?;
-                break;
+            cx.check()?;
+            self.reader.get_mut().read = 0;
+            match self.reader.read_record(&mut record) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.check_end()?;
+                    break;
+                }
+                Err(e) => {
+                    let ended = ended(&mut self.reader);
+                    return Err(ended.unwrap_or_else(|| broken(&self.source, &e)));
+                }
             }
             if let Some(position) = record.position() {
                 self.last = position.clone();
@@ -188,13 +247,15 @@ impl Open {
                 "" => Value::Null,
                 text => Value::from(text),
             };
-            found.push(match &self.headers {
+            let value = match &self.headers {
                 None => Value::List(record.iter().map(value).collect()),
                 Some(names) => {
                     let fields = record.iter().map(value).chain(std::iter::repeat(Value::Null));
                     Value::map(names.iter().cloned().zip(fields).collect::<ValueMap>())
                 }
-            });
+            };
+            held.grow(size_of::<Value>() + heap_bytes(&value), cx)?;
+            found.push(value);
         }
         Ok((found, lines))
     }
@@ -205,7 +266,8 @@ impl Operator for LoadCsv<'_> {
         loop {
             cx.check()?;
             if let Some(open) = &mut self.open {
-                let (found, lines) = open.read()?;
+                self.held.clear();
+                let (found, lines) = open.read(&mut self.held, cx)?;
                 if !found.is_empty() {
                     let mut out = open.rows.gather(&vec![open.row as u32; found.len()]);
                     if let Some((path, _)) = &open.place {

@@ -5,7 +5,8 @@
 use telar_graph::Value;
 
 use super::create::run_steps;
-use super::{Exec, Operator, Source, drain, set};
+use super::memory::Held;
+use super::{Exec, Operator, Source, for_each, set};
 use crate::batch::Batch;
 use crate::expr::eval::eval;
 use crate::plan;
@@ -42,11 +43,17 @@ impl Operator for Merge<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         let Some(rows) = self.input.next(cx)? else { return Ok(None) };
         let mut out = Vec::new();
+        let mut held = Held::of("Merge");
         for row in 0..rows.rows() {
             cx.check()?;
             let mut row = rows.slice(row, row + 1);
             self.check_properties(&row, cx)?;
-            let found = drain(&self.plan.matching, &row, cx)?;
+            let mut found = Vec::new();
+            for_each(&self.plan.matching, &row, cx, |batch, cx| {
+                held.grow(batch.bytes(), cx)?;
+                found.push(batch);
+                Ok(())
+            })?;
             if found.is_empty() {
                 run_steps(&self.plan.steps, &mut row, cx)?;
                 set::apply(&self.plan.on_create, &row, 0, cx)?;

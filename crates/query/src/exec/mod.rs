@@ -3,6 +3,8 @@
 //! Contract of an [`Operator`]: [`next`](Operator::next) returns the next rows, never an empty
 //! batch, and `None` from the end on. Rows carry every variable that was live below. Every loop
 //! that can be long calls [`Exec::check`], so that a deadline or a cancellation is seen soon.
+//! Whatever is kept from one call to the next is accounted for (`memory.rs`); an operator that
+//! keeps rows puts them into a file when they are too many (`spill`).
 
 mod aggregate;
 mod apply;
@@ -13,14 +15,16 @@ pub(crate) mod counted;
 mod create;
 mod degrees;
 mod delete;
+mod distinct;
 mod expand;
 mod group;
 mod hash_join;
-mod held;
 mod in_transactions;
 mod index_seek;
 mod intersect;
+mod limit;
 mod load_csv;
+pub(crate) mod memory;
 mod merge;
 mod parallel;
 pub(crate) mod profile;
@@ -35,13 +39,16 @@ mod set;
 mod share;
 mod shortest;
 mod sort;
+mod spill;
 mod state;
+mod totals;
 mod union;
 mod unwind;
 mod var_expand;
 
-pub(crate) use build::{build, drain};
+pub(crate) use build::{build, for_each};
 pub(crate) use expand::{directions, edge_types};
+pub use spill::{Scratch, ScratchFile, ScratchFolder};
 pub(crate) use state::Exec;
 pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};
 

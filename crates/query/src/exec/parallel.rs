@@ -15,6 +15,7 @@ use std::mem;
 use parking_lot::Mutex;
 
 use super::build::{self, Leaf};
+use super::memory::Held;
 use super::share::share;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch};
@@ -103,20 +104,20 @@ pub(crate) struct Morsels<'p> {
     source: Option<Source<'p>>,
     /// Rows to be read next; vertex numbers were given out if it is 0.
     wanted: usize,
-    /// Bytes of the rows that were given out last.
-    held: usize,
+    /// The rows that were given out last.
+    held: Held,
 }
 
 impl<'p> Morsels<'p> {
     pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
         let lowest = plan.source(0);
         let source = (!lowest.is_plain_scan()).then(|| build::build(lowest, argument, cx));
-        Self { plan, level: 0, source, wanted: BATCH_ROWS, held: 0 }
+        Self { plan, level: 0, source, wanted: BATCH_ROWS, held: Held::of("Parallel") }
     }
 
     /// The next ones; `None` at the end.
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Vec<Morsel<'p>>>, QueryError> {
-        cx.release(mem::take(&mut self.held));
+        self.held.clear();
         if self.wanted == 0 {
             return Ok(None);
         }
@@ -128,13 +129,15 @@ impl<'p> Morsels<'p> {
         let few = forced.map_or(ROWS_MIN, |rows| rows + 1);
         let mut found = Vec::new();
         loop {
-            let mut rows = 0;
+            let (mut rows, mut bytes) = (0, 0);
             while let Some(source) = &mut self.source
                 && rows < self.wanted
+                && !self.held.exceeds(bytes, cx)
             {
                 match source.next(cx)? {
                     Some(batch) => {
                         rows += batch.rows();
+                        bytes += batch.bytes();
                         found.push(batch);
                     }
                     None => self.source = None,
@@ -158,8 +161,7 @@ impl<'p> Morsels<'p> {
         if found.is_empty() {
             return Ok(None);
         }
-        self.held = found.iter().map(Batch::bytes).sum();
-        cx.hold(self.held)?;
+        self.held.grow(found.iter().map(Batch::bytes).sum(), cx)?;
         Ok(Some(self.cut(found, cx)))
     }
 
@@ -234,13 +236,15 @@ struct Lane<'p> {
     /// Rows that wait for those of the morsels before.
     ready: VecDeque<Batch>,
     rows: usize,
+    held: Held,
     /// What comes after them, if that is known.
     end: Option<Result<(), QueryError>>,
 }
 
 impl<'p> Lane<'p> {
     fn new(morsel: Morsel<'p>) -> Self {
-        Self { morsel, operator: None, ready: VecDeque::new(), rows: 0, end: None }
+        let held = Held::of("Parallel");
+        Self { morsel, operator: None, ready: VecDeque::new(), rows: 0, held, end: None }
     }
 
     /// Goes on until some rows wait.
@@ -249,7 +253,7 @@ impl<'p> Lane<'p> {
         while self.rows < rows && self.end.is_none() {
             match operator.next(cx) {
                 Ok(Some(batch)) => {
-                    if let Err(error) = cx.hold(batch.bytes()) {
+                    if let Err(error) = self.held.grow(batch.bytes(), cx) {
                         self.end = Some(Err(error));
                     }
                     self.rows += batch.rows();
@@ -302,7 +306,7 @@ impl Operator for Parallel<'_> {
             while let Some(lane) = self.lanes.front_mut() {
                 if let Some(batch) = lane.ready.pop_front() {
                     lane.rows -= batch.rows();
-                    cx.release(batch.bytes());
+                    lane.held.shrink(batch.bytes());
                     return Ok(Some(batch));
                 }
                 let Some(end) = lane.end.take() else { break };

@@ -1,11 +1,13 @@
 //! `PROFILE`: operators that are watched, over a graph that counts.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::memory::Used;
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
 use crate::description::Measured;
@@ -24,11 +26,19 @@ pub(crate) struct Profile {
 struct State {
     /// By address of the plan.
     measured: HashMap<usize, Measured>,
+    /// What the operators hold, also by address.
+    used: Arc<Mutex<HashMap<usize, Arc<Used>>>>,
     /// What was measured below the operator that runs now.
     below: (Duration, u64),
 }
 
 impl Profile {
+    /// A profile of what another thread does; what operators hold there counts here.
+    pub(crate) fn beside(&self) -> Self {
+        let used = self.state.lock().used.clone();
+        Self { state: Mutex::new(State { used, ..State::default() }), ..Self::default() }
+    }
+
     /// Adds what operators did on another thread.
     pub(crate) fn add(&self, other: &Self) {
         let mut state = self.state.lock();
@@ -40,9 +50,22 @@ impl Profile {
         }
     }
 
-    /// What each operator did, by address of its plan.
-    pub(crate) fn measured(&self) -> HashMap<usize, Measured> {
-        self.state.lock().measured.clone()
+    /// What the operators of a plan hold. Plans inside of plans run again and again: what they hold
+    /// is counted together.
+    fn used(&self, address: usize) -> Arc<Used> {
+        let used = Arc::clone(&self.state.lock().used);
+        Arc::clone(used.lock().entry(address).or_default())
+    }
+
+    /// What each operator did, by address of its plan, of a query that held so many bytes at most.
+    pub(crate) fn measured(&self, peak: usize) -> HashMap<usize, Measured> {
+        let state = self.state.lock();
+        let used = state.used.lock();
+        let measured = state.measured.iter().map(|(address, measured)| {
+            let memory = used.get(address).map_or(0, |used| used.peak()) as u64;
+            (*address, Measured { memory, query_memory: peak as u64, ..*measured })
+        });
+        measured.collect()
     }
 
     fn hits(&self) -> u64 {
@@ -68,7 +91,9 @@ impl Operator for Watched<'_> {
         let Some(profile) = cx.profile.clone() else { return self.operator.next(cx) };
         let around = std::mem::take(&mut profile.state.lock().below);
         let (begin, hits) = (Instant::now(), profile.hits());
+        let used = cx.used.replace(profile.used(self.address));
         let next = self.operator.next(cx);
+        cx.used = used;
         let (time, hits) = (begin.elapsed(), profile.hits() - hits);
         let mut state = profile.state.lock();
         let below = std::mem::replace(&mut state.below, (around.0 + time, around.1 + hits));

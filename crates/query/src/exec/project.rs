@@ -1,5 +1,6 @@
 //! Operators that change rows one by one: filter, new columns, fewer columns; and the barrier.
 
+use super::spill::Rows;
 use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Slot};
 use crate::expr::Expr;
@@ -47,6 +48,7 @@ impl<'p> Extend<'p> {
 impl Operator for Extend<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         let Some(mut batch) = self.input.next(cx)? else { return Ok(None) };
+        cx.check()?;
         for (slot, expr) in self.items {
             let column = eval(expr, &batch, cx)?;
             batch.set(*slot, column);
@@ -98,29 +100,25 @@ impl Operator for Prune<'_> {
 /// came before.
 pub(crate) struct Eager<'p> {
     input: Source<'p>,
-    rows: Option<std::vec::IntoIter<Batch>>,
+    rows: Rows,
+    read: bool,
 }
 
 impl<'p> Eager<'p> {
     pub(crate) fn new(input: Source<'p>) -> Self {
-        Self { input, rows: None }
+        Self { input, rows: Rows::of("Eager"), read: false }
     }
 }
 
 impl Operator for Eager<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        if self.rows.is_none() {
-            let mut all = Vec::new();
+        if !self.read {
             while let Some(batch) = self.input.next(cx)? {
-                cx.hold(batch.bytes())?;
-                all.push(batch);
+                cx.check()?;
+                self.rows.push(batch, cx)?;
             }
-            self.rows = Some(all.into_iter());
+            self.read = true;
         }
-        let next = self.rows.as_mut().and_then(Iterator::next);
-        if let Some(batch) = &next {
-            cx.release(batch.bytes());
-        }
-        Ok(next)
+        self.rows.pop(cx)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use telar_graph::{Direction, EdgeId, Expansion, Graph, VertexId};
 
 use super::expand::{columns, edge_of, is_used};
+use super::memory::Held;
 use super::seek::{Ranges, tested, was_read};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
@@ -16,6 +17,8 @@ pub(crate) struct RelationshipSeek<'p> {
     input: Source<'p>,
     plan: &'p plan::RelationshipSeek,
     ready: VecDeque<Batch>,
+    /// What is ready.
+    held: Held,
 }
 
 /// Rows, with the relationships found for them, and which of the ends is `from`.
@@ -31,7 +34,7 @@ struct Found {
 
 impl<'p> RelationshipSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
-        Self { input, plan, ready: VecDeque::new() }
+        Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipSeek") }
     }
 
     fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
@@ -41,6 +44,7 @@ impl<'p> RelationshipSeek<'p> {
         let mut found = Found { exact: true, ..Found::default() };
         let mut edges: Vec<EdgeId> = Vec::new();
         for row in 0..rows.rows() {
+            cx.check()?;
             edges.clear();
             let mut read = Ok(());
             for range in ranges.of(row, &mut found.exact)? {
@@ -62,6 +66,12 @@ impl<'p> RelationshipSeek<'p> {
 }
 
 impl Found {
+    fn bytes(&self) -> usize {
+        let ends = (self.from.capacity() + self.to.capacity()) * size_of::<VertexId>();
+        let edges = self.edges.capacity() * size_of::<EdgeId>();
+        self.rows.capacity() * size_of::<u32>() + edges + ends
+    }
+
     fn add(&mut self, row: u32, edge: EdgeId, p: &plan::RelationshipSeek) {
         let (src, dst) = (edge.src, edge.dst);
         let ways: &[(VertexId, VertexId)] = match p.way {
@@ -106,12 +116,15 @@ impl Operator for RelationshipSeek<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
             if let Some(batch) = self.ready.pop_front() {
+                self.held.shrink(batch.bytes());
                 return Ok(Some(batch));
             }
             let Some(rows) = self.input.next(cx)? else { return Ok(None) };
             cx.check()?;
             let found = self.seek(&rows, cx)?;
+            self.held.set(found.bytes(), cx)?;
             for start in (0..found.rows.len()).step_by(BATCH_ROWS) {
+                cx.check()?;
                 let part = start..found.rows.len().min(start + BATCH_ROWS);
                 let mut out = rows.gather(&found.rows[part.clone()]);
                 out.set(self.plan.edge, Column::Edges(found.edges[part.clone()].to_vec()));
@@ -121,9 +134,11 @@ impl Operator for RelationshipSeek<'_> {
                     out = tested(out, &self.plan.sought, cx)?;
                 }
                 if out.rows() > 0 {
+                    self.held.grow(out.bytes(), cx)?;
                     self.ready.push_back(out);
                 }
             }
+            self.held.shrink(found.bytes());
         }
     }
 }

@@ -11,7 +11,8 @@ use std::collections::{HashMap, VecDeque};
 
 use telar_graph::{Value, VertexId};
 
-use super::{Exec, Operator, Source, drain};
+use super::memory::Held;
+use super::{Exec, Operator, Source, for_each};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan;
 use crate::query_error::QueryError;
@@ -21,6 +22,10 @@ pub(crate) struct Repeat<'p> {
     plan: &'p plan::Repeat,
     /// The rows searched from, and bundles of paths from them that may go on.
     state: Option<(Batch, Search)>,
+    /// Bundles that may go on.
+    held: Held,
+    /// Nodes that were reached.
+    reached: Held,
 }
 
 #[derive(Default)]
@@ -67,8 +72,11 @@ impl Bundle {
     }
 
     fn bytes(&self, plan: &plan::Repeat) -> usize {
-        let list = self.repetitions as usize * (plan.relationships.len() + plan.lists.len());
-        self.len() * (list + 4) * size_of::<Value>()
+        /// An element, and what a relationship takes beside it.
+        const ELEMENT_BYTES: usize = size_of::<Value>() + 16 + size_of::<telar_graph::EdgeId>();
+        let elements = self.repetitions as usize * (plan.relationships.len() + plan.lists.len());
+        let lists = self.lists.len() * (size_of::<Value>() + 16);
+        self.len() * (elements * ELEMENT_BYTES + lists + size_of::<(u32, VertexId)>())
     }
 }
 
@@ -81,7 +89,8 @@ fn longer(list: &Value, more: impl Iterator<Item = Value>, before: bool) -> Valu
 
 impl<'p> Repeat<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Repeat) -> Self {
-        Self { input, plan, state: None }
+        let (held, reached) = (Held::of("Repeat"), Held::of("Repeat"));
+        Self { input, plan, state: None, held, reached }
     }
 
     /// The paths without a repetition.
@@ -134,7 +143,8 @@ impl<'p> Repeat<'p> {
         argument.set(p.edges, Column::Values(bundle.lists[0].clone()));
         argument.set(p.row, Column::numbers(bundle.len()));
         let mut longer_ones = Vec::new();
-        for found in drain(&p.inner, &argument, cx)? {
+        for_each(&p.inner, &argument, cx, |found, cx| {
+            cx.check_now()?;
             let numbers = found.column(p.row);
             let from = |at: usize| match numbers.get(at) {
                 Value::Int(row) => row as usize,
@@ -160,13 +170,14 @@ impl<'p> Repeat<'p> {
                 }
             }
             longer_ones.push(next);
-        }
+            Ok(())
+        })?;
         Ok(longer_ones)
     }
 
     /// Goes on until some paths are found or none is left.
     fn search(
-        &self,
+        &mut self,
         rows: &Batch,
         search: &mut Search,
         cx: &mut Exec<'_>,
@@ -178,10 +189,10 @@ impl<'p> Repeat<'p> {
             let next = if breadth_first { open.pop_front() } else { open.pop_back() };
             let Some(mut bundle) = next else { return Ok(None) };
             cx.check()?;
-            cx.release(bundle.bytes(p));
+            self.held.shrink(bundle.bytes(p));
             if bundle.len() > BATCH_ROWS / 4 {
                 let rest = bundle.split_off(BATCH_ROWS / 4);
-                cx.hold(rest.bytes(p))?;
+                self.held.grow(rest.bytes(p), cx)?;
                 if breadth_first { open.push_front(rest) } else { open.push_back(rest) }
             }
             let length = bundle.repetitions * p.relationships.len() as u64;
@@ -192,11 +203,13 @@ impl<'p> Repeat<'p> {
                         self.prune(rows, &mut longer, &mut search.reached, all);
                     }
                     if longer.len() > 0 {
-                        cx.hold(longer.bytes(p))?;
+                        self.held.grow(longer.bytes(p), cx)?;
                         search.open.push_back(longer);
                     }
                 }
             }
+            let reached = search.reached.capacity() * size_of::<((u32, VertexId), u64)>();
+            self.reached.set(reached * 8 / 7, cx)?;
             let accepted = self.accept(rows, &bundle);
             if accepted.is_some() {
                 return Ok(accepted);
@@ -237,7 +250,7 @@ impl Operator for Repeat<'_> {
                 None => {
                     let Some(rows) = self.input.next(cx)? else { return Ok(None) };
                     let begun = self.begin(&rows);
-                    cx.hold(begun.bytes(self.plan))?;
+                    self.held.set(begun.bytes(self.plan), cx)?;
                     let open = VecDeque::from([begun]);
                     (rows, Search { open, ..Search::default() })
                 }

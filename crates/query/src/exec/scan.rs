@@ -49,19 +49,19 @@ impl Operator for NodeScan<'_> {
                 },
             };
             cx.check()?;
-            let graph = cx.graph();
-            let label = self.plan.label.as_deref().map(|name| graph.find_label(name));
+            let label = self.plan.label.as_deref().map(|name| cx.graph().find_label(name));
             let bound = match label {
                 // Nothing ever had this label.
                 Some(None) => 0,
-                _ => graph.vertex_bound().get().min(self.range.1),
+                _ => cx.graph().vertex_bound().get().min(self.range.1),
             };
             let mut found = Vec::new();
             let mut at = from;
             while at < bound && found.len() < BATCH_ROWS {
                 let to = bound.min(at + STEP);
                 let range = (VertexId::from_raw(at), VertexId::from_raw(to));
-                graph.scan(label.flatten(), range.0, range.1, &mut found);
+                cx.check()?;
+                cx.graph().scan(label.flatten(), range.0, range.1, &mut found);
                 at = to;
             }
             if at < bound {
@@ -92,6 +92,7 @@ impl<'p> NodeById<'p> {
 impl Operator for NodeById<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         while let Some(rows) = self.input.next(cx)? {
+            cx.check()?;
             let ids = eval(&self.plan.id, &rows, cx)?;
             let (mut numbers, mut found) = (Vec::new(), Vec::new());
             for row in 0..rows.rows() {

@@ -6,8 +6,9 @@
 
 use telar_graph::Value;
 
+use super::memory::Held;
 use super::state::Search;
-use super::{Exec, Operator, Source, drain};
+use super::{Exec, Operator, Source, for_each};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
@@ -82,13 +83,25 @@ impl<'p> Select<'p> {
     }
 
     /// The paths wanted for one row.
-    fn select(&self, row: &Batch, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+    fn select(
+        &self,
+        row: &Batch,
+        held: &mut Held,
+        cx: &mut Exec<'_>,
+    ) -> Result<Option<Batch>, QueryError> {
         let count = self.count(row, cx)?;
         let around = cx.search.take();
         let mut longest = 1;
         let found = loop {
             cx.search = Some(Search { longest, cut: false });
-            let found = Batch::concat(drain(&self.plan.inner, row, cx)?);
+            let mut found = Vec::new();
+            let mut finding = Held::of("Select");
+            for_each(&self.plan.inner, row, cx, |batch, cx| {
+                finding.grow(batch.bytes(), cx)?;
+                found.push(batch);
+                Ok(())
+            })?;
+            let found = Batch::concat(found);
             let cut = cx.search.take().is_some_and(|search| search.cut);
             let lengths = self.lengths(&found);
             let (wanted, more) = self.wanted(&lengths, cut.then_some(longest), count);
@@ -98,6 +111,7 @@ impl<'p> Select<'p> {
             longest += 1 + longest / 4;
         };
         cx.search = around;
+        held.grow(found.bytes(), cx)?;
         Ok((found.rows() > 0).then_some(found))
     }
 }
@@ -108,11 +122,12 @@ impl Operator for Select<'_> {
         while let Some(rows) = self.input.next(cx)? {
             let (from, to) = (p.slots[0], p.slots[p.slots.len() - 1]);
             let mut found = Vec::new();
+            let mut held = Held::of("Select");
             for row in 0..rows.rows() {
                 cx.check()?;
                 let known = |slot| rows.column(slot).vertex(row).is_some();
                 if known(from) && known(to) {
-                    found.extend(self.select(&rows.slice(row, row + 1), cx)?);
+                    found.extend(self.select(&rows.slice(row, row + 1), &mut held, cx)?);
                 }
             }
             if !found.is_empty() {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use telar_graph::Graph;
 
 use super::counted::CountedRead;
-use super::held::Held;
+use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::{Access, Exec, Inputs};
 use crate::query::with_stack;
@@ -166,12 +166,13 @@ impl<'t, S: Send> Team<'t, S> {
         // A panic of any of them comes out here, when all have come to an end.
         pool.in_place_scope(|scope| {
             for place in helpers {
-                let (team, profile, held) = (&self, profile.as_deref(), cx.held.share());
+                let (team, profile) = (&self, profile.as_deref());
+                let held = (Arc::clone(&cx.memory), cx.used.clone());
                 scope.spawn(move |_| {
                     let mut held = Some(held);
                     let mut work = |graph: &dyn Graph| {
-                        let held = held.take().unwrap_or(Held::Alone(0));
-                        team.help(&place, graph, inputs, (held, profile));
+                        let Some(held) = held.take() else { return };
+                        team.help(&place, graph, inputs, held, profile);
                     };
                     let snapshot = threads.map(|threads| threads.snapshot);
                     with_stack(levels, || snapshot.into_iter().for_each(|s| s.read(&mut work)));
@@ -194,13 +195,14 @@ impl<'t, S: Send> Team<'t, S> {
         place: &Place<'_>,
         graph: &dyn Graph,
         inputs: Inputs<'_>,
-        (held, all): (Held, Option<&Profile>),
+        (memory, used): (Arc<Memory>, Option<Arc<Used>>),
+        all: Option<&Profile>,
     ) {
-        let own = all.map(|_| Arc::new(Profile::default()));
+        let own = all.map(|all| Arc::new(all.beside()));
         let counted = own.as_ref().map(|own| CountedRead { graph, hits: &own.hits });
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
-        (cx.held, cx.profile) = (held, own.clone());
+        (cx.memory, cx.used, cx.profile) = (memory, used, own.clone());
         self.work(None, Some(place), &mut cx);
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);

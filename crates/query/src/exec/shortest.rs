@@ -11,9 +11,10 @@ use foldhash::fast::RandomState;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
 use super::expand::{directions, edge_of, edge_types};
+use super::memory::Held;
 use super::var_expand::{satisfying, steps};
 use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 
@@ -21,6 +22,9 @@ pub(crate) struct ShortestPath<'p> {
     input: Source<'p>,
     plan: &'p plan::ShortestPath,
     expansion: Expansion,
+    /// What is held while paths are searched for, and the paths of the rows.
+    searching: Held,
+    found: Held,
 }
 
 /// A step that leads to a node, and from where.
@@ -39,6 +43,8 @@ struct Reached {
 struct Side {
     reached: HashMap<VertexId, Reached, RandomState>,
     frontier: Vec<VertexId>,
+    /// Steps beside the first of each node.
+    others: usize,
     depth: u64,
     way: Way,
 }
@@ -46,14 +52,30 @@ struct Side {
 impl Side {
     fn new(start: VertexId, way: Way) -> Self {
         let reached = HashMap::from_iter([(start, Reached::default())]);
-        Self { reached, frontier: vec![start], depth: 0, way }
+        Self { reached, frontier: vec![start], others: 0, depth: 0, way }
+    }
+
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        // A table has eight places for seven entries.
+        let reached = self.reached.capacity() * 8 / 7 * size_of::<(VertexId, Reached)>();
+        let frontier = self.frontier.capacity() * size_of::<VertexId>();
+        reached + frontier + self.others * size_of::<Step>() * 3 / 2
     }
 
     /// The paths from the end to `vertex`, each a list of edges from the end on; at most `limit`.
-    fn paths(&self, vertex: VertexId, limit: usize) -> Vec<Vec<EdgeId>> {
+    fn paths(
+        &self,
+        vertex: VertexId,
+        limit: usize,
+        held: &mut Held,
+        cx: &mut Exec<'_>,
+    ) -> Result<Vec<Vec<EdgeId>>, QueryError> {
         let mut done = Vec::new();
         let mut open = vec![(vertex, Vec::new())];
         while let Some((at, tail)) = open.pop() {
+            cx.check()?;
+            held.grow(path_bytes(tail.len()), cx)?;
             let reached = &self.reached[&at];
             if reached.depth == 0 {
                 let mut path: Vec<EdgeId> = tail;
@@ -69,14 +91,21 @@ impl Side {
                 longer.push(*edge);
                 open.push((*previous, longer));
             }
+            held.shrink(path_bytes(tail.len()));
         }
-        done
+        Ok(done)
     }
+}
+
+/// Bytes of a path of so many edges while it is searched for.
+fn path_bytes(edges: usize) -> usize {
+    size_of::<(VertexId, Vec<EdgeId>)>() + edges * size_of::<EdgeId>()
 }
 
 impl<'p> ShortestPath<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::ShortestPath) -> Self {
-        Self { input, plan, expansion: Expansion::default() }
+        let held = || Held::of("ShortestPath");
+        Self { input, plan, expansion: Expansion::default(), searching: held(), found: held() }
     }
 
     /// The relationships of all these nodes, with the node each leads to.
@@ -114,9 +143,15 @@ impl<'p> ShortestPath<'p> {
     ) -> Result<(), QueryError> {
         let mut next = Vec::new();
         side.depth += 1;
-        for part in std::mem::take(&mut side.frontier).chunks(BATCH_ROWS) {
+        let before = self.searching.bytes();
+        let frontier = std::mem::take(&mut side.frontier);
+        // Few nodes at a time: one of them may have very many neighbours.
+        for part in frontier.chunks(BATCH_ROWS / 8) {
             cx.check()?;
             let found = self.steps_from(part, types, side.way, cx);
+            let (steps, frontier) = (size_of::<Step>(), size_of::<VertexId>());
+            let finding = found.capacity() * steps + next.capacity() * frontier;
+            self.searching.set(before.max(side.bytes()) + finding, cx)?;
             let found = satisfying(found, self.plan.filter.as_ref(), rows, row, cx)?;
             for (edge, neighbour) in found {
                 let source = if edge.dst == neighbour { edge.src } else { edge.dst };
@@ -129,6 +164,7 @@ impl<'p> ShortestPath<'p> {
                     Entry::Occupied(mut entry) => {
                         if self.plan.all && entry.get().depth == side.depth {
                             entry.get_mut().others.push((edge, source));
+                            side.others += 1;
                         }
                     }
                 }
@@ -154,6 +190,7 @@ impl<'p> ShortestPath<'p> {
             return self.by_length((from, to), types, rows, row, cx);
         }
         let limit = if p.all { usize::MAX } else { 1 };
+        let mut held = Held::of("ShortestPath");
         let mut near = Side::new(from, p.way);
         let mut far = Side::new(to, p.way.reverse());
         loop {
@@ -177,10 +214,13 @@ impl<'p> ShortestPath<'p> {
                 meeting.sort_unstable();
                 let mut paths = Vec::new();
                 for vertex in meeting {
-                    for head in near.paths(vertex, limit) {
-                        for tail in far.paths(vertex, limit) {
+                    let tails = far.paths(vertex, limit, &mut held, cx)?;
+                    for head in near.paths(vertex, limit, &mut held, cx)? {
+                        for tail in &tails {
+                            cx.check()?;
                             let mut path = head.clone();
                             path.extend(tail.iter().rev());
+                            held.grow(path_bytes(path.len()), cx)?;
                             paths.push(path);
                             if paths.len() == limit {
                                 return Ok(paths);
@@ -199,6 +239,7 @@ impl<'p> ShortestPath<'p> {
                 return Ok(Vec::new());
             }
             self.advance(side, types, rows, row, cx)?;
+            self.searching.set(near.bytes() + far.bytes(), cx)?;
         }
     }
 
@@ -213,11 +254,12 @@ impl<'p> ShortestPath<'p> {
     ) -> Result<Vec<Vec<EdgeId>>, QueryError> {
         let p = self.plan;
         let mut level: Vec<(VertexId, Vec<EdgeId>)> = vec![(from, Vec::new())];
-        let mut length = 0;
+        let (mut length, mut held) = (0, Held::of("ShortestPath"));
         while !level.is_empty() && p.max.is_none_or(|max| length < max) {
             length += 1;
             let mut next = Vec::new();
             let mut found = Vec::new();
+            let mut holding = Held::of("ShortestPath");
             for (vertex, path) in level {
                 cx.check()?;
                 let options = steps(vertex, types, p.way, &mut self.expansion, cx);
@@ -228,7 +270,7 @@ impl<'p> ShortestPath<'p> {
                     }
                     let mut longer = path.clone();
                     longer.push(edge);
-                    cx.hold(longer.len() * size_of::<EdgeId>())?;
+                    holding.grow(path_bytes(longer.len()), cx)?;
                     if neighbour == to && length >= p.min {
                         found.push(longer.clone());
                         if !p.all {
@@ -242,7 +284,9 @@ impl<'p> ShortestPath<'p> {
                 return Ok(found);
             }
             level = next;
+            held = holding;
         }
+        drop(held);
         Ok(Vec::new())
     }
 }
@@ -252,15 +296,20 @@ impl Operator for ShortestPath<'_> {
         while let Some(rows) = self.input.next(cx)? {
             let types = edge_types(&self.plan.types, cx.graph());
             let (mut numbers, mut paths) = (Vec::new(), Vec::new());
+            self.found.clear();
             for row in 0..rows.rows() {
                 let end = |slot| rows.column(slot).vertex(row);
                 let (Some(from), Some(to)) = (end(self.plan.from), end(self.plan.to)) else {
                     continue;
                 };
+                cx.check()?;
                 for path in self.shortest((from, to), &types, &rows, row, cx)? {
                     numbers.push(row as u32);
-                    paths.push(Value::List(path.into_iter().map(Value::from).collect()));
+                    let path = Value::List(path.into_iter().map(Value::from).collect());
+                    self.found.grow(size_of::<Value>() + heap_bytes(&path), cx)?;
+                    paths.push(path);
                 }
+                self.searching.clear();
             }
             if !numbers.is_empty() {
                 let mut out = rows.gather(&numbers);

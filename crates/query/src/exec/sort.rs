@@ -1,56 +1,142 @@
-//! `ORDER BY`, `SKIP` and `LIMIT`.
+//! `ORDER BY`.
+//!
+//! Rows are kept as they come, with their keys beside them, and put in order at the end. Where they
+//! take too much memory, what is there goes to a file as a sorted run, and at the end the runs are
+//! merged. With a limit only the rows that may be among the first are kept.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use telar_graph::Value;
 
+use super::limit::count;
+use super::memory::Held;
 use super::parallel::Input;
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use super::spill::Merge;
+use super::{Exec, Operator};
+use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes_of};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::plan;
-use crate::query_error::{ErrorKind, QueryError};
+use crate::query_error::QueryError;
 
-/// The value of `SKIP` or `LIMIT`: an integer that is not negative.
-fn count(expr: &Expr, what: &str, cx: &mut Exec<'_>) -> Result<usize, QueryError> {
-    let value = eval(expr, &Batch::empty(1), cx)?.get(0);
-    match value {
-        Value::Int(n) if n >= 0 => Ok(usize::try_from(n).unwrap_or(usize::MAX)),
-        Value::Int(n) => Err(QueryError::runtime(
-            ErrorKind::Syntax,
-            "NegativeIntegerArgument",
-            format!("{what} {n} is negative; it must be an integer of 0 or more"),
-        )),
-        other => Err(QueryError::runtime(
-            ErrorKind::Syntax,
-            "InvalidArgumentType",
-            format!("{what} needs an integer of 0 or more, found {}", other.type_name()),
-        )),
-    }
-}
+/// Rows sorted without a look at whether the query is to be given up.
+const CHUNK_ROWS: usize = 1 << 15;
 
 /// All rows in order; with `top`, only the first so many are kept while they come in.
 pub(crate) struct Sort<'p> {
     input: Input<'p>,
-    order: Order<'p>,
-    sorted: Option<(Batch, Vec<u32>, usize)>,
+    plan: &'p plan::Sort,
+    sorted: Option<Sorted>,
 }
 
-/// Which rows come first.
+/// Which rows come first, and how many of them are wanted.
 #[derive(Clone, Copy)]
-struct Order<'p>(&'p plan::Sort);
+struct Order<'p> {
+    plan: &'p plan::Sort,
+    top: usize,
+}
 
-/// Rows that may be in the result, in the order they came in, and their keys.
-struct Kept {
-    batches: Vec<Batch>,
-    keys: Vec<Vec<Value>>,
-    rows: usize,
-    held: usize,
+/// What was read: sorted runs in files, and the rows after them.
+struct Read {
+    runs: Option<Box<Merge>>,
+    kept: Kept,
     /// With a limit: the keys of the last row that would be in the result by now. What comes after
     /// it, or later with the same keys, cannot be.
     last: Option<Vec<Value>>,
+}
+
+enum Sorted {
+    /// The rows, their order, and how many have gone out.
+    Here(Kept, Vec<u32>, usize),
+    /// Runs, and how many rows are still wanted.
+    Merged(Box<Merge>, usize),
+}
+
+/// Rows kept, and their keys.
+struct Kept {
+    batches: Vec<Batch>,
+    /// Of each row the number of its batch, and of it in there.
+    places: Vec<(u32, u32)>,
+    /// Column by column.
+    keys: Vec<Vec<Value>>,
+    /// Bytes of the batches and of what the keys hold beside their own places.
+    bytes: usize,
+    held: Held,
+}
+
+impl Kept {
+    fn new(keys: usize) -> Self {
+        let keys = vec![Vec::new(); keys];
+        Self { batches: Vec::new(), places: Vec::new(), keys, bytes: 0, held: Held::of("Sort") }
+    }
+
+    fn rows(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Adds rows.
+    fn push(&mut self, batch: Batch, columns: &[Arc<Column>]) {
+        for (column, values) in self.keys.iter_mut().zip(columns) {
+            let before = column.len();
+            column.extend((0..batch.rows()).map(|row| values.get(row)));
+            // What is a column of the rows, too, is held once.
+            if !batch.slots().any(|slot| Arc::ptr_eq(batch.column(slot), values)) {
+                self.bytes += heap_bytes_of(&column[before..]);
+            }
+        }
+        let number = self.batches.len() as u32;
+        self.places.extend((0..batch.rows() as u32).map(|row| (number, row)));
+        self.bytes += batch.bytes();
+        self.batches.push(batch);
+    }
+
+    /// Adds rows that others kept.
+    fn append(&mut self, other: Self) {
+        let Self { batches, places, keys, bytes, held } = other;
+        let before = self.batches.len() as u32;
+        self.batches.extend(batches);
+        self.places.extend(places.into_iter().map(|(batch, row)| (before + batch, row)));
+        for (ours, theirs) in self.keys.iter_mut().zip(keys) {
+            ours.extend(theirs);
+        }
+        self.bytes += bytes;
+        drop(held);
+    }
+
+    /// Bytes of everything, the order that is made in the end included.
+    fn bytes(&self) -> usize {
+        let keys: usize = self.keys.iter().map(Vec::capacity).sum();
+        let rows = self.places.capacity() * (size_of::<(u32, u32)>() + size_of::<u32>());
+        self.bytes + keys * size_of::<Value>() + rows
+    }
+
+    /// The rows with these numbers, in this order.
+    fn pick(&self, rows: &[u32]) -> Batch {
+        let picks: Vec<(u32, u32)> = rows.iter().map(|row| self.places[*row as usize]).collect();
+        Batch::pick(&self.batches, &picks)
+    }
+
+    /// Leaves only these rows, in this order.
+    fn keep(&mut self, rows: &[u32]) {
+        let kept = self.pick(rows);
+        let columns: Vec<_> = self.key_columns(rows).into_iter().map(Arc::new).collect();
+        self.clear();
+        self.push(kept, &columns);
+    }
+
+    /// The keys of rows.
+    fn key_columns(&self, rows: &[u32]) -> Vec<Column> {
+        let of = |key: &Vec<Value>| rows.iter().map(|row| key[*row as usize].clone()).collect();
+        self.keys.iter().map(|key| Column::Values(of(key))).collect()
+    }
+
+    fn clear(&mut self) {
+        self.batches.clear();
+        self.places.clear();
+        self.keys.iter_mut().for_each(Vec::clear);
+        self.bytes = 0;
+    }
 }
 
 impl Order<'_> {
@@ -59,7 +145,7 @@ impl Order<'_> {
             let ordering = key[a].cmp(&key[b]);
             if *descending { ordering.reverse() } else { ordering }
         };
-        keys.iter().zip(&self.0.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
+        keys.iter().zip(&self.plan.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
     /// Whether a row comes before one with the keys `last`.
@@ -71,7 +157,7 @@ impl Order<'_> {
             };
             if *descending { ordering.reverse() } else { ordering }
         };
-        let mut orders = columns.iter().zip(last).zip(&self.0.keys).map(of);
+        let mut orders = columns.iter().zip(last).zip(&self.plan.keys).map(of);
         orders.find(|o| o.is_ne()) == Some(Ordering::Less)
     }
 
@@ -81,7 +167,7 @@ impl Order<'_> {
         match (column, last) {
             // PERF: `telar bench cypher`, the first of many: most rows go here.
             (Column::Ints(ints), Value::Int(last)) => {
-                let descending = self.0.keys[0].1;
+                let descending = self.plan.keys[0].1;
                 let may = |int: i64| if descending { int >= *last } else { int <= *last };
                 rows.filter(|row| may(ints[*row as usize])).collect()
             }
@@ -89,205 +175,209 @@ impl Order<'_> {
         }
     }
 
-    /// The order of rows with these keys, the first `top` of them.
-    fn order(&self, keys: &[Vec<Value>], rows: usize, top: usize) -> Vec<u32> {
+    /// The order of rows, as many as are wanted.
+    fn order(&self, kept: &Kept, cx: &mut Exec<'_>) -> Result<Vec<u32>, QueryError> {
+        let (keys, rows, top) = (&kept.keys, kept.rows(), self.top);
         let mut order: Vec<u32> = (0..rows as u32).collect();
         // Rows with equal keys stay in the order they came in.
         let compare =
             |a: &u32, b: &u32| self.compare(keys, *a as usize, *b as usize).then_with(|| a.cmp(b));
-        if top < rows {
+        if top < rows && rows <= 4 * CHUNK_ROWS {
             if top > 0 {
                 order.select_nth_unstable_by(top - 1, compare);
             }
             order.truncate(top);
         }
-        order.sort_unstable_by(compare);
-        order
+        sort(&mut order, compare, cx)?;
+        order.truncate(top);
+        Ok(order)
     }
 }
 
-impl Kept {
-    fn new(keys: usize) -> Self {
-        let keys = vec![Vec::new(); keys];
-        Self { batches: Vec::new(), keys, rows: 0, held: 0, last: None }
+impl Read {
+    fn new(order: Order<'_>) -> Self {
+        Self { runs: None, kept: Kept::new(order.plan.keys.len()), last: None }
     }
 
-    /// Takes rows, of which those are kept that may be among the first `top`.
+    /// Takes rows, of which those are kept that may be wanted.
     fn take(
         &mut self,
         mut batch: Batch,
         order: Order<'_>,
-        top: usize,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
         cx.check()?;
-        let mut columns = Vec::with_capacity(self.keys.len());
-        for (expr, _) in &order.0.keys {
+        let mut columns = Vec::with_capacity(order.plan.keys.len());
+        for (expr, _) in &order.plan.keys {
             columns.push(eval(expr, &batch, cx)?);
         }
         if let Some(last) = &self.last {
-            let mut kept = order.perhaps_before(&columns[0], &last[0]);
-            kept.retain(|row| order.before(&columns, *row as usize, last));
-            if kept.is_empty() {
+            let mut may = order.perhaps_before(&columns[0], &last[0]);
+            may.retain(|row| order.before(&columns, *row as usize, last));
+            if may.is_empty() {
                 return Ok(());
             }
-            if kept.len() < batch.rows() {
-                batch = batch.gather(&kept);
-                columns = columns.iter().map(|c| Arc::new(c.gather(&kept))).collect();
+            if may.len() < batch.rows() {
+                batch = batch.gather(&may);
+                columns = columns.iter().map(|c| Arc::new(c.gather(&may))).collect();
             }
         }
-        for (column, values) in self.keys.iter_mut().zip(&columns) {
-            column.extend((0..batch.rows()).map(|row| values.get(row)));
-        }
-        self.rows += batch.rows();
-        self.held += batch.bytes();
-        cx.hold(batch.bytes())?;
-        self.batches.push(batch);
-        self.leave(order, top, cx)
+        self.kept.push(batch, &columns);
+        self.keep(order, cx)
     }
 
-    /// Takes what others kept of rows that came after these.
+    /// Takes what another one has of rows that came after these.
     fn merge(
         &mut self,
-        other: Self,
+        mut other: Self,
         order: Order<'_>,
-        top: usize,
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
-        self.batches.extend(other.batches);
-        for (column, values) in self.keys.iter_mut().zip(other.keys) {
-            column.extend(values);
+        if other.runs.is_some() {
+            self.spill(order, cx)?;
+            match (&mut self.runs, other.runs.take()) {
+                (Some(runs), Some(more)) => runs.absorb(*more),
+                (none, more) => *none = more,
+            }
         }
-        self.rows += other.rows;
-        self.held += other.held;
-        self.leave(order, top, cx)
+        self.last = self.last.take().or(other.last);
+        self.kept.append(other.kept);
+        self.keep(order, cx)
     }
 
-    /// Leaves only the first rows, if there are many more.
-    fn leave(&mut self, order: Order<'_>, top: usize, cx: &mut Exec<'_>) -> Result<(), QueryError> {
-        if self.rows <= top.saturating_mul(2).saturating_add(BATCH_ROWS) {
-            return Ok(());
+    /// Leaves only rows that may be wanted, and puts them into a run if they are too much.
+    fn keep(&mut self, order: Order<'_>, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let kept = &mut self.kept;
+        if kept.rows() > order.top.saturating_mul(2).saturating_add(BATCH_ROWS) {
+            let mut best = order.order(kept, cx)?;
+            let keys = |row: &u32| kept.keys.iter().map(|k| k[*row as usize].clone()).collect();
+            self.last = best.last().map(keys);
+            best.sort_unstable();
+            kept.keep(&best);
         }
-        let mut best = order.order(&self.keys, self.rows, top);
-        let keys_of = |r: &u32| self.keys.iter().map(|k| k[*r as usize].clone()).collect();
-        self.last = best.last().map(keys_of);
-        best.sort_unstable();
-        let kept = Batch::concat(std::mem::take(&mut self.batches)).gather(&best);
-        for column in &mut self.keys {
-            *column = best.iter().map(|r| column[*r as usize].clone()).collect();
+        let bytes = kept.bytes();
+        if kept.held.exceeds(bytes, cx) && cx.scratch().is_some() {
+            return self.spill(order, cx);
         }
-        self.rows = kept.rows();
-        cx.release(self.held);
-        self.held = kept.bytes();
-        self.batches.push(kept);
-        cx.hold(self.held)
+        kept.held.set(bytes, cx)
+    }
+
+    /// Puts what is kept into a run.
+    fn spill(&mut self, order: Order<'_>, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        let kept = std::mem::replace(&mut self.kept, Kept::new(order.plan.keys.len()));
+        let rows = order.order(&kept, cx)?;
+        let Some(first) = kept.batches.first() else { return Ok(()) };
+        let runs = match &mut self.runs {
+            Some(runs) => runs,
+            none => {
+                let width = first.slots().max().map_or(0, |slot| slot + 1);
+                let descending = order.plan.keys.iter().map(|(_, descending)| *descending);
+                none.insert(Box::new(Merge::new("Sort", width, descending.collect(), cx)?))
+            }
+        };
+        runs.begin_run();
+        for rows in rows.chunks(Merge::frame_rows(kept.rows(), kept.bytes())) {
+            let mut batch = kept.pick(rows);
+            for (slot, keys) in (runs.width()..).zip(kept.key_columns(rows)) {
+                batch.set(slot, keys);
+            }
+            runs.push(&batch, cx)?;
+        }
+        Ok(())
     }
 }
 
 impl<'p> Sort<'p> {
     pub(crate) fn new(input: Input<'p>, plan: &'p plan::Sort) -> Self {
-        Self { input, order: Order(plan), sorted: None }
+        Self { input, plan, sorted: None }
     }
 
-    fn read(&mut self, cx: &mut Exec<'_>) -> Result<(Batch, Vec<u32>), QueryError> {
-        let order = self.order;
-        let top = match &order.0.top {
+    fn read(&mut self, cx: &mut Exec<'_>) -> Result<Sorted, QueryError> {
+        let top = match &self.plan.top {
             Some(top) => count(top, "LIMIT", cx)?,
             None => usize::MAX,
         };
-        let new = || Kept::new(order.0.keys.len());
-        let take = |kept: &mut Kept, rows, cx: &mut Exec<'_>| kept.take(rows, order, top, cx);
-        let mut merge = |all: &mut Kept, other, cx: &mut Exec<'_>| all.merge(other, order, top, cx);
-        let all = self.input.fold(&new, &take, &mut merge, cx)?;
-        let sorted = order.order(&all.keys, all.rows, top);
-        cx.release(all.held);
-        Ok((Batch::concat(all.batches), sorted))
+        let order = Order { plan: self.plan, top };
+        let new = || Read::new(order);
+        let take = |read: &mut Read, rows, cx: &mut Exec<'_>| read.take(rows, order, cx);
+        let mut merge = |all: &mut Read, other, cx: &mut Exec<'_>| all.merge(other, order, cx);
+        let mut read = self.input.fold(&new, &take, &mut merge, cx)?;
+        if read.runs.is_some() {
+            read.spill(order, cx)?;
+        }
+        let Some(mut runs) = read.runs else {
+            let rows = order.order(&read.kept, cx)?;
+            return Ok(Sorted::Here(read.kept, rows, 0));
+        };
+        runs.finish(cx)?;
+        Ok(Sorted::Merged(runs, top))
     }
+}
+
+/// Sorts, and looks now and then whether the query is to be given up.
+fn sort(
+    order: &mut Vec<u32>,
+    compare: impl Fn(&u32, &u32) -> Ordering,
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    for chunk in order.chunks_mut(CHUNK_ROWS) {
+        cx.check_now()?;
+        chunk.sort_unstable_by(&compare);
+    }
+    let mut sorted = CHUNK_ROWS;
+    let mut merged = Vec::new();
+    while sorted < order.len() {
+        merged.clear();
+        merged.reserve_exact(order.len());
+        for pair in order.chunks(2 * sorted) {
+            let (mut left, mut right) = pair.split_at(sorted.min(pair.len()));
+            while let ([a, more_left @ ..], [b, more_right @ ..]) = (left, right) {
+                if merged.len().is_multiple_of(CHUNK_ROWS) {
+                    cx.check_now()?;
+                }
+                if compare(a, b).is_le() {
+                    merged.push(*a);
+                    left = more_left;
+                } else {
+                    merged.push(*b);
+                    right = more_right;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(order, &mut merged);
+        sorted *= 2;
+    }
+    Ok(())
 }
 
 impl Operator for Sort<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         if self.sorted.is_none() {
-            let (rows, order) = self.read(cx)?;
-            self.sorted = Some((rows, order, 0));
+            self.sorted = Some(self.read(cx)?);
         }
-        let Some((rows, order, at)) = &mut self.sorted else { return Ok(None) };
-        let end = order.len().min(*at + BATCH_ROWS);
-        if *at == end {
-            return Ok(None);
-        }
-        let batch = rows.gather(&order[*at..end]);
-        *at = end;
-        Ok(Some(batch))
-    }
-}
-
-/// Leaves out the first rows.
-pub(crate) struct Skip<'p> {
-    input: Source<'p>,
-    count: &'p Expr,
-    left: Option<usize>,
-}
-
-impl<'p> Skip<'p> {
-    pub(crate) fn new(input: Source<'p>, count: &'p Expr) -> Self {
-        Self { input, count, left: None }
-    }
-}
-
-impl Operator for Skip<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        let mut left = match self.left {
-            Some(left) => left,
-            None => count(self.count, "SKIP", cx)?,
-        };
-        while let Some(batch) = self.input.next(cx)? {
-            let skipped = left.min(batch.rows());
-            left -= skipped;
-            self.left = Some(left);
-            if skipped == 0 {
-                return Ok(Some(batch));
+        match &mut self.sorted {
+            Some(Sorted::Here(kept, order, at)) => {
+                cx.check()?;
+                let end = order.len().min(*at + BATCH_ROWS);
+                let rows = &order[*at..end];
+                *at = end;
+                if rows.is_empty() {
+                    // What comes behind may need the room.
+                    *kept = Kept::new(0);
+                    *order = Vec::new();
+                    *at = 0;
+                    return Ok(None);
+                }
+                Ok(Some(kept.pick(rows)))
             }
-            if skipped < batch.rows() {
-                return Ok(Some(batch.slice(skipped, batch.rows())));
+            Some(Sorted::Merged(merge, left)) => {
+                let rows = merge.next(*left, cx)?;
+                *left -= rows.as_ref().map_or(0, Batch::rows);
+                Ok(rows)
             }
+            None => Ok(None),
         }
-        self.left = Some(left);
-        Ok(None)
-    }
-}
-
-/// Only the first rows.
-pub(crate) struct Limit<'p> {
-    input: Source<'p>,
-    count: &'p Expr,
-    left: Option<usize>,
-    /// Rows that nobody wants are asked for once: what is below works when it is asked.
-    works: bool,
-}
-
-impl<'p> Limit<'p> {
-    pub(crate) fn new(input: Source<'p>, count: &'p Expr, works: bool) -> Self {
-        Self { input, count, left: None, works }
-    }
-}
-
-impl Operator for Limit<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        let left = match self.left {
-            Some(left) => left,
-            None => count(self.count, "LIMIT", cx)?,
-        };
-        let first = self.left.replace(left).is_none();
-        if left == 0 {
-            if first && self.works {
-                self.input.next(cx)?;
-            }
-            return Ok(None);
-        }
-        let Some(batch) = self.input.next(cx)? else { return Ok(None) };
-        let batch = if batch.rows() > left { batch.slice(0, left) } else { batch };
-        self.left = Some(left - batch.rows());
-        Ok(Some(batch))
     }
 }

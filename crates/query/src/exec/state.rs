@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
-use super::held::Held;
+use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::share::Quit;
+use super::spill::Scratch;
 use crate::batch::Slot;
 use crate::function::Context;
 use crate::host::Host;
@@ -59,14 +60,49 @@ pub trait Transactions: Sync {
 pub struct Limits {
     /// When it is given up.
     pub deadline: Option<Instant>,
-    /// Bytes its rows may hold at once where they have to be kept: sorting, grouping, lists.
+    /// Bytes it may hold at once where rows have to be kept: sorting, grouping, lists.
     pub memory: Option<usize>,
+    /// Where rows go that would exceed `memory`; without it, such a query fails.
+    pub scratch: Option<Arc<dyn Scratch>>,
+    /// Bytes that one operator holds before its rows go there. Without it: half of what `memory`
+    /// leaves.
+    pub spill_after: Option<usize>,
     /// The folder below which `LOAD CSV` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
     /// Set from outside to give it up.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// The same, set by `TERMINATE TRANSACTIONS`.
     pub terminated: Option<Arc<AtomicBool>>,
+}
+
+impl Limits {
+    /// Whether the query is to be given up.
+    pub(crate) fn check(&self) -> Result<(), QueryError> {
+        self.check_flags()?;
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(QueryError::runtime(
+                ErrorKind::TimedOut,
+                "TimedOut",
+                "the query took longer than its time limit",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether somebody wants it to be given up.
+    #[inline]
+    pub(crate) fn check_flags(&self) -> Result<(), QueryError> {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        let flags = [&self.cancelled, &self.terminated];
+        if flags.into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(QueryError::runtime(
+                ErrorKind::Terminated,
+                "Terminated",
+                "the query was terminated",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// What a query runs with.
@@ -97,8 +133,11 @@ pub(crate) struct Exec<'g> {
     pub(crate) counters: Counters,
     /// Where operators note what they do, for `PROFILE`.
     pub(crate) profile: Option<Arc<Profile>>,
+    /// What it holds.
+    pub(crate) memory: Arc<Memory>,
+    /// What the operator that runs holds, if the query is profiled.
+    pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
-    pub(super) held: Held,
     checks: u32,
     /// What this thread may share its work with: nothing while it does.
     pub(crate) threads: Option<Threads<'g>>,
@@ -146,8 +185,9 @@ impl<'g> Exec<'g> {
             procedures,
             counters: Counters::default(),
             profile: None,
+            memory: Arc::new(Memory::new(limits)),
+            used: None,
             limits,
-            held: Held::Alone(0),
             checks: 0,
             threads,
             levels: 0,
@@ -204,32 +244,21 @@ impl<'g> Exec<'g> {
     /// Whether the query is to be given up.
     #[inline]
     pub(crate) fn check(&mut self) -> Result<(), QueryError> {
-        // Reading the clock costs some tens of nanoseconds: now and then is enough.
+        // Reading the clock costs some tens of nanoseconds, a flag next to nothing.
         self.checks = self.checks.wrapping_add(1);
-        if self.checks.is_multiple_of(64) { self.check_now() } else { Ok(()) }
+        if self.checks.is_multiple_of(16) { self.check_now() } else { self.limits.check_flags() }
     }
 
     pub(crate) fn check_now(&self) -> Result<(), QueryError> {
-        // ORDERING: relaxed, as nothing else is read because of the flag.
-        let flags = [&self.limits.cancelled, &self.limits.terminated];
-        if flags.into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(QueryError::runtime(
-                ErrorKind::Terminated,
-                "Terminated",
-                "the query was terminated",
-            ));
-        }
         if let Some(quit) = &self.quit {
             quit.check()?;
         }
-        if self.limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(QueryError::runtime(
-                ErrorKind::TimedOut,
-                "TimedOut",
-                "the query took longer than its time limit",
-            ));
-        }
-        Ok(())
+        self.limits.check()
+    }
+
+    /// What ends it, for those who work on it without it.
+    pub(crate) fn limits(&self) -> &'g Limits {
+        self.limits
     }
 
     /// What another one runs with that is a part of this, on one thread, and begins no
@@ -291,21 +320,9 @@ impl<'g> Exec<'g> {
         if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
     }
 
-    /// Accounts for memory that is kept; [`release`](Self::release) gives it back.
-    pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), QueryError> {
-        let held = self.held.add(bytes);
-        match self.limits.memory {
-            Some(limit) if held > limit => Err(QueryError::runtime(
-                ErrorKind::OutOfMemory,
-                "OutOfMemory",
-                format!("the query needs more than its memory limit of {limit} bytes"),
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    pub(crate) fn release(&mut self, bytes: usize) {
-        self.held.subtract(bytes);
+    /// Where rows go that do not fit into memory.
+    pub(crate) fn scratch(&self) -> Option<&dyn Scratch> {
+        self.limits.scratch.as_deref()
     }
 
     /// Refuses what this query has deleted.

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::memory::Held;
 use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::plan::{self, Way};
@@ -64,6 +65,8 @@ pub(crate) struct VarExpand<'p> {
     plan: &'p plan::VarExpand,
     state: Option<State>,
     expansion: Expansion,
+    /// What is still open, and what was found last.
+    held: Held,
 }
 
 /// A search under way: the rows, the row searched from, and the path walked with, for each of its
@@ -75,6 +78,23 @@ struct State {
     row: usize,
     path: Vec<EdgeId>,
     open: Vec<Vec<(EdgeId, VertexId)>>,
+    /// Bytes of the steps.
+    bytes: usize,
+}
+
+/// Bytes held that make it worth while to account for them.
+const HELD_STEP: usize = 64 << 10;
+
+impl State {
+    fn push(&mut self, steps: Vec<(EdgeId, VertexId)>) {
+        self.bytes += steps.capacity() * size_of::<(EdgeId, VertexId)>();
+        self.open.push(steps);
+    }
+
+    fn pop(&mut self) {
+        let steps = self.open.pop().unwrap_or_default();
+        self.bytes -= steps.capacity() * size_of::<(EdgeId, VertexId)>();
+    }
 }
 
 /// Paths found, one for each row of the output.
@@ -83,11 +103,14 @@ struct Found {
     rows: Vec<u32>,
     paths: Vec<Value>,
     ends: Vec<VertexId>,
+    /// Bytes of the paths.
+    bytes: usize,
 }
 
 impl<'p> VarExpand<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand) -> Self {
-        Self { input, plan, state: None, expansion: Expansion::default() }
+        let (expansion, held) = (Expansion::default(), Held::of("VarExpand"));
+        Self { input, plan, state: None, expansion, held }
     }
 
     fn accept(&self, state: &State, end: VertexId, found: &mut Found) {
@@ -101,7 +124,9 @@ impl<'p> VarExpand<'p> {
         if p.lists {
             let edges = state.path.iter().map(|edge| Value::from(*edge));
             let path = if p.reversed { edges.rev().collect() } else { edges.collect() };
-            found.paths.push(Value::List(path));
+            let path = Value::List(path);
+            found.bytes += size_of::<Value>() + heap_bytes(&path);
+            found.paths.push(path);
         }
         found.ends.push(end);
     }
@@ -132,16 +157,20 @@ impl<'p> VarExpand<'p> {
     fn search(&mut self, state: &mut State, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let mut found = Found::default();
         while found.rows.len() < BATCH_ROWS {
+            let bytes = state.bytes + found.bytes;
+            if bytes.abs_diff(self.held.bytes()) > HELD_STEP {
+                self.held.set(bytes, cx)?;
+            }
             match state.open.last_mut() {
                 Some(steps) => match steps.pop() {
                     Some((edge, vertex)) => {
                         state.path.push(edge);
                         self.accept(state, vertex, &mut found);
                         let steps = self.open(state, vertex, cx)?;
-                        state.open.push(steps);
+                        state.push(steps);
                     }
                     None => {
-                        state.open.pop();
+                        state.pop();
                         state.path.pop();
                         if state.open.is_empty() {
                             state.row += 1;
@@ -161,7 +190,7 @@ impl<'p> VarExpand<'p> {
                     let mut steps = self.open(state, start, cx)?;
                     // Popped from the back: the first step is taken first.
                     steps.reverse();
-                    state.open.push(steps);
+                    state.push(steps);
                 }
             }
         }
@@ -242,10 +271,19 @@ impl Operator for VarExpand<'_> {
                     }
                     let used = columns(&rows, &self.plan.distinct_from);
                     let types = edge_types(&self.plan.types, cx.graph());
-                    State { rows, used, types, row: 0, path: Vec::new(), open: Vec::new() }
+                    State {
+                        rows,
+                        used,
+                        types,
+                        row: 0,
+                        path: Vec::new(),
+                        open: Vec::new(),
+                        bytes: 0,
+                    }
                 }
             };
             let found = self.search(&mut state, cx)?;
+            self.held.set(state.bytes + found.bytes, cx)?;
             let out = self.output(&state.rows, found);
             if state.row < state.rows.rows() {
                 self.state = Some(state);

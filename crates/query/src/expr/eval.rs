@@ -12,6 +12,7 @@ use super::{
 };
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
+use crate::exec::memory::Held;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -73,12 +74,14 @@ pub(crate) fn eval(
             })?
         }
         Expr::Binary(op, left, right) => {
-            binary(*op, &*eval(left, batch, cx)?, &*eval(right, batch, cx)?)?
+            let (left, right) = (eval(left, batch, cx)?, eval(right, batch, cx)?);
+            binary(*op, &left, &right, cx)?
         }
         Expr::Chain(first, rest) => {
             let mut done = eval(first, batch, cx)?;
             for (op, operand) in rest {
-                done = Arc::new(binary(*op, &done, &*eval(operand, batch, cx)?)?);
+                let operand = eval(operand, batch, cx)?;
+                done = Arc::new(binary(*op, &done, &operand, cx)?);
             }
             return Ok(done);
         }
@@ -119,10 +122,13 @@ pub(crate) fn eval(
             let constant = function.deterministic
                 && rows > 0
                 && columns.iter().all(|column| matches!(**column, Column::Same(..)));
+            let mut large = Large::new(function.name);
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
-                Ok(function.call(&values, context)?)
+                let value = function.call(&values, context)?;
+                large.see(&value, cx)?;
+                Ok(value)
             };
             match constant {
                 true => Column::Same(call(0)?, rows),
@@ -146,6 +152,33 @@ pub(crate) fn eval(
         Expr::Path(slots) => lists::path(slots, batch)?,
         Expr::Subquery(subquery) => subquery::run(subquery, batch, cx)?,
     }))
+}
+
+/// Watches the values that an expression makes: large ones take time and memory.
+struct Large(Held);
+
+impl Large {
+    /// Bytes of a value that is large.
+    const BYTES: usize = 4 << 10;
+
+    fn new(function: &'static str) -> Self {
+        Self(Held::of(function))
+    }
+
+    #[inline]
+    fn see(&mut self, value: &Value, cx: &Exec<'_>) -> Result<(), QueryError> {
+        // What the elements of a list hold was seen when they were made.
+        let bytes = match value {
+            Value::List(list) => size_of_val(&**list),
+            Value::String(text) => text.len(),
+            _ => 0,
+        };
+        if bytes < Self::BYTES {
+            return Ok(());
+        }
+        cx.check_now()?;
+        self.0.grow(bytes, cx)
+    }
 }
 
 fn eval_all(
@@ -201,10 +234,18 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
     })
 }
 
-fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryError> {
+fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Column, QueryError> {
     if let Some(compared) = compare::integers(op, left, right) {
         return Ok(compared);
     }
+    let mut large = Large::new("+");
+    let mut apply = |op, a: &Value, b: &Value| {
+        let value = apply(op, a, b)?;
+        if let Value::List(_) | Value::String(_) = value {
+            large.see(&value, cx)?;
+        }
+        Ok::<_, QueryError>(value)
+    };
     match (left, right) {
         (Column::Same(a, rows), Column::Same(b, _)) if *rows > 0 => {
             Ok(Column::Same(apply(op, a, b)?, *rows))
@@ -216,7 +257,14 @@ fn binary(op: Binary, left: &Column, right: &Column) -> Result<Column, QueryErro
         // A pattern that is the same in every row is compiled once.
         (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
             let regex = ops::CompiledRegex::new(text)?;
-            map_rows(left, |value| Ok(regex.is_match(value)))
+            map_rows(left, |value| {
+                if let Value::String(text) = value
+                    && text.len() >= Large::BYTES
+                {
+                    cx.check_now()?;
+                }
+                Ok(regex.is_match(value))
+            })
         }
         (Column::Values(a), Column::Same(b, _)) => {
             Ok(Column::of(a.iter().map(|a| apply(op, a, b)).collect::<Result<_, _>>()?))

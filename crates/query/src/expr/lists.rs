@@ -9,19 +9,44 @@ use telar_graph::value::Path;
 use telar_graph::{EdgeId, Value};
 
 use super::eval::eval;
-use super::{ListComprehension, Quantifier, Reduce};
+use super::{Expr, ListComprehension, Quantifier, Reduce};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
+use crate::exec::memory::Held;
+use crate::function::Range;
 use crate::query_error::QueryError;
 
 /// Elements put into one batch at once.
 const ELEMENTS: usize = 4096;
 
+/// What an expression goes over.
+enum Elements {
+    List(Arc<[Value]>),
+    /// `range(..)`: its list is never made.
+    Range(Range),
+}
+
+impl Elements {
+    fn len(&self) -> usize {
+        match self {
+            Self::List(list) => list.len(),
+            Self::Range(range) => range.len(),
+        }
+    }
+
+    fn get(&self, at: usize) -> Value {
+        match self {
+            Self::List(list) => list[at].clone(),
+            Self::Range(range) => Value::Int(range.get(at)),
+        }
+    }
+}
+
 /// The list in a row: `None` if it is null; what is no list is an error.
-fn list_of(value: Value, what: &str) -> Result<Option<Arc<[Value]>>, QueryError> {
+fn list_of(value: Value, what: &str) -> Result<Option<Elements>, QueryError> {
     match value {
         Value::Null => Ok(None),
-        Value::List(list) => Ok(Some(list)),
+        Value::List(list) => Ok(Some(Elements::List(list))),
         other => Err(QueryError::wrong_type("a list", &other, what)),
     }
 }
@@ -32,7 +57,7 @@ type ElementsFn<'f> = dyn FnMut(&Batch, &[u32], &mut Exec<'_>) -> Result<(), Que
 /// Calls `f` with batches of elements: the rows with their elements in `variable`, and the number
 /// of each one's row.
 fn for_elements(
-    lists: &[Option<Arc<[Value]>>],
+    lists: &[Option<Elements>],
     variable: Slot,
     batch: &Batch,
     cx: &mut Exec<'_>,
@@ -51,9 +76,10 @@ fn for_elements(
         Ok::<(), QueryError>(())
     };
     for (row, list) in lists.iter().enumerate() {
-        for value in list.iter().flat_map(|list| list.iter()) {
+        let Some(list) = list else { continue };
+        for at in 0..list.len() {
             numbers.push(row as u32);
-            values.push(value.clone());
+            values.push(list.get(at));
             if values.len() == ELEMENTS {
                 flush(&mut numbers, &mut values, cx)?;
             }
@@ -63,11 +89,24 @@ fn for_elements(
 }
 
 fn lists(
-    list: &super::Expr,
+    list: &Expr,
     what: &str,
     batch: &Batch,
     cx: &mut Exec<'_>,
-) -> Result<Vec<Option<Arc<[Value]>>>, QueryError> {
+) -> Result<Vec<Option<Elements>>, QueryError> {
+    if let Expr::Function(function, arguments) = list
+        && function.name == "range"
+    {
+        let mut columns = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            columns.push(eval(argument, batch, cx)?);
+        }
+        let range = |row: usize| {
+            let values: Vec<Value> = columns.iter().map(|column| column.get(row)).collect();
+            Ok(Some(Elements::Range(Range::of_list(&values)?)))
+        };
+        return (0..batch.rows()).map(range).collect();
+    }
     let column = eval(list, batch, cx)?;
     (0..batch.rows()).map(|row| list_of(column.get(row), what)).collect()
 }
@@ -78,6 +117,7 @@ pub(crate) fn comprehension(
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
     let lists = lists(&c.list, "a list comprehension", batch, cx)?;
+    let mut held = Held::of("ListComprehension");
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); batch.rows()];
     for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
         let kept: Vec<u32> = match &c.filter {
@@ -94,6 +134,7 @@ pub(crate) fn comprehension(
             Some(projection) => eval(projection, &kept_rows, cx)?,
             None => kept_rows.column(c.variable).clone(),
         };
+        held.grow(kept.len() * size_of::<Value>() + values.heap_bytes(), cx)?;
         for (at, element) in kept.iter().enumerate() {
             results[numbers[*element as usize] as usize].push(values.get(at));
         }
@@ -128,7 +169,7 @@ pub(crate) fn quantifier(
         }
         Ok(())
     })?;
-    let verdict = |(list, (yes, unknown)): (&Option<Arc<[Value]>>, (usize, usize))| {
+    let verdict = |(list, (yes, unknown)): (&Option<Elements>, (usize, usize))| {
         let Some(list) = list else { return Value::Null };
         let sure = |verdict: bool| Value::Bool(verdict);
         let no = list.len() - yes - unknown;
@@ -161,7 +202,7 @@ pub(crate) fn reduce(
         let long = |row: &u32| lists[*row as usize].as_ref().is_some_and(|list| list.len() > at);
         let rows: Vec<u32> = (0..batch.rows() as u32).filter(long).collect();
         let mut step = batch.gather(&rows);
-        let element = |row: &u32| lists[*row as usize].as_ref().map(|list| list[at].clone());
+        let element = |row: &u32| lists[*row as usize].as_ref().map(|list| list.get(at));
         let elements: Vec<Value> = rows.iter().filter_map(element).collect();
         let so_far: Vec<Value> = rows.iter().map(|row| results[*row as usize].clone()).collect();
         step.set(reduce.variable, Column::of(elements));

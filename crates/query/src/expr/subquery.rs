@@ -3,7 +3,8 @@
 use telar_graph::Value;
 
 use super::{Subquery, SubqueryKind};
-use crate::batch::{Batch, Column};
+use crate::batch::{Batch, Column, heap_bytes};
+use crate::exec::memory::Held;
 use crate::exec::{Exec, build};
 use crate::query_error::QueryError;
 
@@ -16,8 +17,10 @@ struct Found {
 }
 
 impl Found {
-    /// Takes rows of the plan; those that do not say which row they belong to belong to `base`.
-    fn take(&mut self, subquery: &Subquery, out: &Batch, base: usize) {
+    /// Takes rows of the plan; those that do not say which row they belong to belong to `base`. The
+    /// bytes of what is kept of them.
+    fn take(&mut self, subquery: &Subquery, out: &Batch, base: usize) -> usize {
+        let mut bytes = 0;
         let numbers = out.has(subquery.row).then(|| out.column(subquery.row));
         for at in 0..out.rows() {
             let row = match numbers.map(|numbers| numbers.get(at)) {
@@ -33,9 +36,12 @@ impl Found {
                 _ => 1,
             };
             if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = subquery.kind {
-                self.values[row].push(out.column(slot).get(at));
+                let value = out.column(slot).get(at);
+                bytes += size_of::<Value>() + heap_bytes(&value);
+                self.values[row].push(value);
             }
         }
+        bytes
     }
 }
 
@@ -51,10 +57,11 @@ pub(crate) fn run(
     let search = cx.search.take();
     let mut found = Found { values: vec![Vec::new(); rows], counts: vec![0; rows], open: rows };
     let one_is_enough = matches!(subquery.kind, SubqueryKind::Exists | SubqueryKind::First(_));
+    let mut held = Held::of("Subquery");
     let mut collect = |argument: Batch, base: usize, left: usize, cx: &mut Exec<'_>| {
         let mut operator = build(&subquery.plan, &argument, cx);
         while let Some(out) = operator.next(cx)? {
-            found.take(subquery, &out, base);
+            held.grow(found.take(subquery, &out, base), cx)?;
             if one_is_enough && found.open <= left {
                 break;
             }

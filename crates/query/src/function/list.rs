@@ -76,7 +76,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (2, 3),
         "range(start :: INTEGER, end :: INTEGER, step = 1 :: INTEGER) :: LIST<INTEGER>",
         "The integers from start to end, both included, step apart.",
-        |args, _| Range::new(args)?.into_list(),
+        |args, _| Ok(Range::of_list(args)?.into_list()),
     )
     .takes_null(),
     f(
@@ -176,10 +176,31 @@ impl Range {
         self.remaining
     }
 
-    fn into_list(self) -> Result<Value, EvalError> {
-        let length = usize::try_from(self.remaining()).unwrap_or(usize::MAX);
-        limits::check_list("the result of range()", length)?;
-        Ok(Value::List(self.map(Value::Int).collect()))
+    /// As [`new`](Self::new), of no more integers than a list may have.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new), and `ResultTooLarge`.
+    pub(crate) fn of_list(args: &[Value]) -> Result<Self, EvalError> {
+        let range = Self::new(args)?;
+        limits::check_list("the result of range()", range.len())?;
+        Ok(range)
+    }
+
+    /// How many integers are left, as far as memory can be counted.
+    pub(crate) fn len(&self) -> usize {
+        usize::try_from(self.remaining()).unwrap_or(usize::MAX)
+    }
+
+    /// One of the integers that are left.
+    pub(crate) fn get(&self, at: usize) -> i64 {
+        // Between two integers, both of 64 bits.
+        (self.next + self.step * at as i128) as i64
+    }
+
+    fn into_list(self) -> Value {
+        // PERF: the length of what is collected is known, so that the list is written once.
+        Value::List((0..self.len()).map(|at| Value::Int(self.get(at))).collect())
     }
 }
 

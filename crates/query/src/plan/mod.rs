@@ -5,6 +5,7 @@ mod eager;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
+mod name;
 mod parallel;
 mod prune;
 mod shortcut;
@@ -12,6 +13,7 @@ mod walk;
 
 pub(crate) use count_store::aggregate;
 pub(crate) use eager::is_apart;
+pub use name::OPERATORS;
 pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
 pub(crate) use shortcut::{Wanted, ask_whether, counted, shorten};

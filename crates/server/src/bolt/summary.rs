@@ -92,6 +92,10 @@ fn plan(out: &mut Vec<u8>, description: &PlanDescription, first: bool) {
         args.int("Rows", measured.rows as i64);
         args.int("DbHits", measured.hits as i64);
         args.int("Time", nanos(measured).unwrap_or(i64::MAX));
+        args.int("Memory", measured.memory as i64);
+        if first {
+            args.int("GlobalMemory", measured.query_memory as i64);
+        }
     }
     let identifiers = map.entry("identifiers");
     put::list(identifiers, description.identifiers.len());

@@ -133,6 +133,7 @@ fn dbms_settings(config: &Config) -> DbmsSettings {
         limits: StatementLimits {
             timeout: config.statement_timeout,
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
+            temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
             threads: config.threads,
         },

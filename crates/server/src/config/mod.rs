@@ -138,7 +138,9 @@ settings! {
     "limits.statement_timeout" statement_timeout: Option<Duration> = None,
         "How long a statement may take; clients can ask for less.";
     "limits.statement_memory" statement_memory: Option<Bytes> = Some(Bytes(1 << 30)),
-        "Memory that the rows of a statement may hold.";
+        "Memory that a statement may hold; rows beyond it go to temporary files.";
+    "limits.temporary_folder" temporary_folder: Option<PathBuf> = None,
+        "Folder of these files. Unset: the database's own; in memory, none: such statements fail.";
     "limits.transactions" transactions: Option<usize> = None,
         "Transactions and statements at once, over Bolt and HTTP together.";
     "limits.threads" threads: Option<usize> = None,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use telar_db::query::{Host, Limits, Origin, QueryError, Sink, Summary};
+use telar_db::query::{Host, Limits, Origin, QueryError, Scratch, ScratchFolder, Sink, Summary};
 use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
 
 use super::caller::{Caller, Identity, expired};
@@ -355,6 +355,10 @@ impl Call<'_> {
         let limits = Limits {
             cancelled: options.cancelled.clone(),
             memory: settings.limits.memory,
+            scratch: settings.limits.temporary_folder.clone().map(|folder| {
+                let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder));
+                scratch
+            }),
             // Everybody may use the system database: files are for those who may read a graph.
             import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),
             ..Limits::default()

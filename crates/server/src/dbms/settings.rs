@@ -50,8 +50,10 @@ pub struct Security {
 pub struct StatementLimits {
     /// How long it may take; clients can ask for less, not for more.
     pub timeout: Option<Duration>,
-    /// Bytes that its rows may hold.
+    /// Bytes that it may hold; rows beyond that go to temporary files.
     pub memory: Option<usize>,
+    /// Where these are, if not in the folder of the database.
+    pub temporary_folder: Option<PathBuf>,
     /// Transactions and statements that run at once, in all databases.
     pub transactions: Option<usize>,
     /// Threads that may be at work for long queries, in all databases; as many as there are

@@ -117,6 +117,10 @@ fn plan(description: &PlanDescription, first: bool) -> Json {
         arguments["DbHits"] = measured.hits.into();
         arguments["Rows"] = measured.rows.into();
         arguments["Time"] = time.into();
+        arguments["Memory"] = measured.memory.into();
+        if first {
+            arguments["GlobalMemory"] = measured.query_memory.into();
+        }
     }
     fields["arguments"] = arguments;
     fields["children"] = children.into();

@@ -56,8 +56,12 @@ fn summaries_say_what_was_done() {
     assert_eq!((end.get("stats"), end.get("profile")), (&Data::Null, &Data::Null));
     assert!(!end.get("plan").get("operatorType").text().is_empty());
     // All of it is measured, although nobody wants the rows.
-    let end = summary("PROFILE MATCH (n) RETURN n");
+    let end = summary("PROFILE MATCH (n) WITH n ORDER BY n.x RETURN n");
     let profile = end.get("profile");
+    let (args, below) = (profile.get("args"), &profile.get("children").list()[0]);
+    assert!(args.get("GlobalMemory").int() > 0 && args.get("Memory").int() >= 0);
+    assert!(args.get("Time").int() > 0 && args.get("EstimatedRows") != &Data::Null);
+    assert_eq!(below.get("args").get("GlobalMemory"), &Data::Null);
     assert_eq!(profile.get("rows").int(), 2);
     assert_eq!(profile.get("args").get("Rows").int(), 2);
     assert!(!profile.get("children").list().is_empty());

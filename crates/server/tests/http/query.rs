@@ -57,6 +57,8 @@ fn plans_are_part_of_the_answer_when_asked_for() {
     let json = server.run(&json!({ "statement": "PROFILE UNWIND [1, 2] AS x RETURN x" })).json();
     assert_eq!(json["data"]["values"], json!([[1], [2]]));
     assert_eq!(json["profiledQueryPlan"]["records"], 2);
+    let arguments = &json["profiledQueryPlan"]["arguments"];
+    assert!(arguments["Memory"].is_u64() && arguments["GlobalMemory"].as_u64() > Some(0));
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn statements_have_the_limits_of_the_server() {
         timeout: Some(Duration::from_millis(50)),
         memory: Some(1 << 20),
         transactions: Some(2),
-        threads: None,
+        ..StatementLimits::default()
     };
     let dbms = Arc::new(Dbms::open(None, settings).unwrap());
     let client = admin(&dbms);

@@ -1,0 +1,148 @@
+//! What queries account for is what they allocate: the allocator is asked.
+#![expect(unsafe_code, reason = "an allocator that counts cannot be written without")]
+#![allow(clippy::print_stdout, reason = "the figures are worth a look")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use telar_db::query::{QueryError, Rows, Sink};
+use telar_db::{Database, Runtime, Session, Settings, ValueMap, Workers};
+
+/// The system's allocator, and how many bytes it has given out.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn took(bytes: usize) {
+    // ORDERING: relaxed, as they count and order nothing.
+    let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(held, Ordering::Relaxed);
+}
+
+// SAFETY: everything is done by the system's allocator, whose contract is the same.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        took(layout.size());
+        // SAFETY: as this function was called.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as this function was called.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        took(size);
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as this function was called.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// Looks at rows and forgets them.
+struct Forgetting;
+
+impl Sink for Forgetting {
+    fn columns(&mut self, _: &[Arc<str>]) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    fn rows(&mut self, _: &Rows<'_>) -> Result<(), QueryError> {
+        Ok(())
+    }
+}
+
+/// Factor that the two may be apart, beside so many bytes.
+const APART: usize = 3;
+const BESIDE: usize = 1 << 20;
+
+/// Queries by what keeps much in them.
+const CASES: &[(&str, &str)] = &[
+    ("Sort", "MATCH (n:N) WITH n.h AS h, n.t + 'x' AS t ORDER BY h RETURN h, t"),
+    ("Sort of numbers", "UNWIND range(1, 300000) AS x WITH x ORDER BY x % 1009 RETURN x"),
+    ("Distinct", "UNWIND range(1, 200000) AS x WITH DISTINCT x AS y RETURN y"),
+    ("Distinct of texts", "MATCH (n:N) WITH DISTINCT n.t + 'x' AS t, n.h AS h RETURN t, h"),
+    ("Aggregate", "UNWIND range(1, 200000) AS x RETURN x + 0.5 AS y, sum(x) AS s"),
+    ("Aggregate of lists", "MATCH (n:N) RETURN n.h % 500 AS k, collect(n.t + n.i) AS l"),
+    ("Aggregate of sets", "MATCH (n:N) RETURN n.h % 5 AS k, count(DISTINCT n.t + n.i) AS c"),
+    ("one list", "UNWIND range(1, 300000) AS x RETURN size(collect(x)) AS n"),
+    ("percentile", "UNWIND range(1, 400000) AS x RETURN percentileCont(x, 0.5) AS n"),
+    (
+        "Eager",
+        "MATCH (n:N) WITH n.t + n.i AS t, n.i AS i SKIP 0 CREATE (m:M) DELETE m \
+               WITH t WHERE t = 'a' RETURN t",
+    ),
+    (
+        "Apply",
+        "UNWIND range(1, 3) AS y CALL { UNWIND range(1, 100000) AS x RETURN x + 'a' AS t } \
+               RETURN t",
+    ),
+    ("OptionalApply", "UNWIND range(1, 8) AS x OPTIONAL MATCH (n:N) WHERE n.h > x RETURN n, x"),
+    ("ShortestPath", "MATCH (a:N {i: 1}), (b:M) MATCH p = shortestPath((a)-[:R*]->(b)) RETURN p"),
+    ("VarExpand", "MATCH (a:N {i: 1})-[r:R*1..2]->(b) WHERE size(r) = 5 RETURN b"),
+    ("Repeat", "MATCH (a:N {i: 1}) ((x)-[r:R]->(y) WHERE x.i > 0){1,2} (b) RETURN count(*) AS n"),
+    ("IndexSeek", "MATCH (n:N) WHERE n.i > 0 RETURN n"),
+    ("Subquery", "RETURN size(COLLECT { MATCH (n:N) RETURN n.t + n.i }) AS n"),
+    ("function", "UNWIND range(1, 20) AS x RETURN size(range(x, x + 20000)) AS n"),
+];
+
+#[test]
+fn queries_account_for_what_they_allocate() {
+    let mut settings = Settings::default();
+    settings.background_interval_ms = 0;
+    let db = Database::in_memory(settings).unwrap();
+    let workers = Arc::new(Workers::new(1));
+    let runtime = Arc::new(Runtime::default().with_workers(workers));
+    let session = Session::with_runtime(&db, runtime);
+    for text in [
+        "CREATE INDEX FOR (n:N) ON (n.i)",
+        "UNWIND range(1, 40000) AS i CREATE (:N {i: i, h: i * 7919 % 100003, \
+         t: 'a text that is stored once ' + i})",
+        "CREATE (:M)",
+        "MATCH (a:N {i: 1}), (b:N) CREATE (a)-[:R]->(b)",
+        "MATCH (a:N), (b:N) WHERE a.i = 2 AND b.i % 2 = 0 CREATE (a)-[:R]->(b)",
+    ] {
+        session.run(text, &[]).unwrap();
+    }
+    let mut wrong = Vec::new();
+    for (what, text) in CASES {
+        // The first run fills what is filled once.
+        for again in [false, true] {
+            let text = format!("PROFILE {text}");
+            let before = HELD.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            let updates = text.contains("CREATE");
+            let summary = match updates {
+                true => session.run(&text, &[]).map(|result| result.plan),
+                false => session
+                    .stream(&text, &ValueMap::new(), &mut Forgetting)
+                    .map(|summary| summary.plan),
+            };
+            let plan = summary.unwrap_or_else(|e| panic!("{text}\n{e}")).unwrap();
+            let allocated = PEAK.load(Ordering::Relaxed) - before;
+            let accounted = plan.measured.unwrap().query_memory as usize;
+            if !again {
+                continue;
+            }
+            println!(
+                "{what:20} accounted {:7} KiB, allocated {:7} KiB",
+                accounted >> 10,
+                allocated >> 10
+            );
+            // What a transaction writes is allocated, too.
+            let above = if updates { usize::MAX } else { accounted * APART + BESIDE };
+            if allocated > above || accounted > allocated * APART + BESIDE || accounted < 256 << 10
+            {
+                wrong.push(format!("{what}: accounted {accounted}, allocated {allocated}\n{plan}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,6 +1,6 @@
 //! Queries that would run for a very long time end soon after they are told to, whichever operator
 //! or function they are in.
-#![allow(clippy::print_stdout, reason = "a report prints")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a test panics, a report prints")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,4 @@
 //! What tools around language models ask a graph about itself, word for word.
-#![cfg(not(feature = "shuttle"))]
 
 mod common;
 

@@ -4,7 +4,7 @@
 //! of the first has to show the operator that is tested.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use telar_db::{Database, Session, Value};
+use telar_db::{Database, Session, Value, ValueMap};
 
 fn rows(db: &Database, query: &str) -> Vec<Vec<Value>> {
     let found = Session::new(db).run(query, &[]);
@@ -235,9 +235,9 @@ fn relationships_to_a_label_are_counted_as_the_transaction_sees_them() {
     };
     assert_eq!(counts(rows(&db, query)), [34, 33, 33]);
     let session = Session::new(&db);
-    let mut transaction = session.begin().unwrap();
-    transaction.run("MATCH (n:P) WHERE n.id > 90 REMOVE n:P", &[]).unwrap();
-    assert_eq!(counts(transaction.run(query, &[]).unwrap().rows), [31, 30, 30]);
+    let (mut transaction, none) = (session.begin().unwrap(), ValueMap::new());
+    transaction.run("MATCH (n:P) WHERE n.id > 90 REMOVE n:P", &none).unwrap();
+    assert_eq!(counts(transaction.run(query, &none).unwrap().rows), [31, 30, 30]);
     transaction.rollback();
     assert_eq!(counts(rows(&db, query)), [34, 33, 33]);
 }

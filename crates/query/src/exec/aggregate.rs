@@ -33,8 +33,11 @@ pub(crate) struct Aggregate<'p> {
     /// Groups that are complete, and how many have gone out.
     done: Option<(Partial, usize)>,
     /// Partitions that wait, each in the order it was read, and how often they were split.
-    waiting: Vec<(Vec<(Split, Option<Part>)>, u32)>,
+    waiting: Vec<(Waiting, u32)>,
 }
+
+/// The pieces of a partition, in the order they were written, with rows that came after.
+type Waiting = Vec<(Split, Option<Part>)>;
 
 /// How rows are grouped.
 #[derive(Clone, Copy)]

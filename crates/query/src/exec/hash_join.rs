@@ -273,7 +273,7 @@ mod tests {
             list(Value::Null),
             list(2.into()),
         ]);
-        let table = Table::new(Batch::empty(7), std::slice::from_ref(&build), 0);
+        let table = Table::new(Batch::empty(7), std::slice::from_ref(&build), Held::of("HashJoin"));
         let probe = values(&[
             1.0.into(),
             Value::Null,
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn without_keys_all_rows_meet_in_parts() {
-        let table = Table::new(Batch::empty(700), &[], 0);
+        let table = Table::new(Batch::empty(700), &[], Held::of("HashJoin"));
         let (rows, groups) = (Batch::empty(3), vec![0; 3]);
         let mut probed = Probed { rows, groups, row: 0, place: 0 };
         let mut pairs = Vec::new();

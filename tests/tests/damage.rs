@@ -69,7 +69,8 @@ fn made(dir: &Path) -> Files {
 const LAST: i64 = 72;
 
 /// Opens a damaged database. Returns what happened: `right`, `prefix` (a whole earlier state),
-/// `refused`; anything else is wrong and described.
+/// `refused`, or `part`: an index that cannot be read, which is told when it is needed; anything
+/// else is wrong and described.
 fn opened(dir: &Path, damaged: &Files) -> Result<&'static str, String> {
     let output = run(&["open", "1"], dir);
     match (line(&output, "state "), line(&output, "error ")) {
@@ -86,6 +87,7 @@ fn opened(dir: &Path, damaged: &Files) -> Result<&'static str, String> {
             }
             Ok("refused")
         }
+        (None, None) if line(&output, "part index ").is_some() => Ok("part"),
         (None, None) => Err(format!("{output:?}")),
     }
 }

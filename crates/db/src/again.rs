@@ -1,9 +1,9 @@
 //! When a statement that lost a conflict is run again.
 //!
-//! Whoever loses was beaten by a commit, so somebody gets on whatever the others do. The first tries
-//! come at once: most conflicts are over then. Later ones wait, each for a random part of a time that
-//! doubles, so that many who want the same do not meet again and again. docs/decisions/0034 has the
-//! figures.
+//! Whoever loses was beaten by a commit, so somebody gets on whatever the others do. The first
+//! tries come at once: most conflicts are over then. Later ones wait, each for a random part of a
+//! time that doubles, so that many who want the same do not meet again and again.
+//! docs/decisions/0034 has the figures.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -163,7 +163,7 @@ const OF_OTHERS: &[Case] = &[
         "MATCH (a:N {i: 1}), (b:T) MATCH p = shortestPath((a)-[:R*5..]->(b)) RETURN count(p)",
     ),
     ("top", "", "UNWIND range(1, 1000000000000) AS x RETURN x ORDER BY x DESC LIMIT 10"),
-    ("a rare label", "", "MATCH (a:N), (b:N), (c:None) RETURN count(*)"),
+    ("a rare label", "", "UNWIND range(1, 1000000000000) AS x MATCH (c:None) RETURN count(c.i)"),
     ("distinct values", "", "UNWIND range(1, 1000000000000) AS x RETURN count(DISTINCT x % 1000)"),
     ("the result", "", "UNWIND range(1, 1000000000000) AS x WITH x WHERE x % 100 = 0 RETURN x"),
 ];
@@ -219,8 +219,11 @@ fn all_cases() -> impl Iterator<Item = &'static Case> {
 
 #[test]
 fn every_operator_has_a_case() {
-    let cases: Vec<&str> = OF_OPERATORS.iter().map(|(operator, ..)| *operator).collect();
-    assert_eq!(cases, OPERATORS);
+    let mut cases: Vec<&str> = OF_OPERATORS.iter().map(|(operator, ..)| *operator).collect();
+    let mut operators = OPERATORS.to_vec();
+    cases.sort_unstable();
+    operators.sort_unstable();
+    assert_eq!(cases, operators);
     let (db, _folder) = database();
     let session = Session::new(&db);
     for (operator, shown, text) in OF_OPERATORS {

@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Looking at every segment would read a whole graph into memory before its first query. So of at
-//! most 1,024 segments, spread evenly, vertices are counted by their labels and edges by type, as the
-//! segments know them; graphs that are no larger are counted exactly. Then each set of labels that
-//! was met is looked at by itself, so that labels of few vertices are not missed: the degrees of up
-//! to 512 vertices that have it, of up to 8 segments, stand for all of them. What a sample misses is
-//! rare, and planned as such.
+//! most 1,024 segments, spread evenly, vertices are counted by their labels and edges by type, as
+//! the segments know them; graphs that are no larger are counted exactly. Then each set of labels
+//! that was met is looked at by itself, so that labels of few vertices are not missed: the degrees
+//! of up to 512 vertices that have it, of up to 8 segments, stand for all of them. What a sample
+//! misses is rare, and planned as such.
 //!
 //! Whoever keeps a plan keeps the generation with it.
 

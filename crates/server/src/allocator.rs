@@ -3,9 +3,9 @@
 //! mimalloc gives each thread pages of its own, 64 KiB for each size of block that it uses, in
 //! arenas of 1 GiB and more that it asks to have on huge pages (where the system wants to be asked:
 //! `madvise` in `/sys/kernel/mm/transparent_hugepage/enabled`, as most distributions have it). On
-//! huge pages all of the 64 KiB are resident, on small ones what was touched: 1.4 MiB against 75 KiB
-//! for a thread that has run a statement (docs/decisions/0031). Commands with few threads are better
-//! off with huge pages; a server has a thread per connection.
+//! huge pages all of the 64 KiB are resident, on small ones what was touched: 1.4 MiB against 75
+//! KiB for a thread that has run a statement (docs/decisions/0031). Commands with few threads are
+//! better off with huge pages; a server has a thread per connection.
 #![expect(unsafe_code, reason = "calls of a C library and advice on its memory")]
 
 use std::ffi::{c_int, c_long};

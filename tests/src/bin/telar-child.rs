@@ -254,6 +254,11 @@ fn main() -> ExitCode {
                 say(&format!("state {}", done.join(" ")));
                 say_hits();
             }
+            // A damaged index concerns whoever reads it, and nobody else.
+            (Err(e), None) if e.contains("is damaged in the store") => {
+                say(&format!("part {e}"));
+                return ExitCode::from(3);
+            }
             (Err(e), None) => {
                 say(&format!("wrong {e}"));
                 return ExitCode::from(5);

@@ -510,8 +510,8 @@ impl ColTable<StateChunk> {
         counts
     }
 
-    /// The states of a segment's vertices, with how many are in each. Settled segments know, and say
-    /// each state once; of others each vertex is looked at.
+    /// The states of a segment's vertices, with how many are in each. Settled segments know, and
+    /// say each state once; of others each vertex is looked at.
     pub(crate) fn count_segment(
         &self,
         number: u32,

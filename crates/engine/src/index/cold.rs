@@ -7,8 +7,8 @@
 //!
 //! The partition of a key is found by halves, as if numbers were in the order of keys. Where that
 //! did not lead to it or near it, one in √n partitions is looked at, in an order like chance, and
-//! from the nearest to the left of the key links lead on: √n of them are to be expected, in whatever order
-//! the partitions were made.
+//! from the nearest to the left of the key links lead on: √n of them are to be expected, in
+//! whatever order the partitions were made.
 //!
 //! Invariants
 //! 1. The values of an index that is not in memory are those it had when the database was opened:
@@ -92,8 +92,8 @@ pub(crate) enum Stopped {
 }
 
 impl Index {
-    /// Calls `f` with entries of the index, which is not in memory, from `from` on, in order, until it
-    /// breaks.
+    /// Calls `f` with entries of the index, which is not in memory, from `from` on, in order, until
+    /// it breaks.
     ///
     /// What was read counts only if the index is not in memory afterwards, either.
     pub(super) fn read_stored<const N: usize>(
@@ -226,8 +226,8 @@ impl<'a> Walk<'a> {
         self.piece(nearest.0)
     }
 
-    /// The nearest to `key` of `few` partitions and this one, of those that do not begin to the right
-    /// of it.
+    /// The nearest to `key` of `few` partitions and this one, of those that do not begin to the
+    /// right of it.
     fn nearest_of_few<const N: usize>(
         &mut self,
         few: u32,

@@ -198,8 +198,9 @@ impl Index {
         self.content.get().is_some()
     }
 
-    /// Reads the entries from the store, unless they are in memory. Nothing but the log was written to an
-    /// index that was not read yet, so they are those of the last checkpoint, whichever that is.
+    /// Reads the entries from the store, unless they are in memory. Nothing but the log was written
+    /// to an index that was not read yet, so they are those of the last checkpoint, whichever that
+    /// is.
     pub(crate) fn load(&self, shared: &Shared) -> Result<(), Error> {
         match &shared.durable {
             _ if self.is_loaded() => Ok(()),

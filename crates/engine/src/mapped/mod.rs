@@ -185,8 +185,8 @@ impl Stored {
         self.memory.has_room_for(self.generations.bytes_in_place() as u64)
     }
 
-    /// Reads the value of `key`, if there is one, as [`load`](Self::load) does; what is wrong with it is the
-    /// caller's to report.
+    /// Reads the value of `key`, if there is one, as [`load`](Self::load) does; what is wrong with
+    /// it is the caller's to report.
     pub(crate) fn read<T>(
         &self,
         key: &[u8; crate::checkpoint::KEY_BYTES],

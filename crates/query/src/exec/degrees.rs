@@ -7,13 +7,14 @@
 //! What a row has used already is not counted, as an expansion would not find it; a loop, which is
 //! in both lists of its node, is one relationship.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
 
 use super::count_store::each_step;
 use super::expand::{columns, directions, edge_types};
-use super::{Exec, Operator, Source};
+use super::{Access, Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
@@ -57,15 +58,23 @@ pub(super) fn used_edges(used: &[Arc<Column>], row: usize, out: &mut Vec<EdgeId>
     }
 }
 
+/// What is known of the nodes that relationships of some types lead to.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    /// Rows that were counted before anything was known.
+    rows: u64,
+    /// Whether all of them have the label.
+    all_labelled: Option<bool>,
+}
+
+/// The same by operator of the plan.
+pub(super) type KnownEnds = HashMap<usize, Ends>;
+
 /// Each row with a count, where that is not 0.
 pub(crate) struct Degrees<'p> {
     input: Source<'p>,
     plan: &'p plan::Degrees,
     expansion: Expansion,
-    /// Rows that were counted.
-    rows: u64,
-    /// Whether every relationship of the types leads to a node with the label, once that is known.
-    all_labelled: Option<bool>,
 }
 
 /// Nodes with the label for which one row pays: to look at the degree of each of them takes about
@@ -74,30 +83,35 @@ const NODES_PER_ROW: u64 = 16;
 
 impl<'p> Degrees<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Degrees) -> Self {
-        let all_labelled = plan.label.is_none().then_some(true);
-        Self { input, plan, expansion: Expansion::default(), rows: 0, all_labelled }
+        Self { input, plan, expansion: Expansion::default() }
     }
 
-    /// Finds out, once it pays, whether nodes without the label need not be looked for: then the
-    /// nodes that have it have all relationships of the types.
-    fn look_at_label(
-        &mut self,
+    /// Whether every relationship of the types leads to a node with the label: then the nodes that
+    /// have it have all of them. Looked at once in a query, when it pays; false until then.
+    fn all_lead_to(
+        &self,
         label: LabelId,
+        rows: usize,
         types: &[EdgeTypeId],
         cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
-        if self.all_labelled.is_some() {
-            return Ok(());
+    ) -> Result<bool, QueryError> {
+        // What is true now need not be true after a write.
+        if !matches!(cx.graph, Access::Read(_)) {
+            return Ok(false);
         }
-        // A graph that does not know how many there are does not know the relationships either.
-        let Some(nodes) = cx.graph().count_vertices(Some(label)) else {
-            self.all_labelled = Some(false);
-            return Ok(());
-        };
-        if nodes > self.rows.saturating_mul(NODES_PER_ROW) {
-            return Ok(());
+        // The other threads of the query wait meanwhile for what they need as well.
+        let ends = Arc::clone(&cx.ends);
+        let mut ends = ends.lock();
+        let ends = ends.entry(std::ptr::from_ref(self.plan).addr()).or_default();
+        if let Some(known) = ends.all_labelled {
+            return Ok(known);
         }
-        let mut degrees = Vec::new();
+        ends.rows += rows as u64;
+        match cx.graph().count_vertices(Some(label)) {
+            Some(nodes) if nodes <= ends.rows.saturating_mul(NODES_PER_ROW) => {}
+            _ => return Ok(false),
+        }
+        let (mut all, mut degrees) = (true, Vec::new());
         for ty in types {
             for direction in directions(self.plan.way) {
                 let mut found = 0;
@@ -106,14 +120,11 @@ impl<'p> Degrees<'p> {
                     graph.degrees(nodes, *ty, direction.reverse(), &mut degrees);
                     found += degrees.iter().sum::<u64>();
                 })?;
-                if cx.graph().count_edges(*ty) != Some(found) {
-                    self.all_labelled = Some(false);
-                    return Ok(());
-                }
+                all &= cx.graph().count_edges(*ty) == Some(found);
             }
         }
-        self.all_labelled = Some(true);
-        Ok(())
+        ends.all_labelled = Some(all);
+        Ok(all)
     }
 
     /// The rows whose count is not 0, and their counts.
@@ -137,9 +148,8 @@ impl<'p> Degrees<'p> {
         if let Some(name) = &p.label {
             // Nothing leads to a node with a label that there is not.
             let Some(id) = cx.graph().find_label(name) else { return Ok(Default::default()) };
-            self.rows += vertices.len() as u64;
-            self.look_at_label(id, &types, cx)?;
-            label = Some(id).filter(|_| self.all_labelled != Some(true));
+            let all = self.all_lead_to(id, vertices.len(), &types, cx)?;
+            label = Some(id).filter(|_| !all);
         }
         let graph = cx.graph();
         let has_label = |node: VertexId| {

@@ -247,14 +247,14 @@ impl<'p> Intersect<'p> {
         let first = leading(legs, at);
         let mut found: Vec<Common> = Vec::new();
         let list = legs[first].list(at).unwrap_or_default();
-        let mut from = vec![0; legs.len()];
+        let (mut from, mut each) = (vec![0; legs.len()], vec![0; legs.len()]);
         let mut place = 0;
         'nodes: while place < list.len() {
             let node = list[place];
-            let mut each = vec![0; legs.len()];
             each[first] = times(&list[place..], node);
             place += each[first] as usize;
             for (number, leg) in legs.iter().enumerate().filter(|(number, _)| *number != first) {
+                each[number] = 0;
                 let Some(other) = leg.list(at) else { continue };
                 let place = gallop(other, from[number], node);
                 from[number] = place;
@@ -265,7 +265,7 @@ impl<'p> Intersect<'p> {
                     _ => {}
                 }
             }
-            found.push(Common { node, times: each });
+            found.push(Common { node, times: each.clone() });
         }
         for (number, leg) in legs.iter().enumerate() {
             if leg.list(at).is_none() {
@@ -288,9 +288,10 @@ impl<'p> Intersect<'p> {
         let froms: Vec<_> = self.plan.legs.iter().map(|leg| rows.column(leg.from)).collect();
         let mut places = Vec::new();
         for row in range {
-            let ends: Vec<VertexId> = froms.iter().filter_map(|from| from.vertex(row)).collect();
-            if ends.len() == froms.len() {
-                cx.check_vertices(&ends)?;
+            if froms.iter().all(|from| from.vertex(row).is_some()) {
+                for vertex in froms.iter().filter_map(|from| from.vertex(row)) {
+                    cx.check_vertex(vertex)?;
+                }
                 places.push(row as u32);
             }
         }

@@ -233,8 +233,8 @@ pub(crate) struct Parallel<'p> {
 struct Lane<'p> {
     morsel: Morsel<'p>,
     operator: Option<Source<'p>>,
-    /// Rows that wait for those of the morsels before.
-    ready: VecDeque<Batch>,
+    /// Rows that wait for those of the morsels before, and as how many bytes they are held.
+    ready: VecDeque<(Batch, usize)>,
     rows: usize,
     held: Held,
     /// What comes after them, if that is known.
@@ -253,11 +253,17 @@ impl<'p> Lane<'p> {
         while self.rows < rows && self.end.is_none() {
             match operator.next(cx) {
                 Ok(Some(batch)) => {
-                    if let Err(error) = self.held.grow(batch.bytes(), cx) {
+                    let bytes = batch.bytes();
+                    let fits = !self.held.exceeds(self.held.bytes() + bytes, cx);
+                    if fits && let Err(error) = self.held.grow(bytes, cx) {
                         self.end = Some(Err(error));
                     }
                     self.rows += batch.rows();
-                    self.ready.push_back(batch);
+                    self.ready.push_back((batch, if fits { bytes } else { 0 }));
+                    // One batch is on its way, whether there is room for it or not.
+                    if !fits {
+                        break;
+                    }
                 }
                 Ok(None) => self.end = Some(Ok(())),
                 Err(error) => self.end = Some(Err(error)),
@@ -288,7 +294,11 @@ impl<'p> Parallel<'p> {
         }
         let most = if self.width == 1 { 1 } else { LANE_ROWS };
         self.width = (self.width * 4).min(LANES_MAX);
-        let open = self.lanes.iter_mut().filter(|lane| lane.end.is_none() && lane.rows < most);
+        let has_room = |lane: &Lane<'_>| match lane.ready.back() {
+            Some((_, held)) => *held > 0 && lane.rows < most,
+            None => true,
+        };
+        let open = self.lanes.iter_mut().filter(|lane| lane.end.is_none() && has_room(lane));
         // Each is locked by the one thread that has its number.
         let open: Vec<_> = open.map(Mutex::new).collect();
         let step = |(): &mut (), at: usize, cx: &mut Exec<'_>| {
@@ -304,9 +314,9 @@ impl Operator for Parallel<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
             while let Some(lane) = self.lanes.front_mut() {
-                if let Some(batch) = lane.ready.pop_front() {
+                if let Some((batch, held)) = lane.ready.pop_front() {
                     lane.rows -= batch.rows();
-                    lane.held.shrink(batch.bytes());
+                    lane.held.shrink(held);
                     return Ok(Some(batch));
                 }
                 let Some(end) = lane.end.take() else { break };

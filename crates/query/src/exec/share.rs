@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use telar_graph::Graph;
 
 use super::counted::CountedRead;
+use super::degrees::KnownEnds;
 use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::{Access, Exec, Inputs};
@@ -168,11 +169,12 @@ impl<'t, S: Send> Team<'t, S> {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
                 let held = (Arc::clone(&cx.memory), cx.used.clone());
+                let ends = Arc::clone(&cx.ends);
                 scope.spawn(move |_| {
                     let mut held = Some(held);
                     let mut work = |graph: &dyn Graph| {
                         let Some(held) = held.take() else { return };
-                        team.help(&place, graph, inputs, held, profile);
+                        team.help(&place, graph, inputs, (held, &ends), profile);
                     };
                     let snapshot = threads.map(|threads| threads.snapshot);
                     with_stack(levels, || snapshot.into_iter().for_each(|s| s.read(&mut work)));
@@ -195,7 +197,7 @@ impl<'t, S: Send> Team<'t, S> {
         place: &Place<'_>,
         graph: &dyn Graph,
         inputs: Inputs<'_>,
-        (memory, used): (Arc<Memory>, Option<Arc<Used>>),
+        ((memory, used), ends): ((Arc<Memory>, Option<Arc<Used>>), &Arc<Mutex<KnownEnds>>),
         all: Option<&Profile>,
     ) {
         let own = all.map(|all| Arc::new(all.beside()));
@@ -203,6 +205,7 @@ impl<'t, S: Send> Team<'t, S> {
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
         (cx.memory, cx.used, cx.profile) = (memory, used, own.clone());
+        cx.ends = Arc::clone(ends);
         self.work(None, Some(place), &mut cx);
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
+use super::degrees::KnownEnds;
 use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::share::Quit;
@@ -135,6 +137,8 @@ pub(crate) struct Exec<'g> {
     pub(crate) profile: Option<Arc<Profile>>,
     /// What it holds.
     pub(crate) memory: Arc<Memory>,
+    /// What its threads found out of labels at the ends of relationships, by operator.
+    pub(super) ends: Arc<Mutex<KnownEnds>>,
     /// What the operator that runs holds, if the query is profiled.
     pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
@@ -186,6 +190,7 @@ impl<'g> Exec<'g> {
             counters: Counters::default(),
             profile: None,
             memory: Arc::new(Memory::new(limits)),
+            ends: Arc::default(),
             used: None,
             limits,
             checks: 0,

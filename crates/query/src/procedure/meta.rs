@@ -1,9 +1,10 @@
-//! `apoc.meta.data`: what a graph has, in the form that LangChain, neo4j-graphrag and others ask for.
+//! `apoc.meta.data`: what a graph has, in the form that LangChain, neo4j-graphrag and others ask
+//! for.
 //!
-//! A row for each property of a label or relationship type, and one for each pair of a label and a type
-//! of relationships that begin at it (or of a type and a label that it begins at), with the labels at their
-//! ends. Where values of a property differ in type, the type is that of most. The columns are those of
-//! APOC 5; `sample` is null.
+//! A row for each property of a label or relationship type, and one for each pair of a label and a
+//! type of relationships that begin at it (or of a type and a label that it begins at), with the
+//! labels at their ends. Where values of a property differ in type, the type is that of most. The
+//! columns are those of APOC 5; `sample` is null.
 //!
 //! *Cost*: two passes over the whole graph; nothing is guessed from a sample, whatever the
 //! configuration says of one.

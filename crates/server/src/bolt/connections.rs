@@ -9,8 +9,8 @@
 //! ```
 //!
 //! INVARIANT: whoever has not logged in takes no place of those that have. However many connect and
-//! say nothing, they push out each other, and a client that logs in takes its next place long before
-//! it is the oldest.
+//! say nothing, they push out each other, and a client that logs in takes its next place long
+//! before it is the oldest.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};

@@ -54,7 +54,8 @@ fn plans_are_part_of_the_answer_when_asked_for() {
     assert!(json["queryPlan"]["operatorType"].is_string(), "{json}");
     assert!(json["queryPlan"]["arguments"]["string-representation"].is_string());
     assert!(json["profiledQueryPlan"].is_null());
-    let json = server.run(&json!({ "statement": "PROFILE UNWIND [1, 2] AS x RETURN x" })).json();
+    let json =
+        server.run(&json!({ "statement": "PROFILE UNWIND [1, 2] AS x RETURN DISTINCT x" })).json();
     assert_eq!(json["data"]["values"], json!([[1], [2]]));
     assert_eq!(json["profiledQueryPlan"]["records"], 2);
     let arguments = &json["profiledQueryPlan"]["arguments"];

@@ -76,7 +76,7 @@ help: did you mean ORDER?
         "SHOW INDEKSES",
         concat!(
             "UnexpectedSyntax: expected INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, TRANSACTIONS, ",
-            "DATABASES, USERS or ROLES, found 'INDEKSES'\n",
+            "DATABASES, USERS, ROLES, ..., found 'INDEKSES'\n",
             "  --> line 1, column 6\n",
             "1 | SHOW INDEKSES\n",
             "  |      ^^^^^^^^\n",

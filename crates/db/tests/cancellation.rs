@@ -103,7 +103,7 @@ const OF_OPERATORS: &[Case] = &[
         "CALL { UNWIND range(1, 1000000000000) AS x RETURN x UNION ALL \
                 UNWIND range(1, 1000000000000) AS x RETURN x } RETURN count(x)",
     ),
-    ("Eager", "Eager", "MATCH (a:N), (b:N), (c:N) CREATE (:T {x: a.i})"),
+    ("Eager", "Eager", "MATCH (a:N), (b:N), (c:N) CREATE (:N {x: a.i})"),
     ("Create", "Create", "UNWIND range(1, 1000000000000) AS x CREATE (:T {x: x})-[:U]->(:T)"),
     ("Merge", "Merge", "UNWIND range(1, 1000000000000) AS x MERGE (:V {x: x})"),
     ("Set", "Set", "UNWIND range(1, 1000000000000) AS x MATCH (n:N {i: x % 1000}) SET n.y = x"),

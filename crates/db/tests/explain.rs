@@ -48,14 +48,14 @@ Keep                           1  older, c
              ORDER BY people DESC, c.name LIMIT 3",
             r"
 Operator                             Estimated  Details
-Keep                                         1  `c.name`, people
-  Limit                                      1  3
-    Top                                      1  people DESC, `c.name` LIMIT 3
-      Projection                             1  c.name
-        Keep                                 1  c, people
-          Filter                             1  people > 1
-            Projection                       3  count(*) AS people, collect(DISTINCT p.name) AS of
-              GroupedAggregation             3  count(*), collect(DISTINCT p.name) BY c
+Keep                                         2  `c.name`, people
+  Limit                                      2  3
+    Top                                      2  people DESC, `c.name` LIMIT 3
+      Projection                             2  c.name
+        Keep                                 2  c, people
+          Filter                             2  people > 1
+            Projection                       4  count(*) AS people, collect(DISTINCT p.name) AS of
+              GroupedAggregation             4  count(*), collect(DISTINCT p.name) BY c
                 Filter                       7  p:Person
                   Expand                    10  (c)-[r:LIVES_IN|KNOWS]-(p)
                     NodeByLabelScan          5  (c:City)

@@ -264,7 +264,9 @@ fn a_profile_counts_what_all_threads_did() {
         let (mut at, mut counts) = (Some(&plan), Vec::new());
         while let Some(operator) = at {
             let measured = operator.measured.unwrap();
-            counts.push((operator.operator, measured.rows, measured.hits));
+            // How often grouping reads what rows have in common depends on who comes together.
+            let hits = (operator.operator != "GroupedAggregation").then_some(measured.hits);
+            counts.push((operator.operator, measured.rows, hits));
             at = operator.children.first();
         }
         counts

@@ -60,7 +60,8 @@ impl Binder<'_> {
         found: Vec<(Slot, Types)>,
         pattern: Pattern,
     ) -> Plan {
-        let facts = Facts::default();
+        let mut facts = Facts::default();
+        self.counts().estimate(&input, &mut facts);
         let mut solver = Solver { binder: self, plan: input, bound, pattern, found, facts };
         solver.run();
         solver.plan

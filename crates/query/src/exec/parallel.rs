@@ -129,15 +129,18 @@ impl<'p> Morsels<'p> {
         let few = forced.map_or(ROWS_MIN, |rows| rows + 1);
         let mut found = Vec::new();
         loop {
-            let (mut rows, mut bytes) = (0, 0);
+            let mut rows = 0;
             while let Some(source) = &mut self.source
                 && rows < self.wanted
-                && !self.held.exceeds(bytes, cx)
+                && !self.held.exceeds(self.held.bytes(), cx)
             {
                 match source.next(cx)? {
                     Some(batch) => {
+                        // One is on its way, whether there is room for it or not.
+                        if rows > 0 {
+                            self.held.grow(batch.bytes(), cx)?;
+                        }
                         rows += batch.rows();
-                        bytes += batch.bytes();
                         found.push(batch);
                     }
                     None => self.source = None,
@@ -161,7 +164,6 @@ impl<'p> Morsels<'p> {
         if found.is_empty() {
             return Ok(None);
         }
-        self.held.grow(found.iter().map(Batch::bytes).sum(), cx)?;
         Ok(Some(self.cut(found, cx)))
     }
 

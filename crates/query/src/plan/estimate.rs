@@ -26,7 +26,7 @@ use std::sync::Arc;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{Direction, EdgeTypeId, Estimates, Graph, LabelId, Value};
 
-use super::{Intersect, Leg, NextKey, Plan, Sought, Types, Way};
+use super::{Aggregate, Intersect, Leg, NextKey, Plan, Sought, Types, Way};
 use crate::batch::Slot;
 use crate::exec::{directions, edge_types};
 use crate::expr::{Binary, Expr, Labels, Unary};
@@ -58,6 +58,8 @@ pub(crate) struct Facts {
     sought: HashSet<(Slot, Arc<str>)>,
     /// Relationships that nodes are known to have, as they were found by them.
     reached: HashMap<Slot, Vec<(EdgeTypeId, Direction)>>,
+    /// How long lists that were collected are.
+    lists: HashMap<Slot, f64>,
 }
 
 impl Facts {
@@ -74,6 +76,16 @@ impl Facts {
         let next = usize::from(!matches!(sought.next, NextKey::Anything));
         let keys = sought.keys.iter().take(sought.prefix.len() + next);
         self.sought.extend(keys.map(|key| (slot, key.clone())));
+    }
+
+    /// The elements of a list; `unknown` where nothing says.
+    fn length(&self, list: &Expr, unknown: f64) -> f64 {
+        match list {
+            Expr::List(items) => items.len() as f64,
+            Expr::Const(Value::List(items)) => items.len() as f64,
+            Expr::Slot(slot) => self.lists.get(slot).copied().unwrap_or(unknown),
+            _ => unknown,
+        }
     }
 
     fn of(&self, slot: Slot) -> &[IndexedObjects] {
@@ -123,7 +135,7 @@ impl<'g> Counts<'g> {
     }
 
     /// What a seek finds.
-    pub(crate) fn sought(&self, objects: IndexedObjects, sought: &Sought) -> f64 {
+    pub(crate) fn sought(&self, objects: IndexedObjects, sought: &Sought, facts: &Facts) -> f64 {
         let all = self.count(objects);
         let keys: Option<Vec<_>> =
             sought.keys.iter().map(|key| self.graph.find_property_key(key)).collect();
@@ -138,7 +150,7 @@ impl<'g> Counts<'g> {
         };
         let next = if matches!(sought.next, NextKey::Anything) { 1.0 } else { RANGE };
         let times = match sought.prefix.last() {
-            Some(list) if sought.any => length(list, SOUGHT_LIST),
+            Some(list) if sought.any => facts.length(list, SOUGHT_LIST),
             _ => 1.0,
         };
         (each * next * times).min(all).max(1.0)
@@ -347,7 +359,7 @@ impl<'g> Counts<'g> {
         match op {
             Binary::Equal => equal(),
             Binary::NotEqual => 1.0 - equal(),
-            Binary::In => (equal() * length(right, LIST)).min(1.0),
+            Binary::In => (equal() * facts.length(right, LIST)).min(1.0),
             Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual => RANGE,
             Binary::StartsWith => RANGE,
             _ => OTHER,
@@ -362,6 +374,26 @@ impl<'g> Counts<'g> {
             (of_it && only).then(|| self.distinct(index)).flatten()
         });
         values.max_by(f64::total_cmp).map_or(EQUAL, |values| 1.0 / values)
+    }
+
+    /// Groups of so many rows. Of nodes, as many are met as so many draws meet; of values, nobody
+    /// knows how many there are.
+    fn groups(&self, p: &Aggregate, rows: f64, facts: &Facts) -> f64 {
+        if p.keys.is_empty() {
+            return 1.0;
+        }
+        let nodes: HashSet<Slot> = p.keys.iter().filter_map(|(_, key)| slot_of(key)).collect();
+        let of_them = |key: &Expr| match key {
+            Expr::Slot(_) => true,
+            Expr::Property(object, _) => slot_of(object).is_some_and(|node| nodes.contains(&node)),
+            _ => false,
+        };
+        let are_known = nodes.iter().all(|node| !facts.of(*node).is_empty());
+        if nodes.is_empty() || !are_known || !p.keys.iter().all(|(_, key)| of_them(key)) {
+            return rows.sqrt();
+        }
+        let all: f64 = nodes.iter().map(|node| self.ends(facts, *node)).product();
+        all * (1.0 - (-rows / all).exp())
     }
 
     // ---- operators ----
@@ -390,7 +422,7 @@ impl<'g> Counts<'g> {
                 let Some(objects) = self.node_objects(&p.label) else { return 0.0 };
                 facts.is(p.slot, objects);
                 facts.has_sought(p.slot, &p.sought);
-                first * self.sought(objects, &p.sought)
+                first * self.sought(objects, &p.sought, facts)
             }
             Plan::RelationshipSeek(p) => {
                 let Some(objects) = self.relationship_objects(&p.ty) else { return 0.0 };
@@ -400,7 +432,7 @@ impl<'g> Counts<'g> {
                 self.leads_to(facts, p.to, &types, p.way);
                 self.leads_to(facts, p.from, &types, p.way.reverse());
                 let ways = if p.way == Way::Both { 2.0 } else { 1.0 };
-                first * ways * self.sought(objects, &p.sought)
+                first * ways * self.sought(objects, &p.sought, facts)
             }
             Plan::Expand(p) => {
                 let found = self.expand(facts, (p.from, p.to), &p.types, p.way, p.into);
@@ -437,11 +469,11 @@ impl<'g> Counts<'g> {
             }
             Plan::Filter(_, condition) => first * self.share(condition, facts),
             Plan::Aggregate(p) => {
-                if p.keys.is_empty() {
-                    1.0
-                } else {
-                    first.sqrt()
+                let groups = self.groups(p, first, facts);
+                for (slot, _) in p.aggregates.iter().filter(|(_, c)| *c.function == *"collect") {
+                    facts.lists.insert(*slot, first / groups.max(1.0));
                 }
+                groups
             }
             Plan::CountStore(_) => 1.0,
             Plan::Sort(p) => p.top.as_ref().map_or(first, |top| first.min(constant(top))),
@@ -450,7 +482,7 @@ impl<'g> Counts<'g> {
                 if count.is_finite() { (first - count).max(0.0) } else { first }
             }
             Plan::Limit(_, count) => first.min(constant(count)),
-            Plan::Unwind(_, _, list) => first * length(list, LIST),
+            Plan::Unwind(_, _, list) => first * facts.length(list, LIST),
             Plan::Apply(p) => match (p.returns, &p.optional) {
                 (false, _) => first,
                 (true, Some(_)) => first * second.max(1.0),
@@ -467,20 +499,19 @@ impl<'g> Counts<'g> {
     }
 }
 
-/// Elements of a list, if it is written down.
-fn length(list: &Expr, unknown: f64) -> f64 {
-    match list {
-        Expr::List(items) => items.len() as f64,
-        Expr::Const(Value::List(items)) => items.len() as f64,
-        _ => unknown,
-    }
-}
-
 /// The number that an expression is, if that is known.
 fn constant(e: &Expr) -> f64 {
     match e {
         Expr::Const(Value::Int(n)) => *n as f64,
         Expr::Binary(Binary::Add, a, b) => constant(a) + constant(b),
         _ => f64::INFINITY,
+    }
+}
+
+/// The variable that an expression is.
+fn slot_of(e: &Expr) -> Option<Slot> {
+    match e {
+        Expr::Slot(slot) => Some(*slot),
+        _ => None,
     }
 }

@@ -205,7 +205,7 @@ impl Solver<'_, '_> {
                 continue;
             }
             let wished = wished == Some(true);
-            let rows = counts.sought(*objects, &sought);
+            let rows = counts.sought(*objects, &sought, &self.facts);
             let compared = 2 * sought.prefix.len()
                 + usize::from(!matches!(sought.next, NextKey::Anything))
                 + 100 * usize::from(sought.is_unique());

@@ -34,6 +34,8 @@ const JOINED_MAX: usize = 128;
 const BUILD_ROWS_MAX: f64 = 2e7;
 /// The cost of what hints speak against.
 const UNWISHED: f64 = 1e15;
+/// Of the cost of following what nobody can read: perhaps it is only counted.
+const UNREAD: f64 = 0.75;
 /// What a seek in an index costs beside what it finds.
 const SEEK: f64 = 3.0;
 /// A search for a relationship between two nodes.
@@ -302,6 +304,17 @@ impl Search<'_, '_, '_> {
         legs
     }
 
+    /// Whether nothing else leads to the node that a relationship leads to, and neither has a name
+    /// by which it could be read.
+    fn is_unread_end(&self, number: usize, way: usize) -> bool {
+        let r = &self.model.relationships[number];
+        let end = if way == 0 { r.to } else { r.from };
+        let touches = |r: &super::model::Edge| r.from == end || r.to == end;
+        let is_last = self.model.relationships.iter().filter(|r| touches(r)).count() == 1;
+        let slots = [self.model.nodes[end], self.solver.pattern.relationships[number].slot];
+        is_last && slots.iter().all(|slot| self.solver.binder.slots[*slot].is_none())
+    }
+
     fn follow(&mut self, at: usize, number: usize) {
         let State { nodes, relationships, free, rows, cost, .. } = self.states[at];
         let r = &self.model.relationships[number];
@@ -324,7 +337,9 @@ impl Search<'_, '_, '_> {
                     shortest = shortest.min(leg.found[usize::from(!has(nodes, leg.from))]);
                 }
                 found |= legs;
-                (kept, rows * (0.5 + shortest * each) + if legs == 0 { 0.0 } else { kept })
+                let unread = if self.is_unread_end(number, way) { UNREAD } else { 1.0 };
+                let more = if legs == 0 { 0.0 } else { kept };
+                (kept, rows * (0.5 + shortest * each * unread) + more)
             }
         };
         let after = (nodes | 1 << r.from | 1 << r.to, found);

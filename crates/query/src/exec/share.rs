@@ -31,6 +31,13 @@ use crate::workers::{Place, Threads};
 /// some ten microseconds.
 const WORTH_SHARING: Duration = Duration::from_micros(100);
 
+/// What the threads of a query have in common.
+struct Common {
+    memory: Arc<Memory>,
+    used: Option<Arc<Used>>,
+    ends: Arc<Mutex<KnownEnds>>,
+}
+
 /// Does one task.
 pub(super) type Step<'s, S> =
     &'s (dyn Fn(&mut S, usize, &mut Exec<'_>) -> Result<(), QueryError> + Sync + 's);
@@ -168,13 +175,13 @@ impl<'t, S: Send> Team<'t, S> {
         pool.in_place_scope(|scope| {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
-                let held = (Arc::clone(&cx.memory), cx.used.clone());
-                let ends = Arc::clone(&cx.ends);
+                let (memory, used) = (Arc::clone(&cx.memory), cx.used.clone());
+                let common = Common { memory, used, ends: Arc::clone(&cx.ends) };
                 scope.spawn(move |_| {
-                    let mut held = Some(held);
+                    let mut common = Some(common);
                     let mut work = |graph: &dyn Graph| {
-                        let Some(held) = held.take() else { return };
-                        team.help(&place, graph, inputs, (held, &ends), profile);
+                        let Some(common) = common.take() else { return };
+                        team.help(&place, graph, inputs, common, profile);
                     };
                     let snapshot = threads.map(|threads| threads.snapshot);
                     with_stack(levels, || snapshot.into_iter().for_each(|s| s.read(&mut work)));
@@ -197,15 +204,15 @@ impl<'t, S: Send> Team<'t, S> {
         place: &Place<'_>,
         graph: &dyn Graph,
         inputs: Inputs<'_>,
-        ((memory, used), ends): ((Arc<Memory>, Option<Arc<Used>>), &Arc<Mutex<KnownEnds>>),
+        common: Common,
         all: Option<&Profile>,
     ) {
         let own = all.map(|all| Arc::new(all.beside()));
         let counted = own.as_ref().map(|own| CountedRead { graph, hits: &own.hits });
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
-        (cx.memory, cx.used, cx.profile) = (memory, used, own.clone());
-        cx.ends = Arc::clone(ends);
+        (cx.memory, cx.used, cx.ends) = (common.memory, common.used, common.ends);
+        cx.profile.clone_from(&own);
         self.work(None, Some(place), &mut cx);
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);

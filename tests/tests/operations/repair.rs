@@ -100,7 +100,13 @@ fn damaged_lists_are_rebuilt_or_the_repair_is_refused() {
         }
     }
     println!("{rebuilt} rebuilt, {refused} refused");
-    assert!(rebuilt > 5 && refused > 0, "{rebuilt} rebuilt, {refused} refused");
+    assert!(rebuilt > 5, "{rebuilt} rebuilt, {refused} refused");
+    // Whether chance hits both lists of an edge depends on the seed: here every list is hit.
+    let mut damaged = whole.clone();
+    let store = damaged.get_mut(Path::new(STORE)).unwrap();
+    runs.iter().for_each(|page| store[page * 4096 + 16] ^= 1);
+    let error = repaired(&damaged, dir.path()).unwrap_err().to_string();
+    assert!(error.contains("restore a backup"), "{error}");
 }
 
 /// Any damage at all: what a repair returns is what was there, or it is refused.

@@ -435,7 +435,7 @@ impl<'p> Aggregate<'p> {
         match known {
             Known::Here(partial, _) => self.done = Some((partial, 0)),
             Known::Split(segments) => {
-                let mut parts: Vec<Vec<(Split, Option<Part>)>> = Vec::new();
+                let mut parts: Vec<Waiting> = Vec::new();
                 parts.resize_with(PARTITIONS, Vec::new);
                 for Segment { split, rows } in segments {
                     let mut rows = rows.map(Partitions::into_parts);
@@ -449,12 +449,7 @@ impl<'p> Aggregate<'p> {
     }
 
     /// Groups a partition.
-    fn group(
-        &mut self,
-        part: Vec<(Split, Option<Part>)>,
-        level: u32,
-        cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
+    fn group(&mut self, part: Waiting, level: u32, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let by = By { node: None, level, ..self.by };
         let mut known: Option<Known> = None;
         for (split, rows) in part {

@@ -17,6 +17,7 @@ mod degrees;
 mod delete;
 mod distinct;
 mod expand;
+mod feed;
 mod group;
 mod hash_join;
 mod in_transactions;

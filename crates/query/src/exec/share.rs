@@ -176,7 +176,7 @@ impl<'t, S: Send> Team<'t, S> {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
                 let (memory, used) = (Arc::clone(&cx.memory), cx.used.clone());
-                let common = Common { memory, used, ends: Arc::clone(&cx.ends) };
+                let common = Common { memory, used, ends: cx.ends() };
                 scope.spawn(move |_| {
                     let mut common = Some(common);
                     let mut work = |graph: &dyn Graph| {
@@ -211,7 +211,7 @@ impl<'t, S: Send> Team<'t, S> {
         let counted = own.as_ref().map(|own| CountedRead { graph, hits: &own.hits });
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
-        (cx.memory, cx.used, cx.ends) = (common.memory, common.used, common.ends);
+        (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
         cx.profile.clone_from(&own);
         self.work(None, Some(place), &mut cx);
         if let (Some(all), Some(own)) = (all, &own) {

@@ -1,5 +1,5 @@
-//! Sets of vertices, and maps from them: hash tables while they are sparse, arrays by number once
-//! they are dense enough for an array to take less.
+//! Sets of vertices, and numbers for vertices and integers: hash tables while they are sparse,
+//! arrays once they are dense enough for an array to take less.
 
 use std::collections::{HashMap, HashSet};
 
@@ -108,20 +108,19 @@ impl VertexSet {
 /// Stands for no number in the array.
 const NONE: u32 = u32::MAX;
 
-/// A number for each vertex that was met.
+/// A number for each key that was met, in the order in which they were.
 #[derive(Debug, Default)]
-pub(crate) struct VertexNumbers {
+pub(crate) struct Numbers {
     dense: Vec<u32>,
     sparse: HashMap<u64, u32, RandomState>,
     largest: u64,
     len: usize,
 }
 
-impl VertexNumbers {
-    /// The number of a vertex, the next one if it has none.
+impl Numbers {
+    /// The number of a key, the next one if it has none.
     #[inline]
-    pub(crate) fn get_or_insert(&mut self, vertex: VertexId) -> u32 {
-        let key = vertex.get();
+    pub(crate) fn get_or_insert(&mut self, key: u64) -> u32 {
         match self.dense.get_mut(key as usize) {
             Some(number) => {
                 if *number == NONE {
@@ -184,7 +183,7 @@ mod tests {
             keys in proptest::collection::vec(
                 prop_oneof![4 => 0u64..5000, 2 => 0u64..100_000, 1 => any::<u64>()], 0..6000),
         ) {
-            let (mut set, mut numbers) = (VertexSet::default(), VertexNumbers::default());
+            let (mut set, mut numbers) = (VertexSet::default(), Numbers::default());
             let mut plain: HashMap<u64, u32> = HashMap::new();
             for key in keys {
                 let (vertex, next) = (VertexId::from_raw(key), plain.len() as u32);
@@ -192,7 +191,7 @@ mod tests {
                 let expected = *plain.entry(key).or_insert(next);
                 prop_assert_eq!(set.contains(vertex), !fresh);
                 prop_assert_eq!(set.insert(vertex), fresh);
-                prop_assert_eq!(numbers.get_or_insert(vertex), expected);
+                prop_assert_eq!(numbers.get_or_insert(key), expected);
             }
             let mut found: Vec<u64> = set.into_vertices().map(VertexId::get).collect();
             found.sort_unstable();

@@ -74,7 +74,7 @@ struct Partial {
 
 /// A part of a [`Partial`], without the tables that find groups.
 struct Split {
-    keys: Vec<Vec<telar_graph::Value>>,
+    keys: Vec<Column>,
     totals: Vec<Totals>,
     held: Held,
 }
@@ -191,6 +191,7 @@ impl Partial {
         cx.check_now()?;
         let mut numbers = Vec::new();
         let (rows, keys) = (other.groups.len(), other.groups.into_columns());
+        let keys: Vec<_> = keys.into_iter().map(Arc::new).collect();
         self.groups.assign(&keys, rows, &mut numbers);
         self.grow(plan)?;
         for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
@@ -203,7 +204,7 @@ impl Partial {
     /// Groups by a hash of their keys.
     fn split(mut self, level: u32, cx: &Exec<'_>) -> Result<Vec<Split>, QueryError> {
         let parts = self.groups.partitions(level);
-        let mut keys = self.groups.into_keys();
+        let mut keys = self.groups.into_columns();
         self.held.clear();
         let mut split = Vec::with_capacity(parts.len());
         for part in &parts {
@@ -482,9 +483,8 @@ impl<'p> Aggregate<'p> {
         }
         *given = part.end;
         let mut out = Batch::empty(part.len());
-        for ((slot, _), keys) in self.by.plan.keys.iter().zip(partial.groups.keys_mut()) {
-            let keys = keys[part.clone()].iter_mut().map(std::mem::take);
-            out.set(*slot, Column::of(keys.collect()));
+        for (at, (slot, _)) in self.by.plan.keys.iter().enumerate() {
+            out.set(*slot, partial.groups.give(at, part.clone()));
         }
         for ((slot, _), totals) in self.by.plan.aggregates.iter().zip(&mut partial.totals) {
             out.set(*slot, totals.finish(part.clone())?);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::group::Groups;
 use super::memory::Held;
 use super::parallel::Input;
-use super::share::share;
+use super::share::{Pace, Work, share};
 use super::spill::{LEVELS_MAX, PARTITIONS, Part, Partitions};
 use super::totals::Totals;
 use super::{Exec, Operator};
@@ -254,6 +254,13 @@ impl<'p> By<'p> {
         Ok(Known::Here(Partial::new(keys, self.plan)?, self.node.is_some()))
     }
 
+    /// Whether it matters which of two rows came first: for the order of groups, and for what
+    /// depends on the order of values.
+    fn is_ordered(self) -> bool {
+        let counts = |(_, call): &(Slot, plan::AggregateCall)| &*call.function == "count";
+        !self.plan.keys.is_empty() || !self.plan.aggregates.iter().all(counts)
+    }
+
     /// Takes rows of the input.
     fn take(self, known: &mut Known, rows: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         cx.check()?;
@@ -395,7 +402,9 @@ impl<'p> By<'p> {
             read.push(eval_keys(plan, &rows, cx)?);
             Ok(())
         };
-        let read = share(parts.len(), Vec::new(), &Vec::new, &read, cx)?;
+        let tasks = parts.len();
+        let work = Work { tasks, ordered: true, new: &Vec::new, step: &read };
+        let read = share(work, Vec::new(), &mut Pace::default(), cx)?;
         let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(column.len()));
         for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
             partial.groups.assign(&keys, to - from, &mut numbers);
@@ -425,7 +434,7 @@ impl<'p> Aggregate<'p> {
         let new = || by.nothing().unwrap_or_else(|_| Known::Split(Vec::new()));
         let take = |known: &mut Known, rows: Batch, cx: &mut Exec<'_>| by.take(known, &rows, cx);
         let mut merge = |all: &mut Known, other: Known, cx: &mut Exec<'_>| by.merge(all, other, cx);
-        let mut known = self.input.fold(&new, &take, &mut merge, cx)?;
+        let mut known = self.input.fold(by.is_ordered(), &new, &take, &mut merge, cx)?;
         by.regroup(&mut known, cx)?;
         self.finish(known, 0);
         Ok(())

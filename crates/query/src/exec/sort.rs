@@ -321,7 +321,7 @@ impl<'p> Sort<'p> {
         let new = || Read::new(order);
         let take = |read: &mut Read, rows, cx: &mut Exec<'_>| read.take(rows, order, cx);
         let mut merge = |all: &mut Read, other, cx: &mut Exec<'_>| all.merge(other, order, cx);
-        let mut read = self.input.fold(&new, &take, &mut merge, cx)?;
+        let mut read = self.input.fold(true, &new, &take, &mut merge, cx)?;
         if read.runs.is_some() {
             read.spill(order, cx)?;
         }

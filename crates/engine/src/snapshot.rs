@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId, View,
+    CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId,
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};

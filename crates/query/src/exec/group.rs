@@ -1,7 +1,7 @@
 //! Which group a row belongs to.
 //!
-//! Keys of one column of vertices or integers are looked up as such; when a batch comes that is
-//! not of that type, everything is looked up by value from then on.
+//! Keys of one column of vertices or integers, or of two columns of vertices, are looked up as such;
+//! when a batch comes that is not of that type, everything is looked up by value from then on.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,6 +30,8 @@ enum Keys {
     Vertices(Box<Numbers>, Vec<VertexId>),
     Ints(Box<Numbers>, Vec<i64>),
     Values(HashMap<Value, u32, RandomState>, Vec<Value>),
+    /// Of two columns.
+    Pairs(HashMap<(VertexId, VertexId), u32, RandomState>, [Vec<VertexId>; 2]),
     /// Of several columns: column by column, then by number.
     Rows(HashMap<Box<[Value]>, u32, RandomState>, Vec<Vec<Value>>),
 }
@@ -77,6 +79,7 @@ impl Keys {
             Self::Vertices(_, keys) => keys.len(),
             Self::Ints(_, keys) => keys.len(),
             Self::Values(_, keys) => keys.len(),
+            Self::Pairs(_, keys) => keys[0].len(),
             Self::Rows(_, keys) => keys.first().map_or(0, Vec::len),
         }
     }
@@ -88,6 +91,7 @@ impl Keys {
             Self::Vertices(_, keys) => Value::Vertex(keys[number]),
             Self::Ints(_, keys) => Value::Int(keys[number]),
             Self::Values(_, keys) => keys[number].clone(),
+            Self::Pairs(_, keys) => Value::Vertex(keys[column][number]),
             Self::Rows(_, keys) => keys[column][number].clone(),
         }
     }
@@ -99,6 +103,7 @@ impl Keys {
             Self::Vertices(_, keys) => vec![Column::Vertices(keys)],
             Self::Ints(_, keys) => vec![Column::Ints(keys)],
             Self::Values(_, keys) => vec![Column::of(keys)],
+            Self::Pairs(_, keys) => keys.map(Column::Vertices).into(),
             Self::Rows(_, keys) => keys.into_iter().map(Column::of).collect(),
         }
     }
@@ -138,6 +143,7 @@ impl Groups {
             Keys::Vertices(_, keys) => Column::Vertices(keys[groups].to_vec()),
             Keys::Ints(_, keys) => Column::Ints(keys[groups].to_vec()),
             Keys::Values(_, keys) => take(keys),
+            Keys::Pairs(_, keys) => Column::Vertices(keys[column][groups].to_vec()),
             Keys::Rows(_, keys) => take(&mut keys[column]),
         }
     }
@@ -186,6 +192,11 @@ impl Groups {
             Keys::Values(map, keys) => {
                 table(map.capacity(), size_of::<(Value, u32)>())
                     + keys.capacity() * size_of::<Value>()
+            }
+            Keys::Pairs(map, keys) => {
+                let places: usize = keys.iter().map(Vec::capacity).sum();
+                table(map.capacity(), size_of::<((VertexId, VertexId), u32)>())
+                    + places * size_of::<VertexId>()
             }
             Keys::Rows(map, keys) => {
                 let key = PIECE_BYTES + self.columns * size_of::<Value>();
@@ -268,8 +279,37 @@ impl Groups {
     }
 
     fn assign_rows(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+        let pair = match columns {
+            [a, b] => match (&**a, &**b) {
+                (Column::Vertices(a), Column::Vertices(b)) => Some((a, b)),
+                _ => None,
+            },
+            _ => None,
+        };
         if let Keys::New = self.keys {
-            self.keys = Keys::Rows(HashMap::default(), vec![Vec::new(); self.columns]);
+            self.keys = match pair {
+                Some(_) => Keys::Pairs(HashMap::default(), Default::default()),
+                None => Keys::Rows(HashMap::default(), vec![Vec::new(); self.columns]),
+            };
+        }
+        if let (Keys::Pairs(numbers, keys), Some((a, b))) = (&mut self.keys, pair) {
+            // PERF: telar bench snb --only complex-4: different posts with their tags.
+            for (a, b) in a.iter().zip(b) {
+                let fresh = keys[0].len() as u32;
+                let number = *numbers.entry((*a, *b)).or_insert(fresh);
+                if number == fresh {
+                    keys[0].push(*a);
+                    keys[1].push(*b);
+                }
+                out.push(number);
+            }
+            return;
+        }
+        if let Keys::Pairs(_, keys) = &mut self.keys {
+            let values = std::mem::take(keys).map(|keys| Column::Vertices(keys).into_values());
+            let pairs = values[0].iter().cloned().zip(values[1].iter().cloned());
+            let rows = pairs.map(|(a, b)| Box::from([a, b]) as Box<[Value]>);
+            self.keys = Keys::Rows(rows.zip(0..).collect(), values.into());
         }
         let Keys::Rows(numbers, keys) = &mut self.keys else {
             unreachable!("INVARIANT: the number of columns does not change")
@@ -345,6 +385,18 @@ mod tests {
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(values(groups), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
+        // Of two columns of nodes, one has nulls later.
+        let v = VertexId::from_raw;
+        let nodes = |numbers: &[u64]| numbers.iter().map(|n| v(*n)).collect::<Vec<_>>();
+        let mut groups = Groups::new(2);
+        let pairs = vec![Column::Vertices(nodes(&[1, 1, 1])), Column::Vertices(nodes(&[2, 3, 2]))];
+        assert_eq!(assign(&mut groups, pairs), [0, 1, 0]);
+        let some = vec![Value::Null, Value::Vertex(v(3)), Value::Vertex(v(2)), Value::Null];
+        let mixed = vec![Column::Vertices(nodes(&[1, 1, 1, 1])), Column::Values(some)];
+        assert_eq!(assign(&mut groups, mixed), [2, 1, 0, 2]);
+        let pairs = vec![Column::Vertices(nodes(&[1, 2])), Column::Vertices(nodes(&[3, 3]))];
+        assert_eq!(assign(&mut groups, pairs), [1, 3]);
+        assert_eq!(values(groups)[0], [1, 1, 1, 2].map(|n| Value::Vertex(v(n))));
         let mut all = Groups::new(0);
         let mut out = Vec::new();
         all.assign(&[], 3, &mut out);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collected::Collected;
 use crate::aggregate::{self, Accumulator};
 use crate::batch::Column;
 use crate::error::{Detail, EvalError};
@@ -14,6 +15,8 @@ pub(super) enum Totals {
     Counts(Vec<i64>),
     /// Of integers, as long as there is nothing else and they fit.
     Sums(Sums),
+    /// Lists of values that are not null.
+    Lists(Collected),
     /// Anything else.
     Accumulators(Vec<Accumulator>),
 }
@@ -68,6 +71,7 @@ impl Totals {
         match (&*call.function, call.distinct) {
             ("count", false) => Self::Counts(Vec::new()),
             ("sum", false) => Self::Sums(Sums::default()),
+            ("collect", false) => Self::Lists(Collected::new()),
             _ => Self::Accumulators(Vec::new()),
         }
     }
@@ -77,6 +81,7 @@ impl Totals {
         match self {
             Self::Counts(counts) => counts.resize(groups, 0),
             Self::Sums(Sums { sums, .. }) => sums.resize(groups, 0),
+            Self::Lists(lists) => lists.grow(groups),
             Self::Accumulators(all) if all.len() < groups => {
                 let new = new_accumulator(call)?;
                 all.resize_with(groups, new);
@@ -92,6 +97,7 @@ impl Totals {
             Self::Counts(all) | Self::Sums(Sums { sums: all, .. }) => {
                 all.capacity() * size_of::<i64>()
             }
+            Self::Lists(lists) => lists.bytes(),
             Self::Accumulators(all) => all.capacity() * size_of::<Accumulator>(),
         }
     }
@@ -99,7 +105,7 @@ impl Totals {
     /// Bytes that accumulators keep of values, all together.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
-            Self::Counts(_) | Self::Sums(_) => 0,
+            Self::Counts(_) | Self::Sums(_) | Self::Lists(_) => 0,
             Self::Accumulators(all) => {
                 let kept = |a: &Accumulator| a.memory_bytes() - size_of::<Accumulator>();
                 all.iter().map(kept).sum()
@@ -117,6 +123,7 @@ impl Totals {
                 let begun = sums.len();
                 Self::Sums(Sums { sums, begun })
             }
+            Self::Lists(lists) => Self::Lists(lists.take(groups)),
             Self::Accumulators(all) => {
                 let take =
                     |group: usize| std::mem::replace(&mut all[group], Accumulator::of_rows());
@@ -161,6 +168,12 @@ impl Totals {
                 let rest: Vec<Arc<Column>> =
                     columns.iter().map(|c| Arc::new(c.slice(added, c.len()))).collect();
                 self.update(&rest, &groups[added..], only_group)
+            }
+            Self::Lists(lists) => {
+                for column in columns {
+                    lists.update(column, groups)?;
+                }
+                Ok(0)
             }
             Self::Accumulators(all) if only_group => {
                 let before = all[0].memory_bytes();
@@ -231,6 +244,7 @@ impl Totals {
             (Self::Counts(from), Self::Counts(to)) => {
                 from.iter().zip(groups).for_each(|(n, group)| to[*group as usize] += n);
             }
+            (Self::Lists(from), Self::Lists(to)) => to.merge(from, groups)?,
             (Self::Accumulators(from), Self::Accumulators(to)) => {
                 for (accumulator, group) in from.into_iter().zip(groups) {
                     to[*group as usize].merge(accumulator)?;
@@ -247,6 +261,7 @@ impl Totals {
             Self::Counts(all) | Self::Sums(Sums { sums: all, .. }) => {
                 Column::Ints(all[groups].to_vec())
             }
+            Self::Lists(lists) => lists.finish(groups),
             Self::Accumulators(all) => {
                 let values = all[groups].iter_mut().map(Accumulator::finish);
                 Column::of(values.collect::<Result<_, _>>()?)

@@ -7,9 +7,10 @@
 //!         ╰── one state ──────╯ ╰─ another ─╯   the longest rest, for a state of its own
 //! ```
 //!
-//! Every state is made of tasks that follow each other. So states that are put together in order
-//! are what one thread would have made, and of errors the first in order counts: tasks behind one
-//! that failed are not begun and soon given up, those before it are done.
+//! Every state is made of tasks that follow each other, unless their order does not matter. So
+//! states that are put together in order are what one thread would have made, and of errors the
+//! first in order counts: tasks behind one that failed are not begun and soon given up, those
+//! before it are done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

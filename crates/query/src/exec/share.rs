@@ -275,8 +275,8 @@ impl<'t, S: Send> Team<'t, S> {
         cx.quit = None;
     }
 
-    /// Stays awake for helpers that are at their last task: to be woken takes longer than most tasks
-    /// do.
+    /// Stays awake for helpers that are at their last task: to be woken takes longer than most
+    /// tasks do.
     fn wait(&self) {
         let spin = |most: Duration, until: &dyn Fn() -> bool| {
             let begun = Instant::now();

@@ -1,7 +1,8 @@
 //! Which group a row belongs to.
 //!
 //! Keys of one column of vertices or integers, or of two columns of vertices, are looked up as
-//! such; when a batch comes that is not of that type, everything is looked up by value from then on.
+//! such; when a batch comes that is not of that type, everything is looked up by value from then
+//! on.
 
 use std::collections::HashMap;
 use std::ops::Range;

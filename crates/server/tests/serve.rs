@@ -8,7 +8,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-#[path = "common/process.rs"]
+#[path = "../../../tests/src/process.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
 
 use process::Process;
@@ -31,7 +32,7 @@ impl Server {
         let free = ["serve", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"];
         let mut command = telar();
         command.args(free).args(arguments).stdout(Stdio::piped());
-        let mut child = Process::start(&mut command);
+        let mut child = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut find = |what: &str| {
             let found = lines.find_map(|line| Some(line.strip_prefix(what)?.to_owned()));

@@ -1,7 +1,7 @@
 //! Open files: how many the process may have, and how many of them are left for connections.
 //!
-//! A connection is a file. A process that has used up its files cannot even refuse the next one, nor
-//! open the next file of a store, so connections are bounded by what the system allows, too.
+//! A connection is a file. A process that has used up its files cannot even refuse the next one,
+//! nor open the next file of a store, so connections are bounded by what the system allows, too.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -22,8 +22,8 @@ pub struct Limit {
     pub now: Option<u64>,
 }
 
-/// Lets this process have as many open files as it may allow itself: the soft limit becomes the hard
-/// one. It stays as it is if the system does not want that.
+/// Lets this process have as many open files as it may allow itself: the soft limit becomes the
+/// hard one. It stays as it is if the system does not want that.
 #[must_use]
 pub fn raise_limit() -> Limit {
     let Rlimit { current: before, maximum } = getrlimit(Resource::Nofile);
@@ -35,8 +35,8 @@ pub fn raise_limit() -> Limit {
     Limit { before, now }
 }
 
-/// Makes `wanted`, numbers of connections, fit into `files`: all of them less by the same factor, and
-/// one at least. Whether they had to change.
+/// Makes `wanted`, numbers of connections, fit into `files`: all of them less by the same factor,
+/// and one at least. Whether they had to change.
 pub fn fit(files: Option<u64>, wanted: &mut [&mut usize]) -> bool {
     let Some(files) = files else { return false };
     let room = files.saturating_sub((files / 4).clamp(OWN_MIN, OWN_MAX)) as u128;

@@ -12,8 +12,8 @@
 //! say nothing, they push out each other, and a client that logs in takes its next place long
 //! before it is the oldest.
 //!
-//! INVARIANT: there are never more than `clients` and `newcomers` together and [`LEAVING_MAX`] more,
-//! which have been closed and have not noticed yet. So the files they need are bounded, too.
+//! INVARIANT: there are never more than `clients` and `newcomers` together and [`LEAVING_MAX`]
+//! more, which have been closed and have not noticed yet. So the files they need are bounded, too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// Connections that have been closed for others and have not ended yet: above it the next one waits.
+/// Connections that have been closed for others and have not ended yet: at so many the next one
+/// waits.
 const LEAVING_MAX: usize = 8;
 /// For how long; then it is refused.
 const LEAVING_PATIENCE: Duration = Duration::from_millis(100);

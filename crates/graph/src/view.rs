@@ -243,9 +243,28 @@ pub trait View {
         false
     }
 
+    /// Calls `each` with the text that each vertex has there, `None` where there is no value, if all
+    /// are texts and the view can say so without copying them. If not, it returns false, and what
+    /// `each` was called with until then means nothing.
+    fn vertex_texts(
+        &self,
+        vertices: &[VertexId],
+        key: PropertyKeyId,
+        each: &mut dyn FnMut(Option<&str>),
+    ) -> bool {
+        let _ = (vertices, key, each);
+        false
+    }
+
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>);
+
+    /// As [`vertex_ints`](Self::vertex_ints), of edges, which must exist at this snapshot.
+    fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+        let _ = (edges, key, out);
+        false
+    }
 
     /// Appends every property of a vertex that is not null, by number of its key.
     fn all_vertex_properties(&self, vertex: VertexId, out: &mut Vec<(PropertyKeyId, Value)>);

@@ -5,8 +5,10 @@
 //! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
 //! for that, or of which only some paths are wanted, are solved greedily: relationships between two
 //! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
-//! only where nothing is known a new start (`order`). `seek` finds what indexes can do.
+//! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and `either`
+//! what several indexes can do one after the other.
 
+mod either;
 mod model;
 mod order;
 mod search;
@@ -28,6 +30,15 @@ use crate::plan::{
     Types, VarExpand, Way,
 };
 use order::Start;
+
+/// What is known before a pattern is found.
+#[derive(Clone)]
+struct Before {
+    bound: HashSet<Slot>,
+    found: Vec<(Slot, Types)>,
+    facts: Facts,
+    rows: f64,
+}
 
 /// A pattern being solved.
 struct Solver<'b, 'a> {
@@ -61,7 +72,16 @@ impl Binder<'_> {
         pattern: Pattern,
     ) -> Plan {
         let mut facts = Facts::default();
-        self.counts().estimate(&input, &mut facts);
+        let rows = self.counts().estimate(&input, &mut facts);
+        let before = Before { bound, found, facts, rows };
+        match self.branches(&input, &before, &pattern) {
+            Some(branches) => self.union(input, before, branches),
+            None => self.solve_whole(input, before, pattern),
+        }
+    }
+
+    fn solve_whole(&mut self, input: Plan, before: Before, pattern: Pattern) -> Plan {
+        let Before { bound, found, facts, .. } = before;
         let mut solver = Solver { binder: self, plan: input, bound, pattern, found, facts };
         solver.run();
         solver.plan

@@ -1,13 +1,13 @@
 //! Which group a row belongs to.
 //!
-//! Keys of one column of vertices or integers are looked up as such; when a batch comes that is
-//! not of that type, everything is looked up by value from then on.
+//! Keys of one column of vertices or integers, or of two columns of vertices, are looked up as such;
+//! when a batch comes that is not of that type, everything is looked up by value from then on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use telar_graph::Value;
+use telar_graph::{Value, VertexId};
 
 use super::spill::{PARTITIONS, partition_of};
 use crate::batch::{Column, heap_bytes};
@@ -60,6 +60,7 @@ enum Places {
     Vertices(VertexNumbers),
     Ints(HashMap<i64, u32, RandomState>),
     Values(HashMap<Value, u32, RandomState>),
+    Pairs(HashMap<(VertexId, VertexId), u32, RandomState>),
     Rows(HashMap<Box<[Value]>, u32, RandomState>),
 }
 
@@ -130,6 +131,7 @@ impl Groups {
             Places::Vertices(numbers) => numbers.memory_bytes(),
             Places::Ints(map) => table(map.capacity(), size_of::<(i64, u32)>()),
             Places::Values(map) => table(map.capacity(), size_of::<(Value, u32)>()),
+            Places::Pairs(map) => table(map.capacity(), size_of::<((VertexId, VertexId), u32)>()),
             Places::Rows(map) => {
                 let key = PIECE_BYTES + self.keys.len() * size_of::<Value>();
                 table(map.capacity(), size_of::<(Box<[Value]>, u32)>()) + map.len() * key
@@ -225,8 +227,36 @@ impl Groups {
     }
 
     fn assign_rows(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+        let pair = match columns {
+            [a, b] => match (&**a, &**b) {
+                (Column::Vertices(a), Column::Vertices(b)) => Some((a, b)),
+                _ => None,
+            },
+            _ => None,
+        };
         if let Places::New = self.places {
-            self.places = Places::Rows(HashMap::default());
+            self.places = match pair {
+                Some(_) => Places::Pairs(HashMap::default()),
+                None => Places::Rows(HashMap::default()),
+            };
+        }
+        if let (Places::Pairs(places), Some((a, b))) = (&mut self.places, pair) {
+            // PERF: telar bench snb --only complex-4: different posts with their tags.
+            for (a, b) in a.iter().zip(b) {
+                let fresh = places.len() as u32;
+                let number = *places.entry((*a, *b)).or_insert(fresh);
+                if number == fresh {
+                    self.keys[0].push(Value::Vertex(*a));
+                    self.keys[1].push(Value::Vertex(*b));
+                }
+                out.push(number);
+            }
+            return;
+        }
+        if let Places::Pairs(_) = self.places {
+            let keys = self.keys[0].iter().zip(&self.keys[1]);
+            let rows = keys.map(|(a, b)| Box::from([a.clone(), b.clone()]) as Box<[Value]>);
+            self.places = Places::Rows(rows.zip(0..).collect());
         }
         let Places::Rows(places) = &mut self.places else {
             unreachable!("INVARIANT: the number of columns does not change")
@@ -263,8 +293,6 @@ fn number_of(places: &mut HashMap<Value, u32, RandomState>, value: &Value) -> u3
 
 #[cfg(test)]
 mod tests {
-    use telar_graph::VertexId;
-
     use super::*;
 
     fn assign(groups: &mut Groups, columns: Vec<Column>) -> Vec<u32> {
@@ -300,6 +328,18 @@ mod tests {
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(groups.into_keys(), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
+        // Of two columns of nodes, one has nulls later.
+        let v = VertexId::from_raw;
+        let nodes = |numbers: &[u64]| numbers.iter().map(|n| v(*n)).collect::<Vec<_>>();
+        let mut groups = Groups::new(2);
+        let pairs = vec![Column::Vertices(nodes(&[1, 1, 1])), Column::Vertices(nodes(&[2, 3, 2]))];
+        assert_eq!(assign(&mut groups, pairs), [0, 1, 0]);
+        let some = vec![Value::Null, Value::Vertex(v(3)), Value::Vertex(v(2)), Value::Null];
+        let mixed = vec![Column::Vertices(nodes(&[1, 1, 1, 1])), Column::Values(some)];
+        assert_eq!(assign(&mut groups, mixed), [2, 1, 0, 2]);
+        let pairs = vec![Column::Vertices(nodes(&[1, 2])), Column::Vertices(nodes(&[3, 3]))];
+        assert_eq!(assign(&mut groups, pairs), [1, 3]);
+        assert_eq!(groups.keys[0], [1, 1, 1, 2].map(|n| Value::Vertex(v(n))));
         let mut all = Groups::new(0);
         let mut out = Vec::new();
         all.assign(&[], 3, &mut out);

@@ -10,6 +10,7 @@ mod aggregate;
 mod apply;
 mod build;
 mod call;
+mod collected;
 mod count_store;
 pub(crate) mod counted;
 mod create;

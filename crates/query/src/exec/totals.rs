@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::collected::Collected;
 use crate::aggregate::{self, Accumulator};
 use crate::batch::Column;
 use crate::error::{Detail, EvalError};
@@ -12,6 +13,8 @@ use crate::query_error::QueryError;
 pub(super) enum Totals {
     /// Of rows, or of values that are not null.
     Counts(Vec<i64>),
+    /// Lists of values that are not null.
+    Lists(Collected),
     /// Anything else.
     Accumulators(Vec<Accumulator>),
 }
@@ -20,6 +23,7 @@ impl Totals {
     pub(super) fn new(call: &AggregateCall) -> Self {
         match (&*call.function, call.distinct) {
             ("count", false) => Self::Counts(Vec::new()),
+            ("collect", false) => Self::Lists(Collected::new()),
             _ => Self::Accumulators(Vec::new()),
         }
     }
@@ -28,6 +32,7 @@ impl Totals {
     pub(super) fn grow(&mut self, groups: usize, call: &AggregateCall) -> Result<(), QueryError> {
         match self {
             Self::Counts(counts) => counts.resize(groups, 0),
+            Self::Lists(lists) => lists.grow(groups),
             Self::Accumulators(all) => {
                 for _ in all.len()..groups {
                     all.push(accumulator(call)?);
@@ -41,6 +46,7 @@ impl Totals {
     pub(super) fn own_bytes(&self) -> usize {
         match self {
             Self::Counts(counts) => counts.capacity() * size_of::<i64>(),
+            Self::Lists(lists) => lists.bytes(),
             Self::Accumulators(all) => all.capacity() * size_of::<Accumulator>(),
         }
     }
@@ -48,7 +54,7 @@ impl Totals {
     /// Bytes that accumulators keep of values, all together.
     pub(super) fn kept_bytes(&self) -> usize {
         match self {
-            Self::Counts(_) => 0,
+            Self::Counts(_) | Self::Lists(_) => 0,
             Self::Accumulators(all) => {
                 let kept = |a: &Accumulator| a.memory_bytes() - size_of::<Accumulator>();
                 all.iter().map(kept).sum()
@@ -61,6 +67,7 @@ impl Totals {
         let groups = groups.iter().map(|group| *group as usize);
         match self {
             Self::Counts(counts) => Self::Counts(groups.map(|group| counts[group]).collect()),
+            Self::Lists(lists) => Self::Lists(lists.take(groups)),
             Self::Accumulators(all) => {
                 let take =
                     |group: usize| std::mem::replace(&mut all[group], Accumulator::of_rows());
@@ -88,6 +95,12 @@ impl Totals {
                         let same = groups.chunk_by(|a, b| a == b);
                         same.for_each(|same| counts[same[0] as usize] += same.len() as i64);
                     }
+                }
+                Ok(0)
+            }
+            Self::Lists(lists) => {
+                for column in columns {
+                    lists.update(column, groups)?;
                 }
                 Ok(0)
             }
@@ -133,6 +146,7 @@ impl Totals {
             (Self::Counts(from), Self::Counts(to)) => {
                 from.iter().zip(groups).for_each(|(n, group)| to[*group as usize] += n);
             }
+            (Self::Lists(from), Self::Lists(to)) => to.merge(from, groups)?,
             (Self::Accumulators(from), Self::Accumulators(to)) => {
                 for (accumulator, group) in from.into_iter().zip(groups) {
                     to[*group as usize].merge(accumulator)?;
@@ -147,6 +161,7 @@ impl Totals {
     pub(super) fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
         Ok(match self {
             Self::Counts(counts) => Column::Ints(counts[groups].to_vec()),
+            Self::Lists(lists) => lists.finish(groups),
             Self::Accumulators(all) => {
                 let values = all[groups].iter_mut().map(Accumulator::finish);
                 Column::of(values.collect::<Result<_, _>>()?)

@@ -275,6 +275,7 @@ impl Plan {
             | Self::Filter(..)
             | Self::Extend(..)
             | Self::Prune(..)
+            | Self::Union(_)
             | Self::Unwind(..) => true,
             Self::Apply(p) => p.returns && !p.inner.writes(),
             _ => false,

@@ -26,8 +26,8 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Gives each connection that comes to `listener` to `take`, which must not block for long. One for which
-    /// the process has no file is closed at once, and `refused` is told.
+    /// Gives each connection that comes to `listener` to `take`, which must not block for long. One
+    /// for which the process has no file is closed at once, and `refused` is told.
     ///
     /// # Errors
     /// If there is no thread to be had.
@@ -109,7 +109,7 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {
             tracing::warn!(
                 %error,
-                "connections are refused: the process may open no more files (LimitNOFILE, ulimit -n)"
+                "connections are refused: no more files may be open (LimitNOFILE, ulimit -n)"
             );
             self.said = Some(Instant::now());
         }

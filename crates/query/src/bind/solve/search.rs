@@ -139,8 +139,13 @@ fn each_of(set: Set) -> impl Iterator<Item = usize> {
     (0..Set::BITS as usize).filter(move |number| has(set, *number))
 }
 
-/// The cheapest steps to find a pattern; `None` if the search would take too long.
-pub(super) fn cheapest(solver: &Solver<'_, '_>, model: &Model, input: Input) -> Option<Vec<Step>> {
+/// The cheapest steps to find a pattern, and what they cost; `None` if the search would take too
+/// long.
+pub(super) fn cheapest(
+    solver: &Solver<'_, '_>,
+    model: &Model,
+    input: Input,
+) -> Option<(Vec<Step>, f64)> {
     let wishes = wishes(solver, model);
     let mut search = Search {
         solver,
@@ -207,7 +212,7 @@ impl Search<'_, '_, '_> {
         self.queue.push(Reverse((Cost(cost), place)));
     }
 
-    fn run(&mut self) -> Option<Vec<Step>> {
+    fn run(&mut self) -> Option<(Vec<Step>, f64)> {
         let all_nodes = (0..self.model.nodes.len()).fold(0, |set, n| set | 1 << n);
         let all = (0..self.model.relationships.len()).fold(0, |set, n| set | 1 << n);
         while let Some(Reverse((_, at))) = self.queue.pop() {
@@ -216,7 +221,8 @@ impl Search<'_, '_, '_> {
                 continue;
             }
             if (state.free, state.nodes, state.relationships) == (false, all_nodes, all) {
-                return Some(self.way_to(at));
+                let cost = state.cost;
+                return Some((self.way_to(at), cost));
             }
             if self.steps > STEPS_MAX {
                 return None;

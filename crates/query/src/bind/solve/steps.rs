@@ -40,7 +40,7 @@ impl Solver<'_, '_> {
         let Some(model) = Model::of(self, facts) else { return };
         // A table would be made anew for each run of an inner plan.
         let input = Input { rows, is_unit, joins: !is_inner(&self.plan) };
-        let Some(steps) = cheapest(self, &model, input) else { return };
+        let Some((steps, _)) = cheapest(self, &model, input) else { return };
         let nodes = model.nodes;
         let joins = steps.iter().any(|step| matches!(step, Step::Join(_)));
         let conditions = if joins { self.pattern.conditions.clone() } else { Vec::new() };

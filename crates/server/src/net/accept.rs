@@ -103,8 +103,8 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         }
     }
 
-    /// Closes the connection that cannot be taken in, in the place of the spare file: its peer is to
-    /// know at once, and not to wait in a queue that nobody looks at.
+    /// Closes the connection that cannot be taken in, in the place of the spare file: its peer is
+    /// to know at once, and not to wait in a queue that nobody looks at.
     fn refuse(&mut self, error: &io::Error) {
         if self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {
             tracing::warn!(

@@ -384,6 +384,12 @@ impl Binder<'_> {
             let slot = self.csv.map(|at| if name == "file" { at.file } else { at.line });
             return Ok(slot.map_or(Expr::NULL, Expr::Slot));
         }
+        if name == "apoc.any.property" {
+            self.arity(&name, call, 2, 2, e)?;
+            self.expect(&call.arguments[0], KEYED, "InvalidArgumentType")?;
+            let mut of = |at: usize| self.expression(&call.arguments[at]).map(Box::new);
+            return Ok(Expr::Index(of(0)?, of(1)?));
+        }
         if name == "exists" {
             self.arity(&name, call, 1, 1, e)?;
             return Ok(Expr::IsNull(Box::new(self.expression(&call.arguments[0])?), true));

@@ -290,7 +290,7 @@ impl<'p> ShortestPath<'p> {
             if side.frontier.is_empty() {
                 return Ok(Vec::new());
             }
-            let meets = (!p.all && !(is_near && keeps)).then_some(other);
+            let meets = (!(p.all || is_near && keeps)).then_some(other);
             self.advance((side, meets), types, rows, row, cx)?;
             self.searching.set(near.bytes() + far.bytes(), cx)?;
         }

@@ -55,7 +55,10 @@ fn kill_during_backup_leaves_the_database_intact_and_no_half_backup() {
     let (mut finished, mut cut_off) = (0, 0);
     let rounds = if telar_tests::long() { 100 } else { 8 };
     // On a slow machine hardly any backup ends before the process is killed: some more rounds.
-    for round in (0..100).take_while(|round| *round < rounds || finished <= 3) {
+    for round in 0..100 {
+        if round >= rounds && finished > 3 {
+            break;
+        }
         let into = at(&format!("backups-{round}"));
         std::fs::create_dir(&into).unwrap();
         let seed = (rng.number() >> 1).to_string();

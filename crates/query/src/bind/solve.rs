@@ -7,6 +7,7 @@
 //! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
 //! only where nothing is known a new start (`order`). `seek` finds what indexes can do.
 
+mod known;
 mod model;
 mod order;
 mod search;
@@ -27,6 +28,8 @@ use crate::plan::{
     Expand, IndexSeek, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select, ShortestPath,
     Types, VarExpand, Way,
 };
+use known::Before;
+pub(super) use known::Known;
 use order::Start;
 
 /// A pattern being solved.
@@ -37,8 +40,9 @@ struct Solver<'b, 'a> {
     pattern: Pattern,
     /// Relationships found so far that others may have to differ from.
     found: Vec<(Slot, Types)>,
-    /// What the plan so far says of variables.
+    /// What the plan so far says of variables, and of its rows.
     facts: Facts,
+    before: Before,
 }
 
 impl Binder<'_> {
@@ -60,11 +64,16 @@ impl Binder<'_> {
         found: Vec<(Slot, Types)>,
         pattern: Pattern,
     ) -> Plan {
-        let mut facts = Facts::default();
-        self.counts().estimate(&input, &mut facts);
-        let mut solver = Solver { binder: self, plan: input, bound, pattern, found, facts };
+        let (before, facts) = self.before(&input, &bound);
+        let facts = if before.inner { Facts::default() } else { facts };
+        let plan = input;
+        let mut solver = Solver { binder: self, plan, bound, pattern, found, facts, before };
         solver.run();
-        solver.plan
+        let Solver { plan, facts, before, .. } = solver;
+        if !before.inner {
+            self.known.note(&plan, before, facts);
+        }
+        plan
     }
 }
 
@@ -80,7 +89,8 @@ impl Solver<'_, '_> {
     fn wrap(&mut self, f: impl FnOnce(Plan) -> Plan) {
         let plan = std::mem::replace(&mut self.plan, Plan::Unit);
         self.plan = f(plan);
-        self.binder.counts().rows(&self.plan, &[], 1.0, &mut self.facts);
+        let rows = &mut self.before.rows;
+        *rows = self.binder.counts().above(&self.plan, *rows, &mut self.facts);
     }
 
     fn run(&mut self) {

@@ -20,6 +20,7 @@
 //! `K`; anything else 0.75. The node at the end of a relationship is taken to have the labels that
 //! more than half of those nodes have.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -47,6 +48,8 @@ pub(crate) struct Counts<'g> {
     graph: &'g dyn Graph,
     known: Arc<Estimates>,
     indexes: Vec<ReadableIndex>,
+    /// Operators that were asked for their rows.
+    asked: Cell<usize>,
 }
 
 /// What is known of the variables of a row.
@@ -55,7 +58,7 @@ pub(crate) struct Facts {
     /// The labels of nodes, the types of relationships.
     objects: HashMap<Slot, Vec<IndexedObjects>>,
     /// Properties that a seek has compared already.
-    sought: HashSet<(Slot, Arc<str>)>,
+    sought: HashMap<Slot, Vec<Arc<str>>>,
     /// Relationships that nodes are known to have, as they were found by them.
     reached: HashMap<Slot, Vec<(EdgeTypeId, Direction)>>,
     /// How long lists that were collected are.
@@ -75,7 +78,7 @@ impl Facts {
     pub(crate) fn has_sought(&mut self, slot: Slot, sought: &Sought) {
         let next = usize::from(!matches!(sought.next, NextKey::Anything));
         let keys = sought.keys.iter().take(sought.prefix.len() + next);
-        self.sought.extend(keys.map(|key| (slot, key.clone())));
+        self.sought.entry(slot).or_default().extend(keys.cloned());
     }
 
     /// The elements of a list; `unknown` where nothing says.
@@ -88,6 +91,27 @@ impl Facts {
         }
     }
 
+    /// What is known of some variables.
+    pub(crate) fn only(&self, slots: &HashSet<Slot>) -> Self {
+        fn some<T: Clone>(all: &HashMap<Slot, T>, slots: &HashSet<Slot>) -> HashMap<Slot, T> {
+            slots.iter().filter_map(|slot| Some((*slot, all.get(slot)?.clone()))).collect()
+        }
+        Self {
+            objects: some(&self.objects, slots),
+            sought: some(&self.sought, slots),
+            reached: some(&self.reached, slots),
+            lists: some(&self.lists, slots),
+        }
+    }
+
+    /// Adds what is known elsewhere; of what both know, that is newer.
+    pub(crate) fn absorb(&mut self, newer: Self) {
+        self.objects.extend(newer.objects);
+        self.sought.extend(newer.sought);
+        self.reached.extend(newer.reached);
+        self.lists.extend(newer.lists);
+    }
+
     fn of(&self, slot: Slot) -> &[IndexedObjects] {
         self.objects.get(&slot).map_or(&[], |objects| objects)
     }
@@ -96,7 +120,12 @@ impl Facts {
 impl<'g> Counts<'g> {
     /// Those of a graph. Cost: that of [`telar_graph::View::estimates`].
     pub(crate) fn of(graph: &'g dyn Graph) -> Self {
-        Self { graph, known: graph.estimates(), indexes: graph.readable_indexes() }
+        Self { graph, known: graph.estimates(), indexes: graph.readable_indexes(), asked: Cell::new(0) }
+    }
+
+    /// How often an operator was asked for its rows.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.get()
     }
 
     // ---- counts ----
@@ -352,7 +381,8 @@ impl<'g> Counts<'g> {
             },
             _ => None,
         });
-        if property.is_some_and(|(slot, key)| facts.sought.contains(&(slot, key.clone()))) {
+        let sought = |(slot, key)| facts.sought.get(&slot).is_some_and(|keys| keys.contains(key));
+        if property.is_some_and(sought) {
             return 1.0;
         }
         let equal = || property.map_or(EQUAL, |(slot, key)| self.equal(slot, key, facts));
@@ -405,9 +435,17 @@ impl<'g> Counts<'g> {
         self.rows(plan, &inputs, 1.0, facts)
     }
 
+    /// Rows of a plan of whose input so many are expected; what it says of its variables is noted.
+    pub(crate) fn above(&self, plan: &Plan, input: f64, facts: &mut Facts) -> f64 {
+        let others = plan.inputs().into_iter().skip(1).map(|plan| self.estimate(plan, facts));
+        let inputs: Vec<f64> = std::iter::once(input).chain(others).collect();
+        self.rows(plan, &inputs, 1.0, facts)
+    }
+
     /// Rows of an operator, of whose inputs so many are expected; `outer` rows come from outside.
     /// What it says of variables is noted.
     pub(crate) fn rows(&self, plan: &Plan, inputs: &[f64], outer: f64, facts: &mut Facts) -> f64 {
+        self.asked.set(self.asked.get() + 1);
         let first = inputs.first().copied().unwrap_or(1.0);
         let second = inputs.get(1).copied().unwrap_or(1.0);
         match plan {

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::known::Before;
 use super::model::Model;
 use super::search::{Input, Step, cheapest};
 use super::{Solver, overlap};
 use crate::batch::Slot;
 use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::{Binary, Expr};
-use crate::plan::estimate::Facts;
 use crate::plan::{HashJoin, Intersect, Leg, Plan};
 
 /// What is left of a pattern to be found.
@@ -20,26 +20,15 @@ struct Rest<'r> {
     conditions: &'r [Expr],
 }
 
-/// Whether a plan is run for rows that come from outside.
-fn is_inner(plan: &Plan) -> bool {
-    match plan.inputs().first() {
-        Some(input) => is_inner(input),
-        None => matches!(plan, Plan::Argument),
-    }
-}
-
 impl Solver<'_, '_> {
     /// Finds as much of the pattern as the search for a plan covers.
     pub(super) fn search(&mut self) {
-        let mut facts = Facts::default();
         let is_unit = matches!(self.plan, Plan::Unit) && self.bound.is_empty();
-        let rows = match is_unit {
-            true => 1.0,
-            false => self.binder.counts().estimate(&self.plan, &mut facts).max(1.0),
-        };
-        let Some(model) = Model::of(self, facts) else { return };
+        let Some(model) = Model::of(self, self.facts.clone()) else { return };
+        let Before { rows, inner } = self.before;
+        let rows = rows.max(1.0);
         // A table would be made anew for each run of an inner plan.
-        let input = Input { rows, is_unit, joins: !is_inner(&self.plan) };
+        let input = Input { rows, is_unit, joins: !inner };
         let Some(steps) = cheapest(self, &model, input) else { return };
         let nodes = model.nodes;
         let joins = steps.iter().any(|step| matches!(step, Step::Join(_)));
@@ -146,11 +135,13 @@ impl Solver<'_, '_> {
         pattern.conditions = rest.conditions.iter().filter(|c| inside(c)).cloned().collect();
         self.pattern.conditions.retain(|c| !inside(c));
         let (bound, found, facts) = Default::default();
-        let binder = &mut *self.binder;
-        let mut part = Solver { binder, plan: Plan::Unit, bound, pattern, found, facts };
+        let (binder, plan) = (&mut *self.binder, Plan::Unit);
+        let before = Before { rows: 1.0, inner: false };
+        let mut part = Solver { binder, plan, bound, pattern, found, facts, before };
         let (nodes, conditions) = (rest.nodes, rest.conditions);
         part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
-        let Solver { plan: build, bound, found, .. } = part;
+        let Solver { plan: build, bound, found, facts, .. } = part;
+        self.facts.absorb(facts);
 
         let shared = rest.nodes.iter().filter(|node| self.knows(**node) && bound.contains(*node));
         let mut keys: Vec<(Expr, Expr)> =

@@ -1,6 +1,6 @@
 """Telar and Neo4j over Bolt: same machine, same client, same data, in one run.
 
-    python bench/compare/bolt.py TELAR [--folder FOLDER] [--persons N] [--seconds S] [--rounds N]
+    python bench/compare/bolt.py TELAR [--folder FOLDER] [--workloads NAME ...] [--seconds S] [--rounds N]
     python bench/compare/bolt.py TELAR --startup
 
 Needs the official Python driver (tools/drivers.sh installs it), Go, and what bench/compare/neo4j.sh
@@ -16,6 +16,7 @@ told apart from what the client took on the same cores. Each figure is the media
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -29,6 +30,7 @@ import neo4j
 
 HERE = pathlib.Path(__file__).resolve().parent
 KNOWS = 5
+TELAR_PORT, NEO4J_PORT = 17711, 17721
 WORKLOADS = [("one", "RETURN 1"), ("point", "point read"), ("neighbours", "5 neighbours"), ("update", "update")]
 
 
@@ -93,35 +95,45 @@ def load(address, persons):
                 first=first, last=min(first + 10000, persons) - 1, knows=KNOWS, persons=persons)
 
 
-def answers(address, persons):
-    """What has to be equal between the two before anything is timed."""
-    with neo4j.GraphDatabase.driver(f"bolt://{address}") as driver:
-        def ask(query, **parameters):
-            return [list(row.values()) for row in driver.execute_query(query, parameters).records]
-
-        ids = list(range(0, persons, max(1, persons // 500)))
-        return [
-            ask("MATCH (p:Person) RETURN count(p), sum(p.id)"),
-            ask("MATCH (:Person)-[k:KNOWS]->() RETURN count(k)"),
-            ask("UNWIND $ids AS id MATCH (p:Person {id: id}) RETURN p.name ORDER BY id", ids=ids),
-            ask("UNWIND $ids AS id MATCH (p:Person {id: id})-[:KNOWS]->(f) RETURN id, f.id ORDER BY id, f.id", ids=ids),
-            *[ask("MATCH (p:Person {id: $id}) RETURN p.name AS name", id=id) for id in ids[:50]],
-        ]
+def answers(ask, persons):
+    """What has to be equal between the two before anything is timed; `ask` gives the rows of a query."""
+    ids = list(range(0, persons, max(1, persons // 500)))
+    return [
+        ask("MATCH (p:Person) RETURN count(p), sum(p.id)"),
+        ask("MATCH (:Person)-[k:KNOWS]->() RETURN count(k)"),
+        ask("UNWIND $ids AS id MATCH (p:Person {id: id}) RETURN p.name ORDER BY id", ids=ids),
+        ask("UNWIND $ids AS id MATCH (p:Person {id: id})-[:KNOWS]->(f) RETURN id, f.id, f.name ORDER BY id, f.id",
+            ids=ids),
+        *[ask("MATCH (p:Person {id: $id}) RETURN p.name AS name", id=id) for id in ids[:50]],
+    ]
 
 
-def measure(client, server, workload, connections, seconds, persons, address=None):
+def ask(server, query, **parameters):
+    """The rows of a query over Bolt."""
+    with neo4j.GraphDatabase.driver(f"bolt://{server.address}") as driver:
+        return [list(row.values()) for row in driver.execute_query(query, parameters).records]
+
+
+def build(client, folder):
+    """A client, made of its sources beside this file."""
+    program = os.path.join(folder, f"{client}-client")
+    subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / client, check=True)
+    return program
+
+
+def measure(client, server, workload, connections, seconds, persons):
     """What the client, a command, says of one run, and what the server's processors did for it."""
     before = cpu_seconds(server.process)
     said = subprocess.run(
-        [*client, "-address", address or server.address, "-workload", workload, "-connections", str(connections),
-         "-seconds", str(seconds), "-persons", str(persons)], check=True, stdout=subprocess.PIPE, text=True)
+        [*client, "-workload", workload, "-connections", str(connections), "-seconds", str(seconds),
+         "-persons", str(persons)], check=True, stdout=subprocess.PIPE, text=True)
     result = json.loads(said.stdout)
     result["server_cpu_us"] = (cpu_seconds(server.process) - before) * 1e6 / result["operations"]
     result["client_cpu_us"] = result["client_cpu_seconds"] * 1e6 / result["operations"]
     return result
 
 
-def table(results, connections, workloads=tuple(name for name, _ in WORKLOADS)):
+def table(results, connections, workloads):
     """One line for each workload: figures of both, and ratios."""
     print("| workload | connections | | per second | p50 µs | p99 µs | server CPU µs | client CPU µs |")
     print("|---|---|---|---|---|---|---|---|")
@@ -141,10 +153,11 @@ def table(results, connections, workloads=tuple(name for name, _ in WORKLOADS)):
                   f"{telar['server_cpu_us'] / other['server_cpu_us']:.3f} x | |")
 
 
-def compare(options, folder):
-    client = os.path.join(folder, "bolt-client")
-    subprocess.run(["go", "build", "-o", client, "."], cwd=HERE / "bolt", check=True)
-    servers = [Telar(options.telar, os.path.join(folder, "telar"), 17711), Neo4j(os.path.join(folder, "neo4j"), 17721)]
+def compare(options, folder, servers, client, ask):
+    """Compares what both answer to `ask(server, query, ...)`, and measures in turns with `client(server)`, a command."""
+    def run(server, workload, connections, seconds):
+        return measure(client(server), server, workload, connections, seconds, options.persons)
+
     results = {}
     with contextlib.ExitStack() as stack:
         for server in servers:
@@ -153,22 +166,29 @@ def compare(options, folder):
             stack.callback(server.stop)
             if new:
                 load(server.address, options.persons)
-        first, second = (answers(server.address, options.persons) for server in servers)
+        first, second = (answers(functools.partial(ask, server), options.persons) for server in servers)
         if first != second:
             raise SystemExit("the answers differ: nothing was measured")
         if options.prepare:
             return
         for server in servers:
-            for workload, _ in WORKLOADS:
-                measure([client], server, workload, 32, options.warm, options.persons)
-                measure([client], server, workload, 1, options.warm / 4, options.persons)
+            for workload in options.workloads:
+                run(server, workload, 32, options.warm)
+                run(server, workload, 1, options.warm / 4)
         for _ in range(options.rounds):
-            for workload, _ in WORKLOADS:
+            for workload in options.workloads:
                 for connections in (1, 32):
                     for server in servers:
-                        result = measure([client], server, workload, connections, options.seconds, options.persons)
+                        result = run(server, workload, connections, options.seconds)
                         results.setdefault((server.name, workload, connections), []).append(result)
-    table(results, (1, 32))
+    table(results, (1, 32), options.workloads)
+
+
+def over_bolt(options, folder):
+    program = build("bolt", folder)
+    servers = [Telar(options.telar, os.path.join(folder, "telar"), TELAR_PORT),
+               Neo4j(os.path.join(folder, "neo4j"), NEO4J_PORT)]
+    compare(options, folder, servers, lambda server: [program, "-address", server.address], ask)
 
 
 def startup(options, folder):
@@ -196,21 +216,34 @@ def startup(options, folder):
         print(f"| {persons:,} | {size / 2**20:,.0f} | {stopped:.3f} | {killed:.3f} |", flush=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def arguments(description):
+    """A parser of what comparisons can be told."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("telar", type=os.path.realpath)
     parser.add_argument("--folder", help="keeps the stores here for the next run (default: a temporary folder)")
     parser.add_argument("--prepare", action="store_true", help="load and compare, measure nothing")
-    parser.add_argument("--startup", action="store_true")
     parser.add_argument("--persons", type=int, default=100_000)
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--warm", type=float, default=8, help="seconds of warming up per workload")
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    every = [workload for workload, _ in WORKLOADS]
+    parser.add_argument("--workloads", nargs="+", choices=every, default=every)
+    return parser
+
+
+def within(options, run):
+    """Runs it with the folder that was named, or with one for this time."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = os.path.realpath(options.folder or scratch)
         os.makedirs(folder, exist_ok=True)
-        (startup if options.startup else compare)(options, folder)
+        run(options, folder)
+
+
+def main():
+    parser = arguments(__doc__)
+    parser.add_argument("--startup", action="store_true")
+    options = parser.parse_args()
+    within(options, startup if options.startup else over_bolt)
 
 
 if __name__ == "__main__":

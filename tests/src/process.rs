@@ -1,4 +1,5 @@
-//! A child process that does not outlive the test that started it.
+//! A child process that does not outlive the test that started it. The tests of `telar-server`
+//! include this file, too.
 
 use std::io;
 use std::ops::{Deref, DerefMut};

@@ -14,12 +14,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand"
 	"os"
-	"sort"
-	"sync"
-	"syscall"
-	"time"
+
+	"telar/bench/compare/timing"
 )
 
 // A query by the id of a person, and how many rows it has to give.
@@ -77,65 +74,29 @@ func fatal(err error) {
 }
 
 func main() {
-	address := flag.String("address", "127.0.0.1:7687", "host and port of the server")
-	name := flag.String("workload", "point", "one, point, neighbours or update")
-	connections := flag.Int("connections", 1, "connections, each with one query at a time")
-	seconds := flag.Float64("seconds", 5, "how long")
-	persons := flag.Int64("persons", 100000, "ids are below this")
+	options := timing.Flags("127.0.0.1:7687")
 	do := flag.String("do", "", "instead of a workload, what telar bench snb wrote: answers, reads or mixed; or one query")
 	script := scriptFlags()
 	flag.Parse()
 	if *do != "" {
-		fatal(script.run(*do, *address, *connections, *seconds))
+		fatal(script.run(*do, options.Address, options.Connections, options.Seconds))
 		return
 	}
-	w, known := workloads[*name]
+	w, known := workloads[options.Workload]
 	if !known {
-		fatal(fmt.Errorf("no workload %s", *name))
+		fatal(fmt.Errorf("no workload %s", options.Workload))
 	}
-	all := make([]*connection, *connections)
-	for i := range all {
-		var err error
-		all[i], err = open(*address)
-		fatal(err)
-	}
-	times := make([][]time.Duration, *connections)
-	started := time.Now()
-	end := started.Add(time.Duration(*seconds * float64(time.Second)))
-	var running sync.WaitGroup
-	for i, c := range all {
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			chance := rand.New(rand.NewSource(int64(i)))
-			for before := time.Now(); before.Before(end); {
-				fatal(c.ask(w, chance.Int63n(*persons)))
-				after := time.Now()
-				times[i] = append(times[i], after.Sub(before))
-				before = after
-			}
-		}()
-	}
-	running.Wait()
-	took := time.Since(started).Seconds()
-	var sorted []time.Duration
-	for _, some := range times {
-		sorted = append(sorted, some...)
-	}
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
-	at := func(share float64) float64 {
-		return float64(sorted[int(share*float64(len(sorted)-1))].Nanoseconds()) / 1000
-	}
+	var all []*connection
+	found, err := options.Run(func() (timing.Ask, error) {
+		c, err := open(options.Address)
+		all = append(all, c)
+		return func(id int64) error { return c.ask(w, id) }, err
+	})
+	fatal(err)
 	conflicts := 0
 	for _, c := range all {
 		conflicts += c.conflicts
 	}
-	var usage syscall.Rusage
-	fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	cpu := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	fatal(json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"operations": len(sorted), "seconds": took, "per_second": float64(len(sorted)) / took,
-		"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999), "conflicts": conflicts,
-		"client_cpu_seconds": cpu(usage.Utime) + cpu(usage.Stime),
-	}))
+	found["conflicts"] = conflicts
+	fatal(json.NewEncoder(os.Stdout).Encode(found))
 }

@@ -14,14 +14,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand"
 	"net"
 	"net/http"
 	"os"
-	"sort"
-	"sync"
-	"syscall"
-	"time"
+
+	"telar/bench/compare/timing"
 )
 
 // A query by the id of a person, and how many rows it has to give.
@@ -130,56 +127,17 @@ func fatal(err error) {
 }
 
 func main() {
-	address := flag.String("address", "127.0.0.1:7474", "host and port of the server")
+	options := timing.Flags("127.0.0.1:7474")
 	kind := flag.String("kind", "telar", "telar or neo4j")
-	name := flag.String("workload", "point", "one, point, neighbours or update")
-	connections := flag.Int("connections", 1, "connections, each with one request at a time")
-	seconds := flag.Float64("seconds", 5, "how long")
-	persons := flag.Int64("persons", 100000, "ids are below this")
 	flag.Parse()
-	w, known := workloads[*name]
+	w, known := workloads[options.Workload]
 	if _, is := servers[*kind]; !known || !is {
-		fatal(fmt.Errorf("no workload %s of %s", *name, *kind))
+		fatal(fmt.Errorf("no workload %s of %s", options.Workload, *kind))
 	}
-	all := make([]*connection, *connections)
-	for i := range all {
-		var err error
-		all[i], err = open(*address)
-		fatal(err)
-	}
-	times := make([][]time.Duration, *connections)
-	started := time.Now()
-	end := started.Add(time.Duration(*seconds * float64(time.Second)))
-	var running sync.WaitGroup
-	for i, c := range all {
-		running.Add(1)
-		go func() {
-			defer running.Done()
-			chance := rand.New(rand.NewSource(int64(i)))
-			for before := time.Now(); before.Before(end); {
-				fatal(c.ask(*kind, *address, w, chance.Int63n(*persons)))
-				after := time.Now()
-				times[i] = append(times[i], after.Sub(before))
-				before = after
-			}
-		}()
-	}
-	running.Wait()
-	took := time.Since(started).Seconds()
-	var sorted []time.Duration
-	for _, some := range times {
-		sorted = append(sorted, some...)
-	}
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
-	at := func(share float64) float64 {
-		return float64(sorted[int(share*float64(len(sorted)-1))].Nanoseconds()) / 1000
-	}
-	var usage syscall.Rusage
-	fatal(syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
-	cpu := func(t syscall.Timeval) float64 { return float64(t.Sec) + float64(t.Usec)/1e6 }
-	fatal(json.NewEncoder(os.Stdout).Encode(map[string]any{
-		"operations": len(sorted), "seconds": took, "per_second": float64(len(sorted)) / took,
-		"p50_us": at(0.5), "p99_us": at(0.99), "p999_us": at(0.999),
-		"client_cpu_seconds": cpu(usage.Utime) + cpu(usage.Stime),
-	}))
+	found, err := options.Run(func() (timing.Ask, error) {
+		c, err := open(options.Address)
+		return func(id int64) error { return c.ask(*kind, options.Address, w, id) }, err
+	})
+	fatal(err)
+	fatal(json.NewEncoder(os.Stdout).Encode(found))
 }

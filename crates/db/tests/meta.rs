@@ -125,3 +125,70 @@ fn rows_say_what_rules_there_are_and_how_much_is_connected() {
         rows(&session, "CALL apoc.meta.data({labels: ['Person']}) YIELD label RETURN label");
     assert!(refused[0].contains("knows no configuration `labels`"), "{refused:?}");
 }
+
+/// What `get_schema(driver, is_enhanced=True)` of neo4j-graphrag 1.22 asks besides.
+#[test]
+fn graphrag_reads_how_often_things_occur() {
+    let db = database("");
+    let session = Session::new(&db);
+    for rule in [
+        "CREATE CONSTRAINT person FOR (p:Person) REQUIRE p.name IS UNIQUE",
+        "CREATE INDEX born FOR (p:Person) ON (p.born)",
+        "CREATE INDEX both FOR (p:Person) ON (p.name, p.born)",
+        "CREATE INDEX FOR ()-[w:WROTE]-() ON (w.year)",
+        "CREATE CONSTRAINT title FOR (b:Book) REQUIRE b.title IS NOT NULL",
+        "CREATE INDEX none FOR (n:None) ON (n.x)",
+    ] {
+        session.run(rule, &[]).unwrap_or_else(|e| panic!("{rule}: {e}"));
+    }
+    session.run(GRAPH, &[]).unwrap_or_else(|e| panic!("{e}"));
+    let counts = rows(
+        &session,
+        "CALL apoc.meta.graph({sample: 1000, maxRels: 100}) YIELD nodes, relationships \
+         RETURN nodes, [rel in relationships | {name:apoc.any.property(rel, 'type'), \
+         count: apoc.any.property(rel, 'count')}] AS relationships",
+    );
+    assert_eq!(
+        counts,
+        ["[{count: 1, name: 'Book'}, {count: 3, name: 'Person'}, {count: 1, name: 'Writer'}] | \
+          [{count: 2, name: 'WROTE'}, {count: 1, name: 'WROTE'}, {count: 2, name: 'KNOWS'}, \
+          {count: 1, name: 'KNOWS'}]"]
+    );
+    let indexes = rows(
+        &session,
+        "CALL apoc.schema.nodes() YIELD label, properties, type, size, valuesSelectivity \
+         WHERE type = 'RANGE' RETURN label, properties, size, size * valuesSelectivity AS distinct",
+    );
+    assert_eq!(
+        indexes,
+        [
+            "'None' | ['x'] | 0 | 0.0",
+            "'Person' | ['born'] | 3 | 2.0",
+            "'Person' | ['name', 'born'] | 3 | 3.0",
+            "'Person' | ['name'] | 3 | 3.0",
+        ]
+    );
+    let rules = rows(
+        &session,
+        "CALL apoc.schema.nodes() YIELD name, status, type, populationProgress, userDescription \
+         WHERE type <> 'RANGE' RETURN name, status, type, populationProgress, userDescription",
+    );
+    assert_eq!(
+        rules,
+        [
+            "':Book(title)' | '' | 'NODE_PROPERTY_EXISTENCE' | 0.0 | 'title'",
+            "':Person(name)' | '' | 'UNIQUENESS' | 0.0 | 'person'",
+        ]
+    );
+    for (of, values) in [
+        ("'Person', 'born'", "[Date(Date(-25567)), 1815]"),
+        ("'', 'name'", "['Ada', 'Bob', 'Cid']"),
+        ("'Person', 'nothing'", "[]"),
+        ("'Nothing', 'name'", "[]"),
+    ] {
+        let call = format!("CALL apoc.schema.properties.distinct({of}) YIELD value RETURN value");
+        assert_eq!(rows(&session, &call), [values], "{of}");
+    }
+    let any = "MATCH (p:Person {name: 'Ada'}) RETURN apoc.any.property(p, 'born') AS b";
+    assert_eq!(rows(&session, any), ["1815"]);
+}

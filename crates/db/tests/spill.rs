@@ -184,6 +184,8 @@ const UNORDERED: &[&str] = &[
     "MATCH (n:N) WITH n.t AS t, stDev(n.f) AS d RETURN d, count(t) AS c",
     "MATCH (n:N) CALL { WITH n UNWIND [1, 2, 3] AS x RETURN x + n.i AS y } RETURN y, n.t AS t",
     "UNWIND range(1, 3) AS x OPTIONAL MATCH (n:N) WHERE n.i % 3 <> x - 1 RETURN x, n.h AS h",
+    "MATCH (a:N), (b:N) WHERE a.h = b.i RETURN a.t AS t, b.k AS k",
+    "MATCH (a:N), (b:N) WHERE a.t = b.t AND a.k = b.k RETURN a, b.i AS i",
     "MATCH (n:N) WITH n.h AS h, n.t AS t ORDER BY h WITH DISTINCT t, h % 5000 AS m \
      RETURN m, count(t) AS c, min(t) AS t",
 ];
@@ -214,7 +216,9 @@ fn queries_answer_alike_with_a_tenth_of_the_memory() {
 fn queries_answer_alike_whatever_is_spilled() {
     let db = database();
     for text in ORDERED.iter().chain(UNORDERED).filter(|text| !text.contains("range")) {
-        let text = text.replace("(n:N)", "(n:N) WHERE n.i % 40 = 0 WITH n");
+        let text = text
+            .replace("(n:N)", "(n:N) WHERE n.i % 40 = 0 WITH n")
+            .replace("(b:N) WHERE", "(b:N) WHERE a.i % 40 = 0 AND b.i % 40 < 9 AND");
         let expected = stream(&db, Limits::default(), &text).unwrap();
         for spill_after in [0, 1 << 10, 20 << 10] {
             let files = Files::good();
@@ -293,6 +297,10 @@ fn failures_of_files_are_errors_that_name_them() {
         ("Aggregate", "MATCH (n:N) WHERE n.i < 12000 RETURN n.h AS h, collect(n.t) AS l"),
         ("Eager", "MATCH (n:N) WHERE n.i < 12000 WITH n SET n.z = 1 WITH n MATCH (n) CREATE (:Z)"),
         (
+            "HashJoin",
+            "MATCH (a:N), (b:N) WHERE a.h = b.i AND a.i < 12000 AND b.i < 12000 RETURN a, b",
+        ),
+        (
             "Apply",
             "MATCH (n:N) WHERE n.i < 12000 CALL { WITH n UNWIND range(1, 9) AS x RETURN x } \
              RETURN x, n.t AS t",
@@ -345,6 +353,7 @@ fn what_cannot_spill_says_what_to_do() {
     let cases = [
         ("Aggregate", "MATCH (n:N) RETURN collect(n.t) AS l"),
         ("Aggregate", "MATCH (n:N) RETURN count(DISTINCT n.h + 0.5) AS l"),
+        ("HashJoin", "MATCH (a:N), (b:N) WHERE a.i % 2 = b.i % 2 RETURN a, b"),
         ("range", "RETURN size(range(1, 1000000))"),
         ("Subquery", "RETURN size(COLLECT { MATCH (n:N) RETURN n.h })"),
         ("Delete", "MATCH (n:N) DETACH DELETE n"),

@@ -212,8 +212,8 @@ impl Engine {
         self.shared.indexes.all().iter().find(|i| i.definition.name == name).map(|i| i.id)
     }
 
-    /// How often an index or constraint came, went, or could be read at last: whoever keeps what
-    /// depends on them makes it anew when this differs.
+    /// How often an index or constraint came, went, could be read at last, or was loaded from the
+    /// store: whoever keeps what depends on them makes it anew when this differs.
     #[must_use]
     pub fn schema_version(&self) -> u64 {
         self.shared.indexes.changes()

@@ -4,8 +4,8 @@
 mod common;
 
 use proptest::prelude::*;
-use telar_engine::{Engine, Reader, Retention};
-use telar_graph::{LabelId, PropertyKeyId, Value, VertexId, View};
+use telar_engine::{EdgeTypeOptions, Engine, Reader, Retention};
+use telar_graph::{EdgeId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 use common::no_background;
 
@@ -51,7 +51,12 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         .copied()
         .filter(|n| matches!(reader.vertex_property(VertexId::from_raw(*n), key), Value::Int(_)))
         .collect();
-    for numbers in [&ordered[..], &mixed, few, &ints, &[u64::MAX, 1 << 40]] {
+    let texts: Vec<u64> = ordered
+        .iter()
+        .copied()
+        .filter(|n| !matches!(reader.vertex_property(VertexId::from_raw(*n), key), Value::Int(_)))
+        .collect();
+    for numbers in [&ordered[..], &mixed, few, &ints, &texts, &[u64::MAX, 1 << 40]] {
         let vertices: Vec<_> = numbers.iter().map(|n| VertexId::from_raw(*n)).collect();
         let expected: Vec<Value> =
             vertices.iter().map(|v| reader.vertex_property(*v, key)).collect();
@@ -66,6 +71,18 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
             .collect();
         assert_eq!(all.then(|| found[1..].to_vec()), as_ints);
         assert!(all || found == [7], "nothing is appended");
+        let mut texts = Vec::new();
+        let all =
+            reader.vertex_texts(&vertices, key, &mut |text| texts.push(text.map(Value::from)));
+        let as_texts: Option<Vec<Option<Value>>> = expected
+            .iter()
+            .map(|value| match value {
+                Value::String(_) => Some(Some(value.clone())),
+                Value::Null => Some(None),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(all.then_some(texts), as_texts);
         for label in names.labels {
             let mut found = vec![true];
             reader.have_label(&vertices, label, &mut found);
@@ -105,9 +122,11 @@ proptest! {
         let mut txn = db.begin().unwrap();
         for n in 0..VERTICES {
             let v = txn.create_vertex(&labels[..1]).unwrap();
-            // One segment without the property, one with other values.
-            if n / 1024 != 1 {
-                txn.set_vertex_property(v, names.key, Value::Int(n as i64)).unwrap();
+            // One segment without the property, one with values of another type.
+            match n / 1024 {
+                1 => {}
+                3 => txn.set_vertex_property(v, names.key, format!("t{n}").as_str().into()).unwrap(),
+                _ => txn.set_vertex_property(v, names.key, Value::Int(n as i64)).unwrap(),
             }
         }
         txn.commit().unwrap();
@@ -141,6 +160,61 @@ proptest! {
         }
         for snapshot in &kept {
             compare(&snapshot.reader(), &names, &few);
+        }
+    }
+    #[test]
+    fn batched_reads_of_edges_are_single_reads(
+        ops in proptest::collection::vec((0..3000usize, -3i64..9, 0..9u8), 1..60),
+        few in proptest::collection::vec(0..3000usize, 0..9),
+    ) {
+        let mut settings = no_background();
+        settings.retain = Retention::commits(20);
+        let db = Engine::in_memory(settings).unwrap();
+        let key = db.property_key("p").unwrap();
+        let types = ["A", "B", "C"]
+            .map(|name| db.edge_type(name, EdgeTypeOptions::general()).unwrap());
+        let mut txn = db.begin().unwrap();
+        let ends = [0, 1].map(|_| txn.create_vertex(&[]).unwrap());
+        // Two types have the property, of the third nobody has it.
+        let edges: Vec<EdgeId> = (0..3000)
+            .map(|n| {
+                let ty = types[usize::from(n % 7 == 0) + usize::from(n % 21 == 0)];
+                let int: &[_] = if ty == types[2] { &[] } else { &[(key, Value::Int(n))] };
+                txn.create_edge(ty, ends[0], ends[1], int).unwrap()
+            })
+            .collect();
+        txn.commit().unwrap();
+        let mut kept = vec![db.snapshot().unwrap()];
+        for (at, int, what) in ops {
+            let mut txn = db.begin().unwrap();
+            match what {
+                0 => db.settle(),
+                1 => kept.push(db.snapshot().unwrap()),
+                2 => txn.set_edge_property(edges[at], key, Value::Null).unwrap(),
+                3 => txn.set_edge_property(edges[at], key, "text".into()).unwrap(),
+                _ => txn.set_edge_property(edges[at], key, Value::Int(int)).unwrap(),
+            }
+            txn.commit().unwrap();
+        }
+        kept.push(db.snapshot().unwrap());
+        for snapshot in &kept {
+            let reader = snapshot.reader();
+            let one = |edge: &EdgeId| reader.edge_property(*edge, key);
+            let is_int = |edge: &EdgeId| matches!(one(edge), Value::Int(_));
+            let ints: Vec<EdgeId> = edges.iter().copied().filter(is_int).collect();
+            let few: Vec<EdgeId> = few.iter().map(|at| edges[*at]).collect();
+            let scattered: Vec<EdgeId> =
+                (0..ints.len()).map(|n| ints[n * 1237 % ints.len()]).collect();
+            for some in [&edges, &ints, &few, &scattered] {
+                let mut found = vec![7];
+                let all = reader.edge_ints(some, key, &mut found);
+                assert_eq!(all, some.iter().all(is_int));
+                let want = some.iter().filter(|_| all).map(|edge| match one(edge) {
+                    Value::Int(int) => int,
+                    other => panic!("{other:?}"),
+                });
+                assert_eq!(found, std::iter::once(7).chain(want).collect::<Vec<_>>());
+            }
         }
     }
 }

@@ -237,6 +237,14 @@ impl Column {
             _ => Self::Values(values),
         }
     }
+
+    /// A column of truth values, where unknown is `None`.
+    pub(crate) fn of_truths(values: Vec<Option<bool>>) -> Self {
+        match values.iter().copied().collect::<Option<Vec<bool>>>() {
+            Some(known) => Self::Bools(known),
+            None => Self::Values(values.into_iter().map(Value::from).collect()),
+        }
+    }
 }
 
 /// Reference counts of an `Arc`.

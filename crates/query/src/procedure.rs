@@ -2,10 +2,11 @@
 //!
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
-//! - `meta`: the same in the form that tools around language models ask for.
+//! - `meta`, `counts`: the same in the form that tools around language models ask for.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod counts;
 mod meta;
 pub(crate) mod privileges;
 mod schema;
@@ -172,6 +173,7 @@ impl Procedures {
         builtin::add(&mut procedures);
         schema::add(&mut procedures);
         meta::add(&mut procedures);
+        counts::add(&mut procedures);
         procedures
     }
 

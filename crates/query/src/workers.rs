@@ -6,17 +6,28 @@
 //! for long queries than there should be. So many queries at once run on a thread each, and none
 //! waits for another.
 
+use std::cell::Cell;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
 use telar_graph::Graph;
 
 /// Address space of a helper's stack, of which what is needed is touched. One that asks for more
 /// than it has gets another from the system, which costs more than a morsel does.
 const STACK_BYTES: usize = 40 << 20;
+
+/// How long a helper that is done waits for the next query before it goes to sleep. To wake it
+/// takes some tens of microseconds of its time and of the query's.
+const AWAKE: Duration = Duration::from_micros(100);
+
+thread_local! {
+    /// Whether this helper is waiting, or does what came while it was.
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
 
 /// The threads that may be at work for long queries, helpers and the queries' own.
 pub struct Workers {
@@ -109,6 +120,26 @@ impl Workers {
         };
         self.pool.get_or_init(make).as_ref()
     }
+}
+
+/// Keeps the helper that calls this awake for a while once it has done its work: queries often
+/// follow each other.
+pub(crate) fn stay_awake() {
+    if WAITS.get() {
+        return;
+    }
+    rayon::spawn(|| {
+        WAITS.set(true);
+        let mut idle = Instant::now();
+        while idle.elapsed() < AWAKE {
+            match rayon::yield_now() {
+                Some(rayon::Yield::Executed) => idle = Instant::now(),
+                // Whoever else wants the processor gets it.
+                _ => std::thread::yield_now(),
+            }
+        }
+        WAITS.set(false);
+    });
 }
 
 /// A thread that is at work, until this is dropped.

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-#[path = "common/process.rs"]
+#[path = "../../../tests/src/process.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
 
 use process::Process;
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 
 /// A server in a process of its own.
 struct Server {
@@ -26,12 +28,27 @@ fn telar() -> Command {
     command
 }
 
+fn telar_with_files(limit: &str) -> Command {
+    let mut command = Command::new("sh");
+    let script = format!("{limit} && exec \"$@\"");
+    command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_telar")]).env_remove("TELAR_CONFIG");
+    command
+}
+
 impl Server {
     fn start(arguments: &[&str]) -> Self {
+        Self::start_as(telar(), arguments)
+    }
+
+    /// With no more files than `ulimit -n` or so allows.
+    fn with_files(limit: &str, arguments: &[&str]) -> Self {
+        Self::start_as(telar_with_files(limit), arguments)
+    }
+
+    fn start_as(mut command: Command, arguments: &[&str]) -> Self {
         let free = ["serve", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"];
-        let mut command = telar();
         command.args(free).args(arguments).stdout(Stdio::piped());
-        let mut child = Process::start(&mut command);
+        let mut child = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut find = |what: &str| {
             let found = lines.find_map(|line| Some(line.strip_prefix(what)?.to_owned()));
@@ -131,6 +148,101 @@ fn connections_of_both_protocols_are_counted() {
     wait_for("telar_connections{protocol=\"Bolt\"} 1\n");
     drop(newer);
     wait_for("telar_connections{protocol=\"Bolt\"} 0\n");
+}
+
+/// The status of a statement, if there is an answer.
+fn ask_on(stream: &mut TcpStream) -> Option<u16> {
+    let body = r#"{"statement": "RETURN 1"}"#;
+    let head = "POST /db/telar/query/v2 HTTP/1.1\r\nHost: x\r\nContent-Length:";
+    write!(stream, "{head} {}\r\n\r\n{body}", body.len()).ok()?;
+    let mut answer = [0; 4096];
+    let read = stream.read(&mut answer).ok()?;
+    std::str::from_utf8(&answer[..read]).unwrap().split(' ').nth(1)?.parse().ok()
+}
+
+#[test]
+fn the_server_allows_itself_all_files_it_may_have() {
+    let server = Server::with_files("ulimit -S -n 80", &["--memory", "--no-auth"]);
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.child.id())).unwrap();
+    let files = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let [soft, hard] = [3, 4].map(|at| files.split_whitespace().nth(at).unwrap().to_owned());
+    assert!(soft == hard && soft != "80", "{files}");
+    let few = telar_with_files("ulimit -n 40").args(["serve", "--memory"]).output().unwrap();
+    assert_eq!(few.status.code(), Some(1));
+    let text = said(&few.stderr);
+    assert!(text.contains("no more than 40 files may be open"), "{text}");
+}
+
+#[test]
+fn connections_are_as_many_as_there_are_files_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, log) = (folder.path().join("graph.telar"), folder.path().join("log"));
+    let file = format!("log.file={}", log.display());
+    let arguments = [store.to_str().unwrap(), "--no-auth", "--set", &file];
+    let server = Server::with_files("ulimit -n 128", &arguments);
+    // 128 but for 64, shared out as 1,000, 500, 1,000 and 500.
+    let text = wait_for(&log, "fewer connections than are set");
+    assert!(text.contains("bolt.connections=21") && text.contains("http.newcomers=10"), "{text}");
+    let silent: Vec<_> = (0..200)
+        .map(|number| TcpStream::connect([&server.bolt, &server.http][number % 2]).unwrap())
+        .collect();
+    // 21 clients, of whom 10 may be about to log in at a time.
+    let mut clients = Vec::new();
+    for _ in 0..2 {
+        let mut all: Vec<_> = (0..30).map(|_| TcpStream::connect(&server.http).unwrap()).collect();
+        let mut newest = all.split_off(20);
+        assert!(all.iter_mut().all(|old| matches!(old.read(&mut [0]), Ok(0) | Err(_))));
+        let statuses: Vec<_> = newest.iter_mut().map(ask_on).collect();
+        assert_eq!(statuses, [Some(202); 10]);
+        clients.append(&mut newest);
+    }
+    let mut late = [(); 2].map(|()| TcpStream::connect(&server.http).unwrap());
+    assert_eq!(late.each_mut().map(ask_on), [Some(202), Some(429)]);
+    assert_eq!(ask_on(&mut clients[0]), Some(202));
+    drop(silent);
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(!text.contains("connections are refused"), "{text}");
+}
+
+#[test]
+fn who_comes_when_there_are_no_files_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let file = format!("log.file={}", log.display());
+    let server = Server::start(&["--memory", "--no-auth", "--set", &file]);
+    let mut client = TcpStream::connect(&server.http).unwrap();
+    assert_eq!(ask_on(&mut client), Some(202));
+    let id = Pid::from_raw(server.child.id().cast_signed());
+    let before = getrlimit(Resource::Nofile);
+    let limit = |current| {
+        let limit = Rlimit { current, maximum: before.maximum };
+        prlimit(id, Resource::Nofile, limit).unwrap();
+    };
+    let open = fs::read_dir(format!("/proc/{}/fd", server.child.id())).unwrap();
+    let number = |file: fs::DirEntry| file.file_name().to_str().unwrap().parse::<u64>().unwrap();
+    let open: Vec<_> = open.map(|file| number(file.unwrap())).collect();
+    limit((0..).find(|number| !open.contains(number)));
+    for address in [&server.http, &server.bolt] {
+        // There may be some left below the limit; whoever is refused hears it and does not wait.
+        let mut taken = Vec::new();
+        loop {
+            assert!(taken.len() < 64, "there are files for {} connections", taken.len());
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+            match stream.read(&mut [0]) {
+                Ok(0) => break,
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
+                Err(_) => taken.push(stream),
+                Ok(_) => panic!("nothing was asked"),
+            }
+        }
+        wait_for(&log, "connections are refused");
+        assert_eq!(ask_on(&mut client), Some(202));
+    }
+    limit(before.current);
+    let metrics = server.ask("GET /metrics", "");
+    assert!(!metrics.contains("telar_connections_refused_total{protocol=\"Bolt\"} 0"), "{metrics}");
+    assert!(server.run("RETURN 1").starts_with("HTTP/1.1 202"));
 }
 
 #[test]

@@ -144,6 +144,23 @@ impl PropertyChunk {
             _ => None,
         }
     }
+
+    /// The text at `local`, if there is any value there; `None` if it is no text.
+    #[inline]
+    pub(crate) fn text(&self, local: usize) -> Option<Option<&str>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Text(v) => Some(v[local].as_deref()),
+            Self::Mixed(v) => match &v[local] {
+                Value::String(text) => Some(Some(text)),
+                Value::Null => Some(None),
+                _ => None,
+            },
+            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => {
+                (!bit(some, local)).then_some(None)
+            }
+        }
+    }
 }
 
 impl Chunk for PropertyChunk {

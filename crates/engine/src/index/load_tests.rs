@@ -89,8 +89,19 @@ fn entries_stay_in_the_store_until_somebody_needs_them() {
     assert!(!w.is_loaded(), "nor is replaying them");
     assert_eq!(w.find(999), Ok(true));
     assert!(!w.is_loaded(), "a read finds its partition");
+    let distinct = |w: &World| {
+        telar_graph::View::estimates(&w.db().reader().unwrap())
+            .distinct
+            .get(&w.id)
+            .map(|keys| keys.round())
+    };
+    assert_eq!(distinct(&w), None);
+    let version = w.db().planning_version();
     w.db().shared.indexes.load_wanted(&w.db().shared);
     assert!(w.is_loaded(), "the background thread is told");
+    // Queries that were planned without knowing how many keys there are will be planned anew.
+    assert_ne!(w.db().planning_version(), version);
+    assert!(distinct(&w).is_some_and(|keys| keys > 900.0), "{:?}", distinct(&w));
     assert_eq!((w.find(999), w.find(1000)), (Ok(true), Ok(false)));
     w.insert(0, 1000..1001).unwrap();
     w.reopen(false);

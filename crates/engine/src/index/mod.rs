@@ -221,6 +221,8 @@ impl Index {
             self.cold.replayed().apply_to(&content, &objects);
             let _ = self.content.set(content);
             self.cold.loaded();
+            // Only now it is known how many keys there are.
+            shared.indexes.note_change();
         }
         Ok(())
     }
@@ -445,13 +447,13 @@ impl Indexes {
         self.note_change();
     }
 
-    /// Says that an index came, went, or can be read from now on.
+    /// Says that an index came, went, can be read from now on, or lies in memory now.
     fn note_change(&self) {
         // ORDERING: release pairs with the acquire in `changes`: who sees it sees what changed.
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// How often an index came, went, or could be read at last.
+    /// How often an index came, went, could be read at last, or was loaded.
     pub(crate) fn changes(&self) -> u64 {
         // ORDERING: acquire pairs with the release in `note_change`.
         self.changes.load(Ordering::Acquire)

@@ -256,7 +256,13 @@ impl Binder<'_> {
                 _ => Kind::Any,
             },
         };
-        self.declare(&variable.text, kind)
+        let known = match &list.kind {
+            ExprKind::Variable(name) => self.scope.find(&name.text).map(|list| list.slot),
+            _ => None,
+        };
+        let slot = self.declare(&variable.text, kind);
+        known.into_iter().for_each(|list| self.know_element(slot, list));
+        slot
     }
 
     fn variable_value(&self, name: &Name) -> Result<Expr, QueryError> {
@@ -383,6 +389,12 @@ impl Binder<'_> {
             }
             let slot = self.csv.map(|at| if name == "file" { at.file } else { at.line });
             return Ok(slot.map_or(Expr::NULL, Expr::Slot));
+        }
+        if name == "apoc.any.property" {
+            self.arity(&name, call, 2, 2, e)?;
+            self.expect(&call.arguments[0], KEYED, "InvalidArgumentType")?;
+            let mut of = |at: usize| self.expression(&call.arguments[at]).map(Box::new);
+            return Ok(Expr::Index(of(0)?, of(1)?));
         }
         if name == "exists" {
             self.arity(&name, call, 1, 1, e)?;

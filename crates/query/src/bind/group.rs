@@ -18,7 +18,7 @@ use crate::plan::{Types, Way};
 use crate::query_error::QueryError;
 
 /// A path that is repeated.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Group {
     /// What is found in each repetition.
     pub(crate) pattern: Pattern,

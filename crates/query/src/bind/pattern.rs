@@ -21,7 +21,7 @@ use crate::plan::{Types, Way};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// What `MATCH` has to find.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Pattern {
     /// Slots of nodes.
     pub(crate) nodes: Vec<Slot>,
@@ -49,7 +49,7 @@ impl Pattern {
 }
 
 /// A relationship of a pattern.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Relationship {
     pub(crate) slot: Slot,
     pub(crate) from: Slot,
@@ -73,7 +73,7 @@ impl Relationship {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Length {
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,

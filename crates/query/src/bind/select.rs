@@ -18,7 +18,7 @@ use crate::plan::Paths;
 use crate::query_error::QueryError;
 
 /// A path of which only some are wanted.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Selection {
     /// Finds all of them; both ends are known before.
     pub(crate) pattern: Pattern,

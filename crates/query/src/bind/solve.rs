@@ -5,8 +5,10 @@
 //! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
 //! for that, or of which only some paths are wanted, are solved greedily: relationships between two
 //! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
-//! only where nothing is known a new start (`order`). `seek` finds what indexes can do.
+//! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and `either`
+//! what several indexes can do one after the other.
 
+mod either;
 mod known;
 mod model;
 mod order;
@@ -28,9 +30,18 @@ use crate::plan::{
     Expand, IndexSeek, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select, ShortestPath,
     Types, VarExpand, Way,
 };
-use known::Before;
+use known::Expected;
 pub(super) use known::Known;
 use order::Start;
+
+/// What is known before a pattern is found.
+#[derive(Clone)]
+struct Before {
+    bound: HashSet<Slot>,
+    found: Vec<(Slot, Types)>,
+    facts: Facts,
+    expected: Expected,
+}
 
 /// A pattern being solved.
 struct Solver<'b, 'a> {
@@ -42,7 +53,7 @@ struct Solver<'b, 'a> {
     found: Vec<(Slot, Types)>,
     /// What the plan so far says of variables, and of its rows.
     facts: Facts,
-    before: Before,
+    expected: Expected,
 }
 
 impl Binder<'_> {
@@ -64,15 +75,20 @@ impl Binder<'_> {
         found: Vec<(Slot, Types)>,
         pattern: Pattern,
     ) -> Plan {
-        let (before, facts) = self.before(&input, &bound);
-        let facts = if before.inner { Facts::default() } else { facts };
-        let plan = input;
-        let mut solver = Solver { binder: self, plan, bound, pattern, found, facts, before };
-        solver.run();
-        let Solver { plan, facts, before, .. } = solver;
-        if !before.inner {
-            self.known.note(&plan, before, facts);
+        let (expected, facts) = self.before(&input, &bound);
+        let before = Before { bound, found, facts, expected };
+        match self.branches(&input, &before, &pattern) {
+            Some(branches) => self.union(input, before, branches),
+            None => self.solve_whole(input, before, pattern),
         }
+    }
+
+    fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
+        let Before { bound, found, facts, expected } = before;
+        let mut solver = Solver { binder: self, plan, bound, pattern, found, facts, expected };
+        solver.run();
+        let Solver { plan, facts, expected, .. } = solver;
+        self.known.note(&plan, expected, facts);
         plan
     }
 }
@@ -89,7 +105,7 @@ impl Solver<'_, '_> {
     fn wrap(&mut self, f: impl FnOnce(Plan) -> Plan) {
         let plan = std::mem::replace(&mut self.plan, Plan::Unit);
         self.plan = f(plan);
-        let rows = &mut self.before.rows;
+        let rows = &mut self.expected.rows;
         *rows = self.binder.counts().above(&self.plan, *rows, &mut self.facts);
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::group::Groups;
 use super::memory::Held;
 use super::parallel::Input;
-use super::share::share;
+use super::share::{Pace, Work, share};
 use super::spill::{LEVELS_MAX, PARTITIONS, Part, Partitions};
 use super::totals::Totals;
 use super::{Exec, Operator};
@@ -74,7 +74,7 @@ struct Partial {
 
 /// A part of a [`Partial`], without the tables that find groups.
 struct Split {
-    keys: Vec<Vec<telar_graph::Value>>,
+    keys: Vec<Column>,
     totals: Vec<Totals>,
     held: Held,
 }
@@ -191,6 +191,7 @@ impl Partial {
         cx.check_now()?;
         let mut numbers = Vec::new();
         let (rows, keys) = (other.groups.len(), other.groups.into_columns());
+        let keys: Vec<_> = keys.into_iter().map(Arc::new).collect();
         self.groups.assign(&keys, rows, &mut numbers);
         self.grow(plan)?;
         for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
@@ -203,7 +204,7 @@ impl Partial {
     /// Groups by a hash of their keys.
     fn split(mut self, level: u32, cx: &Exec<'_>) -> Result<Vec<Split>, QueryError> {
         let parts = self.groups.partitions(level);
-        let mut keys = self.groups.into_keys();
+        let mut keys = self.groups.into_columns();
         self.held.clear();
         let mut split = Vec::with_capacity(parts.len());
         for part in &parts {
@@ -251,6 +252,13 @@ impl<'p> By<'p> {
     fn nothing(self) -> Result<Known, QueryError> {
         let keys = if self.node.is_some() { 1 } else { self.plan.keys.len() };
         Ok(Known::Here(Partial::new(keys, self.plan)?, self.node.is_some()))
+    }
+
+    /// Whether it matters which of two rows came first: for the order of groups, and for what
+    /// depends on the order of values.
+    fn is_ordered(self) -> bool {
+        let counts = |(_, call): &(Slot, plan::AggregateCall)| &*call.function == "count";
+        !self.plan.keys.is_empty() || !self.plan.aggregates.iter().all(counts)
     }
 
     /// Takes rows of the input.
@@ -394,7 +402,9 @@ impl<'p> By<'p> {
             read.push(eval_keys(plan, &rows, cx)?);
             Ok(())
         };
-        let read = share(parts.len(), Vec::new(), &Vec::new, &read, cx)?;
+        let tasks = parts.len();
+        let work = Work { tasks, ordered: true, new: &Vec::new, step: &read };
+        let read = share(work, Vec::new(), &mut Pace::default(), cx)?;
         let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(column.len()));
         for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
             partial.groups.assign(&keys, to - from, &mut numbers);
@@ -424,7 +434,7 @@ impl<'p> Aggregate<'p> {
         let new = || by.nothing().unwrap_or_else(|_| Known::Split(Vec::new()));
         let take = |known: &mut Known, rows: Batch, cx: &mut Exec<'_>| by.take(known, &rows, cx);
         let mut merge = |all: &mut Known, other: Known, cx: &mut Exec<'_>| by.merge(all, other, cx);
-        let mut known = self.input.fold(&new, &take, &mut merge, cx)?;
+        let mut known = self.input.fold(by.is_ordered(), &new, &take, &mut merge, cx)?;
         by.regroup(&mut known, cx)?;
         self.finish(known, 0);
         Ok(())
@@ -435,7 +445,7 @@ impl<'p> Aggregate<'p> {
         match known {
             Known::Here(partial, _) => self.done = Some((partial, 0)),
             Known::Split(segments) => {
-                let mut parts: Vec<Vec<(Split, Option<Part>)>> = Vec::new();
+                let mut parts: Vec<Waiting> = Vec::new();
                 parts.resize_with(PARTITIONS, Vec::new);
                 for Segment { split, rows } in segments {
                     let mut rows = rows.map(Partitions::into_parts);
@@ -449,12 +459,7 @@ impl<'p> Aggregate<'p> {
     }
 
     /// Groups a partition.
-    fn group(
-        &mut self,
-        part: Vec<(Split, Option<Part>)>,
-        level: u32,
-        cx: &mut Exec<'_>,
-    ) -> Result<(), QueryError> {
+    fn group(&mut self, part: Waiting, level: u32, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let by = By { node: None, level, ..self.by };
         let mut known: Option<Known> = None;
         for (split, rows) in part {
@@ -487,9 +492,8 @@ impl<'p> Aggregate<'p> {
         }
         *given = part.end;
         let mut out = Batch::empty(part.len());
-        for ((slot, _), keys) in self.by.plan.keys.iter().zip(partial.groups.keys_mut()) {
-            let keys = keys[part.clone()].iter_mut().map(std::mem::take);
-            out.set(*slot, Column::of(keys.collect()));
+        for (at, (slot, _)) in self.by.plan.keys.iter().enumerate() {
+            out.set(*slot, partial.groups.give(at, part.clone()));
         }
         for ((slot, _), totals) in self.by.plan.aggregates.iter().zip(&mut partial.totals) {
             out.set(*slot, totals.finish(part.clone())?);

@@ -141,6 +141,23 @@ macro_rules! counted {
                 all
             }
 
+            fn vertex_texts(
+                &self,
+                vertices: &[VertexId],
+                key: PropertyKeyId,
+                each: &mut dyn FnMut(Option<&str>),
+            ) -> bool {
+                let all = self.graph.vertex_texts(vertices, key, each);
+                add(self.hits, if all { vertices.len() } else { 0 });
+                all
+            }
+
+            fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+                let all = self.graph.edge_ints(edges, key, out);
+                add(self.hits, if all { edges.len() } else { 0 });
+                all
+            }
+
             fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
                 add(self.hits, edges.len());
                 self.graph.edge_properties(edges, key, out);

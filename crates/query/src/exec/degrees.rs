@@ -100,7 +100,7 @@ impl<'p> Degrees<'p> {
             return Ok(false);
         }
         // The other threads of the query wait meanwhile for what they need as well.
-        let ends = Arc::clone(&cx.ends);
+        let ends = cx.ends();
         let mut ends = ends.lock();
         let ends = ends.entry(std::ptr::from_ref(self.plan).addr()).or_default();
         if let Some(known) = ends.all_labelled {

@@ -32,7 +32,7 @@ pub(crate) struct Distinct<'p> {
 
 /// Keys seen before, column by column.
 struct Seen {
-    keys: Vec<Vec<telar_graph::Value>>,
+    keys: Vec<Column>,
     held: Held,
 }
 
@@ -69,7 +69,7 @@ impl<'p> Distinct<'p> {
     fn spill(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let parts = self.seen.partitions(self.level);
         let seen = std::mem::replace(&mut self.seen, Groups::new(self.slots.len()));
-        let mut keys = seen.into_keys();
+        let mut keys = seen.into_columns();
         self.held.clear();
         let mut all = Vec::with_capacity(PARTITIONS);
         for part in &parts {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, Value, VertexId};
 
+use super::feed::Feed;
 use super::memory::Held;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
@@ -100,9 +101,8 @@ pub(crate) fn columns(batch: &Batch, slots: &[Slot]) -> Vec<Arc<Column>> {
 }
 
 pub(crate) struct Expand<'p> {
-    input: Source<'p>,
+    feed: Feed<'p>,
     plan: &'p plan::Expand,
-    rows: Option<(Batch, usize)>,
     expansion: Expansion,
     /// Nodes expanded at once.
     sources: usize,
@@ -136,7 +136,7 @@ impl Found {
 impl<'p> Expand<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Expand) -> Self {
         let (expansion, held) = (Expansion::default(), Held::of("Expand"));
-        Self { input, plan, rows: None, expansion, sources: SOURCES_MAX, held }
+        Self { feed: Feed::new(input), plan, expansion, sources: SOURCES_MAX, held }
     }
 
     /// Expands the rows `from..to`.
@@ -281,14 +281,7 @@ impl Found {
 impl Operator for Expand<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            let (rows, from) = match self.rows.take() {
-                Some(state) => state,
-                None => match self.input.next(cx)? {
-                    Some(rows) => (rows, 0),
-                    None => return Ok(None),
-                },
-            };
-            cx.check()?;
+            let Some((rows, from)) = self.feed.next(cx)? else { return Ok(None) };
             // Few sources at a time: one of them may have very many neighbours.
             let to = rows.rows().min(from + self.sources);
             let mut handed_on = rows.clone();
@@ -317,9 +310,7 @@ impl Operator for Expand<'_> {
                 }
                 out
             });
-            if to < rows.rows() {
-                self.rows = Some((rows, to));
-            }
+            self.feed.keep(rows, to);
             if out.is_some() {
                 return Ok(out);
             }

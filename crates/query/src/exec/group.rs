@@ -1,26 +1,40 @@
 //! Which group a row belongs to.
 //!
-//! Keys of one column of vertices or integers are looked up as such; when a batch comes that is
-//! not of that type, everything is looked up by value from then on.
+//! Keys of one column of vertices or integers, or of two columns of vertices, are looked up as
+//! such; when a batch comes that is not of that type, everything is looked up by value from then
+//! on.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use telar_graph::Value;
+use telar_graph::{Value, VertexId};
 
 use super::spill::{PARTITIONS, partition_of};
 use crate::batch::{Column, heap_bytes};
-use crate::vertices::VertexNumbers;
+use crate::vertices::Numbers;
 
 /// Groups by the values of some columns, numbered as they were met.
 pub(super) struct Groups {
-    /// Keys by column, then by group.
-    keys: Vec<Vec<Value>>,
-    places: Places,
+    columns: usize,
+    keys: Keys,
     texts: Texts,
     /// Bytes of the keys beside their places.
     heap: usize,
+}
+
+/// The keys, by number, and the number of each.
+enum Keys {
+    /// No row was seen.
+    New,
+    Vertices(Box<Numbers>, Vec<VertexId>),
+    Ints(Box<Numbers>, Vec<i64>),
+    Values(HashMap<Value, u32, RandomState>, Vec<Value>),
+    /// Of two columns.
+    Pairs(HashMap<(VertexId, VertexId), u32, RandomState>, [Vec<VertexId>; 2]),
+    /// Of several columns: column by column, then by number.
+    Rows(HashMap<Box<[Value]>, u32, RandomState>, Vec<Vec<Value>>),
 }
 
 /// Texts that were met lately. Storage shares equal texts, so that one is known by its address; a
@@ -54,69 +68,112 @@ impl Texts {
     }
 }
 
-enum Places {
-    /// No row was seen.
-    New,
-    Vertices(VertexNumbers),
-    Ints(HashMap<i64, u32, RandomState>),
-    Values(HashMap<Value, u32, RandomState>),
-    Rows(HashMap<Box<[Value]>, u32, RandomState>),
+/// Integers as keys of [`Numbers`]: those near zero are small.
+fn place_of(int: i64) -> u64 {
+    (int << 1 ^ int >> 63).cast_unsigned()
+}
+
+impl Keys {
+    fn len(&self) -> usize {
+        match self {
+            Self::New => 0,
+            Self::Vertices(_, keys) => keys.len(),
+            Self::Ints(_, keys) => keys.len(),
+            Self::Values(_, keys) => keys.len(),
+            Self::Pairs(_, keys) => keys[0].len(),
+            Self::Rows(_, keys) => keys.first().map_or(0, Vec::len),
+        }
+    }
+
+    /// The value of a column in a key.
+    fn value(&self, column: usize, number: usize) -> Value {
+        match self {
+            Self::New => Value::Null,
+            Self::Vertices(_, keys) => Value::Vertex(keys[number]),
+            Self::Ints(_, keys) => Value::Int(keys[number]),
+            Self::Values(_, keys) => keys[number].clone(),
+            Self::Pairs(_, keys) => Value::Vertex(keys[column][number]),
+            Self::Rows(_, keys) => keys[column][number].clone(),
+        }
+    }
+
+    /// All of them.
+    fn into_columns(self, columns: usize) -> Vec<Column> {
+        match self {
+            Self::New => (0..columns).map(|_| Column::Values(Vec::new())).collect(),
+            Self::Vertices(_, keys) => vec![Column::Vertices(keys)],
+            Self::Ints(_, keys) => vec![Column::Ints(keys)],
+            Self::Values(_, keys) => vec![Column::of(keys)],
+            Self::Pairs(_, keys) => keys.map(Column::Vertices).into(),
+            Self::Rows(_, keys) => keys.into_iter().map(Column::of).collect(),
+        }
+    }
 }
 
 impl Groups {
     /// Groups by so many columns; without columns there is one group.
     pub(super) fn new(columns: usize) -> Self {
-        let keys = vec![Vec::new(); columns];
-        Self { keys, places: Places::New, texts: Texts::default(), heap: 0 }
+        Self { columns, keys: Keys::New, texts: Texts::default(), heap: 0 }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.keys.first().map_or(1, Vec::len)
+        if self.columns == 0 { 1 } else { self.keys.len() }
     }
 
     /// Groups with these keys, column by column, which must all differ.
-    pub(super) fn of(keys: Vec<Vec<Value>>) -> Self {
+    pub(super) fn of(keys: Vec<Column>) -> Self {
         let mut groups = Self::new(keys.len());
-        let rows = keys.first().map_or(0, Vec::len);
-        let columns: Vec<_> = keys.into_iter().map(|keys| Arc::new(Column::of(keys))).collect();
+        let rows = keys.first().map_or(0, Column::len);
+        let columns: Vec<_> = keys.into_iter().map(Arc::new).collect();
         groups.assign(&columns, rows, &mut Vec::new());
         groups
     }
 
-    /// The keys, by column.
-    pub(super) fn into_keys(self) -> Vec<Vec<Value>> {
-        self.keys
+    /// The keys, of the types that they came in.
+    pub(super) fn into_columns(self) -> Vec<Column> {
+        self.keys.into_columns(self.columns)
     }
 
-    /// The keys, by column, for those who need no groups any more.
-    pub(super) fn keys_mut(&mut self) -> &mut [Vec<Value>] {
-        &mut self.keys
+    /// One column of some keys, for those who need no groups any more.
+    pub(super) fn give(&mut self, column: usize, groups: Range<usize>) -> Column {
+        let take = |keys: &mut [Value]| {
+            Column::of(keys[groups.clone()].iter_mut().map(std::mem::take).collect())
+        };
+        match &mut self.keys {
+            Keys::New => Column::Values(Vec::new()),
+            Keys::Vertices(_, keys) => Column::Vertices(keys[groups].to_vec()),
+            Keys::Ints(_, keys) => Column::Ints(keys[groups].to_vec()),
+            Keys::Values(_, keys) => take(keys),
+            Keys::Pairs(_, keys) => Column::Vertices(keys[column][groups].to_vec()),
+            Keys::Rows(_, keys) => take(&mut keys[column]),
+        }
     }
 
     /// The groups of each partition of a split.
     pub(super) fn partitions(&self, level: u32) -> Vec<Vec<u32>> {
         let mut parts = vec![Vec::new(); PARTITIONS];
         for group in 0..self.len() {
-            let key = self.keys.iter().map(|keys| keys[group].clone());
+            let key = (0..self.columns).map(|column| self.keys.value(column, group));
             parts[partition_of(key, level)].push(group as u32);
         }
         parts
     }
 
     /// Moves the keys of some groups out, column by column.
-    pub(super) fn take(keys: &mut [Vec<Value>], groups: &[u32]) -> Vec<Vec<Value>> {
-        let take = |keys: &mut Vec<Value>| {
-            groups.iter().map(|group| std::mem::take(&mut keys[*group as usize])).collect()
+    pub(super) fn take(keys: &mut [Column], groups: &[u32]) -> Vec<Column> {
+        let take = |keys: &mut Column| match keys {
+            Column::Values(keys) => {
+                let keys = groups.iter().map(|group| std::mem::take(&mut keys[*group as usize]));
+                Column::Values(keys.collect())
+            }
+            keys => keys.gather(groups),
         };
         keys.iter_mut().map(take).collect()
     }
 
     /// Bytes of keys alone.
-    pub(super) fn bytes_of(keys: &[Vec<Value>]) -> usize {
-        let bytes = |keys: &Vec<Value>| {
-            keys.capacity() * size_of::<Value>() + keys.iter().map(heap_bytes).sum::<usize>()
-        };
-        keys.iter().map(bytes).sum()
+    pub(super) fn bytes_of(keys: &[Column]) -> usize {
+        keys.iter().map(Column::bytes).sum()
     }
 
     /// Bytes that it takes.
@@ -125,32 +182,32 @@ impl Groups {
         const PIECE_BYTES: usize = 16;
         // A table has eight places for seven entries, and a byte for each place.
         let table = |capacity: usize, entry: usize| capacity * 8 / 7 * (entry + 1);
-        let places = match &self.places {
-            Places::New => 0,
-            Places::Vertices(numbers) => numbers.memory_bytes(),
-            Places::Ints(map) => table(map.capacity(), size_of::<(i64, u32)>()),
-            Places::Values(map) => table(map.capacity(), size_of::<(Value, u32)>()),
-            Places::Rows(map) => {
-                let key = PIECE_BYTES + self.keys.len() * size_of::<Value>();
-                table(map.capacity(), size_of::<(Box<[Value]>, u32)>()) + map.len() * key
+        let keys = match &self.keys {
+            Keys::New => 0,
+            Keys::Vertices(numbers, keys) => {
+                numbers.memory_bytes() + keys.capacity() * size_of::<VertexId>()
+            }
+            Keys::Ints(numbers, keys) => {
+                numbers.memory_bytes() + keys.capacity() * size_of::<i64>()
+            }
+            Keys::Values(map, keys) => {
+                table(map.capacity(), size_of::<(Value, u32)>())
+                    + keys.capacity() * size_of::<Value>()
+            }
+            Keys::Pairs(map, keys) => {
+                let places: usize = keys.iter().map(Vec::capacity).sum();
+                table(map.capacity(), size_of::<((VertexId, VertexId), u32)>())
+                    + places * size_of::<VertexId>()
+            }
+            Keys::Rows(map, keys) => {
+                let key = PIECE_BYTES + self.columns * size_of::<Value>();
+                let places: usize = keys.iter().map(Vec::capacity).sum();
+                table(map.capacity(), size_of::<(Box<[Value]>, u32)>())
+                    + map.len() * key
+                    + places * size_of::<Value>()
             }
         };
-        let keys: usize = self.keys.iter().map(Vec::capacity).sum();
-        keys * size_of::<Value>() + self.heap + places
-    }
-
-    /// The same as columns, of the types that the keys came in.
-    pub(super) fn into_columns(self) -> Vec<Arc<Column>> {
-        let ints = matches!(self.places, Places::Ints(_));
-        let column = |keys: Vec<Value>| {
-            let int = |key: &Value| match key {
-                Value::Int(int) => Some(*int),
-                _ => None,
-            };
-            let typed = ints.then(|| keys.iter().map(int).collect()).flatten();
-            Arc::new(typed.map_or_else(|| Column::of(keys), Column::Ints))
-        };
-        self.keys.into_iter().map(column).collect()
+        keys + self.heap
     }
 
     /// Replaces `out` with the number of the group of every row.
@@ -165,82 +222,109 @@ impl Groups {
     }
 
     fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
-        let (keys, heap) = (&mut self.keys[0], &mut self.heap);
-        let mut numbered = |number: u32, rows: usize, key: &dyn Fn() -> Value| {
-            if number as usize == keys.len() {
-                let key = key();
-                *heap += heap_bytes(&key);
-                keys.push(key);
-            }
-            out.resize(out.len() + rows, number);
-        };
-        if let Places::New = self.places {
-            self.places = match column {
-                Column::Vertices(_) => Places::Vertices(VertexNumbers::default()),
-                Column::Ints(_) => Places::Ints(HashMap::default()),
-                _ => Places::Values(HashMap::default()),
+        if let Keys::New = self.keys {
+            self.keys = match column {
+                Column::Vertices(_) => Keys::Vertices(Box::default(), Vec::new()),
+                Column::Ints(_) => Keys::Ints(Box::default(), Vec::new()),
+                _ => Keys::Values(HashMap::default(), Vec::new()),
             };
         }
-        match (&mut self.places, column) {
-            (Places::Vertices(places), Column::Vertices(vertices)) => {
+        match (&mut self.keys, column) {
+            (Keys::Vertices(numbers, keys), Column::Vertices(vertices)) => {
                 // PERF: `telar bench cypher`, in-degrees: rows of one node follow each other.
                 for same in vertices.chunk_by(|a, b| a == b) {
-                    let number = places.get_or_insert(same[0]);
-                    numbered(number, same.len(), &|| Value::Vertex(same[0]));
+                    let number = numbers.get_or_insert(same[0].get());
+                    if number as usize == keys.len() {
+                        keys.push(same[0]);
+                    }
+                    out.resize(out.len() + same.len(), number);
                 }
             }
-            (Places::Ints(places), Column::Ints(ints)) => {
+            (Keys::Ints(numbers, keys), Column::Ints(ints)) => {
                 for int in ints {
-                    let fresh = places.len() as u32;
-                    let number = *places.entry(*int).or_insert(fresh);
-                    numbered(number, 1, &|| Value::Int(*int));
+                    let number = numbers.get_or_insert(place_of(*int));
+                    if number as usize == keys.len() {
+                        keys.push(*int);
+                    }
+                    out.push(number);
                 }
             }
-            (Places::Values(places), Column::Values(values)) => {
-                for value in values {
-                    let number = self.texts.find(value).unwrap_or_else(|| {
-                        let number = number_of(places, value);
-                        self.texts.add(value, number);
+            (Keys::Values(numbers, keys), column) => {
+                let (texts, heap) = (&mut self.texts, &mut self.heap);
+                let mut add = |value: &Value, rows: usize| {
+                    let number = texts.find(value).unwrap_or_else(|| {
+                        let number = number_of(numbers, value);
+                        texts.add(value, number);
                         number
                     });
-                    numbered(number, 1, &|| value.clone());
-                }
-            }
-            (Places::Values(places), Column::Same(value, _)) => {
-                let number = number_of(places, value);
-                numbered(number, rows, &|| value.clone());
-            }
-            (Places::Values(places), column) => {
-                for row in 0..rows {
-                    let value = column.get(row);
-                    numbered(number_of(places, &value), 1, &|| value.clone());
+                    if number as usize == keys.len() {
+                        *heap += heap_bytes(value);
+                        keys.push(value.clone());
+                    }
+                    out.resize(out.len() + rows, number);
+                };
+                match column {
+                    Column::Values(values) => values.iter().for_each(|value| add(value, 1)),
+                    Column::Same(value, _) => add(value, rows),
+                    column => (0..rows).for_each(|row| add(&column.get(row), 1)),
                 }
             }
             _ => {
-                let values = (0..).zip(keys.iter()).map(|(number, key)| (key.clone(), number));
-                self.places = Places::Values(values.collect());
+                let keys = std::mem::replace(&mut self.keys, Keys::New).into_columns(1);
+                let keys: Vec<Value> = keys.into_iter().flat_map(Column::into_values).collect();
+                let numbers = keys.iter().cloned().zip(0..).collect();
+                self.keys = Keys::Values(numbers, keys);
                 self.assign_one(column, rows, out);
             }
         }
     }
 
     fn assign_rows(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
-        if let Places::New = self.places {
-            self.places = Places::Rows(HashMap::default());
+        let pair = match columns {
+            [a, b] => match (&**a, &**b) {
+                (Column::Vertices(a), Column::Vertices(b)) => Some((a, b)),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Keys::New = self.keys {
+            self.keys = match pair {
+                Some(_) => Keys::Pairs(HashMap::default(), Default::default()),
+                None => Keys::Rows(HashMap::default(), vec![Vec::new(); self.columns]),
+            };
         }
-        let Places::Rows(places) = &mut self.places else {
+        if let (Keys::Pairs(numbers, keys), Some((a, b))) = (&mut self.keys, pair) {
+            // PERF: telar bench snb --only complex-4: different posts with their tags.
+            for (a, b) in a.iter().zip(b) {
+                let fresh = keys[0].len() as u32;
+                let number = *numbers.entry((*a, *b)).or_insert(fresh);
+                if number == fresh {
+                    keys[0].push(*a);
+                    keys[1].push(*b);
+                }
+                out.push(number);
+            }
+            return;
+        }
+        if let Keys::Pairs(_, keys) = &mut self.keys {
+            let values = std::mem::take(keys).map(|keys| Column::Vertices(keys).into_values());
+            let pairs = values[0].iter().cloned().zip(values[1].iter().cloned());
+            let rows = pairs.map(|(a, b)| Box::from([a, b]) as Box<[Value]>);
+            self.keys = Keys::Rows(rows.zip(0..).collect(), values.into());
+        }
+        let Keys::Rows(numbers, keys) = &mut self.keys else {
             unreachable!("INVARIANT: the number of columns does not change")
         };
         let mut key = Vec::with_capacity(columns.len());
         for row in 0..rows {
             key.clear();
             key.extend(columns.iter().map(|column| column.get(row)));
-            let number = match places.get(&key[..]) {
+            let number = match numbers.get(&key[..]) {
                 Some(number) => *number,
                 None => {
-                    let number = places.len() as u32;
-                    places.insert(key.clone().into_boxed_slice(), number);
-                    for (values, value) in self.keys.iter_mut().zip(key.drain(..)) {
+                    let number = numbers.len() as u32;
+                    numbers.insert(key.clone().into_boxed_slice(), number);
+                    for (values, value) in keys.iter_mut().zip(key.drain(..)) {
                         self.heap += heap_bytes(&value);
                         values.push(value);
                     }
@@ -263,8 +347,6 @@ fn number_of(places: &mut HashMap<Value, u32, RandomState>, value: &Value) -> u3
 
 #[cfg(test)]
 mod tests {
-    use telar_graph::VertexId;
-
     use super::*;
 
     fn assign(groups: &mut Groups, columns: Vec<Column>) -> Vec<u32> {
@@ -273,6 +355,10 @@ mod tests {
         let mut out = Vec::new();
         groups.assign(&columns, rows, &mut out);
         out
+    }
+
+    fn values(groups: Groups) -> Vec<Vec<Value>> {
+        groups.into_columns().into_iter().map(Column::into_values).collect()
     }
 
     #[test]
@@ -285,7 +371,7 @@ mod tests {
         assert_eq!(assign(&mut groups, vec![Column::Same("x".into(), 2)]), [3, 3]);
         assert_eq!(assign(&mut groups, vec![Column::Ints(vec![9, 8])]), [4, 1]);
         let keys = [7.into(), 8.into(), Value::Null, "x".into(), 9.into()];
-        assert_eq!((groups.len(), groups.into_keys()), (5, vec![keys.to_vec()]));
+        assert_eq!((groups.len(), values(groups)), (5, vec![keys.to_vec()]));
         let mut groups = Groups::new(1);
         let v = VertexId::from_raw;
         assert_eq!(assign(&mut groups, vec![Column::Vertices(vec![v(3), v(1), v(3)])]), [0, 1, 0]);
@@ -299,7 +385,19 @@ mod tests {
         let batch = || vec![Column::Ints(vec![1, 1, 2, 1]), Column::Ints(vec![5, 6, 5, 5])];
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
-        assert_eq!(groups.into_keys(), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
+        assert_eq!(values(groups), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
+        // Of two columns of nodes, one has nulls later.
+        let v = VertexId::from_raw;
+        let nodes = |numbers: &[u64]| numbers.iter().map(|n| v(*n)).collect::<Vec<_>>();
+        let mut groups = Groups::new(2);
+        let pairs = vec![Column::Vertices(nodes(&[1, 1, 1])), Column::Vertices(nodes(&[2, 3, 2]))];
+        assert_eq!(assign(&mut groups, pairs), [0, 1, 0]);
+        let some = vec![Value::Null, Value::Vertex(v(3)), Value::Vertex(v(2)), Value::Null];
+        let mixed = vec![Column::Vertices(nodes(&[1, 1, 1, 1])), Column::Values(some)];
+        assert_eq!(assign(&mut groups, mixed), [2, 1, 0, 2]);
+        let pairs = vec![Column::Vertices(nodes(&[1, 2])), Column::Vertices(nodes(&[3, 3]))];
+        assert_eq!(assign(&mut groups, pairs), [1, 3]);
+        assert_eq!(values(groups)[0], [1, 1, 1, 2].map(|n| Value::Vertex(v(n))));
         let mut all = Groups::new(0);
         let mut out = Vec::new();
         all.assign(&[], 3, &mut out);

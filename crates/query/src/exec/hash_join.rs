@@ -11,7 +11,11 @@
 //! Equality is that of `=`: null and NaN equal nothing, so rows that hold them are not kept; what
 //! equals itself otherwise is found by the order of values, in which `1` and `1.0` are the same.
 //!
-//! Cost: time, both sides and the rows that come out; memory, the build side.
+//! Where the build side takes too much memory, both sides go to files, apart by a hash of their
+//! keys, and the partitions are joined one after the other. One whose build side is still too large
+//! is split again. Without keys there is nothing to split by.
+//!
+//! Cost: time, both sides and the rows that come out; memory, the build side, or a part of it.
 //! Source: M. Kitsuregawa et al., "Application of hash to data base machine", 1983.
 
 use std::collections::HashMap;
@@ -21,6 +25,7 @@ use foldhash::fast::RandomState;
 use telar_graph::{Value, VertexId, order};
 
 use super::memory::Held;
+use super::spill::{LEVELS_MAX, Part, Partitions};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::expr::eval::eval;
@@ -33,11 +38,37 @@ const ROW_BYTES: usize = 48;
 const NONE: u32 = u32::MAX;
 
 pub(crate) struct HashJoin<'p> {
-    input: Source<'p>,
-    build: Source<'p>,
+    input: Side<'p>,
+    build: Side<'p>,
     plan: &'p plan::HashJoin,
     table: Option<Table>,
     probed: Option<Probed>,
+    /// Splits so far of what is joined now.
+    level: u32,
+    /// Partitions that wait: of the input, of the build side, and how often they were split.
+    waiting: Vec<(Part, Part, u32)>,
+}
+
+/// Where the rows of a side come from.
+enum Side<'p> {
+    Plan(Source<'p>),
+    Part(Part),
+}
+
+impl Side<'_> {
+    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        match self {
+            Self::Plan(source) => source.next(cx),
+            Self::Part(part) => part.next(cx),
+        }
+    }
+}
+
+/// What the build side came to.
+enum Built {
+    Table(Table),
+    /// It does not fit.
+    Split(Partitions),
 }
 
 /// The rows of the build side, by key.
@@ -161,32 +192,90 @@ impl Table {
 
 impl<'p> HashJoin<'p> {
     pub(crate) fn new(input: Source<'p>, build: Source<'p>, plan: &'p plan::HashJoin) -> Self {
-        Self { input, build, plan, table: None, probed: None }
+        let (input, build) = (Side::Plan(input), Side::Plan(build));
+        Self { input, build, plan, table: None, probed: None, level: 0, waiting: Vec::new() }
+    }
+
+    /// The keys of rows of the input.
+    fn input_keys(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Vec<Arc<Column>>, QueryError> {
+        self.plan.keys.iter().map(|(key, _)| eval(key, rows, cx)).collect()
+    }
+
+    /// The keys of rows of the build side.
+    fn build_keys(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Vec<Arc<Column>>, QueryError> {
+        self.plan.keys.iter().map(|(_, key)| eval(key, rows, cx)).collect()
     }
 
     /// Reads the build side.
-    fn read(&mut self, cx: &mut Exec<'_>) -> Result<Table, QueryError> {
+    fn read(&mut self, cx: &mut Exec<'_>) -> Result<Built, QueryError> {
         let (mut batches, mut held) = (Vec::new(), Held::of("HashJoin"));
+        let splits =
+            !self.plan.keys.is_empty() && self.level < LEVELS_MAX && cx.scratch().is_some();
         while let Some(batch) = self.build.next(cx)? {
             cx.check()?;
             let more = batch.bytes() + batch.rows() * ROW_BYTES;
+            let is_one = batches.is_empty() && batch.rows() == 1;
+            if splits && !is_one && held.exceeds(held.bytes() + more, cx) {
+                batches.push(batch);
+                drop(held);
+                return self.split_build(batches, cx).map(Built::Split);
+            }
             held.grow(more, cx)?;
             batches.push(batch);
         }
         let rows = Batch::concat(batches);
-        let mut keys = Vec::with_capacity(self.plan.keys.len());
-        for (_, key) in self.plan.keys.iter().filter(|_| rows.rows() > 0) {
-            keys.push(eval(key, &rows, cx)?);
+        let keys = match rows.rows() {
+            0 => Vec::new(),
+            _ => self.build_keys(&rows, cx)?,
+        };
+        Ok(Built::Table(Table::new(rows, &keys, held)))
+    }
+
+    /// Puts the build side into partitions: what was read, and what follows.
+    fn split_build(
+        &mut self,
+        batches: Vec<Batch>,
+        cx: &mut Exec<'_>,
+    ) -> Result<Partitions, QueryError> {
+        let mut partitions = Partitions::new("HashJoin", self.level, cx)?;
+        for rows in batches {
+            partitions.add(&self.build_keys(&rows, cx)?, &rows, cx)?;
         }
-        Ok(Table::new(rows, &keys, held))
+        while let Some(rows) = self.build.next(cx)? {
+            partitions.add(&self.build_keys(&rows, cx)?, &rows, cx)?;
+        }
+        Ok(partitions)
+    }
+
+    /// Puts the input into partitions, `rows` first, to be joined with those of the build side.
+    fn split_input(
+        &mut self,
+        rows: Batch,
+        build: Partitions,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
+        let mut partitions = Partitions::new("HashJoin", self.level, cx)?;
+        let mut next = Some(rows);
+        while let Some(rows) = next {
+            partitions.add(&self.input_keys(&rows, cx)?, &rows, cx)?;
+            next = self.input.next(cx)?;
+        }
+        let (parts, level) = (partitions.into_parts().zip(build.into_parts()), self.level + 1);
+        let some = parts.filter(|(input, build)| !input.is_empty() && !build.is_empty());
+        self.waiting.extend(some.map(|(input, build)| (input, build, level)));
+        Ok(())
+    }
+
+    /// Goes on with the next partition, if there is one.
+    fn next_part(&mut self) -> bool {
+        let Some((input, build, level)) = self.waiting.pop() else { return false };
+        (self.input, self.build, self.level) = (Side::Part(input), Side::Part(build), level);
+        true
     }
 
     /// Finds the groups of these rows.
     fn probe(&self, rows: Batch, table: &Table, cx: &mut Exec<'_>) -> Result<Probed, QueryError> {
-        let mut keys = Vec::with_capacity(self.plan.keys.len());
-        for (key, _) in &self.plan.keys {
-            keys.push(eval(key, &rows, cx)?);
-        }
+        let keys = self.input_keys(&rows, cx)?;
         let mut scratch = Vec::new();
         let find = |row| table.groups.find(&keys, row, &mut scratch);
         let groups = (0..rows.rows()).map(find).collect();
@@ -234,16 +323,28 @@ impl Operator for HashJoin<'_> {
                 self.probed = None;
             }
             let Some(rows) = self.input.next(cx)? else {
-                // Nothing more is looked up.
+                // Nothing more is looked up in it.
                 self.table = None;
+                if self.next_part() {
+                    continue;
+                }
                 return Ok(None);
             };
             // Only now: what the input writes is written before its first row, and seen here.
             let table = match self.table.take() {
                 Some(table) => table,
-                None => self.read(cx)?,
+                None => match self.read(cx)? {
+                    Built::Table(table) => table,
+                    Built::Split(build) => {
+                        self.split_input(rows, build, cx)?;
+                        continue;
+                    }
+                },
             };
             if table.members.is_empty() {
+                if self.next_part() {
+                    continue;
+                }
                 return Ok(None);
             }
             self.probed = Some(self.probe(rows, &table, cx)?);

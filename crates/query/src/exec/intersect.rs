@@ -24,6 +24,7 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, VertexId};
 
 use super::degrees::{leads, used_edges};
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::feed::Feed;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
@@ -33,9 +34,8 @@ use crate::query_error::QueryError;
 const READ_TIMES: u64 = 8;
 
 pub(crate) struct Intersect<'p> {
-    input: Source<'p>,
+    feed: Feed<'p>,
     plan: &'p plan::Intersect,
-    rows: Option<(Batch, usize)>,
     expansion: Expansion,
 }
 
@@ -181,7 +181,7 @@ fn times(ids: &[VertexId], id: VertexId) -> u32 {
 
 impl<'p> Intersect<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::Intersect) -> Self {
-        Self { input, plan, rows: None, expansion: Expansion::default() }
+        Self { feed: Feed::new(input), plan, expansion: Expansion::default() }
     }
 
     /// The legs for the rows at these places, their lists read where that pays.
@@ -377,23 +377,14 @@ fn combine<'e>(
 impl Operator for Intersect<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            let (rows, from) = match self.rows.take() {
-                Some(state) => state,
-                None => match self.input.next(cx)? {
-                    Some(rows) => (rows, 0),
-                    None => return Ok(None),
-                },
-            };
-            cx.check()?;
+            let Some((rows, from)) = self.feed.next(cx)? else { return Ok(None) };
             let to = rows.rows().min(from + BATCH_ROWS / 4);
             let found = self.part(&rows, from..to, cx)?;
             let mut handed_on = rows.clone();
             if let Some(kept) = &self.plan.kept {
                 handed_on.retain(kept);
             }
-            if to < rows.rows() {
-                self.rows = Some((rows, to));
-            }
+            self.feed.keep(rows, to);
             if !found.rows.is_empty() {
                 let mut out = handed_on.gather(&found.rows);
                 for (leg, edges) in self.plan.legs.iter().zip(found.edges) {

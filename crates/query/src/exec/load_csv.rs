@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
+use super::feed::Feed;
 use super::memory::Held;
 use super::state::Limits;
 use super::{Exec, Operator, Source};
@@ -99,9 +100,8 @@ impl Lines {
 }
 
 pub(crate) struct LoadCsv<'p> {
-    input: Source<'p>,
+    feed: Feed<'p>,
     plan: &'p plan::LoadCsv,
-    waiting: Option<(Batch, usize)>,
     open: Option<Open>,
     /// The records handed on last.
     held: Held,
@@ -154,7 +154,7 @@ fn ends_in_quotes(text: impl BufRead, separator: u8) -> std::io::Result<bool> {
 
 impl<'p> LoadCsv<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::LoadCsv) -> Self {
-        Self { input, plan, waiting: None, open: None, held: Held::of("LoadCsv") }
+        Self { feed: Feed::new(input), plan, open: None, held: Held::of("LoadCsv") }
     }
 
     fn open(&self, rows: Batch, row: usize, cx: &mut Exec<'_>) -> Result<Open, QueryError> {
@@ -264,7 +264,6 @@ impl Open {
 impl Operator for LoadCsv<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            cx.check()?;
             if let Some(open) = &mut self.open {
                 self.held.clear();
                 let (found, lines) = open.read(&mut self.held, cx)?;
@@ -278,18 +277,10 @@ impl Operator for LoadCsv<'_> {
                     return Ok(Some(out));
                 }
                 let Some(done) = self.open.take() else { continue };
-                if done.row + 1 < done.rows.rows() {
-                    self.waiting = Some((done.rows, done.row + 1));
-                }
+                self.feed.keep(done.rows, done.row + 1);
                 continue;
             }
-            let (rows, row) = match self.waiting.take() {
-                Some(waiting) => waiting,
-                None => match self.input.next(cx)? {
-                    Some(rows) => (rows, 0),
-                    None => return Ok(None),
-                },
-            };
+            let Some((rows, row)) = self.feed.next(cx)? else { return Ok(None) };
             self.open = Some(self.open(rows, row, cx)?);
         }
     }

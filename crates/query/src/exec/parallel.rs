@@ -16,18 +16,18 @@ use parking_lot::Mutex;
 
 use super::build::{self, Leaf};
 use super::memory::Held;
-use super::share::share;
+use super::share::{Pace, Work, share};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::plan::{self, Plan};
 use crate::query_error::QueryError;
 
 /// Vertex numbers of a morsel: whole segments, whose texts are shared within a segment only.
-const MORSEL_VERTICES: u64 = 4096;
+const MORSEL_VERTICES: u64 = 2048;
 /// Rows of a morsel, least and most.
 const MORSEL_ROWS: (usize, usize) = (16, 1024);
 /// Morsels that there should be for each thread, so that all are done at the same time.
-const MORSELS_PER_THREAD: usize = 8;
+const MORSELS_PER_THREAD: usize = 16;
 /// Rows that are worth sharing out; if there are fewer, those of the next expansion are.
 const ROWS_MIN: usize = 256;
 /// Rows that are read to be shared out, most.
@@ -45,9 +45,10 @@ pub(crate) enum Input<'p> {
 
 impl Input<'_> {
     /// Puts all rows into states and those together. `take` adds rows to a state, `merge` what
-    /// another state has, which comes after it.
+    /// another state has: if they are `ordered`, of rows that come after its own.
     pub(super) fn fold<S: Send>(
         &mut self,
+        ordered: bool,
         new: &(dyn Fn() -> S + Sync),
         take: &(dyn Fn(&mut S, Batch, &mut Exec<'_>) -> Result<(), QueryError> + Sync),
         merge: &mut dyn FnMut(&mut S, S, &mut Exec<'_>) -> Result<(), QueryError>,
@@ -61,6 +62,7 @@ impl Input<'_> {
                 }
             }
             Self::Shared(morsels) => {
+                let mut pace = Pace::default();
                 while let Some(some) = morsels.next(cx)? {
                     let step = |state: &mut S, at: usize, cx: &mut Exec<'_>| {
                         let mut operator = some[at].build(cx);
@@ -69,7 +71,8 @@ impl Input<'_> {
                         }
                         Ok(())
                     };
-                    let mut states = share(some.len(), all, new, &step, cx)?.into_iter();
+                    let work = Work { tasks: some.len(), ordered, new, step: &step };
+                    let mut states = share(work, all, &mut pace, cx)?.into_iter();
                     all = states.next().unwrap_or_else(new);
                     for state in states {
                         merge(&mut all, state, cx)?;
@@ -229,6 +232,7 @@ pub(crate) struct Parallel<'p> {
     lanes: VecDeque<Lane<'p>>,
     /// How many lanes there may be: one at first, as the first rows may be enough.
     width: usize,
+    pace: Pace,
 }
 
 /// A morsel at work.
@@ -280,7 +284,8 @@ impl<'p> Lane<'p> {
 impl<'p> Parallel<'p> {
     pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
         let morsels = Morsels::new(plan, argument, cx);
-        Self { morsels, waiting: VecDeque::new(), lanes: VecDeque::new(), width: 1 }
+        let (waiting, lanes) = Default::default();
+        Self { morsels, waiting, lanes, width: 1, pace: Pace::default() }
     }
 
     /// Lets all lanes go on that have room; false if there is none.
@@ -295,7 +300,7 @@ impl<'p> Parallel<'p> {
             }
         }
         let most = if self.width == 1 { 1 } else { LANE_ROWS };
-        self.width = (self.width * 4).min(LANES_MAX);
+        self.width = (self.width * 8).min(LANES_MAX);
         let has_room = |lane: &Lane<'_>| match lane.ready.back() {
             Some((_, held)) => *held > 0 && lane.rows < most,
             None => true,
@@ -307,7 +312,8 @@ impl<'p> Parallel<'p> {
             open[at].lock().run(most, cx);
             Ok(())
         };
-        share(open.len(), (), &|| (), &step, cx)?;
+        let work = Work { tasks: open.len(), ordered: false, new: &|| (), step: &step };
+        share(work, (), &mut self.pace, cx)?;
         Ok(!self.lanes.is_empty())
     }
 }

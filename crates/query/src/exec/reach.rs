@@ -18,6 +18,7 @@ use foldhash::fast::RandomState;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::feed::Feed;
 use super::var_expand::satisfying;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
@@ -29,9 +30,8 @@ use crate::vertices::VertexSet;
 const STEP: usize = 1024;
 
 pub(crate) struct Reach<'p> {
-    input: Source<'p>,
+    feed: Feed<'p>,
     plan: &'p plan::VarExpand,
-    rows: Option<(Batch, usize)>,
     expansion: Expansion,
 }
 
@@ -95,7 +95,7 @@ impl Search {
 
 impl<'p> Reach<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand) -> Self {
-        Self { input, plan, rows: None, expansion: Expansion::default() }
+        Self { feed: Feed::new(input), plan, expansion: Expansion::default() }
     }
 
     /// What can be reached from the node of a row.
@@ -190,14 +190,7 @@ impl<'p> Reach<'p> {
 impl Operator for Reach<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            let (rows, from) = match self.rows.take() {
-                Some(state) => state,
-                None => match self.input.next(cx)? {
-                    Some(rows) => (rows, 0),
-                    None => return Ok(None),
-                },
-            };
-            cx.check()?;
+            let Some((rows, from)) = self.feed.next(cx)? else { return Ok(None) };
             let (used, types) = (
                 columns(&rows, &self.plan.distinct_from),
                 edge_types(&self.plan.types, cx.graph()),
@@ -210,9 +203,7 @@ impl Operator for Reach<'_> {
                 row += 1;
             }
             let mut out = rows.gather(&numbers);
-            if row < rows.rows() {
-                self.rows = Some((rows, row));
-            }
+            self.feed.keep(rows, row);
             if out.rows() > 0 {
                 if !self.plan.into {
                     out.set(self.plan.to, Column::Vertices(ends));

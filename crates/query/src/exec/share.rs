@@ -7,9 +7,10 @@
 //!         ╰── one state ──────╯ ╰─ another ─╯   the longest rest, for a state of its own
 //! ```
 //!
-//! Every state is made of tasks that follow each other. So states that are put together in order
-//! are what one thread would have made, and of errors the first in order counts: tasks behind one
-//! that failed are not begun and soon given up, those before it are done.
+//! Every state is made of tasks that follow each other, unless their order does not matter. So
+//! states that are put together in order are what one thread would have made, and of errors the
+//! first in order counts: tasks behind one that failed are not begun and soon given up, those
+//! before it are done.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,11 +26,16 @@ use super::profile::Profile;
 use super::{Access, Exec, Inputs};
 use crate::query::with_stack;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::workers::{Place, Threads};
+use crate::workers::{Place, Threads, stay_awake};
 
 /// How long the rest must take, by what is done so far, for helpers to be asked: waking one takes
 /// some ten microseconds.
 const WORTH_SHARING: Duration = Duration::from_micros(100);
+
+/// How long a query waits for the last tasks of its helpers before it goes to sleep.
+const AWAKE: Duration = Duration::from_micros(100);
+/// What the pool takes to notice that a helper has come to its end.
+const NOTICE: Duration = Duration::from_micros(3);
 
 /// What the threads of a query have in common.
 struct Common {
@@ -42,48 +48,69 @@ struct Common {
 pub(super) type Step<'s, S> =
     &'s (dyn Fn(&mut S, usize, &mut Exec<'_>) -> Result<(), QueryError> + Sync + 's);
 
-/// Does `tasks` tasks, beginning with the state `first`; other states are `new`. Returns the
-/// states, in order of their tasks: `first` first.
+/// What is to be done.
+pub(super) struct Work<'w, S> {
+    pub(super) tasks: usize,
+    /// Whether a state is to be made of tasks that follow each other. If not, there are as few
+    /// states as threads.
+    pub(super) ordered: bool,
+    /// What another thread begins with.
+    pub(super) new: &'w (dyn Fn() -> S + Sync),
+    pub(super) step: Step<'w, S>,
+}
+
+/// Does the work, beginning with the state `first`. Returns the states, `first` first and in order
+/// of their tasks.
 pub(super) fn share<S: Send>(
-    tasks: usize,
+    work: Work<'_, S>,
     mut first: S,
-    new: &(dyn Fn() -> S + Sync),
-    step: Step<'_, S>,
+    pace: &mut Pace,
     cx: &mut Exec<'_>,
 ) -> Result<Vec<S>, QueryError> {
+    let tasks = work.tasks;
     let threads = cx.threads.filter(|_| tasks > 1);
-    let (mut begun, mut place) = (None, None);
+    let mut place = None;
     for task in 0..tasks {
         if let Some(threads) = threads
-            && is_worth_it(task, tasks - task, &mut begun, threads)
+            && pace.is_worth_it(tasks - task, threads)
         {
             let place = place.get_or_insert_with(|| threads.workers.enter());
             if let Some((pool, helpers)) = place.hire(tasks - task - 1) {
-                let team = Team::new(task, tasks, new, step);
+                let team = Team::new(task, work, helpers.len());
                 return team.run((task, first), (pool, helpers), cx);
             }
         }
-        step(&mut first, task, cx)?;
+        let begun = threads.map(|_| Instant::now());
+        (work.step)(&mut first, task, cx)?;
+        pace.add(begun);
     }
     Ok(vec![first])
 }
 
-/// Whether it is time to ask for helpers, with `done` tasks behind and `left` before.
-fn is_worth_it(
-    done: usize,
-    left: usize,
-    begun: &mut Option<Instant>,
-    threads: Threads<'_>,
-) -> bool {
-    if left < 2 || threads.workers.threads() < 2 {
-        return false;
+/// How long the tasks took that were done alone. Who shares out several times keeps it, so that
+/// helpers are asked at once if it has paid before.
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    tasks: u32,
+    time: Duration,
+}
+
+impl Pace {
+    /// One more task, that was begun then.
+    fn add(&mut self, begun: Option<Instant>) {
+        self.time += begun.map_or(Duration::ZERO, |begun| begun.elapsed());
+        self.tasks += u32::from(begun.is_some());
     }
-    if threads.workers.morsel().is_some() {
-        return true;
+
+    /// Whether it is time to ask for helpers, with so many tasks left.
+    fn is_worth_it(&self, left: usize, threads: Threads<'_>) -> bool {
+        if left < 2 || threads.workers.threads() < 2 {
+            return false;
+        }
+        let rest = self.time.as_secs_f64() * left as f64;
+        threads.workers.morsel().is_some()
+            || rest > WORTH_SHARING.as_secs_f64() * f64::from(self.tasks)
     }
-    let begun = begun.get_or_insert_with(Instant::now);
-    done > 0
-        && begun.elapsed().as_secs_f64() * left as f64 / done as f64 > WORTH_SHARING.as_secs_f64()
 }
 
 /// What tells a thread that its task is of no use any more.
@@ -122,8 +149,9 @@ struct Team<'t, S> {
     /// States that are done, by their first task.
     states: Mutex<Vec<(usize, S)>>,
     failed: Arc<AtomicUsize>,
-    new: &'t (dyn Fn() -> S + Sync),
-    step: Step<'t, S>,
+    work: Work<'t, S>,
+    /// Helpers that have not come to an end.
+    helpers: AtomicUsize,
 }
 
 impl Queue {
@@ -150,14 +178,14 @@ impl Queue {
 }
 
 impl<'t, S: Send> Team<'t, S> {
-    fn new(from: usize, tasks: usize, new: &'t (dyn Fn() -> S + Sync), step: Step<'t, S>) -> Self {
-        let runs = vec![Run { next: from, end: tasks }];
+    fn new(from: usize, work: Work<'t, S>, helpers: usize) -> Self {
+        let runs = vec![Run { next: from, end: work.tasks }];
         Self {
             queue: Mutex::new(Queue { runs, error: None }),
             states: Mutex::default(),
             failed: Arc::new(AtomicUsize::new(usize::MAX)),
-            new,
-            step,
+            work,
+            helpers: AtomicUsize::new(helpers),
         }
     }
 
@@ -176,8 +204,9 @@ impl<'t, S: Send> Team<'t, S> {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
                 let (memory, used) = (Arc::clone(&cx.memory), cx.used.clone());
-                let common = Common { memory, used, ends: Arc::clone(&cx.ends) };
+                let common = Common { memory, used, ends: cx.ends() };
                 scope.spawn(move |_| {
+                    let _end = End(&team.helpers);
                     let mut common = Some(common);
                     let mut work = |graph: &dyn Graph| {
                         let Some(common) = common.take() else { return };
@@ -185,9 +214,11 @@ impl<'t, S: Send> Team<'t, S> {
                     };
                     let snapshot = threads.map(|threads| threads.snapshot);
                     with_stack(levels, || snapshot.into_iter().for_each(|s| s.read(&mut work)));
+                    stay_awake();
                 });
             }
             self.work(Some(first), None, cx);
+            self.wait();
         });
         cx.threads = threads;
         if let Some(error) = self.queue.into_inner().error {
@@ -211,7 +242,7 @@ impl<'t, S: Send> Team<'t, S> {
         let counted = own.as_ref().map(|own| CountedRead { graph, hits: &own.hits });
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
-        (cx.memory, cx.used, cx.ends) = (common.memory, common.used, common.ends);
+        (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
         cx.profile.clone_from(&own);
         self.work(None, Some(place), &mut cx);
         if let (Some(all), Some(own)) = (all, &own) {
@@ -229,17 +260,33 @@ impl<'t, S: Send> Team<'t, S> {
             let next = || self.queue.lock().next(run, self.failed.load(Ordering::Relaxed));
             let Some((at, task)) = next() else { break };
             if run != Some(at) {
-                self.states.lock().extend(state.take());
+                if self.work.ordered {
+                    self.states.lock().extend(state.take());
+                }
                 run = Some(at);
             }
-            let (_, state) = state.get_or_insert_with(|| (task, (self.new)()));
+            let (_, state) = state.get_or_insert_with(|| (task, (self.work.new)()));
             cx.quit = Some(Quit { failed: Arc::clone(&self.failed), task });
-            if let Err(error) = (self.step)(state, task, cx) {
+            if let Err(error) = (self.work.step)(state, task, cx) {
                 self.fail(task, error);
             }
         }
         self.states.lock().extend(state);
         cx.quit = None;
+    }
+
+    /// Stays awake for helpers that are at their last task: to be woken takes longer than most
+    /// tasks do.
+    fn wait(&self) {
+        let spin = |most: Duration, until: &dyn Fn() -> bool| {
+            let begun = Instant::now();
+            while !until() && begun.elapsed() < most {
+                std::hint::spin_loop();
+            }
+        };
+        // ORDERING: relaxed, as what they leave is read behind the end of the scope.
+        spin(AWAKE, &|| self.helpers.load(Ordering::Relaxed) == 0);
+        spin(NOTICE, &|| false);
     }
 
     fn fail(&self, task: usize, error: QueryError) {
@@ -249,6 +296,16 @@ impl<'t, S: Send> Team<'t, S> {
             self.failed.store(task, Ordering::Relaxed);
             queue.error = Some(error);
         }
+    }
+}
+
+/// Says that a helper has come to its end.
+struct End<'a>(&'a AtomicUsize);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        // ORDERING: relaxed, as what it leaves is read behind the end of the scope.
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Breadth first from both ends at once, each time the smaller frontier by one step, until they
 //! meet; then the paths are read off the predecessors. A condition on the relationships is tested
-//! on the way. With a minimum length above 1 the search is one-sided over simple paths.
+//! on the way. Searches from the same node that follow each other share its side. With a minimum
+//! length above 1 the search is one-sided over simple paths.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -22,45 +23,72 @@ pub(crate) struct ShortestPath<'p> {
     input: Source<'p>,
     plan: &'p plan::ShortestPath,
     expansion: Expansion,
+    /// What is known of the start of the last search, which the next one may have in common.
+    near: Option<(VertexId, Side)>,
     /// What is held while paths are searched for, and the paths of the rows.
     searching: Held,
     found: Held,
 }
 
-/// A step that leads to a node, and from where.
+/// A step that leads to a node.
 type Step = (EdgeId, VertexId);
 
-/// How a node was reached: its distance and the steps that lead to it from one nearer to the end.
-#[derive(Default)]
+/// How a node was reached.
+#[derive(Clone, Copy)]
 struct Reached {
-    depth: u64,
-    first: Option<Step>,
-    /// Where all paths are wanted.
-    others: Vec<Step>,
+    /// Its distance from the end.
+    depth: u32,
+    /// The first relationship that was found to lead to it, from one that is nearer; of the end
+    /// itself, nothing.
+    by: EdgeId,
 }
 
 /// One end's side of the search.
 struct Side {
     reached: HashMap<VertexId, Reached, RandomState>,
+    /// Relationships beside the first that lead to a node, where all paths are wanted.
+    others: HashMap<VertexId, Vec<EdgeId>, RandomState>,
+    /// How many those are.
+    others_count: usize,
+    /// The nodes that were reached last, by as many steps as `depth`.
     frontier: Vec<VertexId>,
-    /// Steps beside the first of each node.
-    others: usize,
-    depth: u64,
+    depth: u32,
     way: Way,
 }
 
 impl Side {
     fn new(start: VertexId, way: Way) -> Self {
-        let reached = HashMap::from_iter([(start, Reached::default())]);
-        Self { reached, frontier: vec![start], others: 0, depth: 0, way }
+        let by = EdgeId { ty: EdgeTypeId::from_raw(0), src: start, dst: start, ordinal: 0 };
+        let reached = HashMap::from_iter([(start, Reached { depth: 0, by })]);
+        let others = HashMap::default();
+        Self { reached, others, others_count: 0, frontier: vec![start], depth: 0, way }
     }
 
     /// Bytes that it takes.
     fn bytes(&self) -> usize {
         // A table has eight places for seven entries.
         let reached = self.reached.capacity() * 8 / 7 * size_of::<(VertexId, Reached)>();
+        let others = self.others.capacity() * 8 / 7 * size_of::<(VertexId, Vec<EdgeId>)>();
         let frontier = self.frontier.capacity() * size_of::<VertexId>();
-        reached + frontier + self.others * size_of::<Step>() * 3 / 2
+        // Lists grow by doubling, from four on.
+        let lists = (self.others_count * 2 + self.others.len() * 4) * size_of::<EdgeId>();
+        reached + others + lists + frontier
+    }
+
+    /// Takes a relationship that leads from the last frontier to a node.
+    fn reach(&mut self, (by, neighbour): Step, all: bool, next: &mut Vec<VertexId>) {
+        match self.reached.entry(neighbour) {
+            Entry::Vacant(entry) => {
+                entry.insert(Reached { depth: self.depth, by });
+                next.push(neighbour);
+            }
+            Entry::Occupied(entry) => {
+                if all && entry.get().depth == self.depth {
+                    self.others.entry(neighbour).or_default().push(by);
+                    self.others_count += 1;
+                }
+            }
+        }
     }
 
     /// The paths from the end to `vertex`, each a list of edges from the end on; at most `limit`.
@@ -86,10 +114,12 @@ impl Side {
                 }
                 continue;
             }
-            for (edge, previous) in reached.first.iter().chain(&reached.others) {
+            let others = self.others.get(&at).into_iter().flatten();
+            for edge in std::iter::once(&reached.by).chain(others) {
                 let mut longer = tail.clone();
                 longer.push(*edge);
-                open.push((*previous, longer));
+                let previous = if edge.dst == at { edge.src } else { edge.dst };
+                open.push((previous, longer));
             }
             held.shrink(path_bytes(tail.len()));
         }
@@ -105,7 +135,8 @@ fn path_bytes(edges: usize) -> usize {
 impl<'p> ShortestPath<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::ShortestPath) -> Self {
         let held = || Held::of("ShortestPath");
-        Self { input, plan, expansion: Expansion::default(), searching: held(), found: held() }
+        let expansion = Expansion::default();
+        Self { input, plan, expansion, near: None, searching: held(), found: held() }
     }
 
     /// The relationships of all these nodes, with the node each leads to.
@@ -132,10 +163,11 @@ impl<'p> ShortestPath<'p> {
         found
     }
 
-    /// One more step of a side, all nodes of its frontier at once.
+    /// One more step of a side, all nodes of its frontier at once; only to where it meets another,
+    /// if that is given.
     fn advance(
         &mut self,
-        side: &mut Side,
+        (side, meets): (&mut Side, Option<&Side>),
         types: &[EdgeTypeId],
         rows: &Batch,
         row: usize,
@@ -153,20 +185,13 @@ impl<'p> ShortestPath<'p> {
             let finding = found.capacity() * steps + next.capacity() * frontier;
             self.searching.set(before.max(side.bytes()) + finding, cx)?;
             let found = satisfying(found, self.plan.filter.as_ref(), rows, row, cx)?;
-            for (edge, neighbour) in found {
-                let source = if edge.dst == neighbour { edge.src } else { edge.dst };
-                match side.reached.entry(neighbour) {
-                    Entry::Vacant(entry) => {
-                        let (first, others) = (Some((edge, source)), Vec::new());
-                        entry.insert(Reached { depth: side.depth, first, others });
-                        next.push(neighbour);
-                    }
-                    Entry::Occupied(mut entry) => {
-                        if self.plan.all && entry.get().depth == side.depth {
-                            entry.get_mut().others.push((edge, source));
-                            side.others += 1;
-                        }
-                    }
+            side.reached.reserve(found.len());
+            for step in found {
+                side.reach(step, self.plan.all, &mut next);
+                // There is no shorter path than one that meets first.
+                if meets.is_some_and(|other| other.reached.contains_key(&step.1)) {
+                    side.frontier = vec![step.1];
+                    return Ok(());
                 }
             }
         }
@@ -191,16 +216,43 @@ impl<'p> ShortestPath<'p> {
         }
         let limit = if p.all { usize::MAX } else { 1 };
         let mut held = Held::of("ShortestPath");
-        let mut near = Side::new(from, p.way);
         let mut far = Side::new(to, p.way.reverse());
+        let mut near = match self.near.take() {
+            Some((start, near)) if start == from => near,
+            _ => Side::new(from, p.way),
+        };
+        if let Some(reached) = near.reached.get(&to) {
+            let within = p.max.is_none_or(|max| u64::from(reached.depth) <= max);
+            let paths = if within { near.paths(to, limit, &mut held, cx) } else { Ok(Vec::new()) };
+            self.near = Some((from, near));
+            return paths;
+        }
+        let keeps = p.filter.is_none() && rows.rows() > 1;
+        let paths = self.meet((&mut near, &mut far), keeps, types, (rows, row), cx)?;
+        self.near = keeps.then_some((from, near));
+        Ok(paths)
+    }
+
+    /// Searches from both ends until they meet; `keeps` if the near side must stay complete.
+    fn meet(
+        &mut self,
+        (near, far): (&mut Side, &mut Side),
+        keeps: bool,
+        types: &[EdgeTypeId],
+        (rows, row): (&Batch, usize),
+        cx: &mut Exec<'_>,
+    ) -> Result<Vec<Vec<EdgeId>>, QueryError> {
+        let p = self.plan;
+        let limit = if p.all { usize::MAX } else { 1 };
+        let mut held = Held::of("ShortestPath");
         loop {
             let length = near.depth + far.depth;
             let meeting: Vec<VertexId> = {
                 // Where both meet first, they do so on nodes of the last step of the one side.
                 let (small, large) = if near.frontier.len() <= far.frontier.len() {
-                    (&near, &far)
+                    (&*near, &*far)
                 } else {
-                    (&far, &near)
+                    (&*far, &*near)
                 };
                 let there = |v: &&VertexId| large.reached.contains_key(*v);
                 small.frontier.iter().filter(there).copied().collect()
@@ -230,15 +282,16 @@ impl<'p> ShortestPath<'p> {
                 }
                 return Ok(paths);
             }
-            if p.max.is_some_and(|max| length >= max) {
+            if p.max.is_some_and(|max| u64::from(length) >= max) {
                 return Ok(Vec::new());
             }
-            let first = near.frontier.len() <= far.frontier.len();
-            let side = if first { &mut near } else { &mut far };
+            let is_near = near.frontier.len() <= far.frontier.len();
+            let (side, other) = if is_near { (&mut *near, &*far) } else { (&mut *far, &*near) };
             if side.frontier.is_empty() {
                 return Ok(Vec::new());
             }
-            self.advance(side, types, rows, row, cx)?;
+            let meets = (!p.all && !(is_near && keeps)).then_some(other);
+            self.advance((side, meets), types, rows, row, cx)?;
             self.searching.set(near.bytes() + far.bytes(), cx)?;
         }
     }
@@ -309,7 +362,8 @@ impl Operator for ShortestPath<'_> {
                     self.found.grow(size_of::<Value>() + heap_bytes(&path), cx)?;
                     paths.push(path);
                 }
-                self.searching.clear();
+                let near = self.near.as_ref().map_or(0, |(_, near)| near.bytes());
+                self.searching.set(near, cx)?;
             }
             if !numbers.is_empty() {
                 let mut out = rows.gather(&numbers);

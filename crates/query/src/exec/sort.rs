@@ -23,6 +23,10 @@ use crate::query_error::QueryError;
 /// Rows sorted without a look at whether the query is to be given up.
 const CHUNK_ROWS: usize = 1 << 15;
 
+/// Rows beyond those wanted that are kept before they are looked at: what is left of them then
+/// turns others away.
+const MORE_ROWS: usize = 64;
+
 /// All rows in order; with `top`, only the first so many are kept while they come in.
 pub(crate) struct Sort<'p> {
     input: Input<'p>,
@@ -175,6 +179,18 @@ impl Order<'_> {
         }
     }
 
+    /// Rows that the first key alone does not put behind so many others as are wanted.
+    fn perhaps_first(&self, column: &Column) -> Option<Vec<u32>> {
+        let Column::Ints(ints) = column else { return None };
+        let last = self.top.checked_sub(1).filter(|last| *last < ints.len())?;
+        let mut ints = ints.clone();
+        let last = match self.plan.keys[0].1 {
+            false => *ints.select_nth_unstable(last).1,
+            true => *ints.select_nth_unstable_by(last, |a, b| b.cmp(a)).1,
+        };
+        Some(self.perhaps_before(column, &Value::Int(last)))
+    }
+
     /// The order of rows, as many as are wanted.
     fn order(&self, kept: &Kept, cx: &mut Exec<'_>) -> Result<Vec<u32>, QueryError> {
         let (keys, rows, top) = (&kept.keys, kept.rows(), self.top);
@@ -211,16 +227,20 @@ impl Read {
         for (expr, _) in &order.plan.keys {
             columns.push(eval(expr, &batch, cx)?);
         }
-        if let Some(last) = &self.last {
-            let mut may = order.perhaps_before(&columns[0], &last[0]);
-            may.retain(|row| order.before(&columns, *row as usize, last));
+        let may = match &self.last {
+            Some(last) => {
+                let mut may = order.perhaps_before(&columns[0], &last[0]);
+                may.retain(|row| order.before(&columns, *row as usize, last));
+                Some(may)
+            }
+            None => order.perhaps_first(&columns[0]),
+        };
+        if let Some(may) = may.filter(|may| may.len() < batch.rows()) {
             if may.is_empty() {
                 return Ok(());
             }
-            if may.len() < batch.rows() {
-                batch = batch.gather(&may);
-                columns = columns.iter().map(|c| Arc::new(c.gather(&may))).collect();
-            }
+            batch = batch.gather(&may);
+            columns = columns.iter().map(|c| Arc::new(c.gather(&may))).collect();
         }
         self.kept.push(batch, &columns);
         self.keep(order, cx)
@@ -248,7 +268,7 @@ impl Read {
     /// Leaves only rows that may be wanted, and puts them into a run if they are too much.
     fn keep(&mut self, order: Order<'_>, cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let kept = &mut self.kept;
-        if kept.rows() > order.top.saturating_mul(2).saturating_add(BATCH_ROWS) {
+        if kept.rows() > order.top.saturating_add(order.top.max(MORE_ROWS)) {
             let mut best = order.order(kept, cx)?;
             let keys = |row: &u32| kept.keys.iter().map(|k| k[*row as usize].clone()).collect();
             self.last = best.last().map(keys);
@@ -301,7 +321,7 @@ impl<'p> Sort<'p> {
         let new = || Read::new(order);
         let take = |read: &mut Read, rows, cx: &mut Exec<'_>| read.take(rows, order, cx);
         let mut merge = |all: &mut Read, other, cx: &mut Exec<'_>| all.merge(other, order, cx);
-        let mut read = self.input.fold(&new, &take, &mut merge, cx)?;
+        let mut read = self.input.fold(true, &new, &take, &mut merge, cx)?;
         if read.runs.is_some() {
             read.spill(order, cx)?;
         }

@@ -137,8 +137,9 @@ pub(crate) struct Exec<'g> {
     pub(crate) profile: Option<Arc<Profile>>,
     /// What it holds.
     pub(crate) memory: Arc<Memory>,
-    /// What its threads found out of labels at the ends of relationships, by operator.
-    pub(super) ends: Arc<Mutex<KnownEnds>>,
+    /// What its threads found out of labels at the ends of relationships, by operator, once one of
+    /// them asks or there are several.
+    pub(super) ends: Option<Arc<Mutex<KnownEnds>>>,
     /// What the operator that runs holds, if the query is profiled.
     pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
@@ -190,7 +191,7 @@ impl<'g> Exec<'g> {
             counters: Counters::default(),
             profile: None,
             memory: Arc::new(Memory::new(limits)),
-            ends: Arc::default(),
+            ends: None,
             used: None,
             limits,
             checks: 0,
@@ -323,6 +324,11 @@ impl<'g> Exec<'g> {
         let folder = folder.canonicalize().map_err(|e| format!("the import folder: {e}"))?;
         let file = folder.join(path).canonicalize().map_err(|e| e.to_string())?;
         if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
+    }
+
+    /// What its threads found out of labels at the ends of relationships.
+    pub(super) fn ends(&mut self) -> Arc<Mutex<KnownEnds>> {
+        Arc::clone(self.ends.get_or_insert_default())
     }
 
     /// Where rows go that do not fit into memory.

@@ -38,6 +38,10 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
             let Some(key) = graph.find_property_key(key) else {
                 return Ok(Column::Same(Value::Null, edges.len()));
             };
+            let mut ints = Vec::new();
+            if graph.edge_ints(edges, key, &mut ints) {
+                return Ok(Column::Ints(ints));
+            }
             let mut values = Vec::with_capacity(edges.len());
             graph.edge_properties(edges, key, &mut values);
             Ok(Column::Values(values))

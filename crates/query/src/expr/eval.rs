@@ -8,7 +8,7 @@ use std::sync::Arc;
 use telar_graph::{Value, ValueMap};
 
 use super::{
-    Binary, Case, Expr, MapProjection, Unary, access, compare, lists, membership, subquery,
+    Binary, Case, Expr, MapProjection, Unary, access, compare, lists, membership, subquery, texts,
 };
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
@@ -74,6 +74,9 @@ pub(crate) fn eval(
             })?
         }
         Expr::Binary(op, left, right) => {
+            if let Some(compared) = texts::compared(*op, left, right, batch, cx)? {
+                return Ok(Arc::new(compared));
+            }
             let (left, right) = (eval(left, batch, cx)?, eval(right, batch, cx)?);
             binary(*op, &left, &right, cx)?
         }
@@ -315,10 +318,7 @@ fn connect(
             break;
         }
     }
-    Ok(match results.iter().copied().collect::<Option<Vec<bool>>>() {
-        Some(known) => Column::Bools(known),
-        None => Column::Values(results.into_iter().map(Value::from).collect()),
-    })
+    Ok(Column::of_truths(results))
 }
 
 fn eval_case(case: &Case, batch: &Batch, cx: &mut Exec<'_>) -> Result<Column, QueryError> {

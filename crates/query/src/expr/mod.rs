@@ -7,6 +7,7 @@ pub(crate) mod lists;
 mod membership;
 pub(crate) mod print;
 pub(crate) mod subquery;
+mod texts;
 pub(crate) mod walk;
 
 use std::sync::Arc;

@@ -260,7 +260,7 @@ impl Plan {
     /// that the plan can run for many outer rows at once.
     pub(crate) fn keeps_rows_apart(&self) -> bool {
         let itself = match self {
-            Self::Argument => true,
+            Self::Argument | Self::Union(_) => true,
             Self::Apply(p) => p.returns && !p.inner.writes(),
             _ => self.is_row_wise(),
         };

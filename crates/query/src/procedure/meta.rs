@@ -45,20 +45,26 @@ pub(super) fn add(procedures: &mut Procedures) {
     let config = Field::new("config", "MAP").or(Value::map::<&str, Value>([]));
     let description = "Labels, relationship types, their properties, and what connects them.";
     let procedure = Shown::new(description, vec![config], &columns, |call, arguments| {
-        if let [Value::Map(config)] = arguments
-            && let Some(key) = config.keys().find(|key| !IGNORED.contains(&&***key))
-        {
-            let message = format!("apoc.meta.data knows no configuration `{key}`");
-            let (kind, detail) = (ErrorKind::ProcedureFailed, "ProcedureCallFailed");
-            return Err(QueryError::runtime(kind, detail, message));
-        }
+        check_config("apoc.meta.data", arguments)?;
         Ok(nodes(call)?.into_iter().chain(relationships(call)?).collect())
     });
     procedures.add("apoc.meta.data", Arc::new(procedure));
 }
 
+/// Refuses configurations that say something else.
+pub(super) fn check_config(procedure: &str, arguments: &[Value]) -> Result<(), QueryError> {
+    if let [Value::Map(config)] = arguments
+        && let Some(key) = config.keys().find(|key| !IGNORED.contains(&&***key))
+    {
+        let message = format!("{procedure} knows no configuration `{key}`");
+        let (kind, detail) = (ErrorKind::ProcedureFailed, "ProcedureCallFailed");
+        return Err(QueryError::runtime(kind, detail, message));
+    }
+    Ok(())
+}
+
 /// A number of objects as a value.
-fn count(n: u64) -> Value {
+pub(super) fn count(n: u64) -> Value {
     Value::try_from(n).unwrap_or_default()
 }
 
@@ -197,7 +203,7 @@ impl Connected {
 }
 
 /// Names of the labels of a vertex.
-fn labels_of<'n>(
+pub(super) fn labels_of<'n>(
     call: &CallContext<'_>,
     vertex: VertexId,
     names: &'n [String],

@@ -308,7 +308,13 @@ pub(crate) fn procedures() -> Shown {
 }
 
 /// Functions that ask the graph or `LOAD CSV`: the table of functions has only those on values.
-const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 11] = [
+const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 12] = [
+    (
+        "apoc.any.property",
+        "Scalar",
+        "(thing :: NODE | RELATIONSHIP | MAP, key :: STRING) :: ANY",
+        "The property of this name.",
+    ),
     ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
     ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
     ("exists", "Predicate", "(input :: ANY) :: BOOLEAN", "Whether a value is not null."),

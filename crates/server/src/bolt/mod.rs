@@ -1,7 +1,7 @@
 //! Bolt, the protocol of Neo4j's drivers: versions 4.3, 4.4, 5.0 to 5.8 and 6.0.
 //!
 //! ```text
-//! net::Acceptor ─► Connections: a place? ─► a thread:  version ─► connection ─► dbms::Client
+//! net::Acceptor ─► net::places: a place? ─► a thread:  version ─► connection ─► dbms::Client
 //!                        │                                           │ │
 //!                     watcher ─────────────► Wire ◄───── Link ◄──────┘ └► transaction ─► stream
 //!                                         (the socket) (messages)                    (rows, kept)
@@ -45,9 +45,11 @@ use rustls::ServerConfig;
 
 use crate::dbms::{Dbms, Peer};
 use crate::metrics::{Metrics, Protocol};
+use crate::net::places::{Came, Most};
 use crate::net::{Acceptor, Encryption, Socket};
-use connections::{Admitted, Came, Connections, Most};
+use connections::{Admitted, Connections, drain, watch};
 use link::Link;
+use wire::Wire;
 
 /// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
 const LOGIN_BYTES_MAX: usize = 64 << 10;
@@ -158,9 +160,11 @@ impl Server {
         let stop = Arc::clone(&stopping);
         let shared = Arc::new(Shared { dbms, settings, address, encryption, stopping: stop });
         let admitting = Arc::clone(&connections);
-        let acceptor = Acceptor::start("bolt-accept", listener, move |tcp, peer| {
+        let metrics = Arc::clone(&shared.settings.metrics);
+        let refused = move || metrics.connection_refused(Protocol::Bolt);
+        let take = move |tcp: TcpStream, peer: SocketAddr| {
             let tcp = Arc::new(tcp);
-            let Came { admitted, pushed_out } = admitting.admit(&tcp);
+            let Came { admitted, pushed_out } = admitting.admit(Arc::new(Wire::new(&tcp)));
             if pushed_out || admitted.is_none() {
                 shared.settings.metrics.connection_refused(Protocol::Bolt);
             }
@@ -171,10 +175,11 @@ impl Server {
             let thread = thread.stack_size(STACK_BYTES);
             // If no thread can be had, the connection is closed by being dropped.
             let _ = thread.spawn(move || serve(tcp, peer, shared, admitted));
-        })?;
+        };
+        let acceptor = Acceptor::start("bolt-accept", listener, take, refused)?;
         let watched = Arc::clone(&connections);
         let watcher = thread::Builder::new().name("bolt-watch".into());
-        let watcher = Some(watcher.spawn(move || watched.watch())?);
+        let watcher = Some(watcher.spawn(move || watch(&watched))?);
         Ok(Self { address, acceptor, connections, stopping, watcher })
     }
 
@@ -201,7 +206,7 @@ impl Server {
         self.acceptor.stop();
         // ORDERING: as in `Shared::is_stopping`.
         self.stopping.store(true, Ordering::Relaxed);
-        let ended = self.connections.drain(grace, LAST_WORDS);
+        let ended = drain(&self.connections, grace, LAST_WORDS);
         self.connections.end();
         if let Some(watcher) = self.watcher.take() {
             // It has nothing to say, even if it panicked.
@@ -229,13 +234,13 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
     let _ = rustix::net::sockopt::set_socket_keepalive(&tcp, true);
     let open = Socket::open(tcp, &shared.encryption, deadline).and_then(|mut socket| {
         let version = version::negotiate(&mut socket)?;
-        admitted.wire.open(socket);
+        admitted.connection.open(socket);
         Ok(version)
     });
     // A client that hung up, took too long, or speaks something else hears no more.
     if let Ok(Some(version)) = open {
         let give_back = shared.settings.give_back;
-        let link = Link::new(Arc::clone(&admitted.wire), version, LOGIN_BYTES_MAX, give_back);
+        let link = Link::new(Arc::clone(&admitted.connection), version, LOGIN_BYTES_MAX, give_back);
         let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
         connection::serve(link, &shared, peer, &admitted);
     }

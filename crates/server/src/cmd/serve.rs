@@ -1,5 +1,6 @@
 //! `telar serve`: databases for clients, until it is told to stop.
 
+mod files;
 mod notify;
 
 use std::net::SocketAddr;
@@ -165,6 +166,7 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
     let limits = http::Settings {
         body_bytes_max: to_usize(config.http_body_bytes.0),
         connections_max: config.http_connections,
+        newcomers_max: config.http_newcomers,
         statements_max: config.http_statements,
         transactions_max: config.http_transactions,
         transaction_idle: config.http_transaction_idle,
@@ -185,6 +187,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         allocator::use_small_pages();
     }
     let log = logs::begin(&config).context("the log")?;
+    let limit = files::raise_limit()?;
     let certificate = match (&config.tls_certificate, &config.tls_key) {
         (Some(certificate), Some(key)) => Some(Certificate::load(certificate, key)?),
         _ => None,
@@ -195,8 +198,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // Before anybody can connect, so that no signal is lost.
     let signals = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let mut signal = signals.block_on(async { Signals::new() })?;
-    let server =
-        Server::start(Arc::clone(&dbms), &settings(&config, certificate.as_ref())?, &metrics)?;
+    let mut settings = settings(&config, certificate.as_ref())?;
+    files::fit(limit, &mut settings);
+    let server = Server::start(Arc::clone(&dbms), &settings, &metrics)?;
     announce(&config, &server)?;
     std::thread::Builder::new().name("memory".into()).spawn(|| {
         loop {

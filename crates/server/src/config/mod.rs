@@ -102,7 +102,9 @@ settings! {
     "http.address" http_address: SocketAddr = address(7474),
         "Where HTTP is served; HTTPS, if there is a certificate.";
     "http.connections" http_connections: usize = 1000,
-        "Connections at once.";
+        "Connections at once that have logged in.";
+    "http.newcomers" http_newcomers: usize = 500,
+        "Connections beside them that have not: above it the oldest of these is closed.";
     "http.statements" http_statements: usize = 256,
         "Statements and change streams at once; each has a thread.";
     "http.transactions" http_transactions: usize = 256,

@@ -12,9 +12,9 @@ use crate::dbms::{Credentials, Peer};
 const UNAUTHORIZED: &str = "Neo.ClientError.Security.Unauthorized";
 
 /// What a request knows of its peer.
-pub(crate) fn peer(headers: &HeaderMap, address: Option<SocketAddr>) -> Peer {
+pub(crate) fn peer(headers: &HeaderMap, address: SocketAddr) -> Peer {
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-    Peer { address, protocol: "http", agent: agent.unwrap_or_default().to_owned() }
+    Peer { address: Some(address), protocol: "http", agent: agent.unwrap_or_default().to_owned() }
 }
 
 /// The credentials of a request; without a header the scheme is `none`, which only a server without

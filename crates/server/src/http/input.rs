@@ -1,8 +1,8 @@
 //! What every request to a database goes through: who asks, in which format, for what.
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequestParts, Request as HttpRequest};
@@ -16,12 +16,10 @@ use super::media::{self, Media};
 use super::refusal::Refusal;
 use super::reply::Cancelled;
 use super::request::Request;
+use super::serve::Connected;
 use super::{App, auth};
-use crate::dbms::{Client, Options};
-
-/// Where a connection comes from; every request of it has this.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PeerAddress(pub(crate) SocketAddr);
+use crate::dbms::{Client, Failure, Options};
+use crate::metrics::Protocol;
 
 /// A peer that has said who it is, and the format that it wants.
 #[derive(Debug)]
@@ -32,23 +30,26 @@ pub(crate) struct Caller {
     pub(crate) media: Media,
 }
 
-fn address(parts: &Parts) -> Option<SocketAddr> {
-    parts.extensions.get::<PeerAddress>().map(|address| address.0)
-}
-
-/// Checks who it is before anything else is looked at.
+/// Checks who it is before anything else is looked at, and gives the connection its place.
 pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, String), Refusal> {
+    let connected = parts.extensions.get::<Connected>();
+    let connected = connected.expect("INVARIANT: every request comes by a connection");
     let credentials = auth::credentials(&parts.headers)?;
-    let peer = auth::peer(&parts.headers, address(parts));
     let name = credentials.principal.clone();
-    let client = Client::new(app.dbms.clone(), peer);
-    if !app.dbms.settings().security.enabled {
-        client.login(&credentials)?;
-        return Ok((client, name));
+    let client = Client::new(app.dbms.clone(), auth::peer(&parts.headers, connected.peer));
+    let place = Arc::clone(&connected.place);
+    let log_in = move || Ok((place.log_in(|| client.login(&credentials))?, client));
+    let logged_in: Result<(bool, Client), Failure> = if app.dbms.settings().security.enabled {
+        // Passwords are made to take long to check: not on a thread that others wait for.
+        tokio::task::spawn_blocking(log_in).await.map_err(|_| Refusal::closing())?
+    } else {
+        log_in()
+    };
+    let (placed, client) = logged_in?;
+    if !placed {
+        app.metrics.connection_refused(Protocol::Http);
+        return Err(Refusal::too_many("the server has as many connections as it may have"));
     }
-    // Passwords are made to take long to check: not on a thread that others wait for.
-    let checked = tokio::task::spawn_blocking(move || client.login(&credentials).map(|()| client));
-    let client = checked.await.map_err(|_| Refusal::closing())??;
     Ok((client, name))
 }
 

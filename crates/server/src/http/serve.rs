@@ -2,13 +2,14 @@
 //!
 //! - A peer that does not send its headers, or idles between two requests, is cut off after
 //!   `header_timeout`; so is one that does not finish its TLS handshake.
-//! - A connection above the limit is closed at once.
+//! - A connection on which nobody has logged in takes no place of those on which somebody has
+//!   ([`places`](crate::net::places)); above the limit of such, the oldest is closed.
 //! - HTTP/1.1 only: what one connection can hold is one request.
 //! - At the end no connection is taken any more, change streams end, transactions that are open are
 //!   rolled back, and what runs may run on for as long as it is given; then it is ended.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,20 +19,18 @@ use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::input::PeerAddress;
 use super::{App, Settings};
 use crate::dbms::Dbms;
 use crate::metrics::{Metrics, Protocol};
+use crate::net::Acceptor;
+use crate::net::places::{Admitted, Came, Close, Most, Places};
 
-/// Pause after an error of `accept`, which is mostly a lack of file descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Most bytes of the headers of a request.
 const HEADER_BYTES_MAX: usize = 64 << 10;
 /// What is left to a statement to notice that it has been ended.
@@ -42,6 +41,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 pub struct Server {
     address: SocketAddr,
     app: App,
+    acceptor: Acceptor,
     runtime: Option<Runtime>,
     accepting: Option<JoinHandle<()>>,
     /// How long what runs at the end may run on.
@@ -54,7 +54,29 @@ struct Accepting {
     app: App,
     router: Router,
     tls: Option<Arc<ServerConfig>>,
-    places: Arc<Semaphore>,
+}
+
+/// Ends a connection that has to make room.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Shutter(Arc<Notify>);
+
+impl Close for Shutter {
+    fn close(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// A connection, as its requests know it.
+#[derive(Debug, Clone)]
+pub(crate) struct Connected {
+    pub(crate) peer: SocketAddr,
+    pub(crate) place: Arc<Admitted<Shutter>>,
+}
+
+/// A connection that has got a place.
+struct Arrival {
+    stream: TcpStream,
+    connected: Connected,
 }
 
 impl Server {
@@ -77,19 +99,19 @@ impl Server {
             .thread_name("http")
             .enable_all()
             // Statements, and logins beside them, of which each connection makes one at most.
-            .max_blocking_threads(settings.statements_max + settings.connections_max)
+            .max_blocking_threads(
+                settings.statements_max + settings.connections_max + settings.newcomers_max,
+            )
             .build()?;
-        let places = Arc::new(Semaphore::new(settings.connections_max));
+        let most = Most { clients: settings.connections_max, newcomers: settings.newcomers_max };
         let app = App::new(dbms, settings, metrics);
-        let accepting = Accepting { app: app.clone(), router: app.clone().router(), tls, places };
+        let (arrivals, arrivals_of) = mpsc::unbounded_channel();
+        let acceptor = accept(listener, most, Arc::clone(&app.metrics), arrivals)?;
+        let accepting = Accepting { app: app.clone(), router: app.clone().router(), tls };
         let (grace, grace_of) = oneshot::channel();
-        let listener = {
-            let _guard = runtime.enter();
-            tokio::net::TcpListener::from_std(listener)?
-        };
-        let accepting = runtime.spawn(accepting.run(listener, grace_of));
+        let accepting = runtime.spawn(accepting.run(arrivals_of, grace_of));
         let (accepting, grace) = (Some(accepting), Some(grace));
-        Ok(Self { address, app, runtime: Some(runtime), accepting, grace })
+        Ok(Self { address, app, acceptor, runtime: Some(runtime), accepting, grace })
     }
 
     /// Where it listens.
@@ -102,6 +124,7 @@ impl Server {
     pub fn stop(&mut self, grace: Duration) {
         self.app.closing.send_replace(true);
         self.app.transactions.close();
+        self.acceptor.stop();
         if let Some(sender) = self.grace.take() {
             // It has ended by itself if nobody takes it.
             let _ = sender.send(grace);
@@ -120,24 +143,45 @@ impl Drop for Server {
     }
 }
 
+/// Takes connections in and gives them places, of which there are no more than `most`.
+fn accept(
+    listener: TcpListener,
+    most: Most,
+    metrics: Arc<Metrics>,
+    arrivals: mpsc::UnboundedSender<Arrival>,
+) -> io::Result<Acceptor> {
+    let places = Arc::new(Places::new(most));
+    let refusing = Arc::clone(&metrics);
+    let take = move |stream, peer| {
+        let Came { admitted, pushed_out } = places.admit(Shutter::default());
+        if pushed_out || admitted.is_none() {
+            metrics.connection_refused(Protocol::Http);
+        }
+        // Without a place the connection is closed by being dropped, and so it is at the end.
+        let Some(admitted) = admitted else { return };
+        let connected = Connected { peer, place: Arc::new(admitted) };
+        let _ = arrivals.send(Arrival { stream, connected });
+    };
+    Acceptor::start("http-accept", listener, take, move || {
+        refusing.connection_refused(Protocol::Http);
+    })
+}
+
 impl Accepting {
-    async fn run(self, listener: tokio::net::TcpListener, grace: oneshot::Receiver<Duration>) {
+    async fn run(
+        self,
+        mut arrivals: mpsc::UnboundedReceiver<Arrival>,
+        grace: oneshot::Receiver<Duration>,
+    ) {
         let mut connections = JoinSet::new();
         loop {
-            let accepted = tokio::select! {
+            tokio::select! {
                 () = self.app.closed() => break,
-                Some(_) = connections.join_next() => continue,
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                Ok((stream, peer)) => self.take(&mut connections, stream, peer),
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    sleep(ACCEPT_PAUSE).await;
-                }
+                Some(_) = connections.join_next() => {}
+                Some(arrival) = arrivals.recv() => self.take(&mut connections, arrival),
             }
         }
-        drop(listener);
+        drop(arrivals);
         let grace = grace.await.unwrap_or_default();
         let all = async { while connections.join_next().await.is_some() {} };
         if timeout(grace, all).await.is_err() {
@@ -146,36 +190,42 @@ impl Accepting {
         }
     }
 
-    fn take(&self, connections: &mut JoinSet<()>, stream: TcpStream, peer: SocketAddr) {
-        let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-            self.app.metrics.connection_refused(Protocol::Http);
-            tracing::debug!(%peer, "refused: too many connections");
-            return;
-        };
+    fn take(&self, connections: &mut JoinSet<()>, arrival: Arrival) {
+        let Arrival { stream, connected } = arrival;
         let this = self.clone();
         connections.spawn(async move {
             let _open = this.app.metrics.connection(Protocol::Http);
-            this.serve(stream, peer).await;
-            drop(place);
+            let (peer, shutter) = (connected.peer, connected.place.connection.clone());
+            tokio::select! {
+                served = this.serve(stream, connected) => {
+                    if let Err(error) = served {
+                        tracing::debug!(%peer, %error, "the connection broke off");
+                    }
+                }
+                () = shutter.0.notified() => {
+                    tracing::debug!(%peer, "closed: nobody had logged in, and others came");
+                }
+            }
         });
     }
 
-    async fn serve(&self, stream: TcpStream, peer: SocketAddr) {
+    async fn serve(&self, stream: TcpStream, connected: Connected) -> io::Result<()> {
+        stream.set_nonblocking(true)?;
+        let stream = tokio::net::TcpStream::from_std(stream)?;
         // Answers are written whole; waiting for more to send would only delay them.
         let _ = stream.set_nodelay(true);
-        let router = self.router.clone().layer(Extension(PeerAddress(peer)));
+        let router = self.router.clone().layer(Extension(connected));
         let Some(tls) = &self.tls else {
-            return self.requests(stream, peer, router).await;
+            return self.requests(stream, router).await;
         };
         let handshake = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
         match timeout(self.app.settings.header_timeout, handshake).await {
-            Ok(Ok(stream)) => self.requests(stream, peer, router).await,
-            Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS"),
-            Err(_) => tracing::debug!(%peer, "the TLS handshake took too long"),
+            Ok(stream) => self.requests(stream?, router).await,
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
         }
     }
 
-    async fn requests<S>(&self, stream: S, peer: SocketAddr, router: Router)
+    async fn requests<S>(&self, stream: S, router: Router) -> io::Result<()>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {
@@ -189,18 +239,12 @@ impl Accepting {
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let mut connection = std::pin::pin!(connection);
         let ended = tokio::select! {
-            ended = connection.as_mut() => Some(ended),
-            () = self.app.closed() => None,
-        };
-        let ended = match ended {
-            Some(ended) => ended,
-            None => {
+            ended = connection.as_mut() => ended,
+            () = self.app.closed() => {
                 connection.as_mut().graceful_shutdown();
                 connection.await
             }
         };
-        if let Err(error) = ended {
-            tracing::debug!(%peer, %error, "the connection broke off");
-        }
+        ended.map_err(io::Error::other)
     }
 }

@@ -8,8 +8,10 @@ use std::time::Duration;
 pub struct Settings {
     /// Largest body of a request, in bytes.
     pub body_bytes_max: usize,
-    /// Connections at once.
+    /// Connections at once that have logged in.
     pub connections_max: usize,
+    /// Connections beside them that have not: when there are more, the oldest of these is closed.
+    pub newcomers_max: usize,
     /// Statements and change streams that run at once, each on a thread.
     pub statements_max: usize,
     /// Transactions open at once, each a thread.
@@ -37,6 +39,7 @@ impl Default for Settings {
         Self {
             body_bytes_max: 16 << 20,
             connections_max: 1000,
+            newcomers_max: 500,
             statements_max: 256,
             transactions_max: 256,
             transaction_idle: Duration::from_secs(60),

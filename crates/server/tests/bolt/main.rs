@@ -9,7 +9,8 @@ mod hostile;
 mod interrupt;
 mod memory;
 mod newcomers;
-#[path = "../common/process.rs"]
+#[path = "../../../../tests/src/process.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
 mod program;
 mod states;

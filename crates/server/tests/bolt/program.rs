@@ -11,7 +11,7 @@ use crate::process::Process;
 pub(crate) fn start(arguments: &[&str]) -> (Process, SocketAddr) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
     command.arg("serve").args(arguments).args(["--no-http", "--bolt", "127.0.0.1:0"]);
-    let mut child = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let mut child = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped())).unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let address = line.trim().strip_prefix("Bolt at bolt://").unwrap().parse().unwrap();

@@ -111,28 +111,6 @@ fn what_is_no_http_is_refused() {
 }
 
 #[test]
-fn connections_above_the_limit_are_closed() {
-    let server = TestServer::with(Settings { connections_max: 3, ..Settings::default() });
-    let mut open: Vec<_> = (0..3).map(|_| server.connect()).collect();
-    for connection in &mut open {
-        connection.request("GET", "/health", &[], "");
-        assert_eq!(connection.answer().status, 200);
-    }
-    assert!(server.connect().is_closed_within(LONG));
-    open.pop();
-    let begun = Instant::now();
-    loop {
-        let mut connection = server.connect();
-        // It may be closed before it is written to.
-        let _ = connection.tcp().write_all(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n");
-        if connection.try_answer().is_some_and(|answer| answer.status == 200) {
-            break;
-        }
-        assert!(begun.elapsed() < LONG);
-    }
-}
-
-#[test]
 fn statements_above_the_limit_are_told_to_come_again() {
     let server = TestServer::with(Settings { statements_max: 1, ..Settings::default() });
     let mut connection = server.connect();

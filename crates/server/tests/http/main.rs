@@ -10,6 +10,7 @@ mod changes;
 mod common;
 mod formats;
 mod limits;
+mod newcomers;
 mod query;
 mod security;
 mod status;

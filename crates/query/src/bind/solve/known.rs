@@ -18,6 +18,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::batch::Slot;
 use crate::bind::Binder;
+use crate::bind::pattern::Pattern;
+use crate::expr::Expr;
 use crate::plan::Plan;
 use crate::plan::estimate::Facts;
 
@@ -34,12 +36,12 @@ pub(crate) struct Known {
 struct Solved {
     /// Operators above the topmost one that binds anything.
     above: usize,
-    before: Before,
+    expected: Expected,
 }
 
 /// What is known of the rows that a pattern is solved for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Before {
+pub(super) struct Expected {
     /// How many there are.
     pub(super) rows: f64,
     /// They come from outside, time and again.
@@ -48,7 +50,7 @@ pub(super) struct Before {
 
 impl Known {
     /// Notes the rows of a plan, and what it says of its variables.
-    pub(super) fn note(&mut self, plan: &Plan, before: Before, facts: Facts) {
+    pub(super) fn note(&mut self, plan: &Plan, expected: Expected, facts: Facts) {
         let (mut at, mut above) = (plan, 0);
         let slot = loop {
             match (at.bound_slots().first(), at.input()) {
@@ -58,23 +60,44 @@ impl Known {
                 (None, None) => return,
             }
         };
-        self.plans.insert(slot, Solved { above, before });
+        self.plans.insert(slot, Solved { above, expected });
         self.facts.absorb(facts);
     }
 }
 
 impl Binder<'_> {
+    /// Looks at a plan, for patterns in expressions on its variables.
+    pub(crate) fn know(&mut self, plan: &Plan) {
+        let (expected, facts) = self.before(plan, &HashSet::new());
+        self.known.note(plan, expected, facts);
+    }
+
+    /// Notes what a pattern that is not found yet says of its nodes.
+    pub(crate) fn know_nodes(&mut self, pattern: &Pattern) {
+        let mut known = std::mem::take(&mut self.known);
+        let counts = self.counts();
+        for condition in &pattern.conditions {
+            counts.share(condition, &mut known.facts);
+        }
+        self.known = known;
+    }
+
+    /// Notes that a variable is an element of a list.
+    pub(crate) fn know_element(&mut self, slot: Slot, list: Slot) {
+        self.known.facts.is_element(slot, &Expr::Slot(list));
+    }
+
     /// What is known of the rows of a plan, and of these variables of it.
-    pub(super) fn before(&mut self, plan: &Plan, bound: &HashSet<Slot>) -> (Before, Facts) {
+    pub(super) fn before(&mut self, plan: &Plan, bound: &HashSet<Slot>) -> (Expected, Facts) {
         let mut known = std::mem::take(&mut self.known);
         let counts = self.counts();
         let (mut at, mut above) = (plan, Vec::new());
-        let mut before = loop {
+        let mut expected = loop {
             let slots = at.bound_slots();
             match (slots.first().and_then(|slot| known.plans.get(slot)), at.input()) {
                 (Some(solved), _) if solved.above <= above.len() => {
                     above.truncate(above.len() - solved.above);
-                    break solved.before;
+                    break solved.expected;
                 }
                 (_, Some(input)) => {
                     above.push(at);
@@ -82,15 +105,15 @@ impl Binder<'_> {
                 }
                 (_, None) => {
                     let rows = counts.estimate(at, &mut known.facts);
-                    break Before { rows, inner: matches!(at, Plan::Argument) };
+                    break Expected { rows, inner: matches!(at, Plan::Argument) };
                 }
             }
         };
         for operator in above.into_iter().rev() {
-            before.rows = counts.above(operator, before.rows, &mut known.facts);
+            expected.rows = counts.above(operator, expected.rows, &mut known.facts);
         }
         let facts = known.facts.only(bound);
         self.known = known;
-        (before, facts)
+        (expected, facts)
     }
 }

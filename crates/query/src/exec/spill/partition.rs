@@ -83,6 +83,10 @@ impl Partitions {
 }
 
 impl Part {
+    pub(in crate::exec) fn is_empty(&self) -> bool {
+        self.frames.len() == 0
+    }
+
     pub(in crate::exec) fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         self.frames.next().map(|frame| self.file.read(frame, cx)).transpose()
     }

@@ -51,17 +51,19 @@ struct Entry {
     cancelled: Cancelled,
 }
 
-/// An entry of the list; off it when dropped.
+/// An entry of the list; off it, and out of its place, when closed or dropped.
 #[derive(Debug)]
 struct Listed {
     id: String,
     open: Arc<Mutex<HashMap<String, Entry>>>,
-    _place: OwnedSemaphorePermit,
+    place: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Listed {
     fn close(&self) {
         self.open.lock().remove(&self.id);
+        // Before the answer that ends it is sent: whoever has read that finds the place free.
+        self.place.lock().take();
     }
 }
 
@@ -151,7 +153,8 @@ pub(crate) async fn begin(
     let entry =
         Entry { database: name, owner: caller.name, commands, busy: Arc::clone(&busy), cancelled };
     transactions.open.lock().insert(id.clone(), entry);
-    let listed = Listed { id: id.clone(), open: Arc::clone(&transactions.open), _place: place };
+    let (open, place) = (Arc::clone(&transactions.open), Mutex::new(Some(place)));
+    let listed = Listed { id: id.clone(), open, place };
     let worker = Worker { listed, busy, idle: transactions.idle, commands: commands_of };
     let client = caller.client;
     let thread = thread::Builder::new().name("http-tx".to_owned());

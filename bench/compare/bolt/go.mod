@@ -1,3 +1,0 @@
-module telar/bench/compare/bolt
-
-go 1.22

@@ -1,0 +1,3 @@
+module telar/bench/compare
+
+go 1.22

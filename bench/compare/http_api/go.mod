@@ -1,3 +1,0 @@
-module telar/bench/compare/http_api
-
-go 1.22

@@ -1,0 +1,213 @@
+//! `apoc.meta.graph`, `apoc.schema.nodes`, `apoc.schema.properties.distinct`: how often things
+//! occur, as the "enhanced" schemas of tools around language models ask for it.
+//!
+//! Columns and words are those of APOC 5; nodes and relationships that exist in no graph are maps,
+//! as in `db.schema.visualization`.
+//!
+//! *Cost*: passes over all edges, over each index on nodes, over the nodes of a label; nothing is
+//! guessed from a sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use telar_graph::update::IndexedObjects;
+use telar_graph::{
+    EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Rule, RuleState, Value, VertexId,
+};
+
+use super::meta::{check_config, count, labels_of};
+use super::schema::{each_edge, each_vertices};
+use super::show::Shown;
+use super::{CallContext, Field, Procedures, Rows};
+use crate::query_error::QueryError;
+use crate::schema::{about, type_name};
+
+/// Entries of an index looked at between two questions whether to go on.
+const STEP: usize = 1024;
+
+pub(super) fn add(procedures: &mut Procedures) {
+    let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
+    let config = || Field::new("config", "MAP").or(Value::map::<&str, Value>([]));
+    add(
+        "apoc.meta.graph",
+        Shown::new(
+            "Labels, and which types of relationships connect them, with counts, as maps.",
+            vec![config()],
+            &[("nodes", "LIST<MAP>"), ("relationships", "LIST<MAP>")],
+            |call, arguments| {
+                check_config("apoc.meta.graph", arguments)?;
+                Ok(vec![vec![nodes(call)?, relationships(call)?]])
+            },
+        ),
+    );
+    let columns = [
+        ("name", "STRING"),
+        ("label", "STRING"),
+        ("properties", "LIST<STRING>"),
+        ("status", "STRING"),
+        ("type", "STRING"),
+        ("failure", "STRING"),
+        ("populationProgress", "FLOAT"),
+        ("size", "INTEGER"),
+        ("valuesSelectivity", "FLOAT"),
+        ("userDescription", "STRING"),
+    ];
+    add(
+        "apoc.schema.nodes",
+        Shown::new(
+            "Indexes and constraints on nodes: entries, and different values per entry.",
+            Vec::new(),
+            &columns,
+            |call, _| schema_nodes(call),
+        ),
+    );
+    add(
+        "apoc.schema.properties.distinct",
+        Shown::new(
+            "The values that a property has at the nodes of a label, or at any for ''.",
+            vec![Field::new("label", "STRING"), Field::new("key", "STRING")],
+            &[("value", "LIST<ANY>")],
+            |call, arguments| match arguments {
+                [Value::String(label), Value::String(key)] => distinct_values(call, label, key),
+                _ => Ok(Rows::new()),
+            },
+        ),
+    );
+}
+
+/// How many nodes each label has, of those that have any.
+fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
+    let names = call.graph.label_names();
+    let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
+    each_vertices(call, |vertices| {
+        for vertex in vertices {
+            labels_of(call, *vertex, &names).for_each(|name| *counts.entry(name).or_default() += 1);
+        }
+    })?;
+    let node = |(name, found): (&String, u64)| {
+        Value::map([("name", Value::from(name.as_str())), ("count", count(found))])
+    };
+    Ok(Value::list(counts.into_iter().map(node)))
+}
+
+/// How many relationships of each type lead from each label to each.
+fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
+    let (labels, types) = (call.graph.label_names(), call.graph.edge_type_names());
+    let mut rows = Vec::new();
+    for (number, ty) in types.iter().enumerate() {
+        let mut counts: BTreeMap<(&String, &String), u64> = BTreeMap::new();
+        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
+            for from in labels_of(call, edge.src, &labels) {
+                for to in labels_of(call, edge.dst, &labels) {
+                    *counts.entry((from, to)).or_default() += 1;
+                }
+            }
+        })?;
+        rows.extend(counts.into_iter().map(|((from, to), found)| {
+            let text = |text: &String| Value::from(text.as_str());
+            Value::map([
+                ("type", text(ty)),
+                ("from", text(from)),
+                ("to", text(to)),
+                ("count", count(found)),
+            ])
+        }));
+    }
+    Ok(Value::list(rows))
+}
+
+fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let mut rules = call.graph.rules();
+    rules.retain(|rule| matches!(rule.objects, IndexedObjects::Vertices(_)));
+    rules.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut rows = Rows::new();
+    for rule in &rules {
+        let (_, label, keys) = about(rule, call.graph);
+        let shown = format!(":{label}({})", keys.join(","));
+        let mut row = |status: &str, of: &str, progress: f64, [size, distinct]: [u64; 2]| {
+            let share = if size == 0 { 0.0 } else { distinct as f64 / size as f64 };
+            rows.push(vec![
+                shown.as_str().into(),
+                label.as_str().into(),
+                Value::list(keys.iter().map(String::as_str)),
+                status.into(),
+                of.into(),
+                "NO FAILURE".into(),
+                progress.into(),
+                count(size),
+                share.into(),
+                rule.name.as_str().into(),
+            ]);
+        };
+        if rule.kind.has_entries() {
+            match rule.state {
+                RuleState::Online => row("ONLINE", "RANGE", 100.0, entries(call, rule)?),
+                RuleState::Pending => row("POPULATING", "RANGE", 0.0, [0, 0]),
+                RuleState::Building { done, total } => {
+                    let progress = 100.0 * done as f64 / total.max(1) as f64;
+                    row("POPULATING", "RANGE", progress, [0, 0]);
+                }
+            }
+        }
+        if rule.kind.is_constraint() {
+            row("", type_name(rule.kind, true), 0.0, [0, 0]);
+        }
+    }
+    Ok(rows)
+}
+
+/// How many nodes are in an index, and how many different values they have there.
+fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> {
+    let mut found: Vec<VertexId> = Vec::new();
+    if call.graph.index_vertices(rule.id, &IndexRange::default(), &mut found).is_err() {
+        // It was dropped meanwhile, or is damaged, which `telar check` reports.
+        return Ok([0, 0]);
+    }
+    let (mut last, mut distinct) = (Vec::new(), 0);
+    for some in found.chunks(STEP) {
+        call.check()?;
+        let column = |key: &PropertyKeyId| {
+            let mut column = Vec::new();
+            call.graph.vertex_properties(some, *key, &mut column);
+            column
+        };
+        let columns: Vec<Vec<Value>> = rule.properties.iter().map(column).collect();
+        for at in 0..some.len() {
+            // Entries come in the order of their values.
+            let same = columns.iter().map(|column| &column[at]).eq(&last);
+            if !same {
+                distinct += 1;
+                last = columns.iter().map(|column| column[at].clone()).collect();
+            }
+        }
+    }
+    Ok([found.len() as u64, distinct])
+}
+
+fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Rows, QueryError> {
+    let place = |names: Vec<String>, name: &str| names.iter().position(|found| found == name);
+    let number = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+    let mut values = BTreeSet::new();
+    let known = match label {
+        "" => Some(None),
+        _ => place(call.graph.label_names(), label).map(|at| Some(LabelId::from_raw(number(at)))),
+    };
+    let key =
+        place(call.graph.property_key_names(), key).map(|at| PropertyKeyId::from_raw(number(at)));
+    if let (Some(label), Some(key)) = (known, key) {
+        let (mut has, mut column) = (Vec::new(), Vec::new());
+        each_vertices(call, |vertices| {
+            let mut wanted = vertices.to_vec();
+            if let Some(label) = label {
+                has.clear();
+                call.graph.have_label(vertices, label, &mut has);
+                let mut at = has.iter();
+                wanted.retain(|_| at.next() == Some(&true));
+            }
+            column.clear();
+            call.graph.vertex_properties(&wanted, key, &mut column);
+            values.extend(column.drain(..).filter(|value| !value.is_null()));
+        })?;
+    }
+    Ok(vec![vec![Value::list(values)]])
+}

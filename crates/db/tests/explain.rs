@@ -54,9 +54,9 @@ Keep                                         2  `c.name`, people
       Projection                             2  c.name
         Keep                                 2  c, people
           Filter                             2  people > 1
-            Projection                       4  count(*) AS people, collect(DISTINCT p.name) AS of
-              GroupedAggregation             4  count(*), collect(DISTINCT p.name) BY c
-                Filter                       7  p:Person
+            Projection                       5  count(*) AS people, collect(DISTINCT p.name) AS of
+              GroupedAggregation             5  count(*), collect(DISTINCT p.name) BY c
+                Filter                      10  p:Person
                   Expand                    10  (c)-[r:LIVES_IN|KNOWS]-(p)
                     NodeByLabelScan          5  (c:City)
                       Unit                   1
@@ -82,9 +82,9 @@ Keep                                1  a, b
              CASE a.age WHEN 1 THEN 2 ELSE null END AS c",
             r"
 Operator               Estimated  Details
-Keep                           5  l, c
-  Projection                   5  [x IN [] WHERE x > 2 | -x] AS l, CASE a.age WHEN 1 THEN 2 END AS c
-    Filter                     5  EXISTS { ... } AND (a.age < 3 OR a:City)
+Keep                           4  l, c
+  Projection                   4  [x IN [] WHERE x > 2 | -x] AS l, CASE a.age WHEN 1 THEN 2 END AS c
+    Filter                     4  EXISTS { ... } AND (a.age < 3 OR a:City)
       NodeByLabelScan         10  (a:Person)
         Unit                   1
       ExpandCount              1  (a)-[:LIVES_IN]->(:City) AS anon_3

@@ -1,6 +1,7 @@
 //! Plans that take short cuts find what the long way finds.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use telar_db::query::{Procedures, prepare};
 use telar_db::{Database, IndexSpec, IndexTarget, Session, Value};
 
 fn session(db: &Database) -> Session<'_> {
@@ -223,4 +224,29 @@ fn many_relationships_are_merged_in_one_transaction() {
     let pairs: std::collections::HashSet<_> = (0..ROWS).map(|i| (i % 500, (i * 7) % 450)).collect();
     let found = rows(&db, "MATCH (:M)-[r:R]->(:M) RETURN count(*), sum(r.n)");
     assert_eq!(found, [[Value::Int(pairs.len() as i64), Value::Int(ROWS)]]);
+}
+
+/// Work is counted, not timed: how often planning asks an operator for its rows.
+#[test]
+fn planning_looks_at_each_operator_of_a_long_query_a_few_times() {
+    let db = database(&["CREATE (:A)-[:R]->(:B)-[:R]->(:B)"]);
+    let reader = db.reader().unwrap();
+    let procedures = Procedures::builtin();
+    let first = "MATCH (b:A)-[:R]->(c:B) WITH c AS b ";
+    for clause in [
+        "MATCH (b)-[:R]->(c:B) WITH c AS b ",
+        "OPTIONAL MATCH (b)-[:R]->(c:B) WITH coalesce(c, b) AS b ",
+        "MATCH (b) WHERE EXISTS { (b)-[:R]->(:B) } WITH b LIMIT 5 ",
+        "CALL (b) { MATCH (b)-[:R]->(c:B) RETURN c } WITH c AS b ",
+        "UNWIND [1, 2] AS x MATCH (b)-[:R]->(c:B) WITH c AS b, count(*) AS n WITH b ",
+        "MERGE (b)-[:R]->(:B) WITH b MATCH (b)-[:R]->(c:B) WITH c AS b ",
+    ] {
+        let work = |clauses: usize| {
+            let text = format!("{first}{} RETURN b", clause.repeat(clauses));
+            prepare(&text, &reader, &procedures).unwrap().estimates()
+        };
+        let (few, many) = (work(20), work(80));
+        assert!((20..20 * 20).contains(&few), "{few} for 20 times {clause}");
+        assert!(many <= 4 * few, "{few} for 20 times, {many} for 80 times {clause}");
+    }
 }

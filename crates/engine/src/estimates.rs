@@ -9,7 +9,9 @@
 //! most 1,024 segments, spread evenly, vertices are counted by their labels and edges by type, as
 //! the segments know them; graphs that are no larger are counted exactly. Then each set of labels
 //! that was met is looked at by itself, so that labels of few vertices are not missed: the degrees
-//! of up to 512 vertices that have it, of up to 8 segments, stand for all of them. What a sample
+//! of up to 512 vertices that have it, of up to 8 segments, stand for all of them. Where whole
+//! segments hold vertices of one label set, as after a load, their edges are counted instead: of
+//! mean degrees a sample of vertices says little if few of them have most edges. What a sample
 //! misses is rare, and planned as such.
 //!
 //! Whoever keeps a plan keeps the generation with it.
@@ -19,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use telar_graph::{Direction, EdgeTypeId, Estimates, IndexId, LabelId, VertexId};
+use telar_graph::{Direction, EdgeEnd, Estimates, IndexId, LabelSet, VertexId};
 
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::index::Entries;
@@ -33,8 +35,12 @@ const VERTICES: usize = 4096;
 const VERTICES_PER_SET: usize = 512;
 /// Segments in which vertices of one label set are looked for.
 const SEGMENTS_PER_SET: usize = 8;
-/// Vertices of a label that say something of the others, unless all of them were looked at.
-const SEEN_MIN: u64 = 8;
+/// The share of a segment's vertices that a label set has to have for the segment to be its own.
+const ALONE: f64 = 0.98;
+/// Neighbours of each that are looked at, by type and direction.
+const NEIGHBOURS: usize = 4;
+/// Label sets that are looked at by themselves.
+const SETS: usize = 1024;
 /// Writes that a sample outlives, however small the graph.
 const SAMPLE_WRITES: u64 = 8;
 /// Writes that plans outlive, however small the graph.
@@ -106,13 +112,18 @@ impl Sample {
 struct Met {
     vertices: u64,
     segments: Vec<u32>,
+    /// Segments that hold hardly anything else, and how many it has there.
+    alone: Vec<u32>,
+    alone_vertices: u64,
 }
 
-/// Some of them, and how many each stands for.
+/// Some of them, and what is known of all.
 struct Chosen {
     state: u32,
     vertices: Vec<VertexId>,
-    weight: f64,
+    all: f64,
+    /// Mean degrees, as far as whole segments say them.
+    means: HashMap<EdgeEnd, f64>,
 }
 
 /// Counts what a sample of segments holds and scales it up.
@@ -125,14 +136,24 @@ fn make(reader: &Reader<'_>) -> Estimates {
     let numbers: Vec<u32> = numbers.collect();
     let mut met: Vec<Met> = Vec::new();
     for number in &numbers {
+        let (mut all, mut most) = (0, (0, 0));
         reader.count_states(*number, &mut |state, many| {
-            let state = state as usize;
-            met.resize(met.len().max(state + 1), Met::default());
-            met[state].vertices += u64::from(many);
-            if met[state].segments.last() != Some(number) {
-                met[state].segments.push(*number);
+            let at = state as usize;
+            met.resize(met.len().max(at + 1), Met::default());
+            met[at].vertices += u64::from(many);
+            if met[at].segments.last() != Some(number) {
+                met[at].segments.push(*number);
+            }
+            if state > 0 {
+                all += many;
+                most = most.max((many, at));
             }
         });
+        let (many, at) = most;
+        if f64::from(many) > ALONE * f64::from(all) {
+            met[at].alone.push(*number);
+            met[at].alone_vertices += u64::from(many);
+        }
     }
     let mut estimates = Estimates::default();
     let mut chosen = Vec::new();
@@ -149,22 +170,42 @@ fn make(reader: &Reader<'_>) -> Estimates {
             counts.resize(counts.len().max(usize::from(label.get()) + 1), 0.0);
             counts[usize::from(label.get())] += count;
         }
-        if chosen.len() < VERTICES {
-            chosen.push(choose(reader, state, met, each));
+        if chosen.len() < SETS {
+            chosen.push(choose(reader, state, met, count, each));
         }
     }
-    for (_, ty) in shared.catalog.edge_types() {
+    for (id, ty) in shared.catalog.edge_types() {
         let table = reader.table(ty.table(Direction::Out));
         let entries: u64 = numbers.iter().map(|number| table.entries_of(*number)).sum();
         estimates.edges_by_type.push(entries as f64 * scale);
+        for direction in Direction::ALL {
+            let table = reader.table(ty.table(direction));
+            for chosen in &mut chosen {
+                let met = &met[chosen.state as usize];
+                // Where it is alone for the most part, edges of segments are edges of it.
+                if 2 * met.alone_vertices > met.vertices {
+                    let entries: u64 = met.alone.iter().map(|n| table.entries_of(*n)).sum();
+                    let mean = entries as f64 / met.alone_vertices as f64;
+                    chosen.means.insert((id, direction), mean);
+                }
+            }
+        }
     }
-    degrees(reader, &chosen, &mut estimates);
+    // Sets by their state, for what edges lead to.
+    let places: HashMap<u32, usize> = chosen.iter().map(|c| c.state).zip(0..).collect();
+    for chosen in chosen {
+        let labels = shared.catalog.label_sets.labels(chosen.state).to_vec();
+        let mut set = LabelSet { labels, vertices: chosen.all, ..LabelSet::default() };
+        degrees(reader, &chosen, &mut set);
+        neighbours(reader, &chosen, &places, &mut set);
+        estimates.sets.push(set);
+    }
     estimates.distinct = distinct(reader);
     estimates
 }
 
 /// So many vertices of a label set, out of some of the segments where it was met.
-fn choose(reader: &Reader<'_>, state: u32, met: &Met, most: usize) -> Chosen {
+fn choose(reader: &Reader<'_>, state: u32, met: &Met, all: f64, most: usize) -> Chosen {
     let segments = met.segments.len().min(SEGMENTS_PER_SET);
     let mut vertices = Vec::new();
     for at in 0..segments {
@@ -177,49 +218,68 @@ fn choose(reader: &Reader<'_>, state: u32, met: &Met, most: usize) -> Chosen {
         vertices.select_nth_unstable_by_key(most, |v| v.wrapping_mul(0x9e37_79b1));
         vertices.truncate(most);
     }
-    let weight = met.vertices as f64 / vertices.len().max(1) as f64;
     Chosen {
         state,
         vertices: vertices.into_iter().map(|v| VertexId::from_raw(v.into())).collect(),
-        weight,
+        all,
+        means: HashMap::new(),
     }
 }
 
-/// Mean degrees of vertices, by label, and how uneven they are.
-fn degrees(reader: &Reader<'_>, chosen: &[Chosen], estimates: &mut Estimates) {
-    let catalog = &reader.shared.catalog;
-    let mut seen: HashMap<LabelId, (u64, f64)> = HashMap::new();
-    // Sums of degrees, and of their squares.
-    let mut sums: HashMap<(LabelId, EdgeTypeId, Direction), (f64, f64)> = HashMap::new();
-    for Chosen { state, vertices, weight } in chosen {
-        let labels = catalog.label_sets.labels(*state);
-        for label in labels.iter() {
-            let seen = seen.entry(*label).or_default();
-            *seen = (seen.0 + vertices.len() as u64, seen.1 + vertices.len() as f64 * weight);
-        }
-        if labels.is_empty() {
-            continue;
-        }
-        for (ty, _) in catalog.edge_types() {
-            for direction in Direction::ALL {
-                let each = vertices.iter().map(|v| reader.degree(*v, ty, direction) as f64);
-                let (sum, squares) = each.fold((0.0, 0.0), |(s, q), d| (s + d, q + d * d));
-                for label in labels.iter() {
-                    let sums = sums.entry((*label, ty, direction)).or_default();
-                    *sums = (sums.0 + sum * weight, sums.1 + squares * weight);
-                }
+/// Mean degrees of the vertices of a label set, how uneven they are, and which go together.
+fn degrees(reader: &Reader<'_>, chosen: &Chosen, set: &mut LabelSet) {
+    let many = chosen.vertices.len() as f64;
+    let mut found: Vec<(EdgeEnd, Vec<f64>, f64)> = Vec::new();
+    for (ty, _) in reader.shared.catalog.edge_types() {
+        for direction in Direction::ALL {
+            let each = chosen.vertices.iter().map(|v| reader.degree(*v, ty, direction) as f64);
+            let each: Vec<f64> = each.collect();
+            let mean = each.iter().sum::<f64>() / many;
+            let all = chosen.means.get(&(ty, direction)).copied().unwrap_or(mean);
+            if all > 0.0 {
+                set.degrees.insert((ty, direction), all);
+            }
+            if mean > 0.0 {
+                found.push(((ty, direction), each, mean));
             }
         }
     }
-    for (key, (sum, squares)) in sums {
-        let (looked_at, stand_for) = seen[&key.0];
-        let all = estimates.vertices_by_label[usize::from(key.0.get())];
-        if looked_at >= SEEN_MIN || looked_at as f64 >= all {
-            estimates.degrees.insert(key, sum / stand_for);
-            if sum > 0.0 {
-                estimates.skew.insert(key, squares * stand_for / (sum * sum));
-            }
+    for (a, of_a, mean_a) in &found {
+        for (b, of_b, mean_b) in &found {
+            let product = of_a.iter().zip(of_b).map(|(a, b)| a * b).sum::<f64>() / many;
+            set.skew.insert((*a, *b), product / (mean_a * mean_b));
         }
+    }
+}
+
+/// Where edges of the vertices of a label set lead: some neighbours of each, which stand for all it
+/// has.
+fn neighbours(
+    reader: &Reader<'_>,
+    chosen: &Chosen,
+    places: &HashMap<u32, usize>,
+    set: &mut LabelSet,
+) {
+    for (ty, direction) in set.degrees.keys() {
+        let mut met: HashMap<usize, f64> = HashMap::new();
+        for vertex in &chosen.vertices {
+            let degree = reader.degree(*vertex, *ty, *direction);
+            let step = degree.div_ceil(NEIGHBOURS).max(1);
+            let mut at = 0;
+            reader.for_each_run(*vertex, *ty, *direction, |run| {
+                while at < run.len() {
+                    if let Some(place) = places.get(&reader.state(run[at])) {
+                        *met.entry(*place).or_default() += step as f64;
+                    }
+                    at += step;
+                }
+                at -= run.len();
+            });
+        }
+        let all: f64 = met.values().sum();
+        let mut shares: Vec<_> = met.into_iter().map(|(place, many)| (place, many / all)).collect();
+        shares.sort_unstable_by_key(|(place, _)| *place);
+        set.neighbours.insert((*ty, *direction), shares);
     }
 }
 

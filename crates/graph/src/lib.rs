@@ -35,4 +35,6 @@ pub use rule::{Rule, RuleKind, RuleState};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
-pub use view::{Estimates, Expansion, IndexRange, IndexUnavailable, Statistics, View};
+pub use view::{
+    EdgeEnd, Estimates, Expansion, IndexRange, IndexUnavailable, LabelSet, Statistics, View,
+};

@@ -62,6 +62,9 @@ impl Statistics {
     }
 }
 
+/// Edges of a type, as seen from those of their ends that they leave, or arrive at.
+pub type EdgeEnd = (EdgeTypeId, Direction);
+
 /// What planning wants to know of a graph: about right, of some state near the present, and cheap
 /// to ask for again and again.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -72,14 +75,28 @@ pub struct Estimates {
     pub vertices_by_label: Vec<f64>,
     /// Edges per type, by type number.
     pub edges_by_type: Vec<f64>,
-    /// Edges that a vertex with a label has on average, by label, type and direction; nothing for
-    /// labels of which too few vertices were seen.
-    pub degrees: HashMap<(LabelId, EdgeTypeId, Direction), f64>,
-    /// How uneven those are: the mean of their squares over the square of their mean, at least 1.
-    /// Of vertices that an edge leads to, the mean degree is so many times larger.
-    pub skew: HashMap<(LabelId, EdgeTypeId, Direction), f64>,
+    /// Vertices by all the labels that they have. Sets of labels of which no vertex was seen are
+    /// not among them.
+    pub sets: Vec<LabelSet>,
     /// Distinct values of each index's properties together.
     pub distinct: HashMap<IndexId, f64>,
+}
+
+/// Vertices that have the same labels.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LabelSet {
+    /// Their labels: these and no others.
+    pub labels: Vec<LabelId>,
+    /// How many they are.
+    pub vertices: f64,
+    /// Edges that one of them has on average; none where nothing is said.
+    pub degrees: HashMap<EdgeEnd, f64>,
+    /// How many times more edges of a kind those have that are met at an edge of one kind: by what
+    /// they are met, and what they have. Of one and the same kind it is the mean of the degrees'
+    /// squares over the square of their mean, at least 1. Nothing where nobody has both.
+    pub skew: HashMap<(EdgeEnd, EdgeEnd), f64>,
+    /// Where those edges lead: places in [`Estimates::sets`], and the share of each.
+    pub neighbours: HashMap<EdgeEnd, Vec<(usize, f64)>>,
 }
 
 impl From<&Statistics> for Estimates {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// An operator of a plan, with what it reads from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PlanDescription {
     /// What it does: `NodeByLabelScan`, `Filter`, ...
     pub operator: &'static str,
@@ -13,8 +13,9 @@ pub struct PlanDescription {
     pub details: String,
     /// The variables of its rows, in the order they came; those without a name are left out.
     pub identifiers: Vec<Arc<str>>,
-    /// How many rows it is expected to return, from a sample of the graph.
-    pub estimated_rows: u64,
+    /// How many rows it is expected to return, from a sample of the graph; in a plan that runs for
+    /// each row of another, for one of those.
+    pub estimated_rows: f64,
     /// What it did: after `PROFILE` only.
     pub measured: Option<Measured>,
     /// What it reads from. Plans that run for each of its rows come last.
@@ -63,7 +64,7 @@ impl fmt::Display for PlanDescription {
         table[0].push("Details".to_owned());
         for (depth, plan) in lines {
             let mut row = vec![format!("{}{}", "  ".repeat(depth), plan.operator)];
-            row.push(plan.estimated_rows.to_string());
+            row.push(format!("{:.0}", plan.estimated_rows.ceil()));
             if measured {
                 let m = plan.measured.unwrap_or_default();
                 let ms = m.time.as_secs_f64() * 1e3;

@@ -149,6 +149,13 @@ impl Prepared {
         self.bound.database.as_deref()
     }
 
+    /// How often planning asked how many rows an operator returns: the work that it did.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn estimates(&self) -> usize {
+        self.bound.estimates
+    }
+
     /// Names of the result's columns.
     pub fn columns(&self) -> impl Iterator<Item = &Arc<str>> {
         self.bound.columns.iter().map(|(name, _)| name)

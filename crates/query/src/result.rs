@@ -129,7 +129,7 @@ pub struct Entities {
 }
 
 /// A whole result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct QueryResult {
     /// Names of the columns.
     pub columns: Vec<Arc<str>>,

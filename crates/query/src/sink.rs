@@ -207,7 +207,7 @@ impl Output for Kept {
 }
 
 /// What there is to say of a query once its rows are out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// What the statement may do.
     pub kind: StatementKind,

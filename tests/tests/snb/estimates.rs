@@ -29,29 +29,37 @@ struct Seen {
 }
 
 impl Seen {
-    /// Looks at a plan that was run for `outer` rows.
+    /// Looks at a plan that was run `outer` times.
     fn take(&mut self, name: &str, plan: &PlanDescription, outer: f64) {
-        let found = plan.measured.map_or(0, |m| m.rows) as f64;
-        let expected = plan.estimated_rows as f64 * outer;
-        if found.max(expected) > ROWS_MIN {
+        let found = rows(plan);
+        let expected = plan.estimated_rows * outer;
+        if found.max(expected) > ROWS_MIN && plan.operator != "Argument" {
             self.operators += 1;
             let times = found.max(1.0) / expected.max(1.0);
             if !(1.0 / TIMES..=TIMES).contains(&times) {
                 let (operator, details) = (plan.operator, &plan.details);
                 let details: String = details.chars().take(60).collect();
-                let line = format!("{name:<11} {expected:>10} {found:>10}  {operator} {details}");
+                let line = format!("{name:<11} {expected:>10.0} {found:>10}  {operator} {details}");
                 self.off.push(line);
             }
         }
-        let beside = matches!(
-            plan.operator,
-            "Union" | "NodeHashJoin" | "ValueHashJoin" | "CartesianProduct"
-        );
         for (at, child) in plan.children.iter().enumerate() {
-            // Plans inside are run for the rows of the first.
-            let rows = plan.children[0].measured.map_or(0, |m| m.rows) as f64;
-            self.take(name, child, if at == 0 || beside { outer } else { rows });
+            // A plan inside runs for each row that its beginning hands on.
+            let runs = if at == 0 { None } else { argument(child) };
+            self.take(name, child, runs.unwrap_or(outer));
         }
+    }
+}
+
+fn rows(plan: &PlanDescription) -> f64 {
+    plan.measured.map_or(0, |m| m.rows) as f64
+}
+
+/// The rows from outside that a plan begins with, if it does with those.
+fn argument(plan: &PlanDescription) -> Option<f64> {
+    match plan.children.first() {
+        Some(first) => argument(first),
+        None => (plan.operator == "Argument").then(|| rows(plan)),
     }
 }
 

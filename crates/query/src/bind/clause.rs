@@ -11,7 +11,7 @@ use telar_cypher::span::Span;
 
 use super::scope::{Kind, Scope};
 use super::subquery::{conjuncts, is_update};
-use super::{Binder, CsvPlace};
+use super::{Binder, CsvPlace, syntax};
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Apply, Plan};
@@ -206,6 +206,10 @@ impl Binder<'_> {
         }
         pattern.hints = self.hints(&clause.hints)?;
         if let Some(filter) = &clause.filter {
+            if syntax::has_pattern(filter) {
+                self.know(&input);
+                self.know_nodes(&pattern);
+            }
             pattern.filter(conjuncts(self.condition(filter)?));
         }
         if !clause.optional {
@@ -361,7 +365,7 @@ impl Binder<'_> {
                 return Err(self.syntax("InvalidArgumentType", message, argument.span));
             }
         }
-        if super::syntax::has_aggregate(argument) {
+        if syntax::has_aggregate(argument) {
             let message = "an aggregating function cannot stand in the arguments of a procedure";
             return Err(self.syntax("InvalidAggregation", message, argument.span));
         }

@@ -256,7 +256,13 @@ impl Binder<'_> {
                 _ => Kind::Any,
             },
         };
-        self.declare(&variable.text, kind)
+        let known = match &list.kind {
+            ExprKind::Variable(name) => self.scope.find(&name.text).map(|list| list.slot),
+            _ => None,
+        };
+        let slot = self.declare(&variable.text, kind);
+        known.into_iter().for_each(|list| self.know_element(slot, list));
+        slot
     }
 
     fn variable_value(&self, name: &Name) -> Result<Expr, QueryError> {

@@ -64,6 +64,8 @@ pub(crate) struct Bound {
     pub(crate) parameters: BTreeSet<Arc<str>>,
     /// Levels of operators and expressions.
     pub(crate) height: usize,
+    /// How often planning asked how many rows an operator returns.
+    pub(crate) estimates: usize,
     /// `AT TIMESTAMP`
     pub(crate) at: Option<Expr>,
     /// Names of the variables, by slot.
@@ -85,6 +87,8 @@ pub(crate) struct Binder<'a> {
     source: &'a str,
     graph: &'a dyn Graph,
     counts: OnceCell<Counts<'a>>,
+    /// What is expected of plans made so far.
+    known: solve::Known,
     procedures: &'a Procedures,
     /// The name of each slot, if it has one.
     slots: Vec<Option<Arc<str>>>,
@@ -117,6 +121,7 @@ pub(crate) fn bind(
         source,
         graph,
         counts: OnceCell::new(),
+        known: solve::Known::default(),
         procedures,
         slots: Vec::new(),
         unknown: Vec::new(),
@@ -169,6 +174,7 @@ pub(crate) fn bind(
         parallelise(&mut plan);
     }
     let height = plan.height();
+    let estimates = binder.counts.get().map_or(0, Counts::asked);
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {
@@ -179,6 +185,7 @@ pub(crate) fn bind(
         in_transactions,
         parameters,
         height,
+        estimates,
         at,
         names,
         unknown,

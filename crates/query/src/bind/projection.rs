@@ -211,6 +211,9 @@ impl Binder<'_> {
         input: Plan,
     ) -> Result<(Plan, Columns), QueryError> {
         let items = self.items(p, with)?;
+        if items.iter().map(|(_, e)| e).chain(filter).any(syntax::has_pattern) {
+            self.know(&input);
+        }
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
         let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
         let writes = input.writes();

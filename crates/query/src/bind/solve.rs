@@ -9,6 +9,7 @@
 //! what several indexes can do one after the other.
 
 mod either;
+mod known;
 mod model;
 mod order;
 mod search;
@@ -29,6 +30,8 @@ use crate::plan::{
     Expand, IndexSeek, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select, ShortestPath,
     Types, VarExpand, Way,
 };
+use known::Expected;
+pub(super) use known::Known;
 use order::Start;
 
 /// What is known before a pattern is found.
@@ -37,7 +40,7 @@ struct Before {
     bound: HashSet<Slot>,
     found: Vec<(Slot, Types)>,
     facts: Facts,
-    rows: f64,
+    expected: Expected,
 }
 
 /// A pattern being solved.
@@ -48,8 +51,9 @@ struct Solver<'b, 'a> {
     pattern: Pattern,
     /// Relationships found so far that others may have to differ from.
     found: Vec<(Slot, Types)>,
-    /// What the plan so far says of variables.
+    /// What the plan so far says of variables, and of its rows.
     facts: Facts,
+    expected: Expected,
 }
 
 impl Binder<'_> {
@@ -71,20 +75,21 @@ impl Binder<'_> {
         found: Vec<(Slot, Types)>,
         pattern: Pattern,
     ) -> Plan {
-        let mut facts = Facts::default();
-        let rows = self.counts().estimate(&input, &mut facts);
-        let before = Before { bound, found, facts, rows };
+        let (expected, facts) = self.before(&input, &bound);
+        let before = Before { bound, found, facts, expected };
         match self.branches(&input, &before, &pattern) {
             Some(branches) => self.union(input, before, branches),
             None => self.solve_whole(input, before, pattern),
         }
     }
 
-    fn solve_whole(&mut self, input: Plan, before: Before, pattern: Pattern) -> Plan {
-        let Before { bound, found, facts, .. } = before;
-        let mut solver = Solver { binder: self, plan: input, bound, pattern, found, facts };
+    fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
+        let Before { bound, found, facts, expected } = before;
+        let mut solver = Solver { binder: self, plan, bound, pattern, found, facts, expected };
         solver.run();
-        solver.plan
+        let Solver { plan, facts, expected, .. } = solver;
+        self.known.note(&plan, expected, facts);
+        plan
     }
 }
 
@@ -100,7 +105,8 @@ impl Solver<'_, '_> {
     fn wrap(&mut self, f: impl FnOnce(Plan) -> Plan) {
         let plan = std::mem::replace(&mut self.plan, Plan::Unit);
         self.plan = f(plan);
-        self.binder.counts().rows(&self.plan, &[], 1.0, &mut self.facts);
+        let rows = &mut self.expected.rows;
+        *rows = self.binder.counts().above(&self.plan, *rows, &mut self.facts);
     }
 
     fn run(&mut self) {

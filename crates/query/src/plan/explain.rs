@@ -45,7 +45,13 @@ impl Explainer<'_> {
             // Who does it is not a part of what is done.
             return self.node(&p.input, live, outer, facts);
         }
-        let before = live.clone();
+        let (before, known) = (
+            live.clone(),
+            match plan {
+                Plan::Union(_) => facts.clone(),
+                _ => Facts::default(),
+            },
+        );
         let mut children = Vec::new();
         let mut rows = Vec::new();
         for (at, input) in plan.inputs().into_iter().enumerate() {
@@ -53,13 +59,19 @@ impl Explainer<'_> {
             // The other side of a join begins with nothing.
             let of_first = live.clone();
             match plan {
-                Plan::Union(_) => *live = before.clone(),
+                Plan::Union(_) => {
+                    live.clone_from(&before);
+                    facts.clone_from(&known);
+                }
                 Plan::HashJoin(_) if at > 0 => live.clear(),
                 _ => {}
             }
             let inner = at > 0 && !matches!(plan, Plan::Union(_));
             let outer = if inner { 1.0 } else { outer };
-            let (child, expected) = self.node(input, live, outer, facts);
+            let (child, expected) = match inner {
+                true => facts.inside(|facts| self.node(input, live, outer, facts)),
+                false => self.node(input, live, outer, facts),
+            };
             if let (Plan::HashJoin(_), 1) = (plan, at) {
                 live.splice(0..0, of_first);
                 let mut seen = HashSet::new();
@@ -76,13 +88,15 @@ impl Explainer<'_> {
         let mut subplans: Vec<&Plan> = Vec::new();
         plan.subqueries(&mut |inner| subplans.push(inner));
         for inner in subplans {
-            children.push(self.node(inner, &mut live.clone(), 1.0, &mut facts.clone()).0);
+            let mut facts = facts.clone();
+            let inside = |facts: &mut Facts| self.node(inner, &mut live.clone(), 1.0, facts).0;
+            children.push(facts.inside(inside));
         }
         let expected = self.counts.rows(plan, &rows, outer, facts);
         let (operator, details) = self.line(plan);
         let measured = self.measured.as_ref();
         let measured = measured.map(|m| m.get(&plan.address()).copied().unwrap_or_default());
-        let estimated_rows = expected.ceil().min(1e18) as u64;
+        let estimated_rows = expected;
         let identifiers = self.identifiers(live);
         let description =
             PlanDescription { operator, details, identifiers, estimated_rows, measured, children };

@@ -96,24 +96,9 @@ impl Plan {
     /// it makes the same of it at any time.
     fn makes_rows_of_rows(&self) -> bool {
         let itself = match self {
-            Self::NodeScan(_)
-            | Self::IndexSeek(_)
-            | Self::RelationshipSeek(_)
-            | Self::NodeById(_)
-            | Self::Expand(_)
-            | Self::Intersect(_)
-            | Self::Degrees(_)
-            | Self::VarExpand(_)
-            | Self::ShortestPath(_)
-            | Self::Repeat(_)
-            | Self::Select(_)
-            | Self::Filter(..)
-            | Self::Extend(..)
-            | Self::Keep(..)
-            | Self::Prune(..)
-            | Self::Unwind(..) => true,
+            Self::Keep(..) => true,
             Self::Apply(p) => p.returns,
-            _ => false,
+            _ => self.is_row_wise(),
         };
         itself && self.is_fixed() && self.inputs().into_iter().skip(1).all(Self::is_fixed_whole)
     }

@@ -48,7 +48,7 @@ macro_rules! input {
 
 impl Plan {
     /// The plan it reads its rows from, if there is exactly one.
-    pub(super) fn input(&self) -> Option<&Self> {
+    pub(crate) fn input(&self) -> Option<&Self> {
         input!(self)
     }
 
@@ -260,27 +260,34 @@ impl Plan {
     /// that the plan can run for many outer rows at once.
     pub(crate) fn keeps_rows_apart(&self) -> bool {
         let itself = match self {
-            Self::Argument
-            | Self::NodeScan(_)
-            | Self::IndexSeek(_)
-            | Self::RelationshipSeek(_)
-            | Self::NodeById(_)
-            | Self::Expand(_)
-            | Self::Intersect(_)
-            | Self::Degrees(_)
-            | Self::VarExpand(_)
-            | Self::ShortestPath(_)
-            | Self::Repeat(_)
-            | Self::Select(_)
-            | Self::Filter(..)
-            | Self::Extend(..)
-            | Self::Prune(..)
-            | Self::Union(_)
-            | Self::Unwind(..) => true,
+            Self::Argument | Self::Union(_) => true,
             Self::Apply(p) => p.returns && !p.inner.writes(),
-            _ => false,
+            _ => self.is_row_wise(),
         };
         itself && self.inputs().into_iter().all(Self::keeps_rows_apart)
+    }
+
+    /// Whether the operator makes each of its rows of one row of its input, whose columns it keeps,
+    /// and does nothing else.
+    pub(super) fn is_row_wise(&self) -> bool {
+        matches!(
+            self,
+            Self::NodeScan(_)
+                | Self::IndexSeek(_)
+                | Self::RelationshipSeek(_)
+                | Self::NodeById(_)
+                | Self::Expand(_)
+                | Self::Intersect(_)
+                | Self::Degrees(_)
+                | Self::VarExpand(_)
+                | Self::ShortestPath(_)
+                | Self::Repeat(_)
+                | Self::Select(_)
+                | Self::Filter(..)
+                | Self::Extend(..)
+                | Self::Prune(..)
+                | Self::Unwind(..)
+        )
     }
 
     /// Whether the plan changes the graph.

@@ -85,7 +85,7 @@ fn plan(out: &mut Vec<u8>, description: &PlanDescription, first: bool) {
         args.string("runtime", "TELAR");
         args.string("version", env!("CARGO_PKG_VERSION"));
     }
-    put::float(args.entry("EstimatedRows"), description.estimated_rows as f64);
+    put::float(args.entry("EstimatedRows"), description.estimated_rows);
     args.string("Details", &description.details);
     let nanos = |m: &telar_db::query::Measured| i64::try_from(m.time.as_nanos());
     if let Some(measured) = &measured {

@@ -99,7 +99,7 @@ fn notification(notification: &Notification) -> Json {
 fn plan(description: &PlanDescription, first: bool) -> Json {
     let mut arguments = json!({
         "Details": description.details,
-        "EstimatedRows": description.estimated_rows as f64,
+        "EstimatedRows": description.estimated_rows,
     });
     if first {
         arguments["string-representation"] = description.to_string().into();

@@ -16,6 +16,7 @@ use std::collections::HashSet;
 
 use telar_graph::Value;
 
+use super::known::Expected;
 use super::model::Model;
 use super::search::{Input, cheapest};
 use super::{Before, Binder, Solver};
@@ -87,13 +88,14 @@ impl Binder<'_> {
             pattern,
             found: before.found.clone(),
             facts: before.facts.clone(),
+            expected: before.expected,
         };
         if let ([node], []) = (&solver.pattern.nodes[..], &solver.pattern.relationships[..]) {
             let (_, found) = solver.start_at(*node, &|slot| solver.knows(slot));
-            return Some(found * before.rows.max(1.0));
+            return Some(found * before.expected.rows.max(1.0));
         }
         let model = Model::of(&solver, before.facts.clone())?;
-        let input = Input { rows: before.rows.max(1.0), is_unit, joins: is_unit };
+        let input = Input { rows: before.expected.rows.max(1.0), is_unit, joins: is_unit };
         cheapest(&solver, &model, input).map(|(_, cost)| cost)
     }
 
@@ -105,6 +107,11 @@ impl Binder<'_> {
             Plan::Argument => (Plan::Argument, None),
             input => (Plan::Argument, Some(input)),
         };
+        let expected = match first {
+            Plan::Unit => before.expected,
+            _ => Expected { rows: 1.0, inner: true },
+        };
+        let before = Before { expected, ..before };
         let mut part = |pattern| self.solve_whole(first.clone(), before.clone(), pattern);
         let inner = Plan::Union(patterns.into_iter().map(&mut part).collect());
         let Some(input) = outer else { return inner };

@@ -52,9 +52,9 @@ pub(super) struct Edge {
     pub(super) kept: [f64; 2],
     /// Of the pairs of its ends, those that it connects.
     pub(super) share: f64,
-    /// For either end, relationships of the same type there, and how many times more rows there
-    /// are behind one of those: nodes with many relationships are met more often.
-    pub(super) skew: [(Set, f64); 2],
+    /// For either end, other relationships there, and how many times more rows there are behind
+    /// one of those: nodes with many relationships are met more often.
+    pub(super) skew: [Vec<(usize, f64)>; 2],
     pub(super) single: bool,
     /// The variable was known before.
     pub(super) bound: bool,
@@ -110,9 +110,17 @@ impl Model {
             return None;
         }
         let counts = solver.binder.counts();
+        // Labels first: they say something of the nodes that relationships lead to.
         for slot in &nodes {
-            let bound = solver.knows(*slot);
-            learn(solver, counts, *slot, bound, &mut facts);
+            for label in solver.labels_of(*slot) {
+                counts
+                    .node_objects(&label)
+                    .into_iter()
+                    .for_each(|o| _ = counts.is(&mut facts, *slot, o));
+            }
+        }
+        for slot in nodes.iter().filter(|slot| !solver.knows(**slot)) {
+            learn(solver, counts, *slot, &mut facts);
         }
         let known = nodes.iter().enumerate().filter(|(_, slot)| solver.knows(**slot));
         let known = known.map(|(number, _)| 1 << number).sum();
@@ -260,19 +268,21 @@ fn pattern_apart(solver: &Solver<'_, '_>, r: &Relationship) -> Set {
 }
 
 /// Notes what conditions and relationships say of a node.
-fn learn(solver: &Solver<'_, '_>, counts: &Counts<'_>, slot: Slot, bound: bool, facts: &mut Facts) {
-    for label in solver.labels_of(slot) {
-        counts.node_objects(&label).into_iter().for_each(|objects| facts.is(slot, objects));
+fn learn(solver: &Solver<'_, '_>, counts: &Counts<'_>, slot: Slot, facts: &mut Facts) {
+    let found = solver.node_index(slot, &|other| solver.knows(other));
+    if found.is_some_and(|index| index.sought.is_unique() && !index.sought.any) {
+        facts.is_asked_for(slot);
     }
-    if bound {
-        return;
-    }
-    for r in solver.pattern.relationships.iter().filter(|r| r.is_single()) {
+    // What a path leads to has at least one of its relationships, unless there may be none.
+    let has_some = |r: &&Relationship| {
+        r.group.is_none() && r.length.as_ref().is_none_or(|length| length.min > 0)
+    };
+    for r in solver.pattern.relationships.iter().filter(has_some) {
         if r.to == slot {
-            counts.leads_to(facts, slot, &r.types, r.way);
+            counts.leads_to(facts, (r.from, slot), &r.types, r.way);
         }
         if r.from == slot {
-            counts.leads_to(facts, slot, &r.types, r.way.reverse());
+            counts.leads_to(facts, (r.to, slot), &r.types, r.way.reverse());
         }
     }
 }
@@ -288,16 +298,16 @@ fn edge(
     let single = r.is_single();
     let bound = r.bound && r.length.is_none();
     let reverse = r.way.reverse();
+    let mut share = None;
     let (found, kept) = match (&r.length, &r.group) {
         _ if bound => ([1.0; 2], [1.0; 2]),
         (None, None) => {
-            let found = [
-                counts.degree_of(facts, r.from, &r.types, r.way),
-                counts.degree_of(facts, r.to, &r.types, reverse),
-            ];
+            let (from, more) = counts.degree_of(facts, r.from, &r.types, r.way);
+            let (to, of_to) = counts.degree_of(facts, r.to, &r.types, reverse);
             // What leaves the one and arrives at the other.
-            let edges = (n_from * found[0]).min(n_to * found[1]);
-            (found, [edges / n_from, edges / n_to])
+            let edges = (n_from * from).min(n_to * to);
+            share = Some(edges / (n_from * n_to) * more * of_to);
+            ([from * more, to * of_to], [edges / n_from * more, edges / n_to * of_to])
         }
         // One path for each pair of nodes.
         (Some(length), _) if length.shortest.is_some() => ([n_to, n_from], [n_to, n_from]),
@@ -308,15 +318,16 @@ fn edge(
                 (None, None) => (1, Some(1)),
             };
             let types = if group.is_some() { &Types::Any } else { &r.types };
-            let paths = |ends, way| counts.paths(facts, ends, (types, way), range, false);
+            let paths = |ends, way| counts.paths(facts, ends, (types, way), range, false, false);
             let found = [paths((r.from, r.to), r.way), paths((r.to, r.from), reverse)];
             // Of the ends, those with the labels that are asked for.
-            let part = |slot, count: f64, way| {
+            let part = |(other, slot), count: f64, way| {
                 let mut last = Facts::default();
-                counts.leads_to(&mut last, slot, types, way);
+                counts.leads_to(&mut last, (other, slot), types, way);
                 (count / counts.ends(&last, slot)).min(1.0)
             };
-            let (to, from) = (part(r.to, n_to, r.way), part(r.from, n_from, reverse));
+            let (to, from) =
+                (part((r.from, r.to), n_to, r.way), part((r.to, r.from), n_from, reverse));
             match group.is_some() {
                 true => (found, found),
                 false => (found, [found[0] * to, found[1] * from]),
@@ -326,8 +337,8 @@ fn edge(
     // A graph that is empty now may grow: what costs nothing could not be told apart.
     let least = |x: f64| x.max(1e-3);
     let (found, kept) = (found.map(least), kept.map(least));
-    let share = (kept[0] / n_to).min(kept[1] / n_from);
-    let skew = [(0, 1.0); 2];
+    let share = share.unwrap_or((kept[0] / n_to).min(kept[1] / n_from)).max(1e-12);
+    let skew = [Vec::new(), Vec::new()];
     Edge { from, to, found, kept, share, skew, single, bound, apart }
 }
 
@@ -337,25 +348,33 @@ fn skew(
     number: usize,
     counts: &Counts<'_>,
     facts: &Facts,
-) -> [(Set, f64); 2] {
+) -> [Vec<(usize, f64)>; 2] {
     let all = &solver.pattern.relationships;
     let r = &all[number];
     if !r.is_single() || r.bound {
-        return [(0, 1.0); 2];
+        return [Vec::new(), Vec::new()];
     }
     [(r.from, r.way), (r.to, r.way.reverse())].map(|(node, way)| {
         let tables = counts.tables(&r.types, way);
-        let (mut same, mut factor) = (0, 1.0_f64);
-        for (other, o) in all.iter().enumerate().filter(|(o, r)| *o != number && r.is_single()) {
+        let mut found = Vec::new();
+        for (other, o) in all.iter().enumerate().filter(|(o, _)| *o != number) {
             let ends = [(o.from, o.way), (o.to, o.way.reverse())];
             for (_, way) in ends.into_iter().filter(|(end, _)| *end == node) {
-                let reached = counts.tables(&o.types, way);
-                let times = counts.skew(facts, node, &tables, &reached);
-                if times > 1.0 {
-                    (same, factor) = (same | 1 << other, factor.max(times));
+                if o.group.is_none() {
+                    let reached = counts.tables(&o.types, way);
+                    found.push((other, counts.skew(facts, node, &tables, reached)));
                 }
             }
         }
-        (same, factor)
+        found
     })
+}
+
+impl Edge {
+    /// How many times more rows there are behind an end, where these relationships are found.
+    pub(super) fn times(&self, end: usize, found: Set) -> f64 {
+        let known = self.skew[end].iter().filter(|(other, _)| has(found, *other));
+        let known = known.map(|(_, times)| *times);
+        known.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs())).unwrap_or(1.0)
+    }
 }

@@ -114,11 +114,11 @@ impl Solver<'_, '_> {
             (Some(length), _) if length.shortest.is_some() => 1.0,
             (Some(length), _) => {
                 let range = (length.min, length.max);
-                counts.paths(facts, (from, to), (&r.types, way), range, into)
+                counts.paths(facts, (from, to), (&r.types, way), range, into, false)
             }
             (None, Some(group)) => {
                 let (types, range) = (Types::Any, (group.min, group.max));
-                counts.paths(facts, (from, to), (&types, way), range, into)
+                counts.paths(facts, (from, to), (&types, way), range, into, false)
             }
         }
     }
@@ -190,12 +190,12 @@ impl Solver<'_, '_> {
             }
             Start::Scan { slot, label } => {
                 let objects = label.as_ref().and_then(|label| counts.node_objects(label));
-                objects.into_iter().for_each(|objects| facts.is(*slot, objects));
+                objects.into_iter().for_each(|o| _ = counts.is(&mut facts, *slot, o));
                 known.insert(*slot);
             }
             Start::Index { slot, label, sought } => {
                 let objects = counts.node_objects(label);
-                objects.into_iter().for_each(|objects| facts.is(*slot, objects));
+                objects.into_iter().for_each(|o| _ = counts.is(&mut facts, *slot, o));
                 facts.has_sought(*slot, sought);
                 known.insert(*slot);
             }
@@ -219,9 +219,12 @@ impl Solver<'_, '_> {
             rows *= each;
             cost += rows;
             let forward = known.contains(&r.from);
-            let (to, way) = if forward { (r.to, r.way) } else { (r.from, r.way.reverse()) };
-            if known.insert(to) && r.group.is_none() {
-                counts.leads_to(&mut facts, to, &r.types, way);
+            let (ends, way) = match forward {
+                true => ((r.from, r.to), r.way),
+                false => ((r.to, r.from), r.way.reverse()),
+            };
+            if known.insert(ends.1) && r.group.is_none() {
+                counts.leads_to(&mut facts, ends, &r.types, way);
             }
             known.extend([r.slot, r.from, r.to]);
         }

@@ -8,6 +8,7 @@
 //! | start | a node, or a relationship, by index or scan | what is found, and a seek |
 //! | follow | a relationship from a found node | what is found before conditions are tested |
 //! | follow between two nodes | the same | a search for each row |
+//! | intersect | the node that several relationships lead to | the shortest of their lists |
 //! | join | what another state has found on its own | both sides, and what is found |
 //!
 //! States are taken up cheapest first, so the first that holds the whole pattern is the best, and
@@ -39,7 +40,10 @@ const UNREAD: f64 = 0.75;
 /// What a seek in an index costs beside what it finds.
 const SEEK: f64 = 3.0;
 /// A search for a relationship between two nodes.
-const SEARCH: f64 = 2.0;
+const SEARCH: f64 = 2.4;
+/// For each row, lists that are intersected, and what is looked for in them: the shortest.
+const MEET: f64 = 6.0;
+const MET: f64 = 2.0;
 /// A row that goes into the table of a join, and one that is looked up.
 const BUILD: f64 = 4.0;
 const PROBE: f64 = 2.0;
@@ -56,6 +60,8 @@ pub(super) enum Step {
     /// A relationship by an index on its type; by its place in the pattern.
     Relationship(usize),
     Follow(usize),
+    /// Several from known nodes to the same new one, at once.
+    Intersect(Vec<usize>),
     /// What these steps find on their own, joined on shared nodes and equal values.
     Join(Vec<Step>),
 }
@@ -247,11 +253,10 @@ impl Search<'_, '_, '_> {
             By::Node(before, node) => (before, Step::Node(node)),
             By::Relationship(before, r) => (before, Step::Relationship(r)),
             By::Follow(before, r) => {
-                let mut steps = self.way_to(before);
-                steps.push(Step::Follow(r));
                 let found = self.states[at].relationships & !self.states[before].relationships;
-                steps.extend(each_of(found).filter(|other| *other != r).map(Step::Follow));
-                return steps;
+                let others = each_of(found).filter(|other| *other != r);
+                let all: Vec<usize> = std::iter::once(r).chain(others).collect();
+                (before, if all.len() == 1 { Step::Follow(r) } else { Step::Intersect(all) })
             }
             By::Join(before, kept) => (before, Step::Join(self.way_to(kept))),
         };
@@ -300,6 +305,9 @@ impl Search<'_, '_, '_> {
     fn legs(&self, at: usize, number: usize) -> Set {
         let State { nodes, relationships, .. } = self.states[at];
         let r = &self.model.relationships[number];
+        if !r.single || r.bound || has(nodes, r.from) == has(nodes, r.to) {
+            return 0;
+        }
         let new = if has(nodes, r.from) { r.to } else { r.from };
         let mut legs = 0;
         for (other, o) in self.model.relationships.iter().enumerate() {
@@ -321,31 +329,44 @@ impl Search<'_, '_, '_> {
         is_last && slots.iter().all(|slot| self.solver.binder.slots[*slot].is_none())
     }
 
+    /// Follows a relationship: on its own, and together with others that lead to the same node.
     fn follow(&mut self, at: usize, number: usize) {
+        let legs = self.legs(at, number);
+        self.follow_with(at, number, 0);
+        if legs != 0 {
+            self.follow_with(at, number, legs);
+        }
+    }
+
+    fn follow_with(&mut self, at: usize, number: usize, legs: Set) {
         let State { nodes, relationships, free, rows, cost, .. } = self.states[at];
         let r = &self.model.relationships[number];
         let (from, to) = (has(nodes, r.from), has(nodes, r.to));
-        let mut found = relationships | 1 << number;
+        let found = relationships | 1 << number | legs;
         let each = if r.single { 1.0 } else { PATH };
+        let both = r.share * r.times(0, relationships) * r.times(1, relationships);
         let (kept, work) = match (from, to) {
             _ if r.bound => (rows, rows),
-            (true, true) if r.single => (rows * r.share, rows * (SEARCH + r.share)),
+            (true, true) if r.single => (rows * both, rows * (SEARCH + both)),
             (true, true) => (rows * r.share, rows * (SEARCH + r.found[0] * PATH)),
             _ => {
                 let way = usize::from(!from);
-                let (same, more) = r.skew[way];
-                let skew = if same & relationships == 0 { 1.0 } else { more };
+                let skew = r.times(way, relationships);
                 let mut kept = rows * r.kept[way] * skew;
                 let mut shortest = r.found[way] * skew;
-                let legs = if r.single && !r.bound { self.legs(at, number) } else { 0 };
                 for leg in each_of(legs).map(|leg| &self.model.relationships[leg]) {
-                    kept *= leg.share;
-                    shortest = shortest.min(leg.found[usize::from(!has(nodes, leg.from))]);
+                    let (old, new) = if has(nodes, leg.from) { (0, 1) } else { (1, 0) };
+                    let times = leg.times(old, relationships);
+                    kept *= leg.share * times * leg.times(new, 1 << number);
+                    shortest = shortest.min(leg.found[old] * times);
                 }
-                found |= legs;
-                let unread = if self.is_unread_end(number, way) { UNREAD } else { 1.0 };
-                let more = if legs == 0 { 0.0 } else { kept };
-                (kept, rows * (0.5 + shortest * each * unread) + more)
+                match legs {
+                    0 => {
+                        let unread = if self.is_unread_end(number, way) { UNREAD } else { 1.0 };
+                        (kept, rows * (0.5 + shortest * each * unread))
+                    }
+                    _ => (kept, rows * (MEET + MET * shortest) + kept),
+                }
             }
         };
         let after = (nodes | 1 << r.from | 1 << r.to, found);
@@ -407,9 +428,9 @@ impl Search<'_, '_, '_> {
     fn skew(&self, a: &State, b: &State) -> f64 {
         let mut times = 1.0;
         for r in each_of(b.relationships).map(|r| &self.model.relationships[r]) {
-            for (node, (same, more)) in [r.from, r.to].into_iter().zip(r.skew) {
-                if has(a.nodes, node) && same & a.relationships != 0 {
-                    times *= more;
+            for (end, node) in [r.from, r.to].into_iter().enumerate() {
+                if has(a.nodes, node) {
+                    times *= r.times(end, a.relationships);
                 }
             }
         }

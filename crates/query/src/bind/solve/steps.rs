@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::known::Expected;
 use super::model::Model;
 use super::search::{Input, Step, cheapest};
 use super::{Solver, overlap};
 use crate::batch::Slot;
 use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::{Binary, Expr};
-use crate::plan::estimate::Facts;
 use crate::plan::{HashJoin, Intersect, Leg, Plan};
 
 /// What is left of a pattern to be found.
@@ -20,26 +20,15 @@ struct Rest<'r> {
     conditions: &'r [Expr],
 }
 
-/// Whether a plan is run for rows that come from outside.
-fn is_inner(plan: &Plan) -> bool {
-    match plan.inputs().first() {
-        Some(input) => is_inner(input),
-        None => matches!(plan, Plan::Argument),
-    }
-}
-
 impl Solver<'_, '_> {
     /// Finds as much of the pattern as the search for a plan covers.
     pub(super) fn search(&mut self) {
-        let mut facts = Facts::default();
         let is_unit = matches!(self.plan, Plan::Unit) && self.bound.is_empty();
-        let rows = match is_unit {
-            true => 1.0,
-            false => self.binder.counts().estimate(&self.plan, &mut facts).max(1.0),
-        };
-        let Some(model) = Model::of(self, facts) else { return };
+        let Some(model) = Model::of(self, self.facts.clone()) else { return };
+        let Expected { rows, inner } = self.expected;
+        let rows = rows.max(1.0);
         // A table would be made anew for each run of an inner plan.
-        let input = Input { rows, is_unit, joins: !is_inner(&self.plan) };
+        let input = Input { rows, is_unit, joins: !inner };
         let Some((steps, _)) = cheapest(self, &model, input) else { return };
         let nodes = model.nodes;
         let joins = steps.iter().any(|step| matches!(step, Step::Join(_)));
@@ -50,8 +39,7 @@ impl Solver<'_, '_> {
     }
 
     fn take(&mut self, steps: &[Step], rest: &mut Rest<'_>) {
-        let mut steps = steps.iter().peekable();
-        while let Some(step) = steps.next() {
+        for step in steps {
             self.test_conditions();
             match step {
                 Step::Node(node) => {
@@ -68,24 +56,12 @@ impl Solver<'_, '_> {
                     }
                 }
                 Step::Follow(number) => {
-                    let first = self.remove(*number, rest);
-                    let mut legs = Vec::new();
-                    if let Some(to) = self.new_end(&first) {
-                        while let Some(Step::Follow(next)) = steps.peek() {
-                            let r = &self.pattern.relationships[rest.place(*next)];
-                            if self.new_end(r) != Some(to) {
-                                break;
-                            }
-                            legs.push(self.remove(*next, rest));
-                            steps.next();
-                        }
-                        if !legs.is_empty() {
-                            legs.insert(0, first);
-                            self.intersect(to, legs);
-                            continue;
-                        }
-                    }
-                    self.follow(first);
+                    let relationship = self.remove(*number, rest);
+                    self.follow(relationship);
+                }
+                Step::Intersect(numbers) => {
+                    let legs = numbers.iter().map(|number| self.remove(*number, rest)).collect();
+                    self.intersect(legs);
                 }
                 Step::Join(steps) => self.join(steps, rest),
             }
@@ -99,20 +75,10 @@ impl Solver<'_, '_> {
         self.pattern.relationships.remove(at)
     }
 
-    /// The end of a single relationship that is not known, while the other is.
-    fn new_end(&self, r: &Relationship) -> Option<Slot> {
-        if !r.is_single() || r.bound {
-            return None;
-        }
-        match (self.knows(r.from), self.knows(r.to)) {
-            (true, false) => Some(r.to),
-            (false, true) => Some(r.from),
-            _ => None,
-        }
-    }
-
     /// Finds the node that several relationships from known nodes lead to.
-    fn intersect(&mut self, to: Slot, relationships: Vec<Relationship>) {
+    fn intersect(&mut self, relationships: Vec<Relationship>) {
+        let first = &relationships[0];
+        let to = if self.knows(first.from) { first.to } else { first.from };
         let mut legs = Vec::with_capacity(relationships.len());
         for r in relationships {
             let distinct_from = self.distinct_from(&r);
@@ -131,6 +97,7 @@ impl Solver<'_, '_> {
         collect(steps, &mut |step| match step {
             Step::Node(node) => _ = slots.insert(rest.nodes[*node]),
             Step::Relationship(number) | Step::Follow(number) => _ = numbers.insert(*number),
+            Step::Intersect(several) => numbers.extend(several),
             Step::Join(_) => {}
         });
         let mut pattern = Pattern { hints: self.pattern.hints.clone(), ..Pattern::default() };
@@ -146,11 +113,13 @@ impl Solver<'_, '_> {
         pattern.conditions = rest.conditions.iter().filter(|c| inside(c)).cloned().collect();
         self.pattern.conditions.retain(|c| !inside(c));
         let (bound, found, facts) = Default::default();
-        let binder = &mut *self.binder;
-        let mut part = Solver { binder, plan: Plan::Unit, bound, pattern, found, facts };
+        let (binder, plan) = (&mut *self.binder, Plan::Unit);
+        let expected = Expected { rows: 1.0, inner: false };
+        let mut part = Solver { binder, plan, bound, pattern, found, facts, expected };
         let (nodes, conditions) = (rest.nodes, rest.conditions);
         part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
-        let Solver { plan: build, bound, found, .. } = part;
+        let Solver { plan: build, bound, found, facts, .. } = part;
+        self.facts.absorb(facts);
 
         let shared = rest.nodes.iter().filter(|node| self.knows(**node) && bound.contains(*node));
         let mut keys: Vec<(Expr, Expr)> =

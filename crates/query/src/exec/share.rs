@@ -77,7 +77,7 @@ pub(super) fn share<S: Send>(
             let place = place.get_or_insert_with(|| threads.workers.enter());
             if let Some((pool, helpers)) = place.hire(tasks - task - 1) {
                 let team = Team::new(task, work, helpers.len());
-                return team.run((task, first), (pool, helpers), cx);
+                return team.run(first, (pool, helpers), cx);
             }
         }
         let begun = threads.map(|_| Instant::now());
@@ -146,8 +146,8 @@ struct Queue {
 
 struct Team<'t, S> {
     queue: Mutex<Queue>,
-    /// States that are done, by their first task.
-    states: Mutex<Vec<(usize, S)>>,
+    /// States that are done.
+    states: Mutex<Vec<Part<S>>>,
     failed: Arc<AtomicUsize>,
     work: Work<'t, S>,
     /// Helpers that have not come to an end.
@@ -177,6 +177,43 @@ impl Queue {
     }
 }
 
+/// What a thread has made of tasks that follow each other.
+struct Part<S> {
+    /// The first of them; none for the state that was there before any, and so comes first even if
+    /// another thread has taken the first task.
+    from: Option<usize>,
+    state: S,
+}
+
+/// What a thread is at: a run of tasks, and what it makes of them.
+struct Hand<S> {
+    run: Option<usize>,
+    part: Option<Part<S>>,
+}
+
+impl<S> Hand<S> {
+    /// Of the thread that has done the first tasks, or of a helper.
+    fn new(first: Option<S>) -> Self {
+        let run = first.is_some().then_some(0);
+        Self { run, part: first.map(|state| Part { from: None, state }) }
+    }
+
+    /// The state for a task, and the one before if it is not for this task, too.
+    fn take(
+        &mut self,
+        run: usize,
+        task: usize,
+        ordered: bool,
+        new: &dyn Fn() -> S,
+    ) -> (Option<Part<S>>, &mut S) {
+        let goes_on = self.run == Some(run) || !ordered;
+        self.run = Some(run);
+        let done = if goes_on { None } else { self.part.take() };
+        let fresh = || Part { from: Some(task), state: new() };
+        (done, &mut self.part.get_or_insert_with(fresh).state)
+    }
+}
+
 impl<'t, S: Send> Team<'t, S> {
     fn new(from: usize, work: Work<'t, S>, helpers: usize) -> Self {
         let runs = vec![Run { next: from, end: work.tasks }];
@@ -192,7 +229,7 @@ impl<'t, S: Send> Team<'t, S> {
     /// Works on this thread and on the helpers until everything is done.
     fn run(
         self,
-        first: (usize, S),
+        first: S,
         (pool, helpers): (&rayon::ThreadPool, Vec<Place<'_>>),
         cx: &mut Exec<'_>,
     ) -> Result<Vec<S>, QueryError> {
@@ -225,8 +262,8 @@ impl<'t, S: Send> Team<'t, S> {
             return Err(error);
         }
         let mut states = self.states.into_inner();
-        states.sort_unstable_by_key(|(task, _)| *task);
-        Ok(states.into_iter().map(|(_, state)| state).collect())
+        states.sort_unstable_by_key(|part| part.from);
+        Ok(states.into_iter().map(|part| part.state).collect())
     }
 
     /// Works on a helper's thread.
@@ -251,27 +288,23 @@ impl<'t, S: Send> Team<'t, S> {
     }
 
     /// Does tasks until there are none, or the place is needed more by another query.
-    fn work(&self, first: Option<(usize, S)>, place: Option<&Place<'_>>, cx: &mut Exec<'_>) {
+    fn work(&self, first: Option<S>, place: Option<&Place<'_>>, cx: &mut Exec<'_>) {
         let _alarm = Alarm(&self.failed);
-        let mut run = first.is_some().then_some(0);
-        let mut state = first;
+        let mut hand = Hand::new(first);
         while !place.is_some_and(Place::is_one_too_many) {
             // ORDERING: relaxed, as it changes under the lock.
-            let next = || self.queue.lock().next(run, self.failed.load(Ordering::Relaxed));
-            let Some((at, task)) = next() else { break };
-            if run != Some(at) {
-                if self.work.ordered {
-                    self.states.lock().extend(state.take());
-                }
-                run = Some(at);
+            let next = || self.queue.lock().next(hand.run, self.failed.load(Ordering::Relaxed));
+            let Some((run, task)) = next() else { break };
+            let (done, state) = hand.take(run, task, self.work.ordered, self.work.new);
+            if let Some(done) = done {
+                self.states.lock().push(done);
             }
-            let (_, state) = state.get_or_insert_with(|| (task, (self.work.new)()));
             cx.quit = Some(Quit { failed: Arc::clone(&self.failed), task });
             if let Err(error) = (self.work.step)(state, task, cx) {
                 self.fail(task, error);
             }
         }
-        self.states.lock().extend(state);
+        self.states.lock().extend(hand.part);
         cx.quit = None;
     }
 
@@ -334,16 +367,22 @@ mod tests {
             tasks in 0usize..60,
             turns in proptest::collection::vec((0usize..4, 0usize..40), 0..400),
             fails in proptest::option::of(0usize..65),
+            last in 0usize..4,
         ) {
             let all = Run { next: from, end: from + tasks };
             let mut queue = Queue { runs: vec![all], error: None };
-            let mut threads = [Some(0), None, None, None];
+            // The first one has done the tasks before.
+            let mut threads = [Some((0..from).collect::<Vec<usize>>()), None, None, None].map(Hand::new);
             let mut runs: Vec<Vec<usize>> = vec![Vec::new()];
+            let mut states = Vec::new();
             // A thread that fails says so at some time; one may leave and come back as another.
             let fails_at = turns.len() / 2;
             let mut turn = |thread: usize, stop| {
-                let Some((run, task)) = queue.next(threads[thread], stop) else { return false };
-                threads[thread] = Some(run);
+                let hand = &mut threads[thread];
+                let Some((run, task)) = queue.next(hand.run, stop) else { return false };
+                let (done, state) = hand.take(run, task, true, &Vec::new);
+                states.extend(done);
+                state.push(task);
                 runs.resize(runs.len().max(run + 1), Vec::new());
                 runs[run].push(task);
                 true
@@ -353,7 +392,11 @@ mod tests {
                 turn(*thread, stop);
             }
             let stop = fails.unwrap_or(usize::MAX);
-            while turn(0, stop) {}
+            while turn(last, stop) {}
+            states.extend(threads.into_iter().rev().filter_map(|hand| hand.part));
+            states.sort_by_key(|part| part.from);
+            let together: Vec<usize> = states.into_iter().flat_map(|part| part.state).collect();
+            prop_assert!(together.is_sorted(), "{:?}", together);
             let mut steps = runs.iter().flat_map(|run| run.windows(2));
             prop_assert!(steps.all(|two| two[0] + 1 == two[1]));
             let mut given = runs.concat();

@@ -12,6 +12,15 @@ use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, lo
 use crate::column::cursor::At;
 use crate::column::{ColTable, StateChunk};
 
+/// Which vertices of a segment have a label.
+#[derive(Debug, Clone, Copy)]
+enum InSegment {
+    Unknown,
+    None,
+    Some,
+    All,
+}
+
 impl View for Reader<'_> {
     fn read_ts(&self) -> CommitTs {
         CommitTs::from_raw(self.read_ts)
@@ -59,23 +68,25 @@ impl View for Reader<'_> {
         // PERF: `telar bench cypher`, in-degrees: the vertices of most segments have the same
         // labels, and many neighbours lie in few segments.
         let segments = (self.shared.vertex_bound() >> SEGMENT_BITS) as usize + 1;
-        let mut known = vec![None; if vertices.len() < segments { 0 } else { segments }];
+        let known = if vertices.len() < segments { 0 } else { segments };
+        let mut known = vec![InSegment::Unknown; known];
         let uniform = |at: &At<'_, StateChunk>| match at {
-            At::Nothing => Some(false),
-            At::Settled(StateChunk::Uniform(state)) => Some(holds(*state)),
-            _ => None,
+            At::Settled(StateChunk::Uniform(state)) if holds(*state) => InSegment::All,
+            At::Nothing | At::Settled(StateChunk::Uniform(_)) => InSegment::None,
+            _ => InSegment::Some,
         };
         out.extend(vertices.iter().map(|vertex| {
-            let Some(v) = number(*vertex) else { return false };
-            match known.get_mut((v >> SEGMENT_BITS) as usize) {
-                Some(Some(Some(has))) => *has,
-                Some(unknown @ None) => {
-                    let found = uniform(states.at(v));
-                    *unknown = Some(found);
-                    found.unwrap_or_else(|| holds(states.get(v)))
-                }
-                _ => holds(states.get(v)),
+            let in_segment = known.get_mut((vertex.get() >> SEGMENT_BITS) as usize);
+            match in_segment.as_deref() {
+                Some(InSegment::All) => return true,
+                Some(InSegment::None) => return false,
+                Some(InSegment::Some | InSegment::Unknown) | None => {}
             }
+            let Some(v) = number(*vertex) else { return false };
+            if let Some(unknown @ InSegment::Unknown) = in_segment {
+                *unknown = uniform(states.at(v));
+            }
+            holds(states.get(v))
         }));
     }
 

@@ -260,9 +260,9 @@ pub trait View {
         false
     }
 
-    /// Calls `each` with the text that each vertex has there, `None` where there is no value, if all
-    /// are texts and the view can say so without copying them. If not, it returns false, and what
-    /// `each` was called with until then means nothing.
+    /// Calls `each` with the text that each vertex has there, `None` where there is no value, if
+    /// all are texts and the view can say so without copying them. If not, it returns false, and
+    /// what `each` was called with until then means nothing.
     fn vertex_texts(
         &self,
         vertices: &[VertexId],

@@ -5,8 +5,8 @@
 //! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
 //! for that, or of which only some paths are wanted, are solved greedily: relationships between two
 //! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
-//! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and `either`
-//! what several indexes can do one after the other.
+//! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and
+//! `either` what several indexes can do one after the other.
 
 mod either;
 mod known;

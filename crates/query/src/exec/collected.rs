@@ -6,8 +6,8 @@
 //! chains   group 0: first 0, last 5, 3 values (a c f);  group 1: first 1, ... (b d);  group 2: (e)
 //! ```
 //!
-//! PERF: telar bench snb --only complex-5: a list for each of many groups, nearly all of them short. A
-//! list of its own for each group grows, and moves, several times.
+//! PERF: telar bench snb --only complex-5: a list for each of many groups, nearly all of them
+//! short. A list of its own for each group grows, and moves, several times.
 
 use telar_graph::{Value, VertexId};
 

@@ -372,7 +372,8 @@ mod tests {
             let all = Run { next: from, end: from + tasks };
             let mut queue = Queue { runs: vec![all], error: None };
             // The first one has done the tasks before.
-            let mut threads = [Some((0..from).collect::<Vec<usize>>()), None, None, None].map(Hand::new);
+            let first: Vec<usize> = (0..from).collect();
+            let mut threads = [Some(first), None, None, None].map(Hand::new);
             let mut runs: Vec<Vec<usize>> = vec![Vec::new()];
             let mut states = Vec::new();
             // A thread that fails says so at some time; one may leave and come back as another.

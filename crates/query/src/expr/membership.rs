@@ -81,8 +81,8 @@ pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryE
 
 /// The same of nodes, if all lists hold nothing else.
 ///
-/// PERF: telar bench snb --only complex-5: authors of posts, looked for in short lists of nodes, one
-/// list for each forum.
+/// PERF: telar bench snb --only complex-5: authors of posts, looked for in short lists of nodes,
+/// one list for each forum.
 fn vertices_in(vertices: &[VertexId], lists: &Column) -> Option<Vec<bool>> {
     let mut found = Vec::with_capacity(vertices.len());
     while found.len() < vertices.len() {

@@ -1,7 +1,7 @@
 //! Comparisons of a property of nodes with one text.
 //!
-//! PERF: telar bench snb --only complex-12: names of classes. One by one, each text is shared with its
-//! column and let go again.
+//! PERF: telar bench snb --only complex-12: names of classes. One by one, each text is shared with
+//! its column and let go again.
 
 use telar_graph::Value;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use telar_engine::{
@@ -501,7 +501,13 @@ fn large_loads_keep_indexes_and_failed_ones_leave_them_alone() {
         for n in (0..count).step_by(37) {
             assert!(reader.index_find(ids, &[Value::Int(n)]).unwrap().is_some());
         }
-        assert!(db.indexes().iter().all(|i| i.entries == count as u64));
+        // An index that was read where it is stored is loaded soon.
+        let loaded = || db.indexes().iter().all(|i| i.entries == count as u64);
+        let end = Instant::now() + Duration::from_secs(20);
+        while !loaded() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(loaded(), "{:?}", db.indexes());
     };
     load(&db, &scattered(0), &scattered(0)).unwrap();
     check(&db, 5000);

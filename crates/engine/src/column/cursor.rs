@@ -3,8 +3,10 @@
 
 use crossbeam_epoch::Guard;
 
-use super::Chunk;
+use telar_graph::Value;
+
 use super::table::{ColTable, ColVersion};
+use super::{Chunk, PropertyChunk};
 use crate::adjacency::{SEGMENT_BITS, local_of};
 
 /// Where a [`Cursor`] is.
@@ -54,6 +56,20 @@ impl<'g, C: Chunk + 'static> Cursor<'g, C> {
             At::Settled(chunk) => chunk.get(local_of(place) as usize),
             At::Written(version) => version.get(local_of(place), self.read_ts),
             At::Past => self.table.get(place, self.read_ts, self.guard),
+        }
+    }
+}
+
+impl Cursor<'_, PropertyChunk> {
+    /// The integer of a place, if it has one.
+    #[inline]
+    pub(crate) fn int(&mut self, place: u32) -> Option<i64> {
+        match self.at(place) {
+            At::Settled(chunk) => chunk.int(local_of(place) as usize),
+            _ => match self.get(place) {
+                Value::Int(int) => Some(int),
+                _ => None,
+            },
         }
     }
 }

@@ -12,6 +12,15 @@ use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, lo
 use crate::column::cursor::At;
 use crate::column::{ColTable, StateChunk};
 
+/// Whether as many as wanted were appended since there were `before`; if not, none is left.
+fn all_or_none(out: &mut Vec<i64>, before: usize, wanted: usize) -> bool {
+    let all = out.len() == before + wanted;
+    if !all {
+        out.truncate(before);
+    }
+    all
+}
+
 /// Which vertices of a segment have a label.
 #[derive(Debug, Clone, Copy)]
 enum InSegment {
@@ -219,20 +228,13 @@ impl View for Reader<'_> {
                 At::Settled(chunk) => {
                     here.iter().all(|v| push(chunk.int(local_of(v.get() as u32) as usize)))
                 }
-                _ => here.iter().all(|v| match values.get(v.get() as u32) {
-                    Value::Int(int) => push(Some(int)),
-                    _ => false,
-                }),
+                _ => here.iter().all(|v| push(values.int(v.get() as u32))),
             };
             if !all {
                 break;
             }
         }
-        let all = out.len() == before + vertices.len();
-        if !all {
-            out.truncate(before);
-        }
-        all
+        all_or_none(out, before, vertices.len())
     }
 
     fn vertex_texts(
@@ -272,25 +274,14 @@ impl View for Reader<'_> {
             let Some(column) = ty.column(key) else { break };
             let mut values = column.cursor(self.read_ts, &self.guard);
             let all = same.iter().all(|edge| {
-                let int = match values.at(edge.ordinal) {
-                    _ if edge.ordinal == 0 => None,
-                    At::Settled(chunk) => chunk.int(local_of(edge.ordinal) as usize),
-                    _ => match values.get(edge.ordinal) {
-                        Value::Int(int) => Some(int),
-                        _ => None,
-                    },
-                };
+                let int = if edge.ordinal == 0 { None } else { values.int(edge.ordinal) };
                 int.map(|int| out.push(int)).is_some()
             });
             if !all {
                 break;
             }
         }
-        let all = out.len() == before + edges.len();
-        if !all {
-            out.truncate(before);
-        }
-        all
+        all_or_none(out, before, edges.len())
     }
 
     fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {

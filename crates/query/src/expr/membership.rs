@@ -76,7 +76,7 @@ pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryE
             _ => ops::in_list(&element, &lists.get(row))?,
         });
     }
-    Ok(Column::of(results))
+    Ok(Column::Values(results))
 }
 
 /// The same of nodes, if all lists hold nothing else.

@@ -53,8 +53,8 @@ install() {
     "${sudo[@]}" apt-get update -qq && "${sudo[@]}" apt-get install -y -qq "$@"
 }
 
-# Rust with its components, a C compiler (LMDB and zstd are C) and Git (the repository's own rules
-# read the list of its files).
+# Rust with its components, a C compiler (LMDB and zstd are C), Git (the repository's own rules read
+# the list of its files) and strace (power failures are made of what it records).
 #
 # `step` tests the status of what it calls, which turns `set -e` off inside: say `|| return 1`.
 tools() {
@@ -66,6 +66,7 @@ tools() {
     if ! cargo clippy --version >/dev/null 2>&1; then rustup component add clippy || return 1; fi
     if ! command -v cc >/dev/null; then install gcc libc6-dev || return 1; fi
     if ! command -v git >/dev/null; then install git || return 1; fi
+    if ! command -v strace >/dev/null; then install strace || return 1; fi
     cargo --version && cargo clippy --version && cc --version | head -n 1
 }
 

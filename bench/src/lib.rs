@@ -20,12 +20,14 @@
 //! | [`memory`] | graphs larger than memory: the benchmark behind `telar bench memory` |
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
+//! | [`commits`] | large transactions: `telar bench commits` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
 //! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
 
 pub mod backup;
+pub mod commits;
 pub mod container;
 pub mod csr;
 pub mod cypher;

@@ -9,6 +9,9 @@ use std::process::Command;
 /// last program whose format was version 1.
 const VERSION_1: &[u8] = include_bytes!("../data/format-1.mdb.gz");
 
+const EMPTY_LOG: &[u8; 32] =
+    b"TELARWAL\x01\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\xed\x27\xeb\xea";
+
 fn child(arguments: &[&str], dir: &Path) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
     let output = command.arg(arguments[0]).arg(dir).args(&arguments[1..]).output().unwrap();
@@ -25,6 +28,9 @@ fn values_of_version_1_are_read_after_an_upgrade_and_written_anew() {
     let mut store = Vec::new();
     flate2::read::GzDecoder::new(VERSION_1).read_to_end(&mut store).unwrap();
     std::fs::write(path.join("store/data.mdb"), store).unwrap();
+    // A database has a log file from its making on: a header and nothing else.
+    std::fs::create_dir(path.join("wal")).unwrap();
+    std::fs::write(path.join("wal/wal-00000000000000000001.log"), EMPTY_LOG).unwrap();
     assert_eq!(telar_engine::ops::upgrade(&path).unwrap().to, 3);
     // Opened without a checkpoint, the values stay as they were: in a database of the new version,
     // read as the old.

@@ -76,12 +76,12 @@ const CASES: &[(&str, &str)] = &[
     ("percentile", "UNWIND range(1, 400000) AS x RETURN percentileCont(x, 0.5) AS n"),
     (
         "Eager",
-        "MATCH (n:N) WITH n.t + n.i AS t, n.i AS i SKIP 0 CREATE (m:M) DELETE m \
+        "MATCH (n:N) WITH n.t + n.i AS t SKIP 0 FOREACH (x IN [] | CREATE (:N)) \
                WITH t WHERE t = 'a' RETURN t",
     ),
     (
         "Apply",
-        "UNWIND range(1, 3) AS y CALL { UNWIND range(1, 100000) AS x RETURN x + 'a' AS t } \
+        "UNWIND range(1, 3) AS y OPTIONAL CALL { UNWIND range(1, 100000) AS x RETURN x + 'a' AS t } \
                RETURN t",
     ),
     ("OptionalApply", "UNWIND range(1, 8) AS x OPTIONAL MATCH (n:N) WHERE n.h > x RETURN n, x"),

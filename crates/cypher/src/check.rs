@@ -3,7 +3,10 @@
 //! - `USE` comes first, `RETURN` and `FINISH` come last; a query ends with something that returns
 //!   or changes something.
 //! - Subqueries in expressions, and queries of the past, only read.
+//! - `MERGE` holds no `EXISTS { }`, `COUNT { }`, `COLLECT { }`.
 //! - `CALL` without an argument list, and `YIELD *`, stand alone.
+//! - A `WITH` that begins `CALL { }` imports variables and does nothing else; what a `CALL` returns
+//!   has names.
 //! - What a pattern may hold depends on its clause: `patterns.rs`.
 //! - A pattern is a value only where a truth value is wanted: `expressions.rs`.
 //!
@@ -15,11 +18,12 @@ mod expressions;
 mod patterns;
 
 use crate::ast::{
-    Call, CallSubquery, Clause, CommandOutput, LabelRef, Projection, Query, RemoveItemKind,
-    SetItem, SetItemKind, ShowTarget, SingleQuery, Statement, StatementKind, SubqueryKind,
+    Call, CallSubquery, Clause, CommandOutput, Expr, ExprKind, LabelRef, Projection,
+    ProjectionItem, Query, RemoveItemKind, SetItem, SetItemKind, ShowTarget, SingleQuery,
+    Statement, StatementKind, SubqueryKind, SubqueryScope,
 };
 use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
-use crate::parser::ERRORS_MAX;
+use crate::parser::{ERRORS_MAX, PARTS_MAX, too_many_parts};
 use crate::span::Span;
 
 use patterns::Use;
@@ -35,8 +39,10 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
             checker.query(query, Place::Outermost);
         }
         StatementKind::Show(show) => {
-            if let ShowTarget::Transactions { ids } = &show.target {
-                checker.expressions(ids);
+            if let ShowTarget::Transactions { ids: names } | ShowTarget::Settings { names } =
+                &show.target
+            {
+                checker.expressions(names);
             }
             checker.output(&show.output);
         }
@@ -70,8 +76,12 @@ enum Place {
 #[derive(Default)]
 struct Checker {
     errors: Vec<Diagnostic>,
+    /// Parts of the statement that become operators one above the other.
+    parts: usize,
     /// What around this place forbids updates.
     reads_only: Option<&'static str>,
+    /// In a `MERGE`, which holds no subqueries.
+    in_merge: bool,
 }
 
 impl Checker {
@@ -133,7 +143,18 @@ impl Checker {
         }
     }
 
+    /// Counts what becomes an operator of its own.
+    fn part(&mut self, span: Span) {
+        self.parts += 1;
+        if self.parts == PARTS_MAX + 1 {
+            self.report(too_many_parts(span));
+        }
+    }
+
     fn clause(&mut self, clause: &Clause, alone: bool) {
+        if !matches!(clause, Clause::Create(_)) {
+            self.part(clause.span());
+        }
         match clause {
             Clause::Use(clause) => self.value(&clause.graph),
             Clause::Match(clause) => {
@@ -165,8 +186,10 @@ impl Checker {
         match clause {
             Clause::Create(clause) => self.paths(&clause.patterns, Use::Create),
             Clause::Merge(clause) => {
+                self.in_merge = true;
                 self.paths(std::slice::from_ref(&clause.pattern), Use::Merge);
                 clause.actions.iter().for_each(|action| self.set_items(&action.items));
+                self.in_merge = false;
             }
             Clause::Set(clause) => self.set_items(&clause.items),
             Clause::Remove(clause) => {
@@ -236,8 +259,49 @@ impl Checker {
 
     fn call_subquery(&mut self, call: &CallSubquery) {
         self.query(&call.query, Place::Call);
+        let unions = call.query.unions.iter().map(|union| &union.query);
+        for single in std::iter::once(&call.query.first).chain(unions) {
+            if call.scope == SubqueryScope::Importing {
+                self.importing(single);
+            }
+            self.named_columns(single);
+        }
         if let Some(transactions) = &call.transactions {
             self.optional(transactions.rows.as_ref());
+        }
+    }
+
+    /// A `WITH` at the beginning of `CALL { }` that names variables imports them and does nothing
+    /// else.
+    fn importing(&mut self, single: &SingleQuery) {
+        let Some(Clause::With(with)) = single.clauses.first() else { return };
+        let Projection { distinct, items, order_by, skip, limit, .. } = &with.projection;
+        if !items.iter().any(|item| mentions_variable(&item.expr)) {
+            return;
+        }
+        let plain = |item: &ProjectionItem| match (&item.expr.kind, &item.alias) {
+            (ExprKind::Variable(name), Some(alias)) => name.text == alias.text,
+            (ExprKind::Variable(_), None) => true,
+            _ => false,
+        };
+        let only_names = items.iter().all(plain) && !distinct && order_by.is_empty();
+        if !only_names || skip.is_some() || limit.is_some() || with.filter.is_some() {
+            let message = "WITH at the beginning of CALL { } can only name variables to import";
+            let error = Diagnostic::syntax(Detail::UnexpectedSyntax, with.span, message);
+            self.report(error.with_help("write CALL (variables) { ... }, or a second WITH"));
+        }
+    }
+
+    /// What a `CALL` subquery returns has names.
+    fn named_columns(&mut self, single: &SingleQuery) {
+        let Some(Clause::Return(last)) = single.clauses.last() else { return };
+        for ProjectionItem { expr, alias, span } in &last.projection.items {
+            let named = matches!(expr.kind, ExprKind::Variable(_) | ExprKind::MapProjection(_));
+            if alias.is_none() && !named {
+                let message = "an expression that CALL { } returns needs a name";
+                let error = Diagnostic::syntax(Detail::NoExpressionAlias, *span, message);
+                self.report(error.with_help("add AS ..."));
+            }
         }
     }
 
@@ -256,6 +320,32 @@ impl Checker {
         if let Some(returns) = &output.returns {
             self.projection(&returns.projection);
         }
+    }
+}
+
+/// Whether a variable from around is certainly read; those that an expression makes itself, in
+/// comprehensions and subqueries, are not looked for.
+fn mentions_variable(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Variable(_) => true,
+        ExprKind::Property { object, .. } => mentions_variable(object),
+        ExprKind::Index { object, index } => mentions_variable(object) || mentions_variable(index),
+        ExprKind::Unary { operand, .. } | ExprKind::IsNull { operand, .. } => {
+            mentions_variable(operand)
+        }
+        ExprKind::Binary { left, right, .. } => mentions_variable(left) || mentions_variable(right),
+        ExprKind::Arithmetic { first, rest } => {
+            mentions_variable(first) || rest.iter().any(|link| mentions_variable(&link.operand))
+        }
+        ExprKind::Comparison { first, rest } => {
+            mentions_variable(first) || rest.iter().any(|link| mentions_variable(&link.operand))
+        }
+        ExprKind::Logical { operands, .. } => operands.iter().any(mentions_variable),
+        ExprKind::List(items) => items.iter().any(mentions_variable),
+        ExprKind::Map(entries) => entries.iter().any(|entry| mentions_variable(&entry.value)),
+        ExprKind::Function(call) => call.arguments.iter().any(mentions_variable),
+        ExprKind::MapProjection(_) => true,
+        _ => false,
     }
 }
 

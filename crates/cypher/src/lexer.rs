@@ -6,7 +6,10 @@
 //! The lexer does not judge numbers and does not resolve escapes; `literal.rs` does, when the
 //! parser wants the value.
 
+use std::borrow::Cow;
+
 use crate::diagnostic::{Detail, Diagnostic};
+use crate::parser::ASKED_EVERY;
 use crate::span::Span;
 use crate::token::{Keyword, Token, TokenKind};
 
@@ -24,8 +27,8 @@ pub(crate) struct Lexed {
 /// Stands for the closing token of a bracket that is never closed.
 pub(crate) const UNCLOSED: u32 = u32::MAX;
 
-/// Cuts `source` into tokens. A text of 4 GiB or more is one error.
-pub(crate) fn lex(source: &str) -> Lexed {
+/// Cuts `source` into tokens, as far as `goes_on` says so. A text of 4 GiB or more is one error.
+pub(crate) fn lex(source: &str, goes_on: &dyn Fn() -> bool) -> Lexed {
     // One token per four bytes is what queries have.
     let mut lexer = Lexer {
         bytes: source.as_bytes(),
@@ -40,12 +43,42 @@ pub(crate) fn lex(source: &str) -> Lexed {
         lexer.tokens.push(Token { kind: TokenKind::Error, span: Span::new(0, 0) });
         lexer.at = 0;
     } else {
-        while lexer.token() {}
+        let mut asked = 0;
+        while lexer.token() {
+            if lexer.tokens.len() >= asked + ASKED_EVERY {
+                asked = lexer.tokens.len();
+                if !goes_on() {
+                    break;
+                }
+            }
+        }
     }
     let end = lexer.at;
     lexer.push(TokenKind::End, end);
     let closes = pair(&lexer.tokens);
     Lexed { tokens: lexer.tokens, closes, errors: lexer.errors }
+}
+
+/// The character that an escape at the beginning of a text stands for, and the bytes it takes:
+/// names may be written with `\u0041`.
+fn escaped_char(text: &str) -> Option<(char, usize)> {
+    let digits = text.strip_prefix("\\u").or_else(|| text.strip_prefix("\\U"))?.get(..4)?;
+    let number = u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
+    char::from_u32(number).map(|char| (char, 6))
+}
+
+/// A name with its escapes replaced.
+pub(crate) fn unescaped(word: &str) -> Cow<'_, str> {
+    if !word.contains('\\') {
+        return Cow::Borrowed(word);
+    }
+    let (mut text, mut rest) = (String::with_capacity(word.len()), word);
+    while let Some(first) = rest.chars().next() {
+        let (char, bytes) = escaped_char(rest).unwrap_or((first, first.len_utf8()));
+        text.push(char);
+        rest = &rest[bytes..];
+    }
+    Cow::Owned(text)
 }
 
 struct Lexer<'a> {
@@ -71,6 +104,12 @@ impl Lexer<'_> {
             b'.' if self.digit(1) && !self.follows_dot() => self.number(),
             b'\'' | b'"' => self.quoted(first, TokenKind::String),
             b'`' => self.quoted(first, TokenKind::Quoted),
+            b'\\'
+                if escaped_char(&self.source[start..])
+                    .is_some_and(|(char, _)| char.is_alphabetic() || char == '_') =>
+            {
+                self.word();
+            }
             0x80.. => self.beyond_ascii(),
             _ => match punctuation(first, self.peek(1)) {
                 Some((kind, bytes)) => {
@@ -144,14 +183,20 @@ impl Lexer<'_> {
     fn word(&mut self) {
         let start = self.at;
         self.skip_word();
-        let kind = Keyword::of(&self.source[start..self.at]);
+        let kind = Keyword::of(&unescaped(&self.source[start..self.at]));
         self.push(kind.map_or(TokenKind::Word, TokenKind::Keyword), start);
     }
 
     fn skip_word(&mut self) {
         while let Some(byte) = self.peek(0) {
             match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'0'..=b'9' => self.at += 1,
+                b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'0'..=b'9' | b'$' => self.at += 1,
+                b'\\'
+                    if let Some((char, bytes)) = escaped_char(&self.source[self.at..])
+                        && (char.is_alphanumeric() || matches!(char, '_' | '$')) =>
+                {
+                    self.at += bytes;
+                }
                 0x80.. => match self.char() {
                     Some(char) if char.is_alphanumeric() => self.at += char.len_utf8(),
                     _ => break,
@@ -365,7 +410,7 @@ mod tests {
     use super::*;
 
     fn kinds(source: &str) -> Vec<(TokenKind, &str)> {
-        let lexed = lex(source);
+        let lexed = lex(source, &|| true);
         assert!(lexed.errors.is_empty(), "{:?}", lexed.errors);
         lexed.tokens.iter().map(|token| (token.kind, token.span.text(source))).collect()
     }
@@ -418,7 +463,7 @@ mod tests {
 
     #[test]
     fn brackets_are_paired_within_a_statement() {
-        let closes = lex("(a [b (c)]) [1 } ( ; )").closes;
+        let closes = lex("(a [b (c)]) [1 } ( ; )", &|| true).closes;
         let pairs: Vec<_> =
             closes.into_iter().enumerate().filter(|(_, close)| *close != UNCLOSED).collect();
         assert_eq!(pairs, [(0, 8), (2, 7), (4, 6)]);
@@ -436,7 +481,7 @@ mod tests {
             ("1 /* 2", Detail::UnexpectedSyntax, "/*"),
             ("/*/", Detail::UnexpectedSyntax, "/*"),
         ] {
-            let errors = lex(source).errors;
+            let errors = lex(source, &|| true).errors;
             assert_eq!(errors.len(), 1, "{source}");
             assert_eq!((errors[0].detail, errors[0].span.text(source)), (detail, place));
         }

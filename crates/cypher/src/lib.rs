@@ -34,12 +34,12 @@ pub mod suggest;
 pub mod token;
 
 pub use diagnostic::{Code, Detail, Diagnostic, Diagnostics, Position};
-pub use parser::{parse, parse_all, split};
+pub use parser::{parse, parse_all, parse_while, split};
 pub use secret::{Secret, without_secrets};
 pub use span::Span;
 
 /// The tokens of a text, whether or not it can be parsed: for colours, and for knowing where it
 /// ends. The last one is [`token::TokenKind::End`], empty, at the end of the text.
 pub fn tokens(source: &str) -> Vec<token::Token> {
-    lexer::lex(source).tokens
+    lexer::lex(source, &|| true).tokens
 }

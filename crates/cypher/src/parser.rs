@@ -33,6 +33,7 @@ use crate::span::Span;
 use crate::token::TokenKind;
 
 use cursor::Parser;
+pub(crate) use cursor::too_many_parts;
 pub use expression::Level;
 pub(crate) use primary::TRIM_SIDES;
 
@@ -41,6 +42,24 @@ pub(crate) use primary::TRIM_SIDES;
 /// All of it fits 1.5 MiB of stack in an unoptimised build, which is 12 KiB for a level
 /// (`tests/limits.rs`); the smallest stack in use, that of a thread, has 2 MiB.
 pub const NESTING_MAX: u32 = 128;
+
+/// Most parts of a statement that become operators one above the other: clauses, what stands behind
+/// them (`WHERE`, `ORDER BY`, `SKIP`, `LIMIT`, `DISTINCT`), nodes and relationships that are to be
+/// found.
+///
+/// Scripts of tens of thousands of clauses exist, and stay below it. Each part becomes at most
+/// [`LEVELS_PER_PART`] operators, so a plan has less than 2^19 levels, and whoever walks one knows
+/// how much stack that takes. Nodes and relationships of `CREATE`, items of lists and operands of
+/// operators stand beside each other and do not count.
+pub const PARTS_MAX: usize = 1 << 15;
+
+/// Operators that a part of a statement becomes at most.
+pub const LEVELS_PER_PART: usize = 12;
+
+/// Most nodes, relationships and groups of paths in the patterns of one clause, unless it creates
+/// them: each relationship must differ from all others, so a pattern takes memory and time with the
+/// square of its size.
+pub const PATTERN_PARTS_MAX: usize = 1 << 12;
 
 /// Errors that are reported for one statement; more would follow from the first ones.
 pub const ERRORS_MAX: usize = 5;
@@ -53,8 +72,20 @@ type Parsed<T> = Result<T, Box<Diagnostic>>;
 /// # Errors
 /// All that is wrong with it, up to [`ERRORS_MAX`]; also if there is no statement or a second one.
 pub fn parse(source: &str) -> Result<Statement, Diagnostics> {
-    let mut statements = Statements::new(source);
-    let Some(first) = statements.next() else {
+    parse_while(source, &|| true)
+}
+
+/// Tokens after which whoever wants a text parsed is asked whether it still does.
+pub(crate) const ASKED_EVERY: usize = 1 << 12;
+
+/// As [`parse`], as long as `goes_on` says so, which is asked every some thousand tokens. Whoever
+/// says no knows why: what is returned then is an error, but not about the text.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_while(source: &str, goes_on: &dyn Fn() -> bool) -> Result<Statement, Diagnostics> {
+    let mut statements = Statements::of(source, lex(source, goes_on));
+    let Some(first) = statements.checked(goes_on) else {
         let span = Span::new(0, 0);
         let error = Diagnostic::syntax(Detail::UnexpectedSyntax, span, "there is no statement");
         return Err(error.into());
@@ -102,9 +133,13 @@ pub struct Statements<'a> {
 
 impl<'a> Statements<'a> {
     fn new(source: &'a str) -> Self {
+        Self::of(source, lex(source, &|| true))
+    }
+
+    fn of(source: &'a str, lexed: Lexed) -> Self {
         Self {
             source,
-            lexed: lex(source),
+            lexed,
             at: 0,
             #[cfg(test)]
             steps: 0,
@@ -129,20 +164,25 @@ impl Iterator for Statements<'_> {
     type Item = Result<Statement, Diagnostics>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let statement = self.unchecked()?;
-        Some(statement.and_then(|statement| check::check(&statement).map(|()| statement)))
+        self.checked(&|| true)
     }
 }
 
 /// The only statement of `source`, without a look at the rules of `check`.
 #[cfg(test)]
 pub(crate) fn parse_unchecked(source: &str) -> Result<Statement, Diagnostics> {
-    Statements::new(source).unchecked().expect("a statement")
+    Statements::new(source).unchecked(&|| true).expect("a statement")
 }
 
 impl Statements<'_> {
+    /// The next statement, if it keeps to all rules.
+    fn checked(&mut self, goes_on: &dyn Fn() -> bool) -> Option<Result<Statement, Diagnostics>> {
+        let statement = self.unchecked(goes_on)?;
+        Some(statement.and_then(|statement| check::check(&statement).map(|()| statement)))
+    }
+
     /// The next statement, as far as the grammar says.
-    fn unchecked(&mut self) -> Option<Result<Statement, Diagnostics>> {
+    fn unchecked(&mut self, goes_on: &dyn Fn() -> bool) -> Option<Result<Statement, Diagnostics>> {
         let (start, end) = self.next_range()?;
         let tokens = &self.lexed.tokens;
         let whole = tokens[start].span.to(tokens[end - 1].span).range();
@@ -153,7 +193,7 @@ impl Statements<'_> {
         if let Some(first) = errors.next() {
             return Some(Err(Diagnostics::new(first.clone(), errors.cloned())));
         }
-        let mut parser = Parser::new(self.source, &self.lexed, start, end);
+        let mut parser = Parser::new(self.source, &self.lexed, (start, end), goes_on);
         let result = parser.statement();
         #[cfg(test)]
         {

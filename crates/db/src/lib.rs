@@ -78,7 +78,7 @@ pub use telar_engine::{
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, ops,
+    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, WriteWait, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,

@@ -1,10 +1,11 @@
 //! Errors of the engine as queries report them: with names instead of numbers.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
-use telar_engine::{Engine, Error, IndexTarget, Object, Transaction, Violation};
+use telar_engine::{Engine, Error, IndexTarget, Interrupt, Object, Transaction, Violation};
 use telar_graph::{CommitTs, PropertyKeyId, Schema, Value};
-use telar_query::{ErrorKind, QueryError, literal, schema};
+use telar_query::{ErrorKind, Limits, Listed, QueryError, literal, schema};
 
 /// The error of a query that the engine refused.
 pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
@@ -15,7 +16,10 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
         | Error::UnknownIndex(_)
         | Error::UnknownIndexName { .. } => (ErrorKind::Argument, "InvalidSchemaRule"),
         Error::MixedChanges => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
-        Error::Name(_) => (ErrorKind::Argument, "InvalidName"),
+        Error::Name(_) | Error::TooManyNames { .. } => (ErrorKind::Argument, "InvalidName"),
+        Error::Deadlock => (ErrorKind::Deadlock, "Deadlock"),
+        Error::WaitTimedOut => (ErrorKind::TimedOut, "TimedOut"),
+        Error::WaitTerminated => (ErrorKind::Terminated, "Terminated"),
         _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
         _ => (ErrorKind::Database, "DatabaseError"),
     };
@@ -28,8 +32,42 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     QueryError::runtime(kind, detail, message)
 }
 
-/// Commits; says with which timestamp.
-pub(crate) fn commit(db: &Engine, transaction: Transaction<'_>) -> Result<CommitTs, QueryError> {
+/// Somebody who waits for a commit: the limits of the statement, and the list of what runs, where
+/// it stands until the commit is decided.
+pub(crate) struct Waiting<'l> {
+    limits: &'l Limits,
+    listed: Cell<Option<Listed>>,
+}
+
+impl<'l> Waiting<'l> {
+    pub(crate) fn new(limits: &'l Limits, listed: Listed) -> Self {
+        Self { limits, listed: Cell::new(Some(listed)) }
+    }
+
+    /// One that stands on no list of its own.
+    pub(crate) fn unlisted(limits: &'l Limits) -> Self {
+        Self { limits, listed: Cell::new(None) }
+    }
+}
+
+impl Interrupt for Waiting<'_> {
+    fn is_asked(&self) -> bool {
+        self.limits.check().is_err()
+    }
+
+    fn is_asked_last(&self) -> bool {
+        // Off the list first: whoever was told that it is terminated is right.
+        let ended = self.listed.take().is_some_and(Listed::close);
+        ended || self.is_asked()
+    }
+}
+
+/// Commits, unless it is told to end before; says with which timestamp.
+pub(crate) fn commit(
+    db: &Engine,
+    transaction: Transaction<'_>,
+    waiting: &Waiting<'_>,
+) -> Result<CommitTs, QueryError> {
     // Asked before: afterwards nobody knows what was to be made.
     let mut made = HashMap::new();
     if transaction.changes_schema() {
@@ -37,7 +75,9 @@ pub(crate) fn commit(db: &Engine, transaction: Transaction<'_>) -> Result<Commit
             made.insert(rule.name.clone(), schema::describe(&rule, &transaction));
         }
     }
-    transaction.commit().map(|committed| committed.ts).map_err(|error| match &error {
+    let committed = transaction.commit_unless(waiting);
+    committed.map(|committed| committed.ts).map_err(|error| match &error {
+        Error::Interrupted => waiting.limits.check().err().unwrap_or_else(terminated),
         Error::ConstraintViolated { constraint, violation } if made.contains_key(constraint) => {
             let why = message(db, violation, None);
             let message = format!("Unable to create {}: {why}", made[constraint]);
@@ -46,6 +86,11 @@ pub(crate) fn commit(db: &Engine, transaction: Transaction<'_>) -> Result<Commit
         }
         error => query_error(db, error),
     })
+}
+
+pub(crate) fn terminated() -> QueryError {
+    let message = "the transaction was terminated";
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
 }
 
 /// What a constraint is about, in words.

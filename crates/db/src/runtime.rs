@@ -1,6 +1,7 @@
 //! What the sessions of one database share.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use telar_graph::Value;
@@ -11,6 +12,8 @@ use crate::plans::{PlanUses, Plans};
 
 /// Plans kept.
 const PLANS_MAX: usize = 1024;
+/// Bytes that they take at most, together: 64 KiB each, where most take some.
+const PLANS_BYTES_MAX: usize = 64 << 20;
 
 /// What the sessions of one database share: what they can call, the plans that were made, the list
 /// of what runs, and the threads that help long queries.
@@ -19,6 +22,8 @@ pub struct Runtime {
     procedures: Procedures,
     plans: Arc<Mutex<Plans>>,
     workers: Arc<Workers>,
+    /// Conflicts that were lost.
+    conflicts: AtomicU64,
 }
 
 /// `telar.plans`: how well plans that are kept serve.
@@ -60,12 +65,13 @@ impl Runtime {
     /// With these procedures.
     #[must_use]
     pub fn new(mut procedures: Procedures) -> Self {
-        let plans = Arc::new(Mutex::new(Plans::new(PLANS_MAX)));
+        let plans = Arc::new(Mutex::new(Plans::new(PLANS_MAX, PLANS_BYTES_MAX)));
         let columns = ["kept", "hits", "misses", "evicted"];
         let columns = columns.map(|name| Field::new(name, "INTEGER")).into();
         let shown = PlansProcedure { plans: Arc::clone(&plans), columns };
         procedures.add("telar.plans", Arc::new(shown));
-        Self { procedures, plans, workers: Arc::clone(Workers::of_program()) }
+        let workers = Arc::clone(Workers::of_program());
+        Self { procedures, plans, workers, conflicts: AtomicU64::new(0) }
     }
 
     /// The same, with these threads for queries that only read, in place of those that all of the
@@ -99,12 +105,29 @@ impl Runtime {
         self.plans.lock().uses()
     }
 
+    /// Conflicts that statements and commits lost since this was made, those that were tried again
+    /// too.
+    #[must_use]
+    pub fn conflicts(&self) -> u64 {
+        // ORDERING: relaxed, as nothing else is read because of the count.
+        self.conflicts.load(Ordering::Relaxed)
+    }
+
+    /// Counts an error, if it is a conflict.
+    pub(crate) fn note(&self, error: &QueryError) {
+        if error.is_retryable() {
+            // ORDERING: relaxed, as above.
+            self.conflicts.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// The plan for `text`, if it was made for this version.
     pub(crate) fn plan(&self, text: &str, version: u64) -> Option<Arc<Prepared>> {
         self.plans.lock().find(text, version)
     }
 
     pub(crate) fn keep(&self, plan: &Arc<Prepared>, version: u64) {
-        self.plans.lock().keep(plan, version);
+        let bytes = plan.bytes();
+        self.plans.lock().keep(plan, bytes, version);
     }
 }

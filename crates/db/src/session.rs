@@ -4,17 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_engine::{Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot};
+use telar_engine::{
+    Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot, WriteWait,
+};
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
     Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, SharedSnapshot, Sink,
-    Summary, Threads, Transactions, Workers,
+    Summary, Threads, Transactions, Workers, watch::watched,
 };
 
 use crate::again::Again;
-use crate::refusal;
+use crate::refusal::{self, Waiting, terminated};
 use crate::runtime::Runtime;
+
+/// How long a write waits, unless it is said, for a transaction that has written the same.
+const WRITE_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs queries on a database. Threads may share one.
 ///
@@ -43,6 +48,7 @@ pub struct Session<'d> {
     scratch: Option<Arc<dyn Scratch>>,
     timeout: Option<Duration>,
     isolation: Isolation,
+    write_wait: Duration,
     read_only: bool,
     /// Threads of its own, not those of the runtime.
     workers: Option<Arc<Workers>>,
@@ -56,14 +62,12 @@ impl fmt::Debug for Session<'_> {
     }
 }
 
-fn terminated() -> QueryError {
-    let message = "the transaction was terminated";
-    QueryError::runtime(ErrorKind::Terminated, "Terminated", message)
-}
-
-/// Refuses to go on with what was terminated, which from now on it cannot be.
-fn close(listed: Listed) -> Result<(), QueryError> {
-    if listed.close() { Err(terminated()) } else { Ok(()) }
+/// Waits until the next try of a statement whose transaction may go on.
+fn wait_for(again: &mut Again<'_>, lost: Option<&Transaction<'_>>) -> bool {
+    match lost {
+        Some(transaction) if transaction.holds_intents() => again.wait_for_turn(),
+        _ => again.wait(),
+    }
 }
 
 /// Whether a statement needs a transaction.
@@ -71,24 +75,28 @@ fn changes(plan: &Prepared) -> bool {
     !plan.explains() && (plan.writes() || plan.changes_schema())
 }
 
-/// A statement that runs by itself.
+/// A statement that runs by itself: planning is a part of it.
 struct Began {
     listed: Listed,
-    now: Moment,
     context: Context,
+    limits: Limits,
 }
 
 impl Began {
-    fn new(session: &Session<'_>) -> Self {
+    fn new(session: &Session<'_>, deadline: Option<Instant>) -> Self {
         let now = Moment::now();
-        Self { listed: session.list(now), now, context: Context::new(now) }
+        let listed = session.list(now);
+        let limits = session.limits_of(&listed, deadline);
+        Self { listed, context: Context::new(now), limits }
     }
 
-    /// What it runs is seen by who looks, from now on; and it may use no more than this.
-    fn limits(&self, session: &Session<'_>, plan: &Prepared, deadline: Option<Instant>) -> Limits {
-        self.listed.set_query(Some(plan.text().clone()), self.now);
-        let terminated = Some(self.listed.flag());
-        Limits { terminated, deadline, scratch: session.scratch(), ..session.limits.clone() }
+    fn plan(
+        &self,
+        session: &Session<'_>,
+        text: &str,
+        graph: &dyn Graph,
+    ) -> Result<Arc<Prepared>, QueryError> {
+        session.plan(text, graph, (&self.listed, &self.limits))
     }
 }
 
@@ -111,6 +119,7 @@ impl<'d> Session<'d> {
             scratch: db.folder().map(scratch),
             timeout: None,
             isolation: Isolation::default(),
+            write_wait: WRITE_WAIT,
             read_only: false,
             workers: None,
             host: None,
@@ -137,6 +146,14 @@ impl<'d> Session<'d> {
     #[must_use]
     pub fn with_isolation(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
+    }
+
+    /// The same session, in which a statement that writes waits this long, unless its own time is
+    /// over before, for another transaction that has written the same and is still open; then the
+    /// first of them to commit wins. One second unless it is said; zero: it never waits.
+    #[must_use]
+    pub fn with_write_wait(self, write_wait: Duration) -> Self {
+        Self { write_wait, ..self }
     }
 
     /// The same session, in which long queries that only read are helped by these threads, in place
@@ -181,18 +198,41 @@ impl<'d> Session<'d> {
         [own, self.limits.deadline].into_iter().flatten().min()
     }
 
+    /// How a statement waits for other transactions; `restarts` if nobody knows of it yet.
+    fn write_wait(&self, limits: &Limits, restarts: bool) -> WriteWait {
+        let flags = [limits.cancelled.clone(), limits.terminated.clone()];
+        WriteWait { longest: self.write_wait, deadline: limits.deadline, flags, restarts }
+    }
+
     /// Where rows go that do not fit into memory.
     fn scratch(&self) -> Option<Arc<dyn Scratch>> {
         self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned()
     }
 
-    fn prepared(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
+    /// What a statement that is listed may use.
+    fn limits_of(&self, listed: &Listed, deadline: Option<Instant>) -> Limits {
+        let terminated = Some(listed.flag());
+        Limits { terminated, deadline, scratch: self.scratch(), ..self.limits.clone() }
+    }
+
+    /// The plan of a statement, which from now on is seen by who looks.
+    fn prepared(
+        &self,
+        text: &str,
+        graph: &dyn Graph,
+        (listed, limits): (&Listed, &Limits),
+    ) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
         let version = self.db.planning_version();
         if let Some(plan) = self.runtime.plan(text, version) {
+            listed.set_query(Some(Arc::clone(plan.text())), Moment::now());
             return Ok(plan);
         }
-        let plan = Arc::new(telar_query::prepare(text, graph, self.runtime.procedures())?);
+        // Who looks sees no passwords.
+        let shown = telar_query::cypher::without_secrets(text);
+        listed.set_query(Some(shown.as_ref().into()), Moment::now());
+        let prepare = || telar_query::prepare(text, graph, self.runtime.procedures());
+        let plan = Arc::new(watched(limits, prepare)?);
         // What is kept holds no passwords.
         if plan.administration().is_none() {
             self.runtime.keep(&plan, version);
@@ -200,8 +240,16 @@ impl<'d> Session<'d> {
         Ok(plan)
     }
 
-    fn plan(&self, text: &str, graph: &dyn Graph) -> Result<Arc<Prepared>, QueryError> {
-        let plan = self.prepared(text, graph)?;
+    fn plan(
+        &self,
+        text: &str,
+        graph: &dyn Graph,
+        listed: (&Listed, &Limits),
+    ) -> Result<Arc<Prepared>, QueryError> {
+        if let Some(host) = &self.host {
+            host.admit(text)?;
+        }
+        let plan = self.prepared(text, graph, listed)?;
         match &self.host {
             Some(host) => host.allow(&plan)?,
             None => self.check_database(&plan)?,
@@ -212,6 +260,11 @@ impl<'d> Session<'d> {
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Whoever began may have been stopped since.
+    fn check_still_allowed(&self) -> Result<(), QueryError> {
+        self.host.as_ref().map_or(Ok(()), |host| host.still_allows())
     }
 
     /// Refuses `USE` of another database: without a server there is one.
@@ -236,7 +289,8 @@ impl<'d> Session<'d> {
     /// *Cost*: that of preparing it, once; the plan is kept.
     pub fn database_of(&self, text: &str) -> Result<Option<Arc<str>>, QueryError> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
-        let plan = self.prepared(text, &snapshot.reader())?;
+        let began = Began::new(self, self.deadline());
+        let plan = self.prepared(text, &snapshot.reader(), (&began.listed, &began.limits))?;
         Ok(plan.database().map(Arc::from))
     }
 
@@ -272,12 +326,24 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let deadline = self.deadline();
+        self.run_until(text, parameters, self.deadline())
+    }
+
+    fn run_until(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        deadline: Option<Instant>,
+    ) -> Result<QueryResult, QueryError> {
         let mut again = Again::new(deadline, self.limits.cancelled.as_deref());
+        // What lost holds on to what it is about to write: it is next.
+        let mut lost: Option<Transaction<'d>> = None;
         loop {
-            match self.try_run(text, parameters, deadline) {
-                Err(e) if e.is_retryable() && again.wait() => {}
-                done => return done,
+            let done = self.try_run(text, parameters, deadline, &mut lost);
+            let done = done.inspect_err(|e| self.runtime.note(e));
+            let retry = done.as_ref().is_err_and(QueryError::is_retryable);
+            if !retry || !wait_for(&mut again, lost.as_ref()) {
+                return done;
             }
         }
     }
@@ -297,17 +363,20 @@ impl<'d> Session<'d> {
     ) -> Result<Summary, QueryError> {
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
-        let plan = self.plan(text, &reader)?;
+        let deadline = self.deadline();
+        let began = Began::new(self, deadline);
+        let plan = began.plan(self, text, &reader)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
-            let began = Began::new(self);
-            let began = (&began, self.deadline());
-            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
+            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
                 plan.stream(graph, inputs, sink)
             });
         }
         drop(reader);
         drop(snapshot);
-        self.run_with(text, parameters)?.send(sink)
+        drop(began);
+        let result = self.run_until(text, parameters, deadline)?;
+        // It is done: only who wants its rows can say that they are not wanted any more.
+        watched(&self.limits, || result.send(sink))
     }
 
     /// Lets `run` read the state of the graph that a plan wants: the present, if it does not say.
@@ -316,11 +385,10 @@ impl<'d> Session<'d> {
         plan: &Prepared,
         (present, reader): (&Snapshot<'_>, &Reader<'_>),
         parameters: &ValueMap,
-        (began, deadline): (&Began, Option<Instant>),
+        began: &Began,
         run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
-        let context = &began.context;
-        let limits = began.limits(self, plan, deadline);
+        let Began { context, limits, .. } = began;
         let past = match plan.at(reader, parameters, context)? {
             None => None,
             Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
@@ -332,7 +400,7 @@ impl<'d> Session<'d> {
         let past = past.as_ref().map(Snapshot::reader);
         run(
             past.as_ref().unwrap_or(reader),
-            Inputs { threads, ..self.inputs(parameters, context, &limits) },
+            Inputs { threads, ..self.inputs(parameters, context, limits) },
         )
     }
 
@@ -341,15 +409,16 @@ impl<'d> Session<'d> {
         text: &str,
         parameters: &ValueMap,
         deadline: Option<Instant>,
+        lost: &mut Option<Transaction<'d>>,
     ) -> Result<QueryResult, QueryError> {
-        let began = Began::new(self);
+        let began = Began::new(self, deadline);
         let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
         let reader = snapshot.reader();
-        let plan = self.plan(text, &reader)?;
+        let plan = began.plan(self, text, &reader)?;
         if plan.in_transactions() && !plan.explains() {
-            let limits = began.limits(self, &plan, deadline);
-            let inputs = self.inputs(parameters, &began.context, &limits);
-            let inputs = Inputs { transactions: Some(self), ..inputs };
+            let inputs = self.inputs(parameters, &began.context, &began.limits);
+            let batches = Batches { session: self, limits: &began.limits };
+            let inputs = Inputs { transactions: Some(&batches), ..inputs };
             return plan.run(Access::Read(&reader), inputs).map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
                 true => QueryError::runtime(ErrorKind::Database, "Conflict", e.message),
@@ -357,20 +426,32 @@ impl<'d> Session<'d> {
             });
         }
         if !changes(&plan) {
-            let began = (&began, deadline);
-            return self.read(&plan, (&snapshot, &reader), parameters, began, |graph, inputs| {
+            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
         }
         drop(reader);
         drop(snapshot);
-        let limits = began.limits(self, &plan, deadline);
-        let begun = self.db.begin_with(self.isolation);
-        let mut transaction = begun.map_err(|e| self.error(&e))?;
-        let inputs = self.inputs(parameters, &began.context, &limits);
-        let mut result = plan.run(Access::Write(&mut transaction), inputs)?;
-        close(began.listed)?;
-        result.at = refusal::commit(self.db, transaction)?;
+        let Began { listed, context, limits } = began;
+        let restarts = lost.is_some();
+        let mut transaction = match lost.take() {
+            Some(transaction) => transaction,
+            None => self.db.begin_with(self.isolation).map_err(|e| self.error(&e))?,
+        };
+        transaction.wait_for_writers(self.write_wait(&limits, true));
+        let inputs = self.inputs(parameters, &context, &limits);
+        let restarted = if restarts { transaction.restart() } else { Ok(()) };
+        let done = restarted
+            .map_err(|e| self.error(&e))
+            .and_then(|()| plan.run(Access::Write(&mut transaction), inputs));
+        if done.as_ref().is_err_and(QueryError::is_retryable) && plan.writes() {
+            *lost = Some(transaction);
+            return done;
+        }
+        let mut result = done?;
+        self.check_still_allowed()?;
+        let waiting = Waiting::new(&limits, listed);
+        result.at = refusal::commit(self.db, transaction, &waiting)?;
         Ok(result)
     }
 
@@ -383,7 +464,8 @@ impl<'d> Session<'d> {
         let transaction = begun.map_err(|e| self.error(&e))?;
         let began = Moment::now();
         let (listed, deadline) = (self.list(began), self.deadline());
-        Ok(QueryTransaction { session: self, transaction, began, deadline, failed: false, listed })
+        let (seen, failed) = (false, false);
+        Ok(QueryTransaction { session: self, transaction, began, deadline, seen, failed, listed })
     }
 }
 
@@ -406,27 +488,45 @@ impl SharedSnapshot for Unchanged<'_> {
 }
 
 /// A transaction that a query began.
-struct Open<'d>(Transaction<'d>, &'d Engine);
+struct Open<'s> {
+    transaction: Transaction<'s>,
+    session: &'s Session<'s>,
+    limits: &'s Limits,
+}
 
 impl OpenTransaction for Open<'_> {
     fn graph(&self) -> &dyn Graph {
-        &self.0
+        &self.transaction
     }
 
     fn update(&mut self) -> &mut dyn Update {
-        &mut self.0
+        &mut self.transaction
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.transaction.written_bytes()
     }
 
     fn commit(self: Box<Self>) -> Result<CommitTs, QueryError> {
-        let Self(transaction, db) = *self;
-        refusal::commit(db, transaction)
+        let Self { transaction, session, limits } = *self;
+        session.check_still_allowed()?;
+        refusal::commit(session.db, transaction, &Waiting::unlisted(limits))
     }
 }
 
-impl Transactions for Session<'_> {
+/// The transactions of one statement, which end when it is told to.
+struct Batches<'s> {
+    session: &'s Session<'s>,
+    limits: &'s Limits,
+}
+
+impl Transactions for Batches<'_> {
     fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError> {
-        let begun = self.db.begin_with(self.isolation);
-        Ok(Box::new(Open(begun.map_err(|e| self.error(&e))?, self.db)))
+        let Self { session, limits } = *self;
+        let begun = session.db.begin_with(session.isolation);
+        let mut transaction = begun.map_err(|e| session.error(&e))?;
+        transaction.wait_for_writers(session.write_wait(limits, false));
+        Ok(Box::new(Open { transaction, session, limits }))
     }
 }
 
@@ -438,8 +538,16 @@ pub struct QueryTransaction<'s, 'd> {
     transaction: Transaction<'d>,
     began: Moment,
     deadline: Option<Instant>,
+    /// The client knows of something that was read or written.
+    seen: bool,
     failed: bool,
     listed: Listed,
+}
+
+/// What a statement gave: all of it, or what is left to say once rows went out.
+enum Ran<T> {
+    Held(Box<QueryResult>),
+    Sent(T),
 }
 
 impl QueryTransaction<'_, '_> {
@@ -450,7 +558,13 @@ impl QueryTransaction<'_, '_> {
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
     /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        self.statement(text, parameters, |plan, graph, inputs| plan.run(graph, inputs))
+        let read = |plan: &Prepared, graph: &dyn Graph, inputs: Inputs<'_>| {
+            plan.run(Access::Read(graph), inputs)
+        };
+        match self.statement(text, parameters, read)? {
+            Ran::Held(result) => Ok(*result),
+            Ran::Sent(result) => Ok(result),
+        }
     }
 
     /// As [`run`](Self::run), handing rows to `sink`: as they come, if the statement only reads.
@@ -463,18 +577,27 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        self.statement(text, parameters, |plan, graph, inputs| match graph {
-            Access::Read(graph) => plan.stream(graph, inputs, sink),
-            graph => plan.run(graph, inputs)?.send(sink),
-        })
+        let read = |plan: &Prepared, graph: &dyn Graph, inputs: Inputs<'_>| {
+            plan.stream(graph, inputs, &mut *sink)
+        };
+        match self.statement(text, parameters, read)? {
+            Ran::Sent(summary) => Ok(summary),
+            Ran::Held(result) => {
+                let limits = self.session.limits_of(&self.listed, self.deadline);
+                let sent = watched(&limits, || result.send(sink));
+                self.failed |= sent.is_err();
+                sent
+            }
+        }
     }
 
+    /// Runs a statement: one that only reads with `read`.
     fn statement<T>(
         &mut self,
         text: &str,
         parameters: &ValueMap,
-        run: impl for<'g> FnOnce(&Prepared, Access<'g>, Inputs<'g>) -> Result<T, QueryError>,
-    ) -> Result<T, QueryError> {
+        read: impl FnOnce(&Prepared, &dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
+    ) -> Result<Ran<T>, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
@@ -483,7 +606,21 @@ impl QueryTransaction<'_, '_> {
             return Err(terminated());
         }
         let session = self.session;
-        let plan = session.plan(text, &self.transaction)?;
+        let limits = session.limits_of(&self.listed, self.deadline);
+        let done = self.listed_statement(text, parameters, &limits, read);
+        self.listed.set_query(None, self.began);
+        done
+    }
+
+    fn listed_statement<T>(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+        limits: &Limits,
+        read: impl FnOnce(&Prepared, &dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
+    ) -> Result<Ran<T>, QueryError> {
+        let session = self.session;
+        let plan = session.plan(text, &self.transaction, (&self.listed, limits))?;
         if plan.in_transactions() {
             let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
             let detail = "TransactionStartFailed";
@@ -491,22 +628,42 @@ impl QueryTransaction<'_, '_> {
         }
         self.refuse_mixing(&plan)?;
         let context = Context::new(self.began);
-        self.listed.set_query(Some(plan.text().clone()), Moment::now());
-        let terminated = Some(self.listed.flag());
-        let (deadline, scratch) = (self.deadline, session.scratch());
-        let limits = Limits { terminated, deadline, scratch, ..session.limits.clone() };
-        let inputs = session.inputs(parameters, &context, &limits);
-        let result = match changes(&plan) {
-            true => run(&plan, Access::Write(&mut self.transaction), inputs),
-            false => {
-                let shared = self.transaction.shared_snapshot().map(Unchanged);
-                let threads = shared.as_ref().and_then(|shared| session.threads(shared));
-                run(&plan, Access::Read(&self.transaction), Inputs { threads, ..inputs })
-            }
+        let inputs = session.inputs(parameters, &context, limits);
+        let result = if changes(&plan) {
+            self.write(&plan, inputs).map(|result| Ran::Held(Box::new(result)))
+        } else {
+            let shared = self.transaction.shared_snapshot().map(Unchanged);
+            let threads = shared.as_ref().and_then(|shared| session.threads(shared));
+            read(&plan, &self.transaction, Inputs { threads, ..inputs }).map(Ran::Sent)
         };
-        self.listed.set_query(None, self.began);
+        self.seen = true;
+        let result = result.inspect_err(|e| session.runtime.note(e));
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
+        if self.failed {
+            // It can only be undone: nobody is to wait until its client has said so.
+            self.transaction.release_intents();
+        }
         result
+    }
+
+    /// Runs a statement that writes. As long as nobody has seen anything of the transaction, one
+    /// that comes too late for its snapshot is run again on a newer one.
+    fn write(&mut self, plan: &Prepared, inputs: Inputs<'_>) -> Result<QueryResult, QueryError> {
+        let (session, limits) = (self.session, inputs.limits);
+        let restarts = !self.seen && plan.writes();
+        self.transaction.wait_for_writers(session.write_wait(limits, restarts));
+        let mut again = Again::new(limits.deadline, limits.cancelled.as_deref());
+        let mut done = plan.run(Access::Write(&mut self.transaction), inputs);
+        while restarts
+            && done.as_ref().is_err_and(QueryError::is_retryable)
+            && wait_for(&mut again, Some(&self.transaction))
+        {
+            done = match self.transaction.restart() {
+                Ok(()) => plan.run(Access::Write(&mut self.transaction), inputs),
+                Err(error) => Err(session.error(&error)),
+            };
+        }
+        done
     }
 
     /// Refuses to change the graph after the schema, and the schema after the graph.
@@ -540,8 +697,12 @@ impl QueryTransaction<'_, '_> {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
-        close(self.listed)?;
-        refusal::commit(self.session.db, self.transaction)
+        let session = self.session;
+        let terminated = Some(self.listed.flag());
+        let limits = Limits { terminated, deadline: self.deadline, ..session.limits.clone() };
+        let waiting = Waiting::new(&limits, self.listed);
+        let committed = refusal::commit(session.db, self.transaction, &waiting);
+        committed.inspect_err(|e| session.runtime.note(e))
     }
 
     /// Undoes everything.

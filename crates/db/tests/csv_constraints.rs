@@ -138,7 +138,8 @@ fn rows_that_break_a_constraint_are_rejected_with_what_hangs_on_them() {
     let text = std::fs::read_to_string(rejects).unwrap();
     for reason in [
         "n.csv:3: constraint mail: mail is missing\n4,,6\n",
-        "n.csv:6: another vertex has the id 3 already\n3,e,1\n",
+        "n.csv:6: another vertex has the id 3 already; ids of files that count each for itself need \
+         spaces of their own: :ID(Person)\n3,e,1\n",
         "e.csv:2: :END_ID: no vertex has the id \"4\"\n3,4,1\n",
         "e.csv:4: constraint since: since 1990 is taken already\n3,6,1990\n",
         "e.csv:5: constraint since: since 2 is taken already\n5,6,2\n",

@@ -95,17 +95,16 @@ Keep                           4  l, c
             "MATCH (p:Person {name: 'p1'}) MERGE (p)-[k:KNOWS]->(q:City) \
              ON CREATE SET q.new = 1, q:New DETACH DELETE p",
             r"
-Operator               Estimated  Details
-DetachDelete                   1  p
-  Eager                        1
-    Merge                      1  (q:City), (p)-[k:KNOWS]->(q) ON CREATE SET q.new = 1, q:New
-      Eager                    1
-        NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
-          Unit                 1
-      Projection               0  q, k
-        Filter                 0  q:City
-          Expand               0  (p)-[k:KNOWS]->(q)
-            Argument           1
+Operator             Estimated  Details
+DetachDelete                 1  p
+  Merge                      1  (q:City), (p)-[k:KNOWS]->(q) ON CREATE SET q.new = 1, q:New
+    Eager                    1
+      NodeIndexSeek          1  RANGE INDEX (p:Person(name)) WHERE p.name = 'p1'
+        Unit                 1
+    Projection               0  q, k
+      Filter                 0  q:City
+        Expand               0  (p)-[k:KNOWS]->(q)
+          Argument           1
 ",
         ),
         (

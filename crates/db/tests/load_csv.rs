@@ -226,3 +226,40 @@ fn broken_files_are_named_with_their_line() {
         assert_eq!(rows(session, "MATCH (n) RETURN count(n)"), ["0"]);
     });
 }
+
+#[test]
+fn only_regular_files_are_read_and_records_have_an_end() {
+    use std::io::Write;
+    use telar_db::query::{ErrorKind, Limits};
+
+    let folder = tempfile::tempdir().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.csv")).status();
+    assert!(made.unwrap().success());
+    std::fs::create_dir(folder.path().join("folder.csv")).unwrap();
+    // A quote that is never closed, in a file of 40 MiB.
+    let mut open = std::fs::File::create(folder.path().join("open.csv")).unwrap();
+    open.write_all(b"a,b\n\"").unwrap();
+    (0..40).for_each(|_| open.write_all(&vec![b'x'; 1 << 20]).unwrap());
+    drop(open);
+
+    let (send, receive) = std::sync::mpsc::channel();
+    let import_folder = Some(folder.path().to_owned());
+    std::thread::spawn(move || {
+        let db = telar_db::open_in_memory().unwrap();
+        let limits = Limits { import_folder, ..Limits::default() };
+        let session = telar_db::Session::new(&db).with_limits(limits);
+        for file in ["pipe.csv", "folder.csv", "open.csv"] {
+            let text = format!("LOAD CSV FROM '{file}' AS r RETURN count(r)");
+            _ = send.send(session.run(&text, &[]).unwrap_err());
+        }
+    });
+    let patience = std::time::Duration::from_secs(60);
+    for (kind, message) in [
+        (ErrorKind::ExternalResource, "not a regular file"),
+        (ErrorKind::ExternalResource, "not a regular file"),
+        (ErrorKind::OutOfMemory, "a quote in it is not closed"),
+    ] {
+        let error = receive.recv_timeout(patience).expect("an answer");
+        assert!(error.kind == kind && error.message.contains(message), "{error:?}");
+    }
+}

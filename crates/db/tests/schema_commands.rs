@@ -252,7 +252,6 @@ fn what_is_not_supported_says_what_is() {
         "CREATE POINT INDEX FOR (n:A) ON (n.x)",
         "CREATE FULLTEXT INDEX f FOR (n:A) ON EACH [n.x]",
         "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS :: LIST<STRING NOT NULL>",
-        "SHOW PROCEDURES EXECUTABLE BY ada",
     ] {
         assert_eq!(refused(&db, text).kind, ErrorKind::NotSupported, "{text}");
     }

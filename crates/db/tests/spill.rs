@@ -177,12 +177,13 @@ const ORDERED: &[&str] = &[
 const UNORDERED: &[&str] = &[
     "MATCH (n:N) WITH DISTINCT n.h AS h RETURN h",
     "MATCH (n:N) WITH DISTINCT n.t AS t, n.k AS k RETURN t, k",
-    "CALL { MATCH (n:N) RETURN n UNION ALL MATCH (n:N) RETURN n } RETURN DISTINCT n",
+    "OPTIONAL CALL { MATCH (n:N) RETURN n UNION ALL MATCH (n:N) RETURN n } RETURN DISTINCT n",
     "MATCH (n:N) RETURN n.k AS k, count(*) AS c, sum(n.f) AS s, min(n.t) AS m, avg(n.f) AS a",
     "MATCH (n:N) RETURN n.k AS k, collect(n.t) AS l, collect(n) AS m",
     "MATCH (n:N) RETURN n.k AS k, n.t AS t, count(DISTINCT n.f) AS c, percentileDisc(n.f, 0.5) AS p",
     "MATCH (n:N) WITH n.t AS t, stDev(n.f) AS d RETURN d, count(t) AS c",
-    "MATCH (n:N) CALL { WITH n UNWIND [1, 2, 3] AS x RETURN x + n.i AS y } RETURN y, n.t AS t",
+    "MATCH (n:N) OPTIONAL CALL { WITH n UNWIND [1, 2, 3] AS x RETURN x + n.i AS y } \
+     RETURN y, n.t AS t",
     "UNWIND range(1, 3) AS x OPTIONAL MATCH (n:N) WHERE n.i % 3 <> x - 1 RETURN x, n.h AS h",
     "MATCH (a:N), (b:N) WHERE a.h = b.i RETURN a.t AS t, b.k AS k",
     "MATCH (a:N), (b:N) WHERE a.t = b.t AND a.k = b.k RETURN a, b.i AS i",
@@ -295,14 +296,14 @@ fn failures_of_files_are_errors_that_name_them() {
         ("Sort", "MATCH (n:N) WHERE n.i < 12000 WITH n.h AS h, n.t AS t ORDER BY h RETURN h"),
         ("Distinct", "MATCH (n:N) WHERE n.i < 12000 WITH DISTINCT n.h AS h, n.t AS t RETURN h"),
         ("Aggregate", "MATCH (n:N) WHERE n.i < 12000 RETURN n.h AS h, collect(n.t) AS l"),
-        ("Eager", "MATCH (n:N) WHERE n.i < 12000 WITH n SET n.z = 1 WITH n MATCH (n) CREATE (:Z)"),
+        ("Eager", "MATCH (n:N) WHERE n.i < 12000 WITH n SET n:Y WITH n MATCH (n) CREATE (:Z)"),
         (
             "HashJoin",
             "MATCH (a:N), (b:N) WHERE a.h = b.i AND a.i < 12000 AND b.i < 12000 RETURN a, b",
         ),
         (
             "Apply",
-            "MATCH (n:N) WHERE n.i < 12000 CALL { WITH n UNWIND range(1, 9) AS x RETURN x } \
+            "MATCH (n:N) WHERE n.i < 12000 OPTIONAL CALL { WITH n UNWIND range(1, 9) AS x RETURN x } \
              RETURN x, n.t AS t",
         ),
     ];

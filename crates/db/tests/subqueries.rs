@@ -60,9 +60,20 @@ fn foreach() {
             // Each step sees what those before it did; its variables end with it.
             ("FOREACH (i IN [1, 1, 2] | MERGE (:M {i: i})); MATCH (m:M) RETURN m.i", &["1", "2"]),
             ("FOREACH (i IN [1] | CREATE (n:N)) RETURN n", &["UndefinedVariable..."]),
-            ("FOREACH (i IN 5 | CREATE (:N))", &["InvalidArgumentType..."]),
+            ("FOREACH (i IN 5 | CREATE (:N {v: i})); MATCH (n:N {v: 5}) RETURN count(n)", &["1"]),
             ("FOREACH (i IN [1] | MATCH (n) SET n.x = 1)", &["InvalidClauseComposition..."]),
-            ("MATCH (p:P) FOREACH (p IN [1] | CREATE (:N))", &["VariableAlreadyBound..."]),
+            // Its variable hides another of the same name.
+            (
+                "MATCH (p:P) FOREACH (p IN [1] | CREATE (:N {v: p})) SET p.w = 2;
+                 MATCH (n) WHERE n:N OR n.w = 2 RETURN labels(n), n.v",
+                &["['N'] | 1", "['N'] | 1", "['N'] | 1", "['P'] | null", "['P'] | null",
+                  "['P'] | null"],
+            ),
+            (
+                "FOREACH (i IN [1] | FOREACH (i IN [2, 3] | CREATE (:N {i: i})) CREATE (:N {i: i}));
+                 MATCH (n:N) RETURN n.i",
+                &["1", "2", "3"],
+            ),
         ],
     );
 }

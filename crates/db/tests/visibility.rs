@@ -156,8 +156,9 @@ fn setting() {
             ("MATCH (a:A) SET a = {j: a.i} RETURN a.i, a.j", &["null | 1", "null | 2", "null | 3"]),
             ("MATCH (a:A {i: 1}) SET a += {i: null, k: 5} RETURN a.i, a.k", &["null | 5"]),
             ("OPTIONAL MATCH (x:None) SET x.i = 1 RETURN x", &["null"]),
-            // Read by an expression of the same clause after it was written.
-            ("MATCH (a:A {i: 3}) SET a.i = 5, a.j = a.i RETURN a.j", &["5"]),
+            // Items of one clause read before they write; those of the next one read it.
+            ("MATCH (a:A {i: 3}) SET a.i = 5, a.j = a.i RETURN a.j", &["3"]),
+            ("MATCH (a:A {i: 3}) SET a.i = 5 SET a.j = a.i RETURN a.j", &["5"]),
             ("MATCH (a:A) SET a.n = COUNT { (:A) } RETURN DISTINCT a.n", &["3"]),
         ],
     );

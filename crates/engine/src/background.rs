@@ -1,5 +1,5 @@
 //! The background thread: settles idle segments, loads indexes that are used, keeps to the memory
-//! limit, writes checkpoints when the log has grown.
+//! limit, looks whether the files are still there, writes checkpoints when the log has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -52,6 +52,17 @@ impl Drop for Background {
     }
 }
 
+/// Ends writing if the folder is gone: the kernel would take the writes, and nobody find them.
+/// Cost: a look at two open files.
+fn check_files(shared: &Shared) {
+    let Some(d) = &shared.durable else { return };
+    if d.store.lock().is_named() {
+        d.wal.check_named();
+    } else {
+        d.wal.refuse_without(d.store.root().join("LOCK"));
+    }
+}
+
 fn run(shared: &Shared, stop: &Stop, interval: Duration) {
     let mut passes = 0u32;
     // Segments not written to for a whole interval are idle.
@@ -73,6 +84,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         }
         shared.indexes.load_wanted(shared);
         memory::pass(shared, true);
+        check_files(shared);
         idle_before = now;
         passes = passes.wrapping_add(1);
         let limit = shared.settings.checkpoint_wal_bytes;

@@ -18,6 +18,7 @@ use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Snapshot};
+use crate::store::Access;
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
 
@@ -91,7 +92,21 @@ impl Engine {
     /// itself is read as it is touched, so this does not depend on its size.
     pub fn open(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
         settings.validate()?;
-        Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings)?)))
+        Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings, Access::Write)?)))
+    }
+
+    /// Opens the database in the directory `path` to read it, beside others that do the same: no
+    /// file is made, changed or removed, so that the file system may be read-only. Commits fail.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Error::NotADatabase`] if there is none.
+    ///
+    /// # Cost
+    /// As [`open`](Self::open): what the log has is replayed in memory.
+    pub fn open_to_read(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+        let settings = Settings { background_interval_ms: 0, ..settings };
+        settings.validate()?;
+        Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings, Access::Read)?)))
     }
 
     /// The folder it is in; none in memory.
@@ -110,26 +125,39 @@ impl Engine {
     /// The number of label `name`, made if there is none.
     ///
     /// # Errors
-    /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
+    /// [`Error::Name`], [`Error::TooManyNames`], [`Error::Log`].
     pub fn label(&self, name: &str) -> Result<LabelId, Error> {
-        self.shared.add_name(NameKind::Label, name).map(LabelId::from_raw)
+        if let Some(label) = self.find_label(name) {
+            return Ok(label);
+        }
+        let number = self.shared.add_name(NameKind::Label, name)?;
+        self.shared.publish_all().map(|()| LabelId::from_raw(number))
     }
 
     /// The number of property key `name`, made if there is none.
     ///
     /// # Errors
-    /// [`Error::Name`], [`Error::TooMany`], [`Error::Log`].
+    /// [`Error::Name`], [`Error::TooManyNames`], [`Error::Log`].
     pub fn property_key(&self, name: &str) -> Result<PropertyKeyId, Error> {
-        self.shared.add_name(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+        if let Some(key) = self.find_property_key(name) {
+            return Ok(key);
+        }
+        let number = self.shared.add_name(NameKind::PropertyKey, name)?;
+        self.shared.publish_all().map(|()| PropertyKeyId::from_raw(number))
     }
 
     /// The number of edge type `name`, made with these options if there is none.
     ///
     /// # Errors
     /// [`Error::EdgeTypeExists`] if it was made with other options; [`Error::Name`],
-    /// [`Error::TooMany`], [`Error::Log`], [`Error::UnknownPropertyKey`] (of the options).
+    /// [`Error::TooManyNames`], [`Error::Log`], [`Error::UnknownPropertyKey`] (of the options).
     pub fn edge_type(&self, name: &str, options: EdgeTypeOptions) -> Result<EdgeTypeId, Error> {
-        self.shared.add_edge_type(name, options)
+        let is_there = self.find_edge_type(name).is_some();
+        let id = self.shared.add_edge_type(name, options)?;
+        if !is_there {
+            self.shared.publish_all()?;
+        }
+        Ok(id)
     }
 
     /// The number of an existing label.
@@ -252,6 +280,13 @@ impl Engine {
     /// [`Error::TooMany`] if too many are open.
     pub fn begin_owned(&self, isolation: Isolation) -> Result<Transaction<'static>, Error> {
         Transaction::new(Handle::Owned(Arc::clone(&self.shared)), isolation)
+    }
+
+    /// How often a write has waited for another transaction's
+    /// ([`Transaction::wait_for_writers`]).
+    #[must_use]
+    pub fn write_waits(&self) -> u64 {
+        self.shared.intents.waits()
     }
 
     /// Opens a snapshot of everything committed so far.
@@ -415,10 +450,16 @@ impl Engine {
     /// [`Error::Store`], [`Error::Log`]; nothing committed is lost.
     pub fn close(self) -> Result<(), Error> {
         drop(self.background.lock().take());
+        let durable = self.shared.durable.as_ref();
+        if durable.is_some_and(|d| d.store.lock().access() == Access::Read) {
+            return Ok(());
+        }
+        // Names whose transaction did not commit may be logged and not yet seen.
+        self.shared.publish_all()?;
         self.checkpoint()?;
         if let Some(d) = &self.shared.durable {
             d.wal.close()?;
-            d.store.mark_closed(d.wal.last_ts());
+            d.store.lock().mark_closed(d.wal.last_ts());
         }
         Ok(())
     }
@@ -427,6 +468,14 @@ impl Engine {
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.shared.check_stored().err()
+    }
+
+    /// Whether the log takes commits.
+    ///
+    /// # Errors
+    /// [`Error::Log`] says why not: a write failed, or files were removed.
+    pub fn check_writable(&self) -> Result<(), Error> {
+        self.shared.check_log()
     }
 
     /// The timestamp of the newest commit a new snapshot would see.

@@ -20,9 +20,22 @@ pub enum Error {
         /// What both transactions touched.
         object: Object,
     },
+    /// Transactions wait for what each other has written, in a circle. Run this one again.
+    #[error("deadlock: transactions wait for what each other has written; retry")]
+    Deadlock,
+    /// What another transaction has written was waited for until the time limit.
+    #[error("the time limit ended a wait for another transaction's write")]
+    WaitTimedOut,
+    /// What another transaction has written was waited for until somebody ended that.
+    #[error("a wait for another transaction's write was ended")]
+    WaitTerminated,
+    /// The commit was told to end before it was decided. Nothing was written.
+    #[error("the commit was told to end; nothing was written")]
+    Interrupted,
     /// A snapshot, or a change stream, was asked for at a timestamp that is not retained.
     #[error(
-        "commit {asked} is not retained: history reaches from commit {oldest} to commit {newest}"
+        "commit {asked} is not retained: history reaches from commit {oldest} to commit {newest}; \
+         store.retention (Settings::retain) says what is kept"
     )]
     NotRetained {
         /// The timestamp asked for.
@@ -152,6 +165,19 @@ pub enum Error {
         /// The limit.
         max: u64,
     },
+    /// A label, property key or edge type was to be made, and there are as many as there can be.
+    #[error(
+        "`{name}` cannot be made: the database has {max} {what}, as many as it can have; what was \
+         made stays, used or not, so use names for kinds of things and values for the rest"
+    )]
+    TooManyNames {
+        /// What there is too much of.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The limit.
+        max: u64,
+    },
     /// A snapshot is so old that newer writes can no longer be told apart from it. Close it and
     /// retry.
     #[error("a snapshot open for more than 2^30 commits blocks this write; close it and retry")]
@@ -260,6 +286,15 @@ pub enum Error {
     /// The write-ahead log failed; the database refuses writes until it is opened again.
     #[error(transparent)]
     Log(#[from] WalError),
+    /// The disk is full. Nothing acknowledged is lost; what failed is tried again by the next
+    /// checkpoint, or by whoever asked for it.
+    #[error("the disk of {} is full ({free} bytes are free): make room on it", path.display())]
+    DiskFull {
+        /// What could not be written.
+        path: PathBuf,
+        /// Bytes that are free.
+        free: u64,
+    },
     /// The checkpoint store failed.
     #[error("checkpoint store {}: {source}", path.display())]
     Store {
@@ -412,16 +447,20 @@ impl Error {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Conflict { .. } | Self::SnapshotTooOld | Self::SnapshotsOpen { .. } => {
-                ErrorKind::Retry
-            }
+            Self::Conflict { .. }
+            | Self::Deadlock
+            | Self::SnapshotTooOld
+            | Self::SnapshotsOpen { .. } => ErrorKind::Retry,
             Self::Damaged { .. } | Self::Index(IndexUnavailable::Damaged(_)) => ErrorKind::Damaged,
             Self::Log(e) => match e.kind() {
                 WalErrorKind::Data => ErrorKind::Damaged,
                 WalErrorKind::Request | WalErrorKind::NewerFormat => ErrorKind::Request,
                 _ => ErrorKind::Reopen,
             },
-            Self::Store { .. } | Self::File { .. } | Self::Locked { .. } => ErrorKind::Environment,
+            Self::Store { .. }
+            | Self::File { .. }
+            | Self::DiskFull { .. }
+            | Self::Locked { .. } => ErrorKind::Environment,
             _ => ErrorKind::Request,
         }
     }

@@ -5,6 +5,7 @@
 //! - [`engine`](Engine): opening, schema names, beginning transactions.
 //! - `adjacency`: segments, bases, tails, hubs; `adjacency/scan.rs` is the hot loop.
 //! - `txn`: the commit protocol, from latches to publication.
+//! - `intents`: writers of the same thing wait for each other.
 //! - `column`: versioned values of vertices and edges.
 //! - `index`: property indexes and constraints.
 //! - [`wal`], `checkpoint`, `recovery`: durability.
@@ -56,6 +57,7 @@ pub mod failpoint;
 pub mod fuzzing;
 mod history;
 mod index;
+mod intents;
 pub mod io;
 mod latch;
 mod lmdb_check;
@@ -88,9 +90,11 @@ pub use error::{Error, ErrorKind, Object, Violation};
 pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
 };
+pub use intents::WriteWait;
 pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
 pub use telar_graph::PropertyType;
 pub use transaction::{Committed, Isolation, Transaction};
+pub use txn::stop::Interrupt;
 pub use wal::Durability;

@@ -222,6 +222,12 @@ pub(crate) fn walk(
     walk_snapshot(&file, bytes, &meta, visit, &mut note).or_else(note)
 }
 
+/// Whether LMDB has made this data file and not got as far as a commit, nor perhaps the disk as far
+/// as both of its first pages.
+pub(crate) fn is_unwritten(file: &File) -> bool {
+    Meta::newest(file).is_err() && !Meta::is_written(file)
+}
+
 fn open(data_file: &Path) -> Result<(File, u64), String> {
     let file = File::open(data_file).map_err(|e| format!("cannot be opened: {e}"))?;
     let bytes = file.metadata().map_err(|e| format!("cannot be examined: {e}"))?.len();

@@ -16,32 +16,49 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::history::stored;
 use crate::index::{self, Index};
-use crate::io::{FileStorage, Storage, StorageError};
+use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
 use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
-use crate::store::{Store, wal_path};
+use crate::store::{Access, Store, log_is_lost, wal_path};
 use crate::txn::clock::Clock;
 use crate::txn::commit::{Mode, commit};
 use crate::txn::record::{IndexChange, Record, decode};
+use crate::txn::stop::Stop;
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Wal, WalError, WalOptions};
 
 /// Opens the database in `path`.
-pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
-    let store = Store::open(path, &settings)?;
+pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Shared, Error> {
+    let store = match access {
+        Access::Write => Store::open(path, &settings)?,
+        Access::Read => Store::open_to_read(path, &settings)?,
+    };
     let mut shared = Shared::with(settings, Some(Arc::clone(store.stored())));
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
     let inventory = Arc::clone(&progress.stored.inventory);
     stored::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
+    if let Some((after, what)) = log_is_lost(path, checkpoint_ts, store.lock().closed_at())? {
+        return Err(Error::Damaged {
+            path: wal_path(path),
+            place: "its files".into(),
+            reason: format!(
+                "{what}: the commits after {after}, if there were any, are lost; restore a \
+                 backup, or keep those before with `telar repair --lose-commits`"
+            ),
+        });
+    }
     failpoint!("recovery::checkpoint_loaded");
     let storage: Arc<dyn Storage> = {
         let path = wal_path(path);
-        let open = FileStorage::open(path).map_err(|e: StorageError| WalError::from(e))?;
-        Arc::new(open)
+        let failed = |e: StorageError| WalError::from(e);
+        match access {
+            Access::Write => Arc::new(FileStorage::open(path).map_err(failed)?),
+            Access::Read => Arc::new(ReadOnlyStorage::open(&path).map_err(failed)?),
+        }
     };
     let options =
         WalOptions { file_bytes_max: settings.wal_file_bytes, durability: settings.durability };
@@ -64,6 +81,7 @@ pub(crate) fn open(path: &Path, settings: Settings) -> Result<Shared, Error> {
     index::finish_recovery(&shared)?;
     shared.check_stored()?;
     shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
+    store.lock().begin_use();
     shared.durable = Some(Durable {
         wal,
         store,
@@ -189,7 +207,8 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                 shared.clock.restart_at(ts);
                 Ok(())
             };
-            let done = commit(shared, &writes, &[], Mode::Replay { commit_ts: ts }, restart);
+            let mode = Mode::Replay { commit_ts: ts };
+            let done = commit(shared, &writes, &[], mode, &Stop::never(), restart);
             // A record that fits the log's checksums but not the state it is replayed on, unless
             // that could not be read.
             done.map_err(|e| shared.check_stored().err().unwrap_or(bad(e.to_string())))?;

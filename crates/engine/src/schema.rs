@@ -14,7 +14,8 @@ use crate::transaction::Transaction;
 use crate::txn::record;
 
 impl Shared {
-    /// The number of a label or property key, made and logged if there is none.
+    /// The number of a label or property key, made and logged if there is none. It is on disk no
+    /// later than any commit that uses it.
     pub(crate) fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
         let catalog = &self.catalog;
         if let Some(id) = catalog.find(kind, name) {
@@ -24,10 +25,8 @@ impl Shared {
         if let Some(id) = catalog.find(kind, name) {
             return Ok(id);
         }
-        catalog.check_new(kind, name)?;
-        let number = catalog.all_names(kind).len() as u16;
-        self.log_schema(&record::encode_name(kind, number, name))?;
-        Ok(catalog.add(kind, name))
+        let number = catalog.check_new(kind, name)?;
+        self.log_name(&record::encode_name(kind, number, name), || catalog.add(kind, name))
     }
 
     /// The number of an edge type, made with these options and logged if there is none.
@@ -48,13 +47,14 @@ impl Shared {
         if let Some(id) = catalog.find_edge_type(name) {
             return existing(id);
         }
-        catalog.check_new_edge_type(name)?;
+        let number = catalog.check_new_edge_type(name)?;
         if let EdgeOrder::NewestFirst(key) = options.order {
             catalog.check_property_key(key)?;
         }
-        let number = catalog.type_count() as u16;
-        self.log_schema(&record::encode_edge_type(number, name, options))?;
-        Ok(catalog.add_edge_type(name, options))
+        // Before the timestamp is taken: a commit that deletes may wait for that of others.
+        let changing = catalog.change_lists();
+        let add = || catalog.add_edge_type_while(&changing, name, options);
+        self.log_name(&record::encode_edge_type(number, name, options), add)
     }
 
     /// Every index and constraint.

@@ -15,9 +15,11 @@ use crate::column::{ColTable, StateChunk};
 use crate::engine::MemoryUse;
 use crate::error::Error;
 use crate::estimates::Sample;
+use crate::failpoint;
 use crate::history::free::FreeVertices;
 use crate::history::{History, Horizon};
 use crate::index::Indexes;
+use crate::intents::Intents;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
 use crate::ops::health::{CheckpointHistory, Timeline};
@@ -33,6 +35,9 @@ use crate::wal::{Durability, Wal};
 /// Commits after which the records in memory are looked through.
 const PRUNE_EVERY: u64 = 1024;
 
+/// Commits after which somebody who makes names waits for the disk.
+const NAMES_PER_SYNC: u64 = 4096;
+
 /// Most vertices a database can hold: ids are 32 bits within the engine.
 pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
 
@@ -46,11 +51,10 @@ pub(crate) struct Shared {
     pub(crate) growth: Latch,
     pub(crate) clock: Clock,
     pub(crate) readers: Readers,
+    /// Who is about to commit a change of what.
+    pub(crate) intents: Intents,
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
-    /// Commits that made room for their entries and are not done: while there are any, the
-    /// background thread settles no idle segments, which would take the room away again.
-    pub(crate) making_room: AtomicU64,
     pub(crate) next_vertex: AtomicU64,
     /// Ids below it that can be used again.
     pub(crate) free_vertices: FreeVertices,
@@ -81,6 +85,16 @@ pub(crate) struct Durable {
     pub(crate) checkpoints: CheckpointHistory,
 }
 
+impl Drop for Durable {
+    fn drop(&mut self) {
+        let lock = self.store.lock();
+        // Nothing came since it was closed, so that it is closed as before.
+        if let Some(closed_at) = lock.closed_at().filter(|ts| *ts == self.wal.last_ts()) {
+            lock.mark_closed(closed_at);
+        }
+    }
+}
+
 impl Shared {
     /// The state of an empty database in memory.
     pub(crate) fn empty(settings: Settings) -> Self {
@@ -98,8 +112,8 @@ impl Shared {
             growth: Latch::default(),
             clock: Clock::new(0),
             readers: Readers::new(),
+            intents: Intents::default(),
             gate: Gate::default(),
-            making_room: AtomicU64::new(0),
             next_vertex: AtomicU64::new(0),
             free_vertices: FreeVertices::default(),
             stored,
@@ -203,16 +217,51 @@ impl Shared {
         Ok(())
     }
 
-    /// Logs a schema record of its own and waits until it is durable; returns its timestamp, or
+    /// Logs a schema record of its own; `add` makes what it says readable once it is durable and
+    /// before anybody sees the commit: who is told of it can look it up. Returns its timestamp, or
     /// that of the last commit where nothing is recorded.
-    pub(crate) fn log_schema(&self, payload: &[u8]) -> Result<u64, Error> {
+    pub(crate) fn log_schema<T>(
+        &self,
+        payload: &[u8],
+        add: impl FnOnce() -> T,
+    ) -> Result<(u64, T), Error> {
         if !self.records() {
-            return Ok(self.clock.published());
+            return Ok((self.clock.published(), add()));
         }
         let ts = self.take_timestamp(Some(payload))?;
+        let durable = self.durable.as_ref().map_or(Ok(()), |d| d.wal.wait_durable(ts));
+        failpoint!("schema::durable");
+        let added = durable.map(|()| add());
+        // Without its record as well: later commits wait for it.
         self.clock.mark_applied(ts);
+        let added = added?;
         self.publish(ts)?;
-        Ok(ts)
+        Ok((ts, added))
+    }
+
+    /// Logs a name and lets `add` make it readable, before its commit can be seen.
+    ///
+    /// It is not waited for: whatever uses the name is committed after it, and is not on disk
+    /// before it. So a statement that makes many waits for the disk once, when it commits.
+    pub(crate) fn log_name<T>(&self, payload: &[u8], add: impl FnOnce() -> T) -> Result<T, Error> {
+        if !self.records() {
+            return Ok(add());
+        }
+        let ts = self.take_timestamp(Some(payload))?;
+        failpoint!("schema::logged");
+        let added = add();
+        self.clock.mark_applied(ts);
+        // Far below what may be applied and not published: else the next one would wait for a
+        // sync that nobody does.
+        if ts.is_multiple_of(NAMES_PER_SYNC) {
+            self.publish(ts)?;
+        }
+        Ok(added)
+    }
+
+    /// Waits until everything that was logged so far is durable (`full`) and visible.
+    pub(crate) fn publish_all(&self) -> Result<(), Error> {
+        if self.records() { self.publish(self.last_ts()) } else { Ok(()) }
     }
 
     /// Waits a little before a conflicting transaction runs again: until what it may have
@@ -284,9 +333,6 @@ impl Shared {
     /// Settles every segment that has a tail, up to the watermark. With `idle_before`, leaves alone
     /// those written to after that timestamp.
     pub(crate) fn settle_all(&self, idle_before: Option<u64>) {
-        if idle_before.is_some() && self.making_room.load(Ordering::Relaxed) > 0 {
-            return;
-        }
         for (_, ty) in self.catalog.edge_types() {
             for direction in Direction::ALL {
                 let table = ty.table(direction);

@@ -53,11 +53,24 @@ impl<'e> Registration<'e> {
     #[inline]
     pub(crate) fn new(shared: Handle<'e>) -> Result<Self, Error> {
         shared.check_stored()?;
-        let (slot, read_ts) = shared.readers.open(&shared.clock).ok_or(Error::TooMany {
+        let (slot, read_ts) = Self::place(&shared)?;
+        Ok(Self { shared, slot, closed: AtomicBool::new(false), read_ts })
+    }
+
+    fn place(shared: &Shared) -> Result<(usize, u64), Error> {
+        shared.readers.open(&shared.clock).ok_or(Error::TooMany {
             what: "snapshots and transactions open at once",
             max: crate::txn::readers::READERS_MAX as u64,
-        })?;
-        Ok(Self { shared, slot, closed: AtomicBool::new(false), read_ts })
+        })
+    }
+
+    /// Gives the place back and takes another, which sees what is there now.
+    pub(crate) fn renew(&mut self) -> Result<(), Error> {
+        self.close();
+        self.shared.check_stored()?;
+        (self.slot, self.read_ts) = Self::place(&self.shared)?;
+        *self.closed.get_mut() = false;
+        Ok(())
     }
 }
 

@@ -13,18 +13,26 @@
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
+mod fresh;
+mod lock;
+
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
 use parking_lot::Mutex;
 
+pub(crate) use fresh::{StoreState, log_files, log_is_lost, log_without_store, store_state};
+pub(crate) use lock::{Access, Lock, parse_closed_mark};
+
 use crate::error::Error;
+use crate::io::folder;
 use crate::lmdb_check;
 use crate::mapped::Stored;
+use crate::ops::archive;
 use crate::ops::identity::{self, Identity};
 use crate::settings::Settings;
 
@@ -33,6 +41,14 @@ pub(crate) const FORMAT_VERSION: u32 = 3;
 const FORMAT_NAME: &str = "telar ";
 /// Most generations of the store that readers hold at a time: LMDB's reader slots.
 const GENERATIONS_MAX: u32 = 4096;
+
+/// Free bytes below which a disk is full.
+const FULL_BYTES: u64 = 256 << 10;
+/// `EIO`.
+const INPUT_OUTPUT_ERROR: i32 = 5;
+
+/// LMDB's handle, and its database without a name.
+type Environment = (Env<WithoutTls>, Database<'static, Bytes, Bytes>);
 
 /// The checkpoint store of an open database, and the lock that makes it ours.
 #[derive(Debug)]
@@ -49,52 +65,9 @@ pub(crate) struct Store {
     lock: Lock,
 }
 
-/// The lock file of a database, locked.
-#[derive(Debug)]
-struct Lock(File);
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Closing the file would do, but a child process being started may hold a copy of it for a
-        // moment. Nothing can be done about a failure.
-        let _ = self.0.unlock();
-    }
-}
-
 /// Directory of the log.
 pub(crate) fn wal_path(root: &Path) -> PathBuf {
     root.join("wal")
-}
-
-/// Takes the lock of the database in `root` and says so in it.
-pub(crate) fn take_lock(root: &Path) -> Result<File, Error> {
-    let path = root.join("LOCK");
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(Error::file("cannot open lock file", &path))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            // Who holds it is a courtesy; not being able to read it changes nothing.
-            let _ = file.read_to_string(&mut holder);
-            let holder = if holder.is_empty() { "unknown process".into() } else { holder };
-            return Err(Error::Locked { path, holder: holder.trim().to_owned() });
-        }
-        Err(TryLockError::Error(source)) => {
-            return Err(Error::File { action: "cannot lock", path, source });
-        }
-    }
-    let write = |file: &mut File| {
-        file.set_len(0)?;
-        write!(file, "process {}", std::process::id())
-    };
-    write(&mut file).map_err(Error::file("cannot write lock file", &path))?;
-    Ok(file)
 }
 
 /// The format version of the database in `root`; `None` if there is no format mark.
@@ -122,7 +95,7 @@ pub(crate) fn read_format(root: &Path) -> Result<Option<u32>, Error> {
 /// Whether the directory has a format mark, one that this program can work with.
 fn check_format(root: &Path) -> Result<bool, Error> {
     match read_format(root)? {
-        None => check_fresh(root).map(|()| false),
+        None => fresh::check(root).map(|()| false),
         Some(FORMAT_VERSION) => Ok(true),
         Some(found) => {
             Err(Error::OlderFormat { path: root.into(), found, supported: FORMAT_VERSION })
@@ -130,35 +103,18 @@ fn check_format(root: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A directory without a format mark may hold our own half-made files and nothing else.
-fn check_fresh(root: &Path) -> Result<(), Error> {
-    let entries = fs::read_dir(root).map_err(Error::file("cannot list", root))?;
-    for entry in entries {
-        let name = entry.map_err(Error::file("cannot list", root))?.file_name();
-        if !["LOCK", "FORMAT.new", "IDENTITY", "IDENTITY.new"].iter().any(|ours| name == **ours) {
-            let reason = format!("it holds {name:?} and no FORMAT file");
-            return Err(Error::NotADatabase { path: root.into(), reason });
-        }
-    }
-    Ok(())
-}
-
 /// Marks a directory as a database of the current format.
 pub(crate) fn create_format(root: &Path) -> Result<(), Error> {
     let path = root.join("FORMAT");
-    let new = root.join("FORMAT.new");
-    let write = || {
-        let mut file = File::create(&new)?;
-        // Exactly this, so that every older program can read the version.
-        writeln!(file, "{FORMAT_NAME}{FORMAT_VERSION}")?;
-        crate::failpoint!("store::format_unsynced");
-        file.sync_all()?;
+    // Exactly this, so that every older program can read the version.
+    let text = format!("{FORMAT_NAME}{FORMAT_VERSION}\n");
+    let renaming = || {
         crate::failpoint!("store::format_before_rename");
-        fs::rename(&new, &path)?;
-        crate::failpoint!("store::format_after_rename");
-        File::open(root)?.sync_all()
     };
-    write().map_err(Error::file("cannot write", &path))
+    folder::replace(&path, text.as_bytes(), renaming)
+        .map_err(Error::file("cannot write", &path))?;
+    crate::failpoint!("store::format_after_rename");
+    Ok(())
 }
 
 /// Folder for files of a bulk load; whatever stands in it when a database is opened is left over.
@@ -176,83 +132,144 @@ fn remove_temporary(root: &Path) -> Result<(), Error> {
     }
 }
 
-/// The store is made before the first log file: a log without a store has lost it.
-fn check_store(path: &Path, wal: &Path) -> Result<(), Error> {
-    let data = path.join("data.mdb");
+/// Looks at the store before LMDB does. One that was never written is made anew.
+fn check_store(root: &Path) -> Result<(), Error> {
+    let data = root.join("store/data.mdb");
     let damaged = |reason: String| Error::Damaged {
         path: data.clone(),
         place: "its structure".into(),
         reason,
     };
-    let mut logs = fs::read_dir(wal).map_err(Error::file("cannot list", wal))?;
-    match (fs::metadata(&data).map(|m| m.len()), logs.next()) {
-        (Err(_), None) => return Ok(()),
-        (Err(_), Some(_)) => {
-            return Err(damaged("the file is missing, but there is a log".into()));
-        }
-        // The very first opening did not get as far as both of LMDB's meta pages, let alone a log.
-        (Ok(len), None) if len < 8192 => {
-            return fs::remove_file(&data).map_err(Error::file("cannot remove", &data));
-        }
-        (Ok(_), _) => {}
+    match store_state(root)? {
+        StoreState::Lost(why) => return Err(damaged(why)),
+        StoreState::Unwritten => match fs::remove_file(&data) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::file("cannot remove", &data)(e));
+            }
+            _ => return Ok(()),
+        },
+        StoreState::Written => {}
     }
     let file = File::open(&data).map_err(Error::file("cannot open", &data))?;
     // LMDB believes what the meta pages say. Everything else is looked at before it is followed.
     lmdb_check::Snapshot::newest(&file).map(drop).map_err(damaged)
 }
 
-/// What the lock file of a closed database says: how far its log is on disk, under a checksum.
-fn closed_mark(last_ts: u64) -> String {
-    let text = format!("closed at {last_ts}");
-    let crc = crc32fast::hash(text.as_bytes());
-    format!("{text} {crc:08x}\n")
-}
-
-/// The timestamp in a [`closed_mark`].
-pub(crate) fn parse_closed_mark(text: &str) -> Option<u64> {
-    let last_ts = text.strip_prefix("closed at ")?.split(' ').next()?.parse().ok()?;
-    (text == closed_mark(last_ts)).then_some(last_ts)
+/// Free bytes of the disk, if it is full, and that is why `source` came: a write that the system
+/// cuts short is an input/output error to LMDB.
+fn free_if_full(path: &Path, source: &heed::Error) -> Option<u64> {
+    let heed::Error::Io(cause) = source else { return None };
+    let disk = rustix::fs::statvfs(path).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let full = match cause.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => true,
+        _ => cause.raw_os_error() == Some(INPUT_OUTPUT_ERROR) && free < FULL_BYTES,
+    };
+    full.then_some(free)
 }
 
 impl Store {
     /// Opens or creates the directory: lock first, then format, then store.
     pub(crate) fn open(root: &Path, settings: &Settings) -> Result<Self, Error> {
-        fs::create_dir_all(root).map_err(Error::file("cannot create directory", root))?;
         // Looked at once before anything is written to a directory that may not be ours, and again
         // once nobody else can be making it.
-        check_format(root)?;
-        let lock = Lock(take_lock(root)?);
-        if !check_format(root)? {
-            // The mark comes last: where there is one, there is an identity.
+        if root.exists() {
+            check_format(root)?;
+        }
+        folder::make(root).map_err(Error::file("cannot create directory", root))?;
+        let lock = Lock::take(root)?;
+        let is_new = !check_format(root)?;
+        if is_new {
+            // Records of another log do not fit this one's.
+            let salt = RandomState::new().hash_one(std::process::id());
+            fresh::make(root, salt as u32)?;
+        } else {
+            remove_temporary(root)?;
+            check_store(root)?;
+        }
+        let path = root.join("store");
+        folder::make(&path).map_err(Error::file("cannot create directory", &path))?;
+        let environment = Self::environment(&path, settings, Access::Write)?;
+        // What no checkpoint has synced yet, the file itself included: commits are accepted from
+        // here on.
+        let store = |source| Error::Store { path: path.clone(), source };
+        environment.0.force_sync().map_err(store)?;
+        folder::sync(&path).map_err(Error::file("cannot sync directory", &path))?;
+        crate::failpoint!("store::opened");
+        if is_new {
+            // The mark comes last: where there is one, there is everything else.
             identity::write(root, Identity::new())?;
             create_format(root)?;
+        } else {
+            [&path, &wal_path(root), &archive::path(root)]
+                .into_iter()
+                .for_each(|f| folder::close(f));
+            folder::close_files(root);
         }
-        let identity = identity::read(root)?;
-        remove_temporary(root)?;
-        let path = root.join("store");
-        fs::create_dir_all(&path).map_err(Error::file("cannot create directory", &path))?;
-        let wal = wal_path(root);
-        fs::create_dir_all(&wal).map_err(Error::file("cannot create directory", &wal))?;
-        check_store(&path, &wal)?;
-        File::open(root)
-            .and_then(|d| d.sync_all())
-            .map_err(Error::file("cannot sync directory", root))?;
-        crate::failpoint!("store::directories_made");
-        let store = |source| Error::Store { path: path.clone(), source };
+        Self::new(root, settings, environment, lock)
+    }
+
+    /// Opens a database that is there, to read it: no file is made, changed or removed.
+    pub(crate) fn open_to_read(root: &Path, settings: &Settings) -> Result<Self, Error> {
+        if !check_format(root)? {
+            let reason = "it has no FORMAT file".into();
+            return Err(Error::NotADatabase { path: root.into(), reason });
+        }
+        let lock = Lock::share(root)?;
+        if store_state(root)? == StoreState::Unwritten {
+            return Err(Error::Damaged {
+                path: root.join("store/data.mdb"),
+                place: "the file".into(),
+                reason: "it was never written; the next opening that may write makes it from the \
+                         log"
+                .into(),
+            });
+        }
+        check_store(root)?;
+        let environment = Self::environment(&root.join("store"), settings, Access::Read)?;
+        Self::new(root, settings, environment, lock)
+    }
+
+    fn environment(path: &Path, settings: &Settings, access: Access) -> Result<Environment, Error> {
+        let store = |source| Error::Store { path: path.into(), source };
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         let bytes_max = usize::try_from(settings.store_bytes_max).unwrap_or(usize::MAX);
         options.map_size(bytes_max & !0xFFFF).max_readers(GENERATIONS_MAX);
+        if access == Access::Read {
+            // SAFETY: without LMDB's lock file nobody may write: our own lock sees to that.
+            unsafe { options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
+        }
         // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
         // handles of this one, away from it.
-        let env = unsafe { options.open(&path) }.map_err(store)?;
-        let txn = env.write_txn().map_err(store)?;
-        let database = env
-            .create_databases_and_commit(txn, |dbo, txn| {
-                dbo.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
-            })
-            .map_err(store)?
-            .unwrap_commit();
-        crate::failpoint!("store::opened");
+        let env = unsafe { options.open(path) }.map_err(store)?;
+        let database = match access {
+            Access::Write => {
+                let txn = env.write_txn().map_err(store)?;
+                let made = env.create_databases_and_commit(txn, |dbo, txn| {
+                    dbo.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+                });
+                made.map_err(store)?.unwrap_commit()
+            }
+            Access::Read => {
+                let txn = env.read_txn().map_err(store)?;
+                let found = env.open_databases_and_commit(txn, |dbo, txn| {
+                    dbo.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+                });
+                let found = found.map_err(store)?.unwrap_commit();
+                found.expect("INVARIANT: the database without a name is always there")
+            }
+        };
+        Ok((env, database))
+    }
+
+    fn new(
+        root: &Path,
+        settings: &Settings,
+        (env, database): Environment,
+        lock: Lock,
+    ) -> Result<Self, Error> {
+        let path = root.join("store");
+        let identity = identity::read(root)?;
         let stored = Arc::new(Stored::open(&path, env.clone(), settings)?);
         let verified = Mutex::new(false);
         Ok(Self { root: root.into(), identity, stored, env, database, verified, lock })
@@ -268,18 +285,16 @@ impl Store {
         self.identity
     }
 
-    /// Says in the lock file that the database was closed with its log on disk up to `last_ts`, so
-    /// that a check can tell a log that lost its end. A courtesy: a failure changes nothing.
-    pub(crate) fn mark_closed(&self, last_ts: u64) {
-        let text = closed_mark(last_ts);
-        let mut file = &self.lock.0;
-        let _ = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
-        let _ = file.write_all(text.as_bytes());
+    /// The lock file.
+    pub(crate) fn lock(&self) -> &Lock {
+        &self.lock
     }
 
     /// Copies the store to `path` without its free pages.
     pub(crate) fn copy_compact(&self, path: &Path) -> Result<File, Error> {
-        self.env.copy_to_path(path, heed::CompactionOption::Enabled).map_err(|e| self.error(e))
+        let mut file = folder::create(path).map_err(Error::file("cannot create", path))?;
+        let copied = self.env.copy_to_file(&mut file, heed::CompactionOption::Enabled);
+        copied.map(|()| file).map_err(|e| self.error(e))
     }
 
     /// Path of the store, for messages.
@@ -288,7 +303,11 @@ impl Store {
     }
 
     pub(crate) fn error(&self, source: heed::Error) -> Error {
-        Error::Store { path: self.path(), source }
+        let path = self.path();
+        match free_if_full(&path, &source) {
+            Some(free) => Error::DiskFull { path, free },
+            None => Error::Store { path, source },
+        }
     }
 
     /// The store as the source of what is not in memory.

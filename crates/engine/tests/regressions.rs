@@ -155,3 +155,51 @@ fn history_of_a_hub_with_many_chunks_across_a_restart() {
     assert!(report.worst().is_none(), "{report:?}");
     check(&Engine::open(dir.path(), settings).unwrap());
 }
+
+/// The commit of a new name was delivered before the name could be looked up: whoever followed
+/// changes saw numbers without names. The step between is made long here.
+#[cfg(feature = "failpoints")]
+#[test]
+fn a_name_is_there_when_its_commit_is_delivered() {
+    use std::time::Duration;
+    use telar_engine::Change;
+    use telar_engine::failpoint::{Action, set};
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = no_background();
+    settings.retain = Retention::commits(100);
+    settings.store_bytes_max = 1 << 26;
+    set("schema::logged", Action::SleepMs(30));
+    set("schema::durable", Action::SleepMs(30));
+    let databases =
+        [Engine::open(dir.path(), settings).unwrap(), Engine::in_memory(settings).unwrap()];
+    for db in &databases {
+        std::thread::scope(|scope| {
+            let names = scope.spawn(|| {
+                let mut stream = db.changes_since(CommitTs::from_raw(0)).unwrap();
+                let wait = Duration::from_secs(60);
+                let mut named = Vec::new();
+                while named.len() < 3 {
+                    for change in stream.next_within(wait).unwrap().expect("a name").changes {
+                        named.push(match change {
+                            Change::LabelMade { label, .. } => {
+                                db.labels().get(usize::from(label.get())).cloned()
+                            }
+                            Change::PropertyKeyMade { key, .. } => {
+                                db.property_keys().get(usize::from(key.get())).cloned()
+                            }
+                            Change::EdgeTypeMade { ty, .. } => {
+                                db.edge_types().get(usize::from(ty.get())).map(|t| t.0.clone())
+                            }
+                            other => panic!("{other:?}"),
+                        });
+                    }
+                }
+                named
+            });
+            db.label("L").unwrap();
+            db.property_key("k").unwrap();
+            db.edge_type("T", EdgeTypeOptions::general()).unwrap();
+            assert_eq!(names.join().unwrap(), ["L", "k", "T"].map(|n| Some(n.to_owned())));
+        });
+    }
+}

@@ -358,3 +358,51 @@ fn a_snapshot_is_found_by_the_time_of_its_commit() {
         assert_eq!(db.snapshot_at_time(u64::MAX).unwrap().read_ts(), db.published());
     }
 }
+
+/// What a follower is told of can be looked up at once: names are there before their commit is.
+#[test]
+fn names_are_readable_before_their_commit_is_delivered() {
+    const NAMES: u16 = 150;
+    let dir = tempfile::tempdir().unwrap();
+    let mut settings = no_background();
+    settings.retain = Retention::commits(10_000);
+    let databases =
+        [Engine::open(dir.path(), settings).unwrap(), Engine::in_memory(settings).unwrap()];
+    for db in &databases {
+        std::thread::scope(|scope| {
+            let follow = || {
+                let mut stream = db.changes_since(ts(0)).unwrap();
+                let mut told = 0;
+                while told < 3 * NAMES {
+                    let Some(commit) = stream.next_within(Duration::from_secs(60)).unwrap() else {
+                        panic!("{told} names were told");
+                    };
+                    for change in commit.changes {
+                        told += 1;
+                        match change {
+                            Change::LabelMade { label, name } => {
+                                assert_eq!(db.labels().get(usize::from(label.get())), Some(&name));
+                            }
+                            Change::PropertyKeyMade { key, name } => {
+                                let keys = db.property_keys();
+                                assert_eq!(keys.get(usize::from(key.get())), Some(&name));
+                            }
+                            Change::EdgeTypeMade { ty, name, .. } => {
+                                let types = db.edge_types();
+                                assert_eq!(types[usize::from(ty.get())].0, name);
+                            }
+                            other => panic!("only names are made here: {other:?}"),
+                        }
+                    }
+                }
+            };
+            let followers = [(); 3].map(|()| scope.spawn(follow));
+            for n in 0..NAMES {
+                db.label(&format!("L{n}")).unwrap();
+                db.property_key(&format!("k{n}")).unwrap();
+                db.edge_type(&format!("T{n}"), EdgeTypeOptions::general()).unwrap();
+            }
+            followers.into_iter().for_each(|follower| follower.join().unwrap());
+        });
+    }
+}

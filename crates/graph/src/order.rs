@@ -28,7 +28,8 @@
 //! matters, or when the types cannot be compared.
 //!
 //! Where the sources leave a choice, Neo4j is followed: points come between paths and temporal
-//! values; maps, durations, points and byte strings are not comparable with `<`. Bytes, which no
+//! values; durations, points and byte strings are not comparable with `<`, but `<=` and `>=` hold
+//! of equal ones; maps, nodes, relationships and paths compare as they are ordered. Bytes, which no
 //! source places, come before points.
 //!
 //! ```

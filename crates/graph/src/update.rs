@@ -70,7 +70,7 @@ pub enum UpdateErrorKind {
     StillConnected,
     /// The value cannot be a property, or not of this edge type.
     Value,
-    /// The name cannot be a label, edge type or property key.
+    /// The name cannot be a label, edge type or property key, or there are too many.
     Name,
     /// A constraint forbids it.
     Constraint,
@@ -80,6 +80,12 @@ pub enum UpdateErrorKind {
     Mixed,
     /// Another transaction was first; the same transaction may succeed if it is run again.
     Conflict,
+    /// Transactions wait for each other; the same one may succeed if it is run again.
+    Deadlock,
+    /// It waited for another transaction until its time was over.
+    TimedOut,
+    /// It waited for another transaction until somebody ended that.
+    Terminated,
     /// The database cannot do it now: a limit was reached, the log failed, data is damaged.
     Database,
 }
@@ -96,6 +102,11 @@ pub struct UpdateError {
 
 /// A graph in a transaction: reads through [`View`] see the transaction's own changes.
 pub trait Update: Graph {
+    /// Bytes of memory that the changes made so far take until the transaction ends.
+    ///
+    /// *Cost*: some additions; it can be asked for every row.
+    fn written_bytes(&self) -> u64;
+
     /// The number of a label, made if there is none.
     ///
     /// # Errors
@@ -133,6 +144,19 @@ pub trait Update: Graph {
         dst: VertexId,
         properties: &[(PropertyKeyId, Value)],
     ) -> Result<EdgeId, UpdateError>;
+
+    /// Says that an edge was made because none like it was found: if another transaction commits
+    /// one first, this one does not commit. `bound`: both its ends were given before it was looked
+    /// for; `either_way`: it was looked for in both directions.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::NotFound`] if this transaction has not made it.
+    fn claim_edge(
+        &mut self,
+        edge: EdgeId,
+        bound: bool,
+        either_way: bool,
+    ) -> Result<(), UpdateError>;
 
     /// Adds a label. Whether the vertex did not have it.
     ///
@@ -173,6 +197,16 @@ pub trait Update: Graph {
     /// # Errors
     /// [`UpdateErrorKind::Database`].
     fn delete_edge(&mut self, edge: EdgeId) -> Result<bool, UpdateError>;
+
+    /// Appends every edge at a vertex, of whatever type and direction; one that leads from the
+    /// vertex to itself twice.
+    ///
+    /// *Cost*: that of the edges, and of the types that vertices with ids close to it have edges
+    /// of.
+    ///
+    /// # Errors
+    /// [`UpdateErrorKind::Database`].
+    fn edges_at(&self, vertex: VertexId, out: &mut Vec<EdgeId>) -> Result<(), UpdateError>;
 
     /// Deletes a vertex. With `detach` its edges go with it; without, it must have none.
     ///

@@ -38,6 +38,7 @@ use telar_graph::{Value, VertexId};
 
 use crate::error::{Detail, EvalError};
 use crate::function::limits;
+use crate::watch;
 
 use distinct::Distinct;
 use number::{Deviation, Mean, Sum};
@@ -247,6 +248,7 @@ impl Accumulator {
         if value.is_null() {
             return Ok(());
         }
+        watch::before(value)?;
         match (&mut self.state, &mut self.seen) {
             // Nothing can go wrong: one look is enough.
             (State::Count(count), Some(seen)) => {
@@ -439,12 +441,14 @@ impl Accumulator {
             State::Extreme { best, .. } => std::mem::take(best),
             State::Collect { values, bytes } => {
                 *bytes = 0;
-                Value::from(std::mem::take(values))
+                let list = Value::from(std::mem::take(values));
+                limits::check_value(&list)?;
+                list
             }
-            State::Deviation(deviation, population) => Value::Float(match population {
+            State::Deviation(deviation, population) => match population {
                 Population::Sample => deviation.finish(1),
                 Population::Whole => deviation.finish(0),
-            }),
+            },
             State::Percentile(percentile) => percentile.finish(),
         })
     }

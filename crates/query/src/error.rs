@@ -28,6 +28,10 @@ pub enum Detail {
     PropertyAccessOnNonMap,
     UnknownFunction,
     DivisionByZero,
+    /// Somebody ended the statement.
+    Terminated,
+    /// Its time was over.
+    TimedOut,
     /// A result would be larger than the bounds in [`crate::function::limits`].
     ResultTooLarge,
 }
@@ -45,6 +49,8 @@ impl Detail {
             | Self::NumberOutOfRange => ErrorKind::Argument,
             Self::MergeReadOwnWrites => ErrorKind::Semantic,
             Self::UnknownFunction => ErrorKind::Syntax,
+            Self::Terminated => ErrorKind::Terminated,
+            Self::TimedOut => ErrorKind::TimedOut,
             Self::ResultTooLarge => ErrorKind::OutOfMemory,
             Self::InvalidArgumentType
             | Self::InvalidPropertyType

@@ -31,8 +31,8 @@ use std::sync::LazyLock;
 use telar_graph::Value;
 
 pub use context::{Clock, Context, Moment, Random};
+pub(crate) use conversion::text_of;
 pub use list::Range;
-pub(crate) use number::text_of_float;
 
 use crate::error::{Detail, EvalError};
 

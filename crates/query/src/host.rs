@@ -17,11 +17,25 @@ pub type ServerCommand = Administration<Arc<str>, Secret>;
 /// A server, as one caller may use it. Without one, a database is embedded in a program: whoever
 /// has it may do anything, and there are no users.
 pub trait Host: Send + Sync {
+    /// Refuses a text of which it can be told without a plan that the caller may not run it, before
+    /// anything is done for it.
+    ///
+    /// # Errors
+    /// If it may not.
+    fn admit(&self, text: &str) -> Result<(), QueryError>;
+
     /// Refuses a statement that the caller may not run, every time before it runs.
     ///
     /// # Errors
     /// If it may not.
     fn allow(&self, plan: &Prepared) -> Result<(), QueryError>;
+
+    /// Refuses to go on with what was allowed, if the caller may not do it any more: asked before
+    /// each commit of what it runs.
+    ///
+    /// # Errors
+    /// If it may not.
+    fn still_allows(&self) -> Result<(), QueryError>;
 
     /// Executes a command; `text` is what may be logged of it.
     ///
@@ -43,6 +57,12 @@ pub trait Host: Send + Sync {
 
     /// What a role allows, on every database or on the one it is granted on.
     fn privileges(&self, role: &str) -> Vec<ShownPrivilege>;
+
+    /// The settings of the server.
+    ///
+    /// # Errors
+    /// If the caller may not see them.
+    fn settings(&self) -> Result<Vec<ShownSetting>, QueryError>;
 
     /// What runs, in every database.
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)>;
@@ -90,6 +110,23 @@ pub struct ShownUser {
     pub suspended: bool,
     /// The database that is used if none is named.
     pub home: Option<Arc<str>>,
+}
+
+/// A setting, as `SHOW SETTINGS` shows it. All texts are as a file of settings has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownSetting {
+    /// Its name, `section.name`.
+    pub name: Arc<str>,
+    /// What it is; secrets are masked.
+    pub value: Arc<str>,
+    /// What it is if nobody sets it.
+    pub default: Arc<str>,
+    /// What it means.
+    pub description: Arc<str>,
+    /// What its values look like.
+    pub form: Arc<str>,
+    /// Whether somebody set it.
+    pub explicit: bool,
 }
 
 /// Something that a role allows, as `SHOW PRIVILEGES` shows it.

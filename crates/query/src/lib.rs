@@ -22,6 +22,7 @@
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
+//! - [`watch`]: whether a statement is to go on.
 //! - [`workers`]: threads that help queries which only read.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
@@ -48,6 +49,7 @@ pub mod schema;
 pub mod sink;
 pub mod value_type;
 mod vertices;
+pub mod watch;
 pub mod workers;
 
 pub use telar_cypher as cypher;
@@ -58,7 +60,7 @@ pub use exec::{Access, Inputs, Limits, OpenTransaction, Transactions};
 pub use exec::{Scratch, ScratchFile, ScratchFolder};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
-pub use host::{Host, ServerCommand, ShownDatabase, ShownPrivilege, ShownUser};
+pub use host::{Host, ServerCommand, ShownDatabase, ShownPrivilege, ShownSetting, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use plan::OPERATORS;
 pub use planning::Planning;
@@ -68,6 +70,6 @@ pub use query::{At, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, Entities, Node, QueryResult, Relationship, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
-pub use running::{Listed, Origin, Running};
+pub use running::{Listed, Origin, Running, query_id, transaction_id};
 pub use sink::{Rows, Sink, Summary};
 pub use workers::{SharedSnapshot, Threads, Workers};

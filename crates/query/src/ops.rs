@@ -23,7 +23,7 @@ pub use access::{index, property, slice};
 pub use arithmetic::{
     add, concatenate, divide, modulo, multiply, negate, positive, power, subtract,
 };
-pub use compare::{eq, ge, gt, in_list, is_not_null, is_null, le, lt, ne};
+pub use compare::{eq, equal, ge, gt, in_list, is_not_null, is_null, le, lt, ne};
 pub use logic::{and, not, or, truth, xor};
 pub use text::{
     CompiledRegex, NormalForm, contains, ends_with, is_normalized, normalize, regex_match,

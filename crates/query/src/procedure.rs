@@ -7,6 +7,7 @@
 
 mod builtin;
 mod counts;
+mod describe;
 mod meta;
 pub(crate) mod privileges;
 mod schema;

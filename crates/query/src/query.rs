@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use telar_cypher::ast::{Administration, Mode};
+use telar_cypher::parser::{LEVELS_PER_PART, NESTING_MAX, PARTS_MAX};
 use telar_cypher::{Code, Diagnostic};
 use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
@@ -13,11 +14,12 @@ use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
 use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::profile::Profile;
-use crate::exec::{Access, Exec, Inputs, Limits, build};
+use crate::exec::{Access, Exec, Inputs, Limits, Ramp, build};
 use crate::expr::eval::eval;
-use crate::function::Context;
+use crate::function::{Context, limits};
 use crate::host::needs_server;
 use crate::notification::Notification;
+use crate::plan::Plan;
 use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
@@ -25,10 +27,11 @@ use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{Counters, QueryResult, StatementKind};
 use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
+use crate::watch::{self, watched};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Prepared {
     bound: Bound,
     text: Arc<str>,
@@ -53,7 +56,8 @@ pub fn prepare(
     procedures: &Procedures,
 ) -> Result<Prepared, QueryError> {
     with_stack(levels_of(text), || {
-        let parsed = telar_cypher::parse(text);
+        let parsed = telar_cypher::parse_while(text, &|| watch::check().is_ok());
+        watch::check()?;
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
         let bound = bind::bind(&statement, text, graph, procedures)?;
         // What is printed masks passwords.
@@ -69,21 +73,41 @@ pub fn prepare(
 const STACK_LEAST: usize = 256 << 10;
 /// Stack of a level of the tree, of the plan or of an expression, in an unoptimised build.
 const STACK_PER_LEVEL: usize = 16 << 10;
+/// Levels that may be of any kind; of more than these most are operators of a plan.
+const LEVELS_OF_ANY_KIND: usize = 256;
+/// Stack of an operator of a plan: of its own call, or of the call of whoever walks over it. Some
+/// 1,500 bytes were met in an optimised build.
+const STACK_PER_OPERATOR: usize = if cfg!(debug_assertions) { 16 << 10 } else { 4 << 10 };
+/// The smallest stack that is made; only what is touched of it takes memory.
+const STACK_NEW: usize = 64 << 20;
+/// Whoever needs more than this gets a stack of its own, wherever it runs: what it touches is given
+/// back afterwards, while the stack of a thread that serves a connection is kept.
+const STACK_KEPT: usize = 16 << 20;
 
-/// Runs `f` with a stack that is deep enough for so many levels, on any thread. The deepest tree
-/// that the parser lets through needs less than the largest stack.
+/// Runs `f` with a stack that is deep enough for so many levels, on any thread.
+///
+/// Plans are as deep as a statement is long: 20,000 clauses are a plan of 60,000 levels. Their
+/// number is known, and bounded by [`PARTS_MAX`], so no walk over a plan has to look after its
+/// stack, those that the compiler makes included (`Drop`, `Debug`).
 ///
 /// PERF: query_times: a stack of its own costs 10 us, as much as all else of a small query.
 pub(crate) fn with_stack<T>(levels: usize, f: impl FnOnce() -> T) -> T {
-    const STACK_BYTES: usize = 64 << 20;
-    let needed = levels.saturating_mul(STACK_PER_LEVEL).saturating_add(STACK_LEAST);
-    stacker::maybe_grow(needed.min(STACK_BYTES / 2), STACK_BYTES, f)
+    let of_any_kind = levels.min(LEVELS_OF_ANY_KIND);
+    let operators = levels - of_any_kind;
+    let needed = STACK_LEAST
+        .saturating_add(of_any_kind.saturating_mul(STACK_PER_LEVEL))
+        .saturating_add(operators.saturating_mul(STACK_PER_OPERATOR));
+    if needed > STACK_KEPT {
+        return stacker::grow(needed.max(STACK_NEW), f);
+    }
+    stacker::maybe_grow(needed, STACK_NEW, f)
 }
 
 /// Levels that the tree and the plan of a text may have: of brackets as many as the parser allows,
-/// and of clauses, each of which takes several characters and becomes some operators.
+/// and of operators as many as its parts become, each of which takes two characters at least.
 fn levels_of(text: &str) -> usize {
-    text.len().min(telar_cypher::parser::NESTING_MAX as usize) + text.len() / 8
+    let parts = (text.len() / 2).min(PARTS_MAX);
+    text.len().min(NESTING_MAX as usize) + parts * LEVELS_PER_PART
 }
 
 fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
@@ -106,9 +130,22 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
     error
 }
 
+impl Drop for Prepared {
+    /// A plan may be dropped by any thread: whoever makes room among those that are kept.
+    fn drop(&mut self) {
+        let plan = std::mem::replace(&mut self.bound.plan, Plan::Unit);
+        with_stack(self.bound.height, || drop(plan));
+    }
+}
+
 impl Prepared {
     /// Refuses parameters that are missing.
     fn check_parameters(&self, parameters: &ValueMap) -> Result<(), QueryError> {
+        for name in &self.bound.parameters {
+            if let Some(value) = parameters.get(name) {
+                limits::check_value(value)?;
+            }
+        }
         match self.bound.parameters.iter().find(|name| !parameters.contains_key(&***name)) {
             None => Ok(()),
             Some(name) => Err(QueryError::compile(
@@ -167,6 +204,14 @@ impl Prepared {
         self.bound.mode == Mode::Explain
     }
 
+    /// Bytes that it takes, about: by this whoever keeps plans decides how many.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let names = self.bound.names.iter().map(|name| name.len() + size_of::<Arc<str>>());
+        let around = size_of::<Self>() + 2 * self.text.len() + names.sum::<usize>();
+        with_stack(self.bound.height, || around + self.bound.plan.bytes())
+    }
+
     /// What was prepared.
     #[must_use]
     pub fn text(&self) -> &Arc<str> {
@@ -176,7 +221,7 @@ impl Prepared {
     /// The plan, with estimates from the counts of a graph.
     #[must_use]
     pub fn explain(&self, graph: &dyn Graph) -> PlanDescription {
-        self.describe(graph, None)
+        with_stack(self.bound.height, || self.describe(graph, None))
     }
 
     fn describe(
@@ -282,6 +327,16 @@ impl Prepared {
         inputs: Inputs<'g>,
         output: &mut dyn Output,
     ) -> Result<Summary, QueryError> {
+        let run = || self.execute_here(graph, inputs, output);
+        watched(inputs.limits, || with_stack(self.bound.height, run))
+    }
+
+    fn execute_here<'g>(
+        &self,
+        graph: Access<'g>,
+        inputs: Inputs<'g>,
+        output: &mut dyn Output,
+    ) -> Result<Summary, QueryError> {
         let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
             output.columns(&columns)?;
@@ -320,14 +375,14 @@ impl Prepared {
         if self.bound.mode == Mode::Run {
             let mut cx = Exec::new(graph, inputs);
             cx.levels = self.bound.height;
-            return with_stack(self.bound.height, || self.drive(cx, output));
+            return self.drive(cx, output);
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
             cx.levels = self.bound.height;
-            with_stack(self.bound.height, || self.drive(cx, output))
+            self.drive(cx, output)
         };
         match graph {
             Access::Read(graph) => {
@@ -345,7 +400,7 @@ impl Prepared {
 
     /// Runs the plan to its end.
     fn drive(&self, mut cx: Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
-        let mut operator = build(&self.bound.plan, &Batch::empty(1), &cx);
+        let mut operator = build(&self.bound.plan, &Batch::empty(1), Ramp::FULL, &cx);
         while let Some(batch) = operator.next(&mut cx)? {
             let slots = self.bound.columns.iter();
             let columns: Vec<_> = slots.map(|(_, slot)| Arc::clone(batch.column(*slot))).collect();

@@ -39,11 +39,13 @@ pub enum ErrorKind {
     IndexExists,
     IndexNameTaken,
     IndexDrop,
+    IndexNotFound,
     ConstraintExists,
     ConstraintNameTaken,
     ConstraintDrop,
     TransactionType,
     Conflict,
+    Deadlock,
     AccessMode,
     Terminated,
     TimedOut,
@@ -84,11 +86,13 @@ impl ErrorKind {
             Self::IndexExists => "Neo.ClientError.Schema.IndexAlreadyExists",
             Self::IndexNameTaken => "Neo.ClientError.Schema.IndexWithNameAlreadyExists",
             Self::IndexDrop => "Neo.DatabaseError.Schema.IndexDropFailed",
+            Self::IndexNotFound => "Neo.ClientError.Schema.IndexNotFound",
             Self::ConstraintExists => "Neo.ClientError.Schema.ConstraintAlreadyExists",
             Self::ConstraintNameTaken => "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
             Self::ConstraintDrop => "Neo.DatabaseError.Schema.ConstraintDropFailed",
             Self::TransactionType => "Neo.ClientError.Transaction.ForbiddenDueToTransactionType",
             Self::Conflict => "Neo.TransientError.Transaction.Outdated",
+            Self::Deadlock => "Neo.TransientError.Transaction.DeadlockDetected",
             Self::AccessMode => "Neo.ClientError.Statement.AccessMode",
             Self::Terminated => "Neo.TransientError.Transaction.Terminated",
             Self::TimedOut => "Neo.ClientError.Transaction.TransactionTimedOut",
@@ -216,7 +220,7 @@ impl QueryError {
     /// Whether the same query may succeed if it is run again.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self.kind, ErrorKind::Conflict)
+        matches!(self.kind, ErrorKind::Conflict | ErrorKind::Deadlock)
     }
 }
 
@@ -254,6 +258,9 @@ impl From<UpdateError> for QueryError {
             UpdateErrorKind::Rule => (ErrorKind::Argument, "InvalidSchemaRule"),
             UpdateErrorKind::Mixed => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
             UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
+            UpdateErrorKind::Deadlock => (ErrorKind::Deadlock, "Deadlock"),
+            UpdateErrorKind::TimedOut => (ErrorKind::TimedOut, "TimedOut"),
+            UpdateErrorKind::Terminated => (ErrorKind::Terminated, "Terminated"),
             _ => (ErrorKind::Database, "DatabaseError"),
         };
         Self::runtime(kind, detail, error.to_string())

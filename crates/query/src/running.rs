@@ -37,6 +37,21 @@ pub struct Origin {
     pub protocol: Arc<str>,
     /// What the client said of the transaction.
     pub metadata: ValueMap,
+    /// The number it is listed by, from [`Running::number`]; a new one without, or if something
+    /// else is listed by it.
+    pub number: Option<u64>,
+}
+
+/// What `SHOW TRANSACTIONS` calls a transaction.
+#[must_use]
+pub fn transaction_id(database: &str, number: u64) -> String {
+    format!("{database}-transaction-{number}")
+}
+
+/// What it calls the query that a transaction is at.
+#[must_use]
+pub fn query_id(number: u64) -> String {
+    format!("query-{number}")
 }
 
 /// A query, or a transaction with the query it is at.
@@ -71,13 +86,20 @@ pub struct Listed {
 }
 
 impl Running {
+    /// A number that nothing else is listed by.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        // ORDERING: relaxed, as the number says nothing of anything else.
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// Lists a transaction that begins.
     #[must_use]
     pub fn list(self: &Arc<Self>, began: Moment, origin: Origin) -> Listed {
-        // ORDERING: relaxed, as the number says nothing of anything else.
-        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let began_at = Instant::now();
         let mut entries = self.entries.lock();
+        let own = origin.number.filter(|number| !entries.by_number.contains_key(number));
+        let number = own.unwrap_or_else(|| self.number());
         let ended = Arc::new(AtomicBool::new(entries.closed));
         let entry = Arc::new(Entry { origin, began, began_at, ended, query: Mutex::default() });
         entries.by_number.insert(number, Arc::clone(&entry));
@@ -175,4 +197,18 @@ fn what_runs_is_listed_until_it_is_dropped() {
     running.close();
     let fifth = list();
     assert!(fourth.close() && fifth.close());
+}
+
+#[test]
+fn a_number_that_was_asked_for_is_used_once_at_a_time() {
+    let running = Arc::new(Running::default());
+    let origin = Origin { number: Some(running.number()), ..Origin::default() };
+    let list = || running.list(Moment::now(), origin.clone());
+    let first = list();
+    assert_eq!(Some(first.number()), origin.number);
+    let second = list();
+    assert_ne!(second.number(), first.number());
+    drop(first);
+    assert_eq!(Some(list().number()), origin.number);
+    assert_ne!(list().number(), second.number());
 }

@@ -15,6 +15,7 @@ use telar_graph::{Rule, RuleKind, Schema, Update, Value};
 
 use crate::batch::Batch;
 use crate::description::PlanDescription;
+use crate::error::describe as describe_value;
 use crate::exec::Exec;
 use crate::expr::Expr;
 use crate::expr::eval::eval;
@@ -150,21 +151,31 @@ pub(crate) fn about(rule: &Rule, names: &dyn Schema) -> (bool, String, Vec<Strin
 
 /// Refuses options that an index of this provider does not have.
 fn check_options(options: &Value, provider: &str) -> Result<(), QueryError> {
-    let refuse = |what: &str| {
-        let message = format!("{what}; an index here has the provider {provider} and no settings");
-        Err(QueryError::runtime(ErrorKind::Argument, "InvalidArgumentValue", message))
-    };
+    let refuse =
+        |kind, message: String| Err(QueryError::runtime(kind, "InvalidArgumentValue", message));
     let Value::Map(options) = options else {
-        return Err(QueryError::wrong_type("MAP", options, "OPTIONS"));
+        let message = format!("OPTIONS needs a map, found {}", describe_value(options));
+        return refuse(ErrorKind::InvalidArguments, message);
     };
     for (key, value) in options.iter() {
         let fine = match (&**key, value) {
             ("indexProvider", Value::String(asked)) => **asked == *provider,
             ("indexConfig", Value::Map(config)) => config.is_empty(),
-            _ => false,
+            ("indexProvider" | "indexConfig", _) => false,
+            _ => {
+                let message = format!(
+                    "there is no option `{key}`: the options are `indexProvider` and `indexConfig`"
+                );
+                return refuse(ErrorKind::Syntax, message);
+            }
         };
         if !fine {
-            return refuse(&format!("the option {key} cannot be so"));
+            let message = format!(
+                "the option `{key}` cannot be {}: such an index has the provider {provider} and \
+                 no settings",
+                describe_value(value)
+            );
+            return refuse(ErrorKind::InvalidArguments, message);
         }
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! What a server writes down: lines for people or for programs, and which statements.
 //!
 //! Statements are logged when they end, under the target `telar::query`: who, where, how long, how
-//! many rows, how it went, and the text with passwords masked. Parameters are data of users: they
-//! are logged only if that is asked for.
+//! many rows, how it went, and the text with passwords masked; as warnings, if they failed or were
+//! slow. Parameters are data of users: they are logged only if that is asked for.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -14,11 +14,12 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use telar_db::ValueMap;
 use telar_db::query::cypher::without_secrets;
+use telar_db::query::{query_id, transaction_id};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::{Config, LogFormat, LogLevel, QueryLog};
-use crate::dbms::{Observer, Peer, Ran};
+use crate::dbms::{Failure, Observer, Peer, Ran};
 use crate::metrics::{Ended, Metrics, Protocol};
 
 /// Most characters of a statement in a line of the log.
@@ -29,7 +30,10 @@ const TEXT_CHARS_MAX: usize = 10_000;
 pub struct Destination(Arc<Option<(PathBuf, RwLock<File>)>>);
 
 fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    let mut options = OpenOptions::new();
+    // Statements stand in it, and with them data of users.
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.create(true).append(true).open(path)
 }
 
 impl Destination {
@@ -118,47 +122,58 @@ fn shown(values: &ValueMap) -> String {
     format!("{{{}}}", entries.join(", "))
 }
 
-/// The text of a statement for a log.
-fn text(statement: &str) -> String {
-    let text = without_secrets(statement);
+fn clipped(text: Cow<'_, str>) -> String {
     match text.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.into_owned(),
     }
 }
 
+/// Why a statement failed, for a log. Where its text holds passwords, a syntax error may name one:
+/// it says what was expected, and not what was found.
+fn reason(failure: &Failure, harmless: bool) -> String {
+    let message = &*failure.message;
+    let found = message.find(", found ").filter(|_| !harmless);
+    clipped(found.map_or(message, |at| &message[..at]).into())
+}
+
 impl Observer for Watch {
     fn ran(&self, ran: &Ran<'_>) {
         let Ran { peer, took, rows, .. } = ran;
         let error = ran.error.map(|failure| failure.code);
+        let failed = error.is_some();
         let protocol = peer.protocol;
         self.metrics.statement(&Ended { protocol, error, took: *took, rows: *rows });
         let slow = *took >= self.slow;
-        let wanted = match self.queries {
-            QueryLog::Off => false,
-            QueryLog::Slow => slow,
-            QueryLog::All => true,
-        };
-        if !wanted {
+        let queries = self.queries;
+        if !(queries.all || queries.slow && slow || queries.failed && failed) {
             return;
         }
         let address = peer.address.map(|address| address.to_string());
+        let text = without_secrets(ran.text);
         // Passwords may be parameters, too.
-        let harmless = matches!(without_secrets(ran.text), Cow::Borrowed(_));
+        let harmless = matches!(text, Cow::Borrowed(_));
+        let reason = ran.error.map(|failure| reason(failure, harmless));
+        let query_id = ran.number.map(query_id);
+        let transaction = ran.number.map(|number| transaction_id(ran.database, number));
         let parameters = (self.parameters && harmless).then(|| shown(ran.parameters));
         let metadata = (!ran.metadata.is_empty()).then(|| shown(ran.metadata));
         let (user, database, agent) = (ran.user, ran.database, &peer.agent);
-        let (took_ms, text) = (took.as_secs_f64() * 1e3, text(ran.text));
+        let (took_ms, text) = (took.as_secs_f64() * 1e3, clipped(text));
         macro_rules! line {
             ($level:ident, $what:literal) => {
                 tracing::$level!(
                     target: "telar::query",
-                    user, database, protocol, address, agent, took_ms, rows, error, metadata,
-                    parameters, text, $what
+                    user, database, protocol, address, agent, query_id, transaction, took_ms, rows,
+                    error, reason, metadata, parameters, text, $what
                 )
             };
         }
-        if slow { line!(warn, "slow statement") } else { line!(info, "statement") }
+        match (failed, slow) {
+            (true, _) => line!(warn, "statement failed"),
+            (false, true) => line!(warn, "slow statement"),
+            (false, false) => line!(info, "statement"),
+        }
     }
 
     fn login_failed(&self, peer: &Peer) {
@@ -171,8 +186,10 @@ impl Observer for Watch {
 
 #[test]
 fn logged_texts_are_bounded_and_hold_no_passwords() {
-    let said = text("CREATE USER a SET PASSWORD 'secret!'");
-    assert!(!said.contains("secret"), "{said}");
-    assert_eq!(text(&"ä".repeat(20_000)).chars().count(), TEXT_CHARS_MAX + 3);
+    assert_eq!(clipped("ä".repeat(20_000).into()).chars().count(), TEXT_CHARS_MAX + 3);
     assert_eq!(shown(&[("x".into(), 1.into())].into()), "{x: 1}");
+    let message = "UnexpectedSyntax: expected a string, found 'hunter22'";
+    let failure = Failure::new("Neo.ClientError.Statement.SyntaxError", message);
+    assert_eq!(reason(&failure, true), message);
+    assert_eq!(reason(&failure, false), "UnexpectedSyntax: expected a string");
 }

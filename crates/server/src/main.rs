@@ -14,7 +14,10 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let cli = cmd::Cli::parse();
+    let cli = match cmd::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => cmd::usage::explained(error).exit(),
+    };
     match cmd::run(cli.command) {
         Ok(code) => code,
         Err(error) if is_closed_pipe(&error) => ExitCode::FAILURE,

@@ -45,16 +45,18 @@ impl Server {
     /// # Errors
     /// If an address cannot be listened at: which, and why.
     pub fn start(dbms: Arc<Dbms>, settings: &Settings, metrics: &Arc<Metrics>) -> io::Result<Self> {
-        let at = |address: SocketAddr| {
-            move |e: io::Error| io::Error::new(e.kind(), format!("{address}: {e}"))
+        let at = |setting: &'static str, address: SocketAddr| {
+            move |e: io::Error| {
+                io::Error::new(e.kind(), format!("{setting}: cannot listen at {address}: {e}"))
+            }
         };
         let bolt = bolt::Settings { metrics: Arc::clone(metrics), ..settings.bolt.clone() };
-        let bolt =
-            bolt::Server::start(Arc::clone(&dbms), bolt).map_err(at(settings.bolt.address))?;
+        let started = bolt::Server::start(Arc::clone(&dbms), bolt);
+        let bolt = started.map_err(at("bolt.address (--bolt)", settings.bolt.address))?;
         let http = settings.http.as_ref().map(|Http { address, tls, settings }| {
             let settings = http::Settings { bolt: Some(bolt.address()), ..settings.clone() };
             http::Server::start(*address, tls.clone(), dbms.clone(), settings, metrics.clone())
-                .map_err(at(*address))
+                .map_err(at("http.address (--http)", *address))
         });
         Ok(Self { http: http.transpose()?, dbms, bolt })
     }

@@ -108,6 +108,66 @@ fn import_of_a_bad_file_names_line_and_column() {
     assert!(said.contains("bad.csv:2:3:"), "{said}");
 }
 
+/// Tables as people have them: what they are taken for is said, with what to do.
+#[test]
+fn files_that_are_something_else_are_named_for_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let (folder, db) = (folder.path(), folder.path().join("db"));
+    let utf_16: Vec<u8> = "id:ID,name\n1,Ada\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let marked = [&b"\xFF\xFE"[..], &utf_16].concat();
+    for (name, bytes, says) in [
+        ("people.csv", &b"id,birth date,name\n1,2000-01-01,Ada\n"[..], "--nodes LABEL="),
+        ("p.parquet", b"PAR1\x15\x04\x15\x10\x15\x14\x4c\x15", "this is a Parquet file"),
+        ("p.xlsx", b"PK\x03\x04\x14\x00\x06\x00", "this is an archive"),
+        ("wide.csv", &utf_16, "this text is UTF-16"),
+        ("marked.csv", &marked, "iconv -f UTF-16"),
+    ] {
+        let file = folder.join(name);
+        fs::write(&file, bytes).unwrap();
+        let mut ways = vec![vec!["import", text(&db), text(&file)]];
+        let nodes = format!("P={}", text(&file));
+        if name != "people.csv" {
+            ways.push(vec!["import", text(&db), "--nodes", &nodes]);
+        }
+        for arguments in ways {
+            let said = fail(&arguments);
+            assert!(said.contains(says) && said.contains(name), "{arguments:?}: {said}");
+            assert!(!db.exists());
+        }
+    }
+}
+
+/// What pandas and European spreadsheets write.
+#[test]
+fn tables_come_in_as_programs_write_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let db = folder.path().join("db");
+    let header = file("h.csv", "id:ID;n:int;at:localdatetime;w:double;l:string[]\n");
+    let data = file(
+        "d.csv",
+        "id;n;at;w;l\n1;1.0;2024-01-01 10:00:00;0.5;a,b\n2;NA;NaN;NA;\n3;3.0;;;\"NA\"\n",
+    );
+    let nodes = format!("P={header},{data}");
+    let mut arguments = vec!["import", text(&db), "--nodes", &nodes, "--delimiter", ";"];
+    let said = fail(&arguments);
+    assert!(said.contains("d.csv:1: column \"n\"") && said.contains("--skip-lines 1"), "{said}");
+    arguments.extend(["--skip-lines", "1", "--null", "NA,NaN"]);
+    run(&arguments);
+    let query = "MATCH (p:P) RETURN p.id, p.n, p.at, p.w, p.l ORDER BY p.id";
+    let rows = run(&["shell", text(&db), "-c", query]);
+    let expected = "p.id,p.n,p.at,p.w,p.l\n1,1,2024-01-01T10:00,0.5,\"['a', 'b']\"\n\
+                    2,,,,\n3,3,,,['NA']\n";
+    // Times are written with or without their seconds, as Neo4j does or openCypher.
+    assert_eq!(rows.replace("10:00:00", "10:00"), expected);
+    let same = fail(&["import", text(&db), "--nodes", &nodes, "--delimiter", ";", "--quote", ";"]);
+    assert!(same.contains("--quote must be three different characters"), "{same}");
+}
+
 #[test]
 fn an_edge_type_with_other_options_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -150,6 +210,31 @@ fn wrong_usage_exits_with_2_and_help_names_every_command() {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }
     assert!(!help.contains("demo-worker"), "{help}");
+}
+
+/// Flags of other servers, and settings that have no flag, lead to what there is.
+#[test]
+fn unknown_flags_name_what_was_meant() {
+    for (arguments, hint) in [
+        (&["serve", "--port", "7687"][..], "--bolt ADDRESS:PORT"),
+        (&["serve", "x.telar", "--port=7687"], "--bolt ADDRESS:PORT"),
+        (&["serve", "--http-port", "1"], "--http ADDRESS:PORT"),
+        (&["serve", "--data", "x"], "telar serve graph.telar"),
+        (&["serve", "--password", "x"], "TELAR_AUTH_INITIAL_PASSWORD"),
+        (&["serve", "--statement-timeout", "1m"], "--set limits.statement_timeout=VALUE"),
+        (&["serve", "--backup-folder", "x"], "--set backup.folder=VALUE"),
+        (&["serve", "--connections", "9"], "--set bolt.connections=VALUE or --set http.connect"),
+        (&["serve", "--log-levle", "debug"], "--set log.level=VALUE"),
+        (&["serve", "--blot", "x"], "'--bolt'"),
+        (&["shell", "--password", "x"], "TELAR_PASSWORD"),
+        (&["shell", "--uri", "bolt://x"], "telar shell bolt://127.0.0.1:7687"),
+    ] {
+        let output = telar(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = stderr(&output);
+        assert!(said.contains(hint), "{said}");
+        assert!(!said.contains("as a value"), "{said}");
+    }
 }
 
 #[test]
@@ -342,4 +427,70 @@ fn admin_sets_passwords_from_standard_input() {
     let saved = fs::read_to_string(db.join("dbms/system.json")).unwrap();
     assert!(saved.contains("$argon2id$v=19$m=19456,t=2,p=1$") && !saved.contains("long enough"));
     run(&["check", text(&db)]);
+}
+
+/// Exit code and standard output of a command.
+fn ended(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = telar(arguments);
+    (output.status.code(), stdout(&output))
+}
+
+#[test]
+fn reading_leaves_a_database_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let db = path("db");
+    run(&["shell", &db, "-c", "CREATE (:A {i: 1})"]);
+    let lock = || fs::read_to_string(format!("{db}/LOCK")).unwrap();
+    let closed = lock();
+    assert!(closed.starts_with("closed at"), "{closed}");
+    run(&["info", &db]);
+    run(&["backup", &db, &path("full")]);
+    assert_eq!(lock(), closed);
+    let (code, said) = ended(&["check", &db]);
+    assert_eq!((code, said.contains("not closed")), (Some(0), false), "{said}");
+}
+
+#[test]
+fn a_newer_format_is_told_apart_from_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let (db, backup) = (path("db"), path("backup"));
+    run(&["shell", &db, "-c", "CREATE (:A)"]);
+    run(&["backup", &db, &backup]);
+    fs::write(format!("{db}/FORMAT"), "telar 99\n").unwrap();
+    let manifest = fs::read_to_string(format!("{backup}/MANIFEST")).unwrap();
+    let newer = manifest.replace("telar backup 1", "telar backup 2");
+    fs::write(format!("{backup}/MANIFEST"), newer).unwrap();
+    for (path, version) in [(&db, "99"), (&backup, "2")] {
+        let (code, said) = ended(&["check", path]);
+        assert_eq!(code, Some(4), "{said}");
+        assert!(said.contains(&format!("format version {version}")), "{said}");
+        assert!(!said.contains("damaged") && !said.contains("0 values"), "{said}");
+        let json: Value = serde_json::from_str(&ended(&["check", path, "--json"]).1).unwrap();
+        assert_eq!((&json["sound"], &json["newer"]), (&false.into(), &true.into()));
+    }
+    assert!(fail(&["info", &db]).contains("upgrade the program"));
+    assert!(fail(&["restore", &backup, &path("restored")]).contains("upgrade the program"));
+}
+
+#[test]
+fn a_repair_that_loses_commits_says_so_and_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+    let db = path("db");
+    run(&["shell", &db, "-c", "CREATE (:A {i: 1})"]);
+    fs::remove_dir_all(format!("{db}/wal")).unwrap();
+    // As a process that was killed leaves it.
+    fs::write(format!("{db}/LOCK"), "process 1").unwrap();
+    let said = fail(&["shell", &db, "-c", "RETURN 1"]);
+    assert!(said.contains("there is no log file, and the database was not closed"), "{said}");
+    let said = fail(&["repair", &db, &path("no")]);
+    assert!(said.contains("would be lost") && said.contains("--lose-commits"), "{said}");
+    let (code, said) = ended(&["repair", &db, &path("new"), "--lose-commits"]);
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("lost: the commits from"), "{said}");
+    let (code, said) = ended(&["check", &path("new")]);
+    assert_eq!((code, said.contains("lost the commits from")), (Some(0), true), "{said}");
+    assert_eq!(ended(&["check", &db]).0, Some(1), "the damaged one is as it was");
 }

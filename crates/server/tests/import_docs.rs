@@ -1,4 +1,6 @@
-//! The examples in docs/import.md run, in order and in one folder, and do what the page says.
+//! The examples in docs/import.md and docs/from-neo4j.md run, in order and in one folder, and do
+//! what the pages say.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
 use std::process::Command;
@@ -10,25 +12,44 @@ fn blocks(page: &str) -> Vec<String> {
     parts.filter_map(|part| Some(part.split_once("```")?.0.to_owned())).collect()
 }
 
-#[test]
-fn examples_of_the_page_run() {
-    let page = std::fs::read_to_string("../../docs/import.md").unwrap();
-    let blocks = blocks(&page);
-    assert_eq!(blocks.len(), 4);
+/// What the blocks of a page print, each run in the same folder.
+fn run(name: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(format!("../../docs/{name}")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_telar")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut said = Vec::new();
-    for block in &blocks {
+    for block in &blocks(&page) {
         let mut shell = Command::new("sh");
         shell.args(["-e", "-c", block]).current_dir(folder.path()).env("PATH", &path);
         let output = shell.output().unwrap();
         assert!(output.status.success(), "{block}{output:?}");
         said.push(String::from_utf8(output.stdout).unwrap());
     }
+    said
+}
+
+#[test]
+fn examples_of_the_page_run() {
+    let said = run("import.md");
+    assert_eq!(said.len(), 4);
     assert!(said[0].contains("3 vertices :Crossing, 3 edges :ROAD"), "{}", said[0]);
     assert!(said[1].contains("3 vertices, 2 edges"), "{}", said[1]);
     assert!(said[2].contains("3 vertices, 1 edge") && said[2].contains("2 rows"), "{}", said[2]);
     assert!(said[2].contains("more.csv:3: :END_ID: no vertex has the id \"9\""), "{}", said[2]);
     assert!(said[3].contains("0 vertices, 1 edge"), "{}", said[3]);
+}
+
+/// Files as neo4j-admin reads and APOC writes them come in whole.
+#[test]
+fn files_of_neo4j_come_in_as_the_page_says() {
+    let said = run("from-neo4j.md");
+    assert_eq!(said.len(), 3);
+    let ends = |at: usize, rows: &str| assert!(said[at].ends_with(rows), "{}", said[at]);
+    let labels = "\"['Person', 'Author', 'Programmer']\"";
+    ends(0, &format!("a.name,k.since,b.name,labels\nAda,2001,Bob,{labels}\n"));
+    ends(1, "a.name,a.tags,k.since,b.born\nAda,\"['math', 'poetry']\",2001,1990\n");
+    let labels = "\"['Person', 'Author']\"";
+    let bob = "\"{born: 1990, name: 'Bob'}\"";
+    ends(2, &format!("labels,a.name,a.born,k.since,b\n{labels},Ada,1815,2001,{bob}\n"));
 }

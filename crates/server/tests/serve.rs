@@ -67,7 +67,7 @@ impl Server {
         let length = body.len();
         write!(
             stream,
-            "{what} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{what} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
         )
         .unwrap();
         let mut answer = String::new();
@@ -153,7 +153,7 @@ fn connections_of_both_protocols_are_counted() {
 /// The status of a statement, if there is an answer.
 fn ask_on(stream: &mut TcpStream) -> Option<u16> {
     let body = r#"{"statement": "RETURN 1"}"#;
-    let head = "POST /db/telar/query/v2 HTTP/1.1\r\nHost: x\r\nContent-Length:";
+    let head = "POST /db/telar/query/v2 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length:";
     write!(stream, "{head} {}\r\n\r\n{body}", body.len()).ok()?;
     let mut answer = [0; 4096];
     let read = stream.read(&mut answer).ok()?;
@@ -273,6 +273,123 @@ fn statements_are_logged_without_passwords_and_the_file_can_be_moved() {
     assert!(!fs::read_to_string(&moved).unwrap().contains("RETURN 2"));
 }
 
+fn log_lines(text: &str) -> Vec<serde_json::Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// By default, whatever went wrong can be found afterwards: who, where, what, why.
+#[test]
+fn failed_statements_are_logged_with_their_reasons_unless_that_is_switched_off() {
+    let cases = [
+        ("telar", "RETURN foo", "Statement.SyntaxError", "`foo` is not defined"),
+        ("telar", "RETURN 1 / 0", "Statement.ArithmeticError", "by zero"),
+        ("telar", "CREATE (:A {x: 1})", "Schema.ConstraintValidationFailed", "x"),
+        ("telar", "CREATE USER a SET PASWORD 'hunter22'", "Statement.SyntaxError", "expected"),
+        ("system", "CREATE USER a SET PASSWORD hunter22", "Statement.SyntaxError", "a password is"),
+        ("system", "DROP USER nobody", "General.InvalidArguments", "nobody"),
+        ("nowhere", "RETURN 1", "Database.DatabaseNotFound", "nowhere"),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    for (setting, logged) in [(None, true), (Some("log.queries=slow"), false)] {
+        let log = folder.path().join(format!("log-{logged}"));
+        let file = format!("log.file={}", log.display());
+        let mut arguments = vec!["--memory", "--no-auth", "--set", "log.format=json", "--set"];
+        arguments
+            .extend([&*file].into_iter().chain(setting.into_iter().flat_map(|s| ["--set", s])));
+        let server = Server::start(&arguments);
+        let run = |database: &str, statement: &str| {
+            let body = format!("{{\"statement\": \"{statement}\"}}");
+            server.ask(&format!("POST /db/{database}/query/v2"), &body)
+        };
+        run("telar", "CREATE CONSTRAINT FOR (a:A) REQUIRE a.x IS UNIQUE");
+        run("telar", "CREATE (:A {x: 1})");
+        for (database, statement, code, _) in cases {
+            let answer = run(database, statement);
+            assert!(answer.contains(&format!("Neo.ClientError.{code}")), "{statement}: {answer}");
+        }
+        run("telar", "RETURN 'the end' AS x, foo");
+        server.signal("TERM");
+        assert_eq!(server.end(), Some(0));
+        let text = fs::read_to_string(&log).unwrap();
+        assert!(!text.contains("hunter22"), "{text}");
+        let lines = log_lines(&text);
+        let first = &lines[0];
+        assert_eq!(first["message"], "telar serves", "the first line is the one to read: {first}");
+        assert_eq!(first["version"], env!("CARGO_PKG_VERSION"));
+        let failed: Vec<_> = lines.iter().filter(|l| l["message"] == "statement failed").collect();
+        if !logged {
+            assert!(failed.is_empty(), "{failed:?}");
+            continue;
+        }
+        assert_eq!(failed.len(), cases.len() + 1);
+        for (line, (database, statement, code, reason)) in failed.iter().zip(cases) {
+            assert_eq!((&line["level"], &line["database"]), (&"WARN".into(), &database.into()));
+            assert_eq!(line["error"], format!("Neo.ClientError.{code}"), "{line}");
+            assert!(line["reason"].as_str().unwrap().contains(reason), "{line}");
+            assert!(line["took_ms"].is_number() && line["user"].is_string(), "{line}");
+            let start = statement.get(..10).unwrap_or(statement);
+            assert!(line["text"].as_str().unwrap().starts_with(start), "{line}");
+            let number = |key: &str, before: &str| {
+                let id =
+                    line[key].as_str().and_then(|id| id.strip_prefix(before)).map(str::to_owned);
+                id.and_then(|number| number.parse::<u64>().ok())
+            };
+            let transaction = number("transaction", &format!("{database}-transaction-"));
+            assert_eq!(number("query_id", "query-"), transaction);
+            assert_eq!(transaction.is_some(), database != "nowhere", "{line}");
+        }
+    }
+}
+
+/// What a client cannot be told in time, or does not show, is found in the log, too.
+#[test]
+fn transactions_that_cannot_begin_or_commit_are_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log");
+    let file = format!("log.file={}", log.display());
+    let server = Server::start(&["--memory", "--no-auth", "--set", &file]);
+    let transaction = |path: &str, statement: &str| {
+        let body = format!("{{\"statement\": \"{statement}\"}}");
+        let answer = server.ask(&format!("POST /db/telar/query/v2/tx{path}"), &body);
+        let id = answer.split("\"transaction\":{\"id\":\"").nth(1).unwrap_or_default();
+        id.split('"').next().unwrap_or_default().to_owned()
+    };
+    server.run("CREATE (:A {x: 1})");
+    let [first, second] = [(); 2].map(|()| transaction("", "MATCH (a:A) SET a.x = a.x + 1"));
+    assert!(!first.is_empty() && first != second);
+    for id in [first, second] {
+        server.ask(&format!("POST /db/telar/query/v2/tx/{id}/commit"), "");
+    }
+    let text = wait_for(&log, "COMMIT");
+    let line = text.lines().find(|line| line.contains("COMMIT")).unwrap();
+    assert!(line.contains("WARN") && line.contains("Transaction.Outdated"), "{line}");
+    assert!(line.contains("telar-transaction-"), "{line}");
+}
+
+/// The user and the way to a password are said at the first start, and until there is one.
+#[test]
+fn the_first_start_says_how_to_log_in() {
+    let start = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = telar();
+        command.args(["serve", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"]).args(arguments);
+        command.envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Process::start(&mut command).unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let bolt = lines.next().unwrap();
+        (lines.nth(1), bolt.strip_prefix("Bolt at ").unwrap().to_owned(), child)
+    };
+    let (said, bolt, child) = start(&["--memory"], &[]);
+    let said = said.unwrap();
+    assert!(said.starts_with("The user is neo4j, the password neo4j"), "{said}");
+    assert!(said.contains(&format!("`telar shell {bolt} -u neo4j`")), "{said}");
+    drop(child);
+    let set = [("TELAR_AUTH_INITIAL_PASSWORD", "nobody sees it")];
+    let (said, _, child) = start(&["--memory"], &set);
+    let said = said.unwrap();
+    assert!(said.contains("auth.initial_password") && !said.contains("nobody sees it"), "{said}");
+    drop(child);
+}
+
 #[test]
 fn settings_are_checked_before_anything_is_done() {
     let folder = tempfile::tempdir().unwrap();
@@ -316,4 +433,68 @@ fn the_manual_names_the_settings_there_are() {
         assert!(manual.contains(&format!("`{section}`")), "{section}");
     }
     assert!(manual.contains("bolt://127.0.0.1:7687") && manual.contains("http://127.0.0.1:7474"));
+}
+
+/// Everything below a folder that others than its owner may touch.
+fn touchable(folder: &Path, found: &mut Vec<String>) {
+    use std::os::unix::fs::MetadataExt;
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, about) = (entry.path(), entry.metadata().unwrap());
+        if about.mode() & 0o077 != 0 {
+            found.push(format!("{:o} {}", about.mode() & 0o7777, path.display()));
+        }
+        if about.is_dir() {
+            touchable(&path, found);
+        }
+    }
+}
+
+#[test]
+fn files_of_a_server_are_its_owners_alone_and_checked_as_ours() {
+    for umask in ["umask 0", "umask 022"] {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).into_os_string().into_string().unwrap();
+        let (store, log) = (at("graph.telar"), at("telar.log"));
+        let server = Server::start_as(
+            telar_with_files(umask),
+            &[&store, "--no-auth", "--set", &format!("log.file={log}")],
+        );
+        server.run("CREATE (:A {i: 1})");
+        let made =
+            server.ask("POST /db/system/query/v2", "{\"statement\": \"CREATE DATABASE shop\"}");
+        assert!(made.starts_with("HTTP/1.1 202"), "{made}");
+        let made = server.ask("POST /db/shop/query/v2", "{\"statement\": \"CREATE (:B {i: 1})\"}");
+        assert!(made.starts_with("HTTP/1.1 202"), "{made}");
+        server.signal("TERM");
+        assert_eq!(server.end(), Some(0));
+        let mut found = Vec::new();
+        touchable(folder.path(), &mut found);
+        assert_eq!(found, [""; 0], "{umask}");
+        let checked = output(&["check", &store]);
+        let text = said(&checked.stdout);
+        assert_eq!(checked.status.code(), Some(0), "{text}");
+        assert!(text.contains("dbms/databases/shop-") && !text.contains("not ours"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_whose_folder_is_gone_is_not_ready_and_takes_no_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("graph.telar");
+    let server = Server::start(&[store.to_str().unwrap(), "--no-auth"]);
+    server.run("CREATE (:A)");
+    assert!(server.ask("GET /ready", "").contains("200 OK"));
+    fs::remove_dir_all(&store).unwrap();
+    let begun = Instant::now();
+    let refused = loop {
+        let answer = server.ask("GET /ready", "");
+        if answer.contains("503") {
+            break answer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{answer}");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert!(refused.contains("takes no commits"), "{refused}");
+    let answer = server.run("CREATE (:A)");
+    assert!(answer.contains("was removed while the database was open"), "{answer}");
 }

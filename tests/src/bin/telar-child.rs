@@ -8,10 +8,12 @@
 //!  telar-child loaded DIR                               open, verify the loads, say how many
 //!  telar-child large DIR make                           make a large graph
 //!  telar-child large DIR KIB                            use it within a memory limit
+//!  telar-child merge DIR SESSIONS DURABILITY SEED       merge relationships until killed
+//!  telar-child merged DIR SESSIONS                      open, verify them, say what is there
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
-//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP
+//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP · repair DIR DAMAGED
 //!
 //!  lines written:  backup N ·
 //!                  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
@@ -25,7 +27,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use telar_engine::ops::{self, BackupOptions, RestoreOptions};
+use telar_engine::ops::{self, BackupOptions, RepairOptions, RestoreOptions};
 use telar_engine::{Durability, Engine, Error, Retention, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
@@ -157,6 +159,7 @@ fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
         "compact" => ops::compact(dir).map(drop),
         "upgrade" => ops::upgrade(dir).map(drop),
         "restore" => ops::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop),
+        "repair" => ops::repair(other, dir, RepairOptions::default()).map(drop),
         _ => return None,
     })
 }
@@ -206,6 +209,24 @@ fn main() -> ExitCode {
             }
             say_hits();
         }
+        "merge" => {
+            let acknowledge = |session, n| say(&format!("ack {session} {n}"));
+            let (sessions, seed) = (number(3) as usize, number(5) as u64);
+            if let Err(e) = telar_tests::merges::work(&db, sessions, seed, acknowledge) {
+                say(&format!("failed {e}"));
+                return ExitCode::from(4);
+            }
+        }
+        "merged" => match telar_tests::merges::verify(&db, number(3) as usize) {
+            Ok(done) => {
+                let done: Vec<String> = done.iter().map(ToString::to_string).collect();
+                say(&format!("state {}", done.join(" ")));
+            }
+            Err(e) => {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
+        },
         "large" => {
             let done = match argument(3) {
                 "make" => telar_tests::large::make(&db).map_err(|e| e.to_string()),

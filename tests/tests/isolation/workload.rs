@@ -1,8 +1,11 @@
 //! Threads that run random transactions over few objects and record what they see.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
-use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Retention, Settings, Transaction};
+use telar_engine::{
+    EdgeTypeOptions, Engine, Error, Isolation, Retention, Settings, Transaction, WriteWait,
+};
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
 use telar_tests::Rng;
 use telar_tests::history::{Op, Set, Txn};
@@ -23,6 +26,8 @@ struct World {
     keys: Vec<VertexId>,
     filler_from: u64,
     isolation: Isolation,
+    /// Some transactions wait for others, as those of sessions do.
+    waits: bool,
     tick: AtomicU64,
     next_id: AtomicI64,
 }
@@ -76,7 +81,8 @@ impl World {
         txn.commit().unwrap();
         db.settle();
         let (tick, next_id) = (AtomicU64::new(0), AtomicI64::new(1));
-        Self { db, list, marked, multi, simple, keys, filler_from, isolation, tick, next_id }
+        let waits = round % 2 == 1;
+        Self { db, list, marked, multi, simple, keys, filler_from, isolation, waits, tick, next_id }
     }
 
     fn is_key(&self, v: VertexId) -> bool {
@@ -172,16 +178,33 @@ impl World {
     fn transaction(&self, thread: usize, rng: &mut Rng) -> Txn {
         let begin = self.tick.fetch_add(1, Ordering::SeqCst);
         let mut txn = self.db.begin_with(self.isolation).unwrap();
-        let read_ts = txn.read_ts().get();
         let mut ops = Vec::new();
+        let waits = self.waits && !rng.one_in(4);
+        if waits {
+            let longest = Duration::from_millis(rng.below(3));
+            txn.wait_for_writers(WriteWait { longest, restarts: true, ..WriteWait::default() });
+        }
+        let mut lost = false;
         for _ in 0..=rng.below(5) {
-            self.step(&mut txn, rng, &mut ops).unwrap();
+            if let Err(e) = self.step(&mut txn, rng, &mut ops) {
+                assert!(waits && e.is_retryable(), "{e}");
+                lost = rng.one_in(8);
+                if lost {
+                    break;
+                }
+                // Nobody has heard of it: what follows is all there is.
+                while let Err(e) = txn.restart() {
+                    assert!(e.is_retryable(), "{e}");
+                }
+                ops.clear();
+            }
             if rng.one_in(3) {
                 std::thread::yield_now();
             }
         }
         let mut counts = (0, 0);
-        let commit_ts = if rng.one_in(20) {
+        let read_ts = txn.read_ts().get();
+        let commit_ts = if lost || rng.one_in(20) {
             txn.abort();
             None
         } else {

@@ -11,6 +11,8 @@ mod check;
 mod crash;
 mod health;
 mod indexes;
+mod lost;
+mod modes;
 mod points;
 mod repair;
 mod upgrade;

@@ -152,8 +152,16 @@ pub enum ShowTarget {
         /// Strings or a list of strings; all transactions if there are none.
         ids: Vec<Expr>,
     },
-    /// `SHOW USERS`
-    Users,
+    /// `SHOW SETTINGS [names]`
+    Settings {
+        /// Strings or a list of strings; all settings if there are none.
+        names: Vec<Expr>,
+    },
+    /// `SHOW USERS [WITH AUTH]`
+    Users {
+        /// With how they log in.
+        auth: bool,
+    },
     /// `SHOW CURRENT USER`
     CurrentUser,
     /// `SHOW [ALL | ROLE names | USER [names]] PRIVILEGES`

@@ -86,7 +86,14 @@ impl Checker {
                     }
                 }
             }
-            ExprKind::Subquery(subquery) => self.subquery(subquery),
+            ExprKind::Subquery(subquery) => {
+                if self.in_merge {
+                    let message = "MERGE cannot hold EXISTS { }, COUNT { } and COLLECT { }";
+                    let error = Diagnostic::syntax(Detail::UnexpectedSyntax, expr.span, message);
+                    self.report(error.with_help("compute it before: WITH *, COUNT { ... } AS c"));
+                }
+                self.subquery(subquery);
+            }
             ExprKind::Pattern(path) => {
                 self.path(path, Use::Match);
                 if !truth && path.search == PathSearch::All {

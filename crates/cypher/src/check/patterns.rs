@@ -6,6 +6,7 @@ use crate::ast::{
     PathPattern, PathSearch, Quantifier, RelationshipPattern,
 };
 use crate::diagnostic::{Detail, Diagnostic};
+use crate::parser::PATTERN_PARTS_MAX;
 
 /// What a pattern is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,15 @@ pub(super) enum Use {
 
 impl Checker {
     pub(super) fn paths(&mut self, paths: &[PathPattern], usage: Use) {
+        let parts: usize = paths.iter().map(parts_of).sum();
+        if usage != Use::Create && parts > PATTERN_PARTS_MAX {
+            let message = format!(
+                "the pattern has {parts} nodes and relationships, more than {PATTERN_PARTS_MAX}"
+            );
+            let span = paths[0].span.to(paths[paths.len() - 1].span);
+            let error = Diagnostic::syntax(Detail::UnexpectedSyntax, span, message);
+            self.report(error.with_help("find parts of it in clauses of their own"));
+        }
         paths.iter().for_each(|path| self.path(path, usage));
     }
 
@@ -40,10 +50,13 @@ impl Checker {
             self.report(error.with_help("for longer patterns use SHORTEST 1 or ALL SHORTEST"));
         }
         for part in &path.parts {
+            if usage != Use::Create {
+                self.part(part.span());
+            }
             match part {
                 PathPart::Node(node) => self.node(node, usage),
                 PathPart::Relationship(relationship) => self.relationship(relationship, usage),
-                PathPart::Group(group) => self.group(group, usage),
+                PathPart::Group(group) => self.group(group, path.parts.len() == 1, usage),
             }
         }
     }
@@ -89,8 +102,10 @@ impl Checker {
         self.quantifier(relationship.quantifier.as_ref());
     }
 
-    fn group(&mut self, group: &GroupPattern, usage: Use) {
-        if usage != Use::Match {
+    fn group(&mut self, group: &GroupPattern, alone: bool, usage: Use) {
+        // MERGE takes parentheses around the whole path, which mean nothing.
+        let plain = group.quantifier.is_none() && group.filter.is_none() && alone;
+        if usage == Use::Create || (usage == Use::Merge && !plain) {
             let message = "a path in parentheses can be found, but not created";
             self.error(Detail::UnexpectedSyntax, group.span, message);
         }
@@ -139,6 +154,15 @@ impl Checker {
             }
         }
     }
+}
+
+/// Nodes, relationships and groups of a path, those in groups included.
+fn parts_of(path: &PathPattern) -> usize {
+    let inside = |part: &PathPart| match part {
+        PathPart::Group(group) => 1 + parts_of(&group.path),
+        _ => 1,
+    };
+    path.parts.iter().map(inside).sum()
 }
 
 /// Whether an expression says exactly which labels there are.

@@ -35,6 +35,19 @@ fn clauses_out_of_order_are_refused() {
         ("AT TIMESTAMP 5 CALL { MATCH (n) DELETE n }", Composition, "DELETE n"),
         ("MATCH (n) CALL p RETURN n", Detail::InvalidArgumentPassingMode, "CALL p"),
         ("CALL p() YIELD * RETURN 1", UnexpectedSyntax, "YIELD *"),
+        ("CALL { RETURN 1 } RETURN 1", Detail::NoExpressionAlias, "1"),
+        ("CALL { RETURN 1 AS a UNION RETURN a.b } RETURN a", Detail::NoExpressionAlias, "a.b"),
+        ("CALL (a) { RETURN a, count(*) } RETURN 1", Detail::NoExpressionAlias, "count(*)"),
+        ("CALL { WITH a + 1 AS b RETURN b } RETURN b", UnexpectedSyntax, "WITH a + 1 AS b"),
+        ("CALL { WITH a AS b RETURN b } RETURN b", UnexpectedSyntax, "WITH a AS b"),
+        ("CALL { WITH a, 1 AS z RETURN z } RETURN z", UnexpectedSyntax, "WITH a, 1 AS z"),
+        ("CALL { WITH DISTINCT a RETURN a AS b } RETURN b", UnexpectedSyntax, "WITH DISTINCT a"),
+        ("CALL { WITH a LIMIT 1 RETURN a AS b } RETURN b", UnexpectedSyntax, "WITH a LIMIT 1"),
+        (
+            "CALL { WITH a WHERE a > 0 RETURN a AS b } RETURN b",
+            UnexpectedSyntax,
+            "WITH a WHERE a > 0",
+        ),
     ] {
         assert_eq!(refused(text), (detail, place), "{text}");
     }

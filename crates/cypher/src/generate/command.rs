@@ -77,7 +77,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn show(&mut self) -> Show {
-        let target = match self.pick(10) {
+        let target = match self.pick(11) {
             0 => ShowTarget::Indexes { kind: self.maybe(Self::index_kind) },
             1 => ShowTarget::Constraints(self.constraint_filter()),
             2 => ShowTarget::Procedures(self.executable()),
@@ -91,7 +91,7 @@ impl Generator<'_> {
                 2 => DatabaseFilter::Home,
                 _ => DatabaseFilter::Named(self.name_or_parameter()),
             }),
-            5 => ShowTarget::Users,
+            5 => ShowTarget::Users { auth: self.chance() },
             6 => ShowTarget::CurrentUser,
             7 => ShowTarget::Roles { populated: self.chance(), users: self.chance() },
             8 => ShowTarget::Privileges(match self.pick(3) {
@@ -99,6 +99,7 @@ impl Generator<'_> {
                 1 => PrivilegeFilter::Roles(self.some(1, Self::name_or_parameter)),
                 _ => PrivilegeFilter::Users(self.some(0, Self::name_or_parameter)),
             }),
+            9 => ShowTarget::Settings { names: self.some(0, Self::expr) },
             _ => ShowTarget::Transactions { ids: self.some(0, Self::expr) },
         };
         Show { target, output: self.output() }

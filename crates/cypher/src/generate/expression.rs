@@ -75,7 +75,11 @@ impl Generator<'_> {
             10 => {
                 let list = self.boxed();
                 let from = self.maybe(Self::boxed);
-                ExprKind::Slice { list, from, to: self.maybe(Self::boxed) }
+                let to = match from {
+                    Some(_) => self.maybe(Self::boxed),
+                    None => Some(self.boxed()),
+                };
+                ExprKind::Slice { list, from, to }
             }
             11 | 12 => {
                 let op = self.one_of(&[UnaryOp::Not, UnaryOp::Minus, UnaryOp::Plus]);
@@ -259,7 +263,12 @@ impl Generator<'_> {
         let leaf = self.depth >= DEPTH_MAX;
         let kind = self.deeper(|g| match g.pick(if leaf { 8 } else { 11 }) {
             8 | 9 => TypeKind::List(Box::new(g.type_expr())),
-            10 => TypeKind::Union(g.some(2, Self::type_expr)),
+            10 => {
+                let mut types = g.some(2, Self::type_expr);
+                let not_null = types[0].not_null;
+                types.iter_mut().for_each(|ty| ty.not_null = not_null);
+                TypeKind::Union(types)
+            }
             n => simple[n].clone(),
         });
         TypeExpr { kind, not_null: self.chance(), span: Span::default() }

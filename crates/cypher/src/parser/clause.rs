@@ -18,6 +18,10 @@ impl Parser<'_> {
             self.note(Expected::Clause);
             return Ok(None);
         };
+        // Clauses that create one after the other become one operator.
+        if keyword.begins_clause() && !matches!(keyword, K::Create | K::Insert) {
+            self.part()?;
+        }
         let clause = match keyword {
             K::Match => self.match_clause(start, false).map(Clause::Match),
             K::Optional => {
@@ -60,7 +64,11 @@ impl Parser<'_> {
 
     /// `WHERE expr`, if it is there.
     pub(super) fn filter(&mut self) -> Parsed<Option<crate::ast::Expr>> {
-        if self.eat(K::Where) { self.expression().map(Some) } else { Ok(None) }
+        if !self.eat(K::Where) {
+            return Ok(None);
+        }
+        self.part()?;
+        self.expression().map(Some)
     }
 
     fn match_clause(&mut self, start: Span, optional: bool) -> Parsed<Match> {

@@ -1,9 +1,9 @@
 //! The parser's place in the tokens: looking, taking, and saying what was expected.
 
-use super::{NESTING_MAX, Parsed};
+use super::{ASKED_EVERY, NESTING_MAX, PARTS_MAX, Parsed};
 use crate::ast::Name;
 use crate::diagnostic::{Detail, Diagnostic};
-use crate::lexer::{Lexed, UNCLOSED};
+use crate::lexer::{Lexed, UNCLOSED, unescaped};
 use crate::span::Span;
 use crate::suggest::closest;
 use crate::token::{CLAUSES, Keyword, Token, TokenKind};
@@ -29,8 +29,15 @@ pub(super) struct Parser<'a> {
     depth: u32,
     /// Height of the tree that the innermost `nested` has built so far.
     height: u32,
+    /// Clauses so far, and what stands behind them.
+    parts: usize,
+    /// Tokens that were taken.
+    taken: usize,
+    goes_on: &'a dyn Fn() -> bool,
     /// A `|` here ends the expression; it is not part of a label expression.
     pub(super) bar_ends: bool,
+    /// Where the last relationship pattern has `|:`, as alternatives were once written.
+    pub(super) colon_after_bar: Option<Span>,
     /// What is wrong before this place.
     pub(super) errors: Vec<Diagnostic>,
     /// Looks at tokens, which is what time is made of.
@@ -59,8 +66,13 @@ pub(super) enum Expected {
 const OPERATORS: [&str; 6] = ["AND", "XOR", "STARTS", "ENDS", "CONTAINS", "NOT"];
 
 impl<'a> Parser<'a> {
-    /// A parser of the tokens `start..end`.
-    pub(super) fn new(source: &'a str, lexed: &'a Lexed, start: usize, end: usize) -> Self {
+    /// A parser of the tokens `start..end`, which goes on as long as it should.
+    pub(super) fn new(
+        source: &'a str,
+        lexed: &'a Lexed,
+        (start, end): (usize, usize),
+        goes_on: &'a dyn Fn() -> bool,
+    ) -> Self {
         Self {
             source,
             tokens: &lexed.tokens,
@@ -70,7 +82,11 @@ impl<'a> Parser<'a> {
             expected: Vec::new(),
             depth: 0,
             height: 0,
+            parts: 0,
+            taken: 0,
+            goes_on,
             bar_ends: false,
+            colon_after_bar: None,
             errors: Vec::new(),
             #[cfg(test)]
             steps: std::cell::Cell::new(0),
@@ -125,6 +141,11 @@ impl<'a> Parser<'a> {
         let token = self.tokens[self.at];
         if self.at < self.end {
             self.at += 1;
+        }
+        self.taken += 1;
+        if self.taken.is_multiple_of(ASKED_EVERY) && !(self.goes_on)() {
+            // Nothing follows any more, so that every loop comes to its end.
+            self.end = self.at;
         }
         self.expected.clear();
         token
@@ -222,7 +243,7 @@ impl<'a> Parser<'a> {
         let text = span.text(self.source);
         let text = match kind {
             TokenKind::Quoted => text[1..text.len() - 1].replace("``", "`").into(),
-            _ => text.into(),
+            _ => unescaped(text).into(),
         };
         Ok(Name { text, span })
     }
@@ -270,6 +291,18 @@ impl<'a> Parser<'a> {
     pub(super) fn grow(&mut self) -> Parsed<()> {
         self.height += 1;
         if self.depth + self.height > NESTING_MAX { self.too_deep() } else { Ok(()) }
+    }
+
+    /// Counts a clause, or a part of one that becomes an operator of its own.
+    pub(super) fn part(&mut self) -> Parsed<()> {
+        self.parts += 1;
+        if self.parts <= PARTS_MAX {
+            return Ok(());
+        }
+        let error = too_many_parts(self.span());
+        // What follows would be refused, too.
+        self.end = self.at;
+        Err(Box::new(error))
     }
 
     fn too_deep<T>(&self) -> Parsed<T> {
@@ -339,6 +372,9 @@ impl<'a> Parser<'a> {
 
     /// What the next word, or the one before it, may be a misspelling of.
     fn suggestion(&self) -> Option<String> {
+        if self.is_in_sql_comment() {
+            return Some("a comment begins with // in Cypher".to_owned());
+        }
         let word = self.text_at(self.at);
         if self.kind() == TokenKind::Word && word.len() >= MISSPELLED_BYTES_MIN {
             let mut words: Vec<&str> = Vec::new();
@@ -370,6 +406,27 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Whether `--` stands here, or before this place on its line, as words and not as an arrow.
+    fn is_in_sql_comment(&self) -> bool {
+        let place = self.tokens[self.at.min(self.end)].span.range().start;
+        let line = self.source[..place].rfind('\n').map_or(0, |at| at + 1);
+        let begins = |index: &usize| self.tokens[*index].span.range().start >= line;
+        (0..=self.at.min(self.end)).rev().take_while(begins).any(|index| {
+            let minus = |index: usize| {
+                let token = self.tokens.get(index).filter(|t| t.kind == TokenKind::Minus)?;
+                Some(token.span.range())
+            };
+            let (Some(first), Some(second)) = (minus(index), minus(index + 1)) else {
+                return false;
+            };
+            let before = self.source[..first.start].chars().next_back();
+            let next = self.tokens.get(index + 2).map(|token| token.kind);
+            first.end == second.start
+                && before.is_none_or(char::is_whitespace)
+                && next != Some(TokenKind::LeftParen)
+        })
+    }
+
     /// The last bracket before this place that nothing closes.
     fn unclosed(&self) -> Option<Span> {
         let opens = |index: &usize| {
@@ -389,7 +446,7 @@ impl<'a> Parser<'a> {
     /// `start`. False if there is none, or if brackets are not paired: then what follows is
     /// anybody's guess.
     pub(super) fn recover(&mut self, start: usize) -> bool {
-        if self.unclosed().is_some() {
+        if self.parts > PARTS_MAX || self.unclosed().is_some() {
             return false;
         }
         let failed = self.at;
@@ -428,6 +485,16 @@ impl<'a> Parser<'a> {
         );
         keyword.begins_clause() && !inside
     }
+}
+
+/// A statement of more than [`PARTS_MAX`] parts.
+pub(crate) fn too_many_parts(span: Span) -> Diagnostic {
+    let message = format!(
+        "the statement has more than {PARTS_MAX} clauses, conditions, and nodes and relationships \
+         to be found"
+    );
+    let help = "break it up into several statements, or pass a list as a parameter and UNWIND it";
+    Diagnostic::syntax(Detail::UnexpectedSyntax, span, message).with_help(help)
 }
 
 /// A word of a message, not longer than a line.

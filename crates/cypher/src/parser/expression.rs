@@ -6,6 +6,7 @@ use crate::ast::{
     ArithmeticLink, ArithmeticOp, BinaryOp, CompareOp, ComparisonLink, Expr, ExprKind, Literal,
     LogicalOp, NormalForm, UnaryOp,
 };
+use crate::diagnostic::{Detail, Diagnostic};
 use crate::literal;
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
@@ -101,6 +102,7 @@ impl Parser<'_> {
 
     /// Operators and operands behind `left`.
     pub(super) fn infixes(&mut self, mut left: Expr, least: Level) -> Parsed<Expr> {
+        let mut predicate = false;
         loop {
             let Some((level, infix)) = self.infix() else {
                 if self.kind() == T::Word {
@@ -111,6 +113,13 @@ impl Parser<'_> {
             if level < least {
                 return Ok(left);
             }
+            if predicate && level == Level::Predicate {
+                // `x IS NULL IN [true]`: which of them comes first is for parentheses to say.
+                let message = format!("{} cannot follow another predicate", self.kind().describe());
+                let error = Diagnostic::syntax(Detail::UnexpectedSyntax, self.span(), message);
+                return Err(Box::new(error.with_help("put parentheses around the first one")));
+            }
+            predicate = level == Level::Predicate;
             self.grow()?;
             let start = left.span;
             let kind = match infix {
@@ -204,6 +213,11 @@ impl Parser<'_> {
     fn comparison(&mut self, left: Expr) -> Parsed<ExprKind> {
         let mut rest = Vec::new();
         while let Some((_, Infix::Compare(op))) = self.infix() {
+            if self.span().text(self.source) == "!=" {
+                let message = "there is no operator '!='";
+                let error = Diagnostic::syntax(Detail::UnexpectedSyntax, self.span(), message);
+                return Err(Box::new(error.with_help("write '<>'")));
+            }
             self.bump();
             rest.push(ComparisonLink { op, operand: self.binary(Level::Predicate)? });
         }
@@ -346,6 +360,10 @@ impl Parser<'_> {
             T::RightBracket => None,
             _ => Some(Box::new(self.expression()?)),
         };
+        if from.is_none() && to.is_none() {
+            let message = "a slice of a list needs a start, an end, or both";
+            return self.refuse(self.span(), message);
+        }
         self.expect(T::RightBracket)?;
         Ok(ExprKind::Slice { list: object, from, to })
     }

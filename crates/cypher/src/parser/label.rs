@@ -17,7 +17,10 @@ impl Parser<'_> {
             let mut any = vec![first];
             while parser.eat(T::Bar) {
                 // `[:A|:B]`, as it was once written.
-                parser.eat(T::Colon);
+                let colon = parser.span();
+                if parser.eat(T::Colon) {
+                    parser.colon_after_bar = Some(colon);
+                }
                 any.push(parser.label_conjunction()?);
             }
             parser.grow()?;

@@ -226,6 +226,7 @@ impl Parser<'_> {
     }
 
     fn element_labels(&mut self) -> Parsed<Option<LabelExpr>> {
+        self.colon_after_bar = None;
         if self.eat(T::Colon) || self.eat(K::Is) {
             self.label_expression(true).map(Some)
         } else {
@@ -262,9 +263,19 @@ impl Parser<'_> {
         };
         if self.eat(T::LeftBracket) {
             self.relationship_head(&mut pattern).map_err(invalid_relationship)?;
+            let colon = self.colon_after_bar.take();
             pattern.properties = self.element_properties()?;
             pattern.filter = self.filter()?;
             self.expect(T::RightBracket).map_err(invalid_relationship)?;
+            let plain = pattern.variable.is_none()
+                && pattern.length.is_none()
+                && pattern.properties.is_none()
+                && pattern.filter.is_none();
+            if let Some(colon) = colon.filter(|_| !plain) {
+                let message = "'|:' cannot stand beside a variable, a length or a condition";
+                let error = Diagnostic::syntax(Detail::UnexpectedSyntax, colon, message);
+                return Err(Box::new(error.with_help("write '|' without the colon")));
+            }
         }
         self.expect(T::Minus)?;
         let right = self.eat(T::Greater);

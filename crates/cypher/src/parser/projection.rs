@@ -2,7 +2,7 @@
 
 use super::Parsed;
 use super::cursor::Parser;
-use crate::ast::{Projection, ProjectionItem, Return, SortItem, With};
+use crate::ast::{Expr, Projection, ProjectionItem, Return, SortItem, With};
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
 
@@ -26,6 +26,9 @@ impl Parser<'_> {
         // `DISTINCT` is a variable where nothing follows that it could apply to.
         let distinct = self.kind() == T::Keyword(K::Distinct)
             && (self.begins_expression_at(1) || self.ahead(1) == T::Star);
+        if distinct {
+            self.part()?;
+        }
         if distinct || self.begins_with_all() {
             self.bump();
         }
@@ -68,14 +71,20 @@ impl Parser<'_> {
     ) -> Parsed<Projection> {
         let mut order_by = Vec::new();
         if self.eat(K::Order) {
+            self.part()?;
             self.expect(K::By)?;
             order_by = self.list(Self::sort_item)?;
         }
         let skips = self.eat(K::Skip) || self.eat_unlisted(K::Offset);
-        let skip = if skips { Some(self.expression()?) } else { None };
-        let limit = if self.eat(K::Limit) { Some(self.expression()?) } else { None };
+        let skip = if skips { Some(self.count_of_rows()?) } else { None };
+        let limit = if self.eat(K::Limit) { Some(self.count_of_rows()?) } else { None };
         let span = self.since(start);
         Ok(Projection { distinct, star, items, order_by, skip, limit, span })
+    }
+
+    fn count_of_rows(&mut self) -> Parsed<Expr> {
+        self.part()?;
+        self.expression()
     }
 
     fn projection_item(&mut self) -> Parsed<ProjectionItem> {

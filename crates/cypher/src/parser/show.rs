@@ -34,6 +34,7 @@ impl Parser<'_> {
             "FUNCTIONS",
             "PROCEDURES",
             "TRANSACTIONS",
+            "SETTINGS",
             "DATABASES",
             "USERS",
             "ROLES",
@@ -45,7 +46,12 @@ impl Parser<'_> {
             return self.executable().map(ShowTarget::Procedures);
         }
         if self.eat_unlisted_word(&["TRANSACTIONS", "TRANSACTION"]) {
-            return self.transaction_ids();
+            let ids = self.names_of_rows()?;
+            return Ok(ShowTarget::Transactions { ids });
+        }
+        if self.eat_unlisted_word(&["SETTINGS", "SETTING"]) {
+            let names = self.names_of_rows()?;
+            return Ok(ShowTarget::Settings { names });
         }
         if self.eat_unlisted_word(&["DATABASES"]) {
             return Ok(ShowTarget::Databases(DatabaseFilter::All));
@@ -89,7 +95,13 @@ impl Parser<'_> {
             let names = self.privileged("the name of a user")?;
             return Ok(Some(match names {
                 Some(names) => ShowTarget::Privileges(PrivilegeFilter::Users(names)),
-                None => ShowTarget::Users,
+                None => {
+                    let auth = self.eat(K::With);
+                    if auth {
+                        self.expect_word("AUTH")?;
+                    }
+                    ShowTarget::Users { auth }
+                }
             }));
         }
         if self.kind() == T::Keyword(K::All) && self.is_word_at(1, "PRIVILEGES") {
@@ -188,14 +200,13 @@ impl Parser<'_> {
         self.name("the name of a user").map(Executable::By)
     }
 
-    fn transaction_ids(&mut self) -> Parsed<ShowTarget> {
+    /// The expressions that say of which transactions or settings rows are wanted; none: of all.
+    fn names_of_rows(&mut self) -> Parsed<Vec<Expr>> {
         let output = matches!(self.kind(), T::Keyword(K::Yield | K::Where));
-        let ids = if !output && self.begins_expression_at(0) {
-            self.list(Self::expression)?
-        } else {
-            Vec::new()
-        };
-        Ok(ShowTarget::Transactions { ids })
+        if !output && self.begins_expression_at(0) {
+            return self.list(Self::expression);
+        }
+        Ok(Vec::new())
     }
 
     fn constraint_filter(&mut self) -> Parsed<ConstraintFilter> {

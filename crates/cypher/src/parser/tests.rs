@@ -194,7 +194,7 @@ fn statements_of_every_kind_are_accepted() {
         "MATCH (a) REMOVE a.b, a[k], a:B SET a = {} DETACH DELETE a, a.b",
         "MATCH p = SHORTEST 2 GROUPS ((a)-[r:R WHERE r.x]->(b) WHERE a.y){2,} (c)-[:!%]->{3}(d) FINISH",
         "MATCH p = ANY $k (a)-[*..3 {x: 1}]-(b:A&(B|!C)) RETURN p",
-        "MATCH (n:$(l)) RETURN n {.*, .a, b: 1, c}, n IS NOT :: LIST<ANY<INTEGER | STRING NOT NULL>>",
+        "MATCH (n:$(l)) RETURN n {.*, .a, b: 1, c}, n IS NOT :: LIST<ANY<INTEGER NOT NULL | STRING NOT NULL>>",
         "RETURN EXISTS { (a)-->(b) WHERE a.x }, COUNT { MATCH (a) }, COLLECT { RETURN 1 AS x }",
         "RETURN reduce(a = 0, x IN xs | a + x), all(x IN xs WHERE x), x IS NOT NFD NORMALIZED",
         "CREATE VECTOR INDEX a IF NOT EXISTS FOR (n:A) ON (n.b) OPTIONS {c: 1}",

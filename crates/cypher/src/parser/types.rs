@@ -47,6 +47,10 @@ impl Parser<'_> {
         }
         self.grow()?;
         let span = self.since(start);
+        if let Some(other) = types.iter().find(|ty| ty.not_null != types[0].not_null) {
+            let message = "NOT NULL belongs to all types of a union or to none";
+            return self.refuse(other.span, message);
+        }
         Ok(TypeExpr { kind: TypeKind::Union(types), not_null: false, span })
     }
 

@@ -94,7 +94,7 @@ impl Parser<'_> {
 
     /// A property, or a variable whose labels or properties come next.
     fn target(&mut self) -> Parsed<Target> {
-        let expr = self.accessed()?;
+        let expr = self.nested(Self::accessed)?;
         match expr.kind {
             ExprKind::Property { object, key } => Ok(Target::Property(*object, key)),
             ExprKind::Index { object, index } => Ok(Target::DynamicProperty(*object, *index)),

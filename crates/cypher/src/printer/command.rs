@@ -126,7 +126,13 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
             f.write_str("DATABASE ")?;
             name_or_parameter(f, name)?;
         }
-        ShowTarget::Users => f.write_str("USERS")?,
+        ShowTarget::Settings { names } => {
+            f.write_str(if names.is_empty() { "SETTINGS" } else { "SETTINGS " })?;
+            expressions(f, names)?;
+        }
+        ShowTarget::Users { auth } => {
+            f.write_str(if *auth { "USERS WITH AUTH" } else { "USERS" })?;
+        }
         ShowTarget::CurrentUser => f.write_str("CURRENT USER")?,
         ShowTarget::Privileges(filter) => privileges(f, filter)?,
         ShowTarget::Roles { populated, users } => {

@@ -65,7 +65,7 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         }
         ExprKind::Unary { op, operand } => unary(f, *op, operand),
         ExprKind::Binary { op, left, right } => {
-            expression(f, left, Level::Predicate)?;
+            expression(f, left, Level::Predicate.tighter())?;
             write!(f, " {} ", binary(*op))?;
             expression(f, right, Level::Add)
         }
@@ -224,7 +224,7 @@ fn unary(f: &mut Formatter<'_>, op: UnaryOp, operand: &Expr) -> fmt::Result {
 }
 
 fn is(f: &mut Formatter<'_>, operand: &Expr, negated: bool) -> fmt::Result {
-    expression(f, operand, Level::Predicate)?;
+    expression(f, operand, Level::Predicate.tighter())?;
     f.write_str(if negated { " IS NOT" } else { " IS" })
 }
 

@@ -31,7 +31,7 @@ fn printer_adds_parentheses_only_where_they_are_needed() {
         "RETURN (a + b) * c - d - (e - f)",
         "RETURN a ^ b ^ (c ^ d), -a ^ b, -(a ^ b), (-a).b, -(5), -5, --5, +5",
         "RETURN NOT a = b AND (c OR d) XOR e, (NOT a) = b, a < b <= c, (a < b) = c",
-        "RETURN a IN b IN c, a IN (b IN c), a.b[0][1..][..2].c, a IS NULL IS NULL",
+        "RETURN (a IN b) IN c, a IN (b IN c), a.b[0][1..][..2].c, (a IS NULL) IS NULL",
         "RETURN [(x IN xs)], [x IN xs], [x IN xs, y], [(a)-->(b)], [x IN xs AND y], [x IN (a OR b) | x]",
         "MATCH (n) WHERE (n)-->(:A|B {x: 1}) AND n:(A|B) RETURN ((n)-[:R*2..]->()) IS NULL",
         "RETURN `match`, `match`.match, count(*), count(DISTINCT a), exists(a.b)",
@@ -50,7 +50,7 @@ fn printer_chooses_one_spelling() {
     for (text, printed) in [
         ("match(n)where n.a<>1 return*", "MATCH (n) WHERE n.a <> 1 RETURN *"),
         ("MATCH (a)<-[]->(b) FINISH", "MATCH (a)--(b) FINISH"),
-        ("MATCH (a)-[:A|:B*2..2]-(b) FINISH", "MATCH (a)-[:A|B*2]-(b) FINISH"),
+        ("MATCH (a)-[:A|:B]-(b)-[:A*2..2]-(c) FINISH", "MATCH (a)-[:A|B]-(b)-[:A*2]-(c) FINISH"),
         ("MATCH (a IS A:B) FINISH", "MATCH (a:A&B) FINISH"),
         (
             "RETURN 0x1F, 0o17, 1_000, .5, 1e3, \"it's\", '\\u00e4'",

@@ -28,7 +28,7 @@ use super::filter;
 use super::list::{List, Rows, Visible, merge_ids};
 use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
-use super::tail::{Block, DELTA_MAX, block_words};
+use super::tail::{Block, CLASS_MAX, DELTA_MAX, block_words};
 use super::{Entry, ListKind};
 use crate::history::Horizon;
 use crate::history::undo::{self, UndoTable};
@@ -41,6 +41,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const CHUNK_ENTRIES: usize = 2048;
 /// A chunk with more settled entries is split.
 const CHUNK_ENTRIES_MAX: usize = 2 * CHUNK_ENTRIES;
+/// Most entries that one commit appends to a chunk: what is carried beside them still fits a block.
+const CHUNK_APPENDS_MAX: usize = 1 << (CLASS_MAX - 2);
 /// Class of a chunk's tail block: 64 entries.
 const CHUNK_TAIL_CLASS: u32 = 6;
 
@@ -213,7 +215,7 @@ impl Chunk {
 
     /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held
     /// and nothing is reserved. Positions change, so the caller validates anew.
-    pub(crate) fn make_room(
+    fn make_room(
         &self,
         kind: ListKind,
         wanted: usize,
@@ -235,6 +237,31 @@ impl Chunk {
             new.block().append(entry, delta, delete, kind.columns());
         });
         self.install(new, guard);
+    }
+
+    /// Makes the chunk ready for `appends` more entries, and as young as the watermark allows if it
+    /// `is_aged`. Whether it is: no block holds that many. The latch is held until they are in.
+    pub(crate) fn make_ready(
+        &self,
+        (kind, appends): (ListKind, usize),
+        place: HubPlace<'_>,
+        is_aged: impl Fn(u64) -> bool,
+        horizon: impl Fn() -> Horizon,
+        guard: &Guard,
+    ) -> bool {
+        let has_room = |v: &ChunkVersion| {
+            let block = v.block();
+            Block::len_of(block.len_word()) + appends <= block.capacity()
+        };
+        let version = self.version(guard);
+        if has_room(version) && !is_aged(version.base_ts) {
+            return true;
+        }
+        if appends > CHUNK_APPENDS_MAX {
+            return false;
+        }
+        self.make_room(kind, appends, place, horizon(), guard);
+        has_room(self.version(guard))
     }
 
     /// Whether the chunk should be split.

@@ -286,6 +286,18 @@ impl<'a> List<'a> {
         self.tail.is_some_and(|t| t.block.meta(t.len).last().is_some_and(|m| m & DELTA_MAX > delta))
     }
 
+    /// Entries added after what a snapshot `delta` after the base timestamp sees, those deleted
+    /// again included.
+    pub(crate) fn added_since(&self, delta: u32) -> impl Iterator<Item = Entry> + use<'a> {
+        let columns = self.kind.columns();
+        self.tail.into_iter().flat_map(move |tail| {
+            let meta = tail.block.meta(tail.len);
+            let seen = meta.partition_point(|m| m & DELTA_MAX <= delta);
+            let added = (seen..tail.len).filter(move |&i| !Block::is_delete(meta[i]));
+            added.map(move |i| tail.block.entry(i, columns))
+        })
+    }
+
     /// Appends to `out` the newest live entries of a timed list with a sort key in `window`, newest
     /// first, at most `limit`.
     pub(crate) fn newest(&self, window: &Range<i64>, limit: usize, out: &mut Vec<Entry>) {

@@ -24,10 +24,14 @@ use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
 use super::list::{List, Rows, Visible};
-use super::tail::{Block, SLOT_HUB, SLOT_MASKED, Tail};
+use super::settle::After;
+use super::tail::{
+    ARENA_WORDS_MAX, BLOCK_HEADER_WORDS, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words,
+};
 use super::{ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
+use crate::history::Horizon;
 use crate::history::undo::UndoTable;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::map::Scratch;
@@ -35,7 +39,7 @@ use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
 use crate::table::GrowArray;
 use crate::words::prefetch;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Smallest arena of a tail, in words.
 const ARENA_WORDS_MIN: usize = 768;
@@ -217,6 +221,28 @@ impl SegVersion {
         }
     }
 
+    /// Whether the tail has room for `appends` more entries, wherever they come.
+    ///
+    /// At worst they come to the longest lists, each of which grows to the next class; growing
+    /// further takes twice as many places as a list that begins with nothing, since half of what
+    /// fills a block is then new.
+    fn has_room(&self, tail: &Tail, appends: usize, columns: usize) -> bool {
+        let new = 2 * room_words(appends, columns);
+        if tail.words_left() >= new + 2 * tail.words_used() {
+            return true;
+        }
+        let next = |local| match self.decode(self.slot_word(local)) {
+            Slot::Block(block) => Some(block_words(block.class() + 1, columns)),
+            Slot::Clean | Slot::Hub(_) => None,
+        };
+        let mut next: Vec<usize> = (0..SEGMENT_VERTICES as u32).filter_map(next).collect();
+        if appends < next.len() {
+            next.select_nth_unstable_by(appends, |a, b| b.cmp(a));
+            next.truncate(appends);
+        }
+        tail.words_left() >= new + next.iter().sum::<usize>()
+    }
+
     /// Hubs with their places.
     pub(crate) fn hubs(&self) -> Vec<(u32, Arc<Hub>)> {
         let Some(tail) = &self.tail else {
@@ -249,6 +275,8 @@ pub(crate) struct AdjSegment {
     version: AtomicPtr<SegVersion>,
     /// Largest commit timestamp that wrote here; read by checkpoints and the background pass.
     pub(crate) last_write: AtomicU64,
+    /// Whether a list in it was ever written to, or is about to be.
+    is_used: AtomicBool,
 }
 
 /// A segment with its head.
@@ -297,8 +325,8 @@ impl SegmentRef<'_> {
         f()
     }
 
-    /// Makes sure the segment has a tail to write to. A base in the map moves to the heap, its
-    /// longest lists as hubs.
+    /// Gives the segment a tail to write to, if it has none; it may be dropped again at once. The
+    /// caller holds no latch.
     #[cold]
     pub(crate) fn ensure_tail(
         &self,
@@ -312,25 +340,76 @@ impl SegmentRef<'_> {
         }
         self.exclusive(|| {
             let old = self.version(guard);
-            // Dropped meanwhile: the caller sees that there is no tail, and comes back.
-            if old.is_some_and(|v| !v.is_clean()) || (old.is_none() && table.source.is_stored()) {
-                return;
+            // Dropped meanwhile: the caller sees that there is no tail.
+            if old.is_some() || !table.source.is_stored() {
+                self.give_tail(table, watermark, 0, guard);
             }
-            let base = old.map_or_else(|| Arc::clone(&table.empty), |v| Arc::clone(&v.base));
-            let (base, hubs) = match base.is_mapped() {
-                true => super::settle::with_hubs(table, base.on_heap(), watermark),
-                false => (base, Vec::new()),
-            };
-            let words = arena_words(base.entries(), table.kind.columns());
-            let tail = Tail::new(words, watermark, hubs);
-            let version = SegVersion::new(base, Some(Box::new(tail)));
-            if let Some(stored) = table.source.stored() {
-                stored.memory.loaded(version.bytes(guard));
-            }
-            self.install(version, guard);
         });
         Ok(())
     }
+
+    /// Gives the segment a tail with an arena of at least `room` words, if it has none. A base in
+    /// the map moves to the heap, its longest lists as hubs. The caller holds every stripe, and
+    /// knows that the segment is loaded, or that there is nothing to load.
+    fn give_tail(&self, table: &AdjTable, watermark: u64, room: usize, guard: &Guard) {
+        let old = self.version(guard);
+        if old.is_some_and(|v| !v.is_clean()) {
+            return;
+        }
+        let base = old.map_or_else(|| Arc::clone(&table.empty), |v| Arc::clone(&v.base));
+        let (base, hubs) = match base.is_mapped() {
+            true => super::settle::with_hubs(table, base.on_heap(), watermark),
+            false => (base, Vec::new()),
+        };
+        let words = arena_words(base.entries(), table.kind.columns()).max(room + 1);
+        let words = words.min(ARENA_WORDS_MAX);
+        let tail = Tail::new(words, watermark, hubs);
+        let version = SegVersion::new(base, Some(Box::new(tail)));
+        if let Some(stored) = table.source.stored() {
+            stored.memory.loaded(version.bytes(guard));
+        }
+        self.install(version, guard);
+    }
+
+    /// Makes the segment ready for `appends` more entries, wherever in it they come, and leaves it
+    /// as young as the watermark allows if it `is_aged`. The caller holds every stripe and keeps
+    /// them until the entries are in.
+    pub(crate) fn make_ready(
+        &self,
+        (table, number): (&AdjTable, u32),
+        appends: usize,
+        is_aged: impl Fn(u64) -> bool,
+        horizon: impl Fn() -> Horizon,
+        guard: &Guard,
+    ) -> Result<(), Error> {
+        table.load_latched(number, guard)?;
+        let columns = table.kind.columns();
+        let new = room_words(appends, columns);
+        self.give_tail(table, horizon().watermark, new, guard);
+        let version = self.version(guard).filter(|v| !v.is_clean());
+        let version = version.expect("INVARIANT: it has a tail, and nobody else changes that");
+        let tail = version.tail.as_ref().expect("INVARIANT: it is not clean");
+        if !version.has_room(tail, appends, columns) || is_aged(tail.base_ts) {
+            let after = After::Busy { appends };
+            super::settle::settle_latched(table, *self, number, horizon(), after, guard);
+        }
+        Ok(())
+    }
+
+    /// Notes that lists in it may exist from now on.
+    pub(crate) fn use_it(&self) {
+        self.is_used.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Words of an arena in which lists with so many entries altogether find room, however the entries
+/// are spread.
+///
+/// A list of `n` entries ends in a block of less than `2n` places, after one of each class below:
+/// less than `4n` places of `2 + columns` words, less than `n` words of filters, and no more
+/// headers than entries.
+pub(crate) fn room_words(entries: usize, columns: usize) -> usize {
+    entries * (4 * (2 + columns) + 1 + BLOCK_HEADER_WORDS)
 }
 
 /// What a fetch came to.
@@ -503,6 +582,31 @@ impl AdjTable {
         }
     }
 
+    /// Loads segment `number`, if the store has it. The caller holds every stripe.
+    pub(crate) fn load_latched(&self, number: u32, guard: &Guard) -> Result<(), Error> {
+        let segment = self.segment_for_write(number);
+        if self.source.is_stored() && segment.version(guard).is_none() {
+            if !self.fetch(number, guard) {
+                self.source.check()?;
+            }
+            assert!(segment.version(guard).is_some(), "INVARIANT: nobody drops what is latched");
+        }
+        Ok(())
+    }
+
+    /// Whether a list in segment `number` may have entries: never before
+    /// [`Catalog::use_segments`](crate::catalog::Catalog::use_segments) was told of it.
+    pub(crate) fn may_hold(&self, number: u32) -> bool {
+        self.is_used(number) || self.source.holds(number)
+    }
+
+    /// Whether a list in segment `number` was written to since the database was opened.
+    pub(crate) fn is_used(&self, number: u32) -> bool {
+        // ORDERING: relaxed: it is set and looked at under `Catalog::lists_fixed`, or by somebody
+        // who only sets it.
+        self.segment(number).is_some_and(|s| s.is_used.load(Ordering::Relaxed))
+    }
+
     fn decode(&self, value: &Value<'_>) -> Result<Base, String> {
         let columns = self.kind.columns();
         let base = match value.version {
@@ -524,6 +628,7 @@ impl AdjTable {
         let segment = self.segment_for_write(number);
         let (base, hubs) = super::settle::with_hubs(self, base, ts);
         let tail = (!hubs.is_empty()).then(|| Box::new(Tail::new(1, ts, hubs)));
+        segment.use_it();
         segment.exclusive(|| {
             let _loading = self.source.loading();
             segment.install(SegVersion::new(base, tail), guard);
@@ -667,6 +772,27 @@ impl Drop for AdjTable {
             if !version.is_null() {
                 // SAFETY: `&mut self`: no reader can reach the segment any more.
                 drop(unsafe { Box::from_raw(version) });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod tests {
+    use super::super::tail::{CLASS_MAX, FIRST_CLASS};
+    use super::*;
+
+    /// One list that takes all, lists of one entry each, and everything between.
+    #[test]
+    fn room_is_enough_however_entries_are_spread() {
+        for columns in 0..=3 {
+            let list = |n: usize| {
+                let last = (FIRST_CLASS..=CLASS_MAX).find(|c| 1 << c >= n).unwrap();
+                (FIRST_CLASS..=last).map(|c| block_words(c, columns)).sum::<usize>()
+            };
+            for n in (1..5000).chain([1 << 14, (1 << 20) + 1]) {
+                assert!(list(n) <= room_words(n, columns), "{n} entries in one list");
             }
         }
     }

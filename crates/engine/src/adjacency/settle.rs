@@ -18,8 +18,8 @@ use super::base::Base;
 use super::hub::Hub;
 use super::list::{List, Visible, compare, merge_ids};
 use super::mask::Mask;
-use super::segment::{SegVersion, Slot, arena_words};
-use super::tail::{Block, DELTA_MAX, Tail, block_words};
+use super::segment::{SegVersion, Slot, arena_words, room_words};
+use super::tail::{ARENA_WORDS_MAX, Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
 use crate::history::{Horizon, undo};
 
@@ -123,10 +123,10 @@ impl Merge {
 /// What to leave behind after settling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum After {
-    /// More writes are expected: keep an empty tail, with an arena of at least `room` words.
+    /// More writes are expected: keep an empty tail.
     Busy {
-        /// Words wanted; 0 for what suits the base.
-        room: usize,
+        /// Entries for which there must be room, wherever they come.
+        appends: usize,
     },
     /// Drop the tail if nothing needs it.
     Idle,
@@ -171,28 +171,35 @@ pub(crate) fn settle_segment(
     after: After,
     guard: &Guard,
 ) {
-    segment.exclusive(|| {
-        let Some(old) = segment.version(guard) else {
-            return;
-        };
-        let Some(tail) = &old.tail else { return };
-        // A tail's base timestamp was a watermark when it was made, which no reader is older than.
-        // One computed now may be lower for a moment, while a reader that will start over is
-        // opening.
-        let watermark = horizon.watermark.max(tail.base_ts);
-        if tail.is_unused() && after == After::Idle {
-            if tail.hubs.is_empty() {
-                segment.install(SegVersion::new(Arc::clone(&old.base), None), guard);
-            }
-            return;
+    segment.exclusive(|| settle_latched(table, segment, number, horizon, after, guard));
+}
+
+/// The same, for a caller that holds every stripe of the segment.
+pub(crate) fn settle_latched(
+    table: &AdjTable,
+    segment: SegmentRef<'_>,
+    number: u32,
+    horizon: Horizon,
+    after: After,
+    guard: &Guard,
+) {
+    let Some(old) = segment.version(guard) else { return };
+    let Some(tail) = &old.tail else { return };
+    // A tail's base timestamp was a watermark when it was made, which no reader is older than. One
+    // computed now may be lower for a moment, while a reader that will start over is opening.
+    let watermark = horizon.watermark.max(tail.base_ts);
+    if tail.is_unused() && after == After::Idle {
+        if tail.hubs.is_empty() {
+            segment.install(SegVersion::new(Arc::clone(&old.base), None), guard);
         }
-        if horizon.floor < watermark {
-            keep_undo(table, old, tail, number, watermark, horizon.floor);
-        }
-        let new = rebuild(table, old, tail, watermark, after);
-        crate::failpoint!("settle::before_install");
-        segment.install(new, guard);
-    });
+        return;
+    }
+    if horizon.floor < watermark {
+        keep_undo(table, old, tail, number, watermark, horizon.floor);
+    }
+    let new = rebuild(table, old, tail, watermark, after);
+    crate::failpoint!("settle::before_install");
+    segment.install(new, guard);
 }
 
 /// Writes down what settling up to `watermark` makes indistinguishable to retained timestamps.
@@ -326,13 +333,16 @@ fn new_tail(
     let class_for = |n: usize| n.next_power_of_two().max(2).trailing_zeros();
     let needed: usize =
         carries.iter().map(|(_, m)| block_words(class_for(m.carried.len()), columns)).sum();
+    let carried: usize = carries.iter().map(|(_, m)| m.carried.len()).sum();
     // Room for as much again, so that a held-back watermark does not make every write settle.
     let words = match after {
-        After::Busy { room } => arena_words(base.entries(), columns).max(4 * needed).max(room),
+        After::Busy { appends } => arena_words(base.entries(), columns)
+            .max(4 * needed)
+            .max(1 + needed + room_words(appends + carried, columns)),
         After::Idle if carries.is_empty() => 1,
         After::Idle => 2 * needed + 1,
     };
-    let tail = Tail::new(words, new_ts, hubs);
+    let tail = Tail::new(words.min(ARENA_WORDS_MAX), new_ts, hubs);
     for (local, merge) in carries {
         tail.first_block(*local, class_for(merge.carried.len()), columns)
             .expect("INVARIANT: the arena was sized for what is carried");

@@ -55,6 +55,8 @@ const HAS_DELETES: u32 = 1 << 31;
 pub(crate) const SLOT_HUB: u32 = 1 << 31;
 /// Set in the slot of a block every entry of which deletes a settled row.
 pub(crate) const SLOT_MASKED: u32 = 1 << 30;
+/// Most words of an arena: offsets share their words with marks.
+pub(crate) const ARENA_WORDS_MAX: usize = SLOT_MASKED as usize;
 /// Bits of `Δts`.
 pub(crate) const DELTA_BITS: u32 = 30;
 /// Largest `Δts`.
@@ -63,7 +65,7 @@ const OP_DELETE: u32 = 1 << DELTA_BITS;
 const CLASS_SHIFT: u32 = 27;
 const RESERVED_MASK: u32 = (1 << CLASS_SHIFT) - 1;
 /// Largest class: reservations of a whole block still fit their bits.
-const CLASS_MAX: u32 = 26;
+pub(crate) const CLASS_MAX: u32 = 26;
 /// Class of a vertex's first block.
 pub(crate) const FIRST_CLASS: u32 = 1;
 
@@ -508,6 +510,11 @@ impl Tail {
         if let Some(block) = self.block_of(local) {
             block.unreserve();
         }
+    }
+
+    /// Words of the arena given out.
+    pub(crate) fn words_used(&self) -> usize {
+        self.used.load(Ordering::Relaxed) as usize
     }
 
     /// Words of the arena not given out yet.

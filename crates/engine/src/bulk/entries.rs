@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::index::key::Entry;
 use crate::index::page;
+use crate::io::folder;
 
 /// Entries of a block: what is read at once of each run while merging.
 const BLOCK_ENTRIES: usize = 4096;
@@ -45,9 +46,11 @@ impl<'d, const N: usize> EntrySorter<'d, N> {
     fn spill(&mut self) -> Result<(), Error> {
         let path = self.dir.join(format!("entries-{}", self.runs.len()));
         let mut write = || -> std::io::Result<()> {
-            fs::create_dir_all(self.dir)?;
+            if !self.dir.is_dir() {
+                folder::make(self.dir)?;
+            }
             self.entries.sort_unstable();
-            let mut out = BufWriter::with_capacity(1 << 18, File::create(&path)?);
+            let mut out = BufWriter::with_capacity(1 << 18, folder::create(&path)?);
             let mut block = Vec::new();
             for entries in self.entries.chunks(BLOCK_ENTRIES) {
                 block.clear();

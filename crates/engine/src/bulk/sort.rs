@@ -17,7 +17,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +28,7 @@ use super::lists::{Bases, OutLists};
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::column::PropertyChunk;
 use crate::error::Error;
+use crate::io::folder;
 
 /// Rows of a block: what is read at once of each run while merging.
 const BLOCK_ROWS: usize = 4096;
@@ -140,9 +141,11 @@ impl EdgeSorter {
         }
         let path = dir.join(format!("run-{}-{}", self.number, self.runs.len()));
         let write = || -> std::io::Result<()> {
-            fs::create_dir_all(dir)?;
+            if !dir.is_dir() {
+                folder::make(dir)?;
+            }
             let (ends, order) = self.order();
-            let mut out = BufWriter::with_capacity(1 << 18, File::create(&path)?);
+            let mut out = BufWriter::with_capacity(1 << 18, folder::create(&path)?);
             let (mut block, mut source, mut at) = (Vec::new(), 0, 0usize);
             for rows in order.chunks(BLOCK_ROWS) {
                 block.clear();

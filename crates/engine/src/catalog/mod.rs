@@ -1,7 +1,8 @@
 //! Schema names, label sets and the tables they lead to.
 //!
 //! Names are never removed, so an id, once seen, stays valid and is looked up without a lock. A new
-//! name is logged on its own before it is used; a transaction that aborts leaves it behind unused.
+//! name is logged on its own before it is used, and is on disk no later than the commit that uses
+//! it; a transaction that aborts leaves it behind unused.
 
 mod edge_type;
 mod label_set;
@@ -9,20 +10,25 @@ mod label_set;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use telar_graph::name::{NameKind, validate_name};
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
+use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId};
 
 pub(crate) use edge_type::EdgeType;
 pub use edge_type::{EdgeOrder, EdgeTypeOptions};
 pub(crate) use label_set::LabelSets;
 
+use crate::adjacency::{AdjTable, segment_of};
 use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::mapped::{Source, Stored};
+use crate::sync::thread;
 use crate::table::GrowArray;
+use crate::txn::stop::Stop;
+use crate::txn::write_set::EdgeWrite;
 
 /// Table number of the vertex state column; others are given out from 1.
 pub(crate) const STATE_TABLE: u32 = 0;
@@ -45,6 +51,26 @@ impl Names {
     }
 }
 
+/// The number of the next of `count` names.
+fn number_of(count: usize, what: &'static str, name: &str) -> Result<u16, Error> {
+    let number = u16::try_from(count).ok().filter(|_| count < NAMES_MAX);
+    number.ok_or_else(|| Error::TooManyNames { what, name: name.into(), max: NAMES_MAX as u64 })
+}
+
+/// How long a commit waits for a lock before it asks whether it is to be given up.
+const ASK_AFTER: Duration = Duration::from_millis(if cfg!(feature = "shuttle") { 0 } else { 20 });
+
+/// Takes a lock, however long that takes, unless the commit is to be given up.
+fn waiting<T>(stop: &Stop<'_>, mut take: impl FnMut() -> Option<T>) -> Result<T, Error> {
+    loop {
+        if let Some(taken) = take() {
+            return Ok(taken);
+        }
+        stop.check()?;
+        thread::yield_now();
+    }
+}
+
 /// The schema of a database.
 #[derive(Debug)]
 pub(crate) struct Catalog {
@@ -62,9 +88,9 @@ pub(crate) struct Catalog {
     stored: Option<Arc<Stored>>,
     /// Held while a name is made and logged.
     pub(crate) making: Mutex<()>,
-    /// Shared by commits that delete vertices: no edge type may appear meanwhile, or an edge of the
-    /// new type could slip in unseen.
-    pub(crate) types_fixed: RwLock<()>,
+    /// Shared by commits that delete vertices: meanwhile no edge type may appear, and no segment
+    /// may get its first list, or an edge could slip in unseen.
+    lists_fixed: RwLock<()>,
 }
 
 impl Catalog {
@@ -81,7 +107,7 @@ impl Catalog {
             label_sets: LabelSets::new(),
             next_table: AtomicU32::new(STATE_TABLE + 1),
             making: Mutex::new(()),
-            types_fixed: RwLock::new(()),
+            lists_fixed: RwLock::new(()),
         }
     }
 
@@ -118,13 +144,11 @@ impl Catalog {
         self.names(kind).read().list.clone()
     }
 
-    /// Checks that `name` may be added.
-    pub(crate) fn check_new(&self, kind: NameKind, name: &str) -> Result<(), Error> {
+    /// Checks that `name` may be added; the number it will have.
+    pub(crate) fn check_new(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
         validate_name(kind, name)?;
-        if self.names(kind).read().list.len() >= NAMES_MAX {
-            return Err(Error::TooMany { what: "schema names", max: NAMES_MAX as u64 });
-        }
-        Ok(())
+        let what = if kind == NameKind::Label { "labels" } else { "property keys" };
+        number_of(self.names(kind).read().list.len(), what, name)
     }
 
     /// Adds a name. The caller holds `making` or is recovering.
@@ -142,10 +166,24 @@ impl Catalog {
 
     /// Adds an edge type. The caller holds `making` or is recovering.
     pub(crate) fn add_edge_type(&self, name: &str, options: EdgeTypeOptions) -> EdgeTypeId {
+        self.add_edge_type_while(&self.change_lists(), name, options)
+    }
+
+    /// Waits until no commit deletes vertices, and keeps others from it.
+    pub(crate) fn change_lists(&self) -> RwLockWriteGuard<'_, ()> {
+        self.lists_fixed.write()
+    }
+
+    /// Adds an edge type while no commit deletes vertices.
+    pub(crate) fn add_edge_type_while(
+        &self,
+        _changing: &RwLockWriteGuard<'_, ()>,
+        name: &str,
+        options: EdgeTypeOptions,
+    ) -> EdgeTypeId {
         if let Some(id) = self.find_edge_type(name) {
             return id;
         }
-        let _fixed = self.types_fixed.write();
         let raw = self.type_count.load(Ordering::Relaxed);
         let ty = EdgeType::new(raw as u16, name, options, self);
         let fresh = self.types.get_or_grow(raw).set(ty).is_ok();
@@ -155,13 +193,39 @@ impl Catalog {
         EdgeTypeId::from_raw(raw as u16)
     }
 
-    /// Checks that an edge type of this name may be added.
-    pub(crate) fn check_new_edge_type(&self, name: &str) -> Result<(), Error> {
-        validate_name(NameKind::EdgeType, name)?;
-        if self.type_count() as usize >= NAMES_MAX {
-            return Err(Error::TooMany { what: "edge types", max: NAMES_MAX as u64 });
+    /// Keeps where there can be lists as it is until the result is dropped. Nothing else that
+    /// commits take is held.
+    pub(crate) fn fix_lists(&self, stop: &Stop<'_>) -> Result<RwLockReadGuard<'_, ()>, Error> {
+        waiting(stop, || self.lists_fixed.try_read_for(ASK_AFTER))
+    }
+
+    /// Says that these edges are about to be written: whoever deletes a vertex looks at their lists
+    /// from now on. Nothing that commits take is held.
+    pub(crate) fn use_segments(&self, edges: &[EdgeWrite], stop: &Stop<'_>) -> Result<(), Error> {
+        let of = |w: &EdgeWrite, f: &mut dyn FnMut(&AdjTable, u32)| -> Result<(), Error> {
+            let ty = self.edge_type(w.ty)?;
+            f(ty.table(Direction::Out), segment_of(w.src));
+            f(ty.table(Direction::In), segment_of(w.dst));
+            Ok(())
+        };
+        let mut all_used = true;
+        for w in edges {
+            of(w, &mut |table, number| all_used &= table.is_used(number))?;
+        }
+        if all_used {
+            return Ok(());
+        }
+        let _changing = waiting(stop, || self.lists_fixed.try_write_for(ASK_AFTER))?;
+        for w in edges {
+            of(w, &mut |table, number| table.segment_for_write(number).use_it())?;
         }
         Ok(())
+    }
+
+    /// Checks that an edge type of this name may be added; the number it will have.
+    pub(crate) fn check_new_edge_type(&self, name: &str) -> Result<u16, Error> {
+        validate_name(NameKind::EdgeType, name)?;
+        number_of(self.type_count() as usize, "edge types", name)
     }
 
     pub(crate) fn type_count(&self) -> u32 {

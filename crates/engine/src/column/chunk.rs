@@ -132,6 +132,16 @@ fn share_text(values: &[Value; SEGMENT_VERTICES]) -> Box<[Option<Arc<str>>; SEGM
 }
 
 impl PropertyChunk {
+    /// Whether there is a value at `local`.
+    pub(crate) fn has(&self, local: usize) -> bool {
+        match self {
+            Self::Absent => false,
+            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => bit(some, local),
+            Self::Text(v) => v[local].is_some(),
+            Self::Mixed(v) => !v[local].is_null(),
+        }
+    }
+
     /// The integer at `local`, if it is one.
     #[inline]
     pub(crate) fn int(&self, local: usize) -> Option<i64> {
@@ -265,6 +275,7 @@ mod tests {
                 let got = chunk.get(i);
                 assert_eq!(&got, v);
                 assert_eq!(std::mem::discriminant(&got), std::mem::discriminant(v));
+                assert_eq!(chunk.has(i), !v.is_null());
             }
         }
     }

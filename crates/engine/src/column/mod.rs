@@ -23,7 +23,7 @@ mod table;
 pub(crate) mod undo;
 
 pub(crate) use chunk::{PropertyChunk, StateChunk};
-pub(crate) use table::{ColTable, HasTail};
+pub(crate) use table::{ColTable, HasTail, Segments};
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::mapped;

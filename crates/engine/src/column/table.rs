@@ -9,7 +9,7 @@ use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::cursor::{At, Cursor};
 use super::undo::{ColUndo, OldValue};
-use super::{Chunk, StateChunk};
+use super::{Chunk, PropertyChunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
 use crate::history::Horizon;
@@ -196,13 +196,14 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     /// Gives the segment a tail to write to. With `is_stored`, what is not loaded is left alone.
+    /// The caller holds every stripe.
     fn give_tail(&self, is_stored: bool, guard: &Guard) {
-        self.exclusive(|| match self.version(guard) {
+        match self.version(guard) {
             Some(version) if version.tail.is_some() => {}
             Some(version) => self.install(version.with_tail(ColTail::new()), guard),
             None if is_stored => {}
             None => self.install(ColVersion::new(C::absent()).with_tail(ColTail::new()), guard),
-        });
+        }
     }
 
     /// Appends a version. The caller holds the stripe since before it took `ts`, and saw a tail
@@ -284,6 +285,47 @@ impl<C: Chunk + 'static> HasTail for ColSegment<C> {
     }
 }
 
+/// The segments of a column, whatever it holds.
+pub(crate) trait Segments {
+    /// The latch of a segment.
+    fn latch(&self, number: u32) -> &Latch;
+
+    /// Gives a segment a tail. The caller holds every stripe, and keeps them as long as it needs
+    /// the tail.
+    fn make_ready(&self, number: u32, guard: &Guard) -> Result<(), Error>;
+
+    /// Settles a segment if its tail has grown large. The caller holds no latch.
+    fn settle_full(&self, number: u32, horizon: &dyn Fn() -> Horizon, guard: &Guard);
+}
+
+impl<C: Chunk + 'static> Segments for ColTable<C> {
+    fn latch(&self, number: u32) -> &Latch {
+        &self.segment_for_write(number << SEGMENT_BITS).latch
+    }
+
+    fn make_ready(&self, number: u32, guard: &Guard) -> Result<(), Error> {
+        let segment = self.segment_for_write(number << SEGMENT_BITS);
+        if segment.has_tail(guard) {
+            return Ok(());
+        }
+        if self.source.is_stored() && segment.version(guard).is_none() {
+            if !self.fetch(number, guard) {
+                self.source.check()?;
+            }
+            assert!(segment.version(guard).is_some(), "INVARIANT: nobody drops what is latched");
+        }
+        segment.give_tail(self.source.is_stored(), guard);
+        if let Some(stored) = self.source.stored() {
+            stored.memory.loaded(SEGMENT_VERTICES * 4);
+        }
+        Ok(())
+    }
+
+    fn settle_full(&self, number: u32, horizon: &dyn Fn() -> Horizon, guard: &Guard) {
+        self.settle_if_full(number << SEGMENT_BITS, horizon, guard);
+    }
+}
+
 /// A versioned column over all vertices, or over all edge ordinals of a type.
 #[derive(Debug)]
 pub(crate) struct ColTable<C: Chunk> {
@@ -359,7 +401,7 @@ impl<C: Chunk + 'static> ColTable<C> {
             if !self.fetch(index >> SEGMENT_BITS, guard) {
                 self.source.check()?;
             }
-            segment.give_tail(self.source.is_stored(), guard);
+            segment.exclusive(|| segment.give_tail(self.source.is_stored(), guard));
             if let Some(stored) = self.source.stored() {
                 stored.memory.loaded(SEGMENT_VERTICES * 4);
             }
@@ -491,6 +533,37 @@ impl<C: Chunk + 'static> ColTable<C> {
             .filter_map(|s| self.segments.get(s))
             .map(|s| size_of::<ColSegment<C>>() + s.bytes(guard))
             .sum()
+    }
+}
+
+impl ColTable<PropertyChunk> {
+    /// Whether a place of segment `number` may have a value; for sure not, if it says no.
+    pub(crate) fn may_hold(&self, number: u32, guard: &Guard) -> bool {
+        match self.version(number, guard) {
+            Some(version) => version.tail.is_some() || version.chunk_bytes > 0,
+            None => self.source.holds(number),
+        }
+    }
+
+    /// Calls `f` with each place of segment `number` that has a value at `read_ts`.
+    pub(crate) fn present(&self, number: u32, read_ts: u64, guard: &Guard, mut f: impl FnMut(u32)) {
+        let all = 0..SEGMENT_VERTICES as u32;
+        match self.at(number, read_ts, guard) {
+            At::Nothing => {}
+            At::Settled(chunk) => all.filter(|l| chunk.has(*l as usize)).for_each(f),
+            At::Written(version) => {
+                let has = |local: &u32| match version.unsettled(*local, read_ts) {
+                    Some(value) => !value.is_null(),
+                    None => version.chunk.has(*local as usize),
+                };
+                all.filter(has).for_each(f);
+            }
+            At::Past => {
+                let first = number << SEGMENT_BITS;
+                let has = |local: &u32| !self.get(first | local, read_ts, guard).is_null();
+                all.filter(has).for_each(&mut f);
+            }
+        }
     }
 }
 

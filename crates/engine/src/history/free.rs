@@ -28,8 +28,8 @@ use parking_lot::Mutex;
 use telar_graph::Direction;
 
 use super::Horizon;
-use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
+use crate::adjacency::{SEGMENT_VERTICES, local_of, segment_of};
 use crate::shared::Shared;
 
 /// The read timestamp that sees everything applied.
@@ -132,7 +132,8 @@ impl FreeVertices {
             }
         }
         drop(waiting);
-        found.retain(|v| is_clean(shared, *v));
+        found.sort_unstable();
+        let mut found = clean(shared, &found);
         if !found.is_empty() {
             // Ids are taken from the end: the smallest first.
             found.reverse();
@@ -141,13 +142,30 @@ impl FreeVertices {
     }
 }
 
-/// Whether nothing of a vertex that was deleted is left.
-fn is_clean(shared: &Shared, v: u32) -> bool {
-    let guard = &epoch::pin();
-    let no_edges = |(_, ty): (_, &crate::catalog::EdgeType)| {
-        Direction::ALL.iter().all(|d| TableView::new(ty.table(*d), NOW, guard).degree(v) == 0)
-    };
-    shared.states.get(v, NOW, guard) == 0
-        && shared.catalog.edge_types().all(no_edges)
-        && shared.catalog.vertex_columns().all(|(_, c)| c.get(v, NOW, guard).is_null())
+/// Those of these vertices, ascending, of which nothing is left.
+fn clean(shared: &Shared, deleted: &[u32]) -> Vec<u32> {
+    let mut found = Vec::new();
+    for same in deleted.chunk_by(|a, b| segment_of(*a) == segment_of(*b)) {
+        let guard = &epoch::pin();
+        let number = segment_of(same[0]);
+        let mut has_something = [false; SEGMENT_VERTICES];
+        for (_, column) in shared.catalog.vertex_columns() {
+            if column.may_hold(number, guard) {
+                column.present(number, NOW, guard, |l| has_something[l as usize] = true);
+            }
+        }
+        for (_, ty) in shared.catalog.edge_types() {
+            for table in Direction::ALL.map(|d| ty.table(d)).iter().filter(|t| t.may_hold(number)) {
+                let lists = TableView::new(table, NOW, guard);
+                for v in same.iter().filter(|v| lists.degree(**v) > 0) {
+                    has_something[local_of(*v) as usize] = true;
+                }
+            }
+        }
+        let is_clean = |v: &&u32| {
+            !has_something[local_of(**v) as usize] && shared.states.get(**v, NOW, guard) == 0
+        };
+        found.extend(same.iter().filter(is_clean));
+    }
+    found
 }

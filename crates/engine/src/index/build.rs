@@ -167,7 +167,8 @@ fn finish(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u
     );
     // As with names: a checkpoint is not to be later than the record and yet without the index.
     let _making = shared.catalog.making.lock();
-    let ts = shared.log_schema(&record::encode_indexes(&changes))?;
+    // Readers know an index by when it can be read, not by its record.
+    let (ts, ()) = shared.log_schema(&record::encode_indexes(&changes), || ())?;
     failpoint!("index::logged");
     let published = shared.clock.published();
     made.iter().for_each(|index| index.set_online(published));

@@ -1,9 +1,11 @@
 //! Validation under the latches of a commit: constraints, and reads of serializable transactions.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::Value;
 
@@ -58,8 +60,10 @@ fn unique<const N: usize>(
 ) -> Result<(), Error> {
     let index = &maintenance.list[at];
     let objects = index.objects(maintenance.shared, guard);
-    let changes = || maintenance.changes.iter().filter(|c| c.index == at);
-    for change in changes() {
+    let (_, changes) = maintenance.changes_of(at);
+    // Made when somebody else is found to have a key that is given out.
+    let mut old_keys: Option<HashMap<Item<N>, Option<&SortKey>, RandomState>> = None;
+    for change in changes {
         let Some(key) = &change.new else { continue };
         let own = item_of(change.item);
         // Seldom more than the one that is to be replaced.
@@ -71,9 +75,13 @@ fn unique<const N: usize>(
         };
         index.for_key(tree, key, guard, note);
         for other in others {
-            let leaves =
-                || changes().any(|c| item_of(c.item) == other && c.old.as_ref() == Some(key));
-            if !objects.has_key(key, &other, NOW) || leaves() {
+            if !objects.has_key(key, &other, NOW) {
+                continue;
+            }
+            let old_keys = old_keys.get_or_insert_with(|| {
+                changes.iter().map(|c| (item_of(c.item), c.old.as_ref())).collect()
+            });
+            if old_keys.get(&other) == Some(&Some(key)) {
                 continue;
             }
             if !objects.has_key(key, &other, read_ts) {
@@ -89,6 +97,35 @@ fn unique<const N: usize>(
         return Err(duplicate(maintenance, &objects, &maintenance.changes[second], existing));
     }
     Ok(())
+}
+
+impl Index {
+    /// Whether another object has this key now that had not at `read_ts`.
+    pub(crate) fn is_taken_since(
+        &self,
+        shared: &Shared,
+        key: &SortKey,
+        own: Item<3>,
+        read_ts: u64,
+        guard: &Guard,
+    ) -> bool {
+        let objects = self.objects(shared, guard);
+        let mut taken = false;
+        match self.entries() {
+            Entries::None => {}
+            Entries::Vertices(tree) => self.for_key(tree, key, guard, |item| {
+                taken |= item != [own[0]]
+                    && objects.has_key(key, &item, NOW)
+                    && !objects.has_key(key, &item, read_ts);
+            }),
+            Entries::Edges(tree) => self.for_key(tree, key, guard, |item| {
+                taken |= item != own
+                    && objects.has_key(key, &item, NOW)
+                    && !objects.has_key(key, &item, read_ts);
+            }),
+        }
+        taken
+    }
 }
 
 fn duplicate(

@@ -6,10 +6,12 @@
 //!
 //! A commit that is replayed leaves indexes in the store and notes what it changes (`cold.rs`).
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 use crossbeam_utils::sync::ShardedLockReadGuard;
+use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
@@ -20,13 +22,17 @@ use super::spec::IndexTarget;
 use super::tree::Tree;
 use super::{Entries, Index, Indexes, UNIQUE_WORDS};
 use crate::error::Error;
-use crate::latch::{ALL_STRIPES, LatchKey};
+use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
-use crate::txn::commit::Mode;
+use crate::txn::commit::{Mode, Request};
 use crate::txn::plan::Latches;
+use crate::txn::stop::Stop;
 use crate::txn::write_set::{
     EdgeOp, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
 };
+
+/// So few changes are compared with each other.
+const FEW_CHANGES: usize = 8;
 
 /// An object's key before and after the commit, where they differ.
 #[derive(Debug, PartialEq)]
@@ -79,11 +85,10 @@ impl<'a> Maintenance<'a> {
     /// With `held`, of the list as it is.
     pub(crate) fn new(
         held: Option<&ShardedLockReadGuard<'a, ()>>,
-        shared: &'a Shared,
-        writes: &'a WriteSet,
-        reads: &'a [Read],
+        request: &Request<'a>,
         guard: &'a Guard,
     ) -> Self {
+        let Request { shared, writes, reads, .. } = *request;
         Self {
             list: held.map_or(&[], |_| shared.indexes.list(guard)),
             shared,
@@ -110,11 +115,12 @@ impl<'a> Maintenance<'a> {
 
     /// Finds out what changes, and where in the indexes. Brings the memory that this will touch
     /// closer, so that it is there once the latches are held.
-    pub(crate) fn look(&mut self, guard: &Guard) {
+    pub(crate) fn look(&mut self, stop: &Stop<'_>, guard: &Guard) -> Result<(), Error> {
         if self.list.is_empty() {
-            return;
+            return Ok(());
         }
-        self.find_changes(guard);
+        self.find_changes(stop, guard)?;
+        self.twice = self.twins();
         // PERF: telar bench index: these misses overlap with the planning of everything else.
         for change in &self.changes {
             let index = &self.list[change.index];
@@ -126,31 +132,70 @@ impl<'a> Maintenance<'a> {
             }
         }
         self.find_partitions(guard);
+        Ok(())
+    }
+
+    /// Two objects that are given one key of a unique constraint.
+    fn twins(&self) -> Option<(usize, usize)> {
+        let unique = |at: &usize| self.list[*at].definition.kind.is_unique();
+        (0..self.list.len()).filter(unique).find_map(|at| {
+            let (first, changes) = self.changes_of(at);
+            let new = || (first..).zip(changes).filter_map(|(n, c)| Some((c.new.as_ref()?, n)));
+            if changes.len() <= FEW_CHANGES {
+                let before = |n| move |(_, m): &(_, usize)| *m < n;
+                let twin = |(key, n)| new().take_while(before(n)).find(|(k, _)| *k == key);
+                return new().find_map(|(key, n)| Some((twin((key, n))?.1, n)));
+            }
+            let mut seen: HashMap<&SortKey, usize, RandomState> = HashMap::default();
+            new().find_map(|(key, n)| Some((seen.insert(key, n)?, n)))
+        })
+    }
+
+    /// The changes of an index, and the number of the first: changes stand by index.
+    pub(super) fn changes_of(&self, at: usize) -> (usize, &[Change]) {
+        let first = self.changes.partition_point(|c| c.index < at);
+        let end = self.changes.partition_point(|c| c.index <= at);
+        (first, &self.changes[first..end])
+    }
+
+    /// Calls `want` with the table number, the latch words and the number of each word of every
+    /// index that the commit may concern.
+    pub(crate) fn want_all(&self, mut want: impl FnMut(u32, &'a [Latch], u32)) {
+        let writes = self.writes;
+        let mut keys: HashSet<PropertyKeyId, RandomState> = HashSet::default();
+        keys.extend(writes.vertex_properties.items().iter().map(|w| w.key));
+        let mut types: HashSet<EdgeTypeId, RandomState> = HashSet::default();
+        types.extend(writes.edges.items().iter().map(|w| w.ty));
+        types.extend(writes.edge_properties.items().iter().map(|w| w.ty));
+        for index in self.list {
+            let written = match index.definition.target {
+                IndexTarget::Vertices(_) => {
+                    !writes.states.items().is_empty()
+                        || index.definition.properties.iter().any(|key| keys.contains(key))
+                }
+                IndexTarget::Edges(ty) => types.contains(&ty),
+            };
+            let read =
+                || self.reads.iter().any(|r| matches!(r, Read::Index(r) if r.index == index.id));
+            if written || read() {
+                let words = 0..index.order.len() as u32;
+                words.for_each(|word| want(index.table, &index.order, word));
+            }
+        }
     }
 
     /// Wants latches for what changes.
     pub(crate) fn plan(&mut self, latches: &mut Latches<'a>) {
-        self.twice = None;
         for (at, index) in self.list.iter().enumerate() {
             let mut masks = [0u32; UNIQUE_WORDS];
-            for (n, change) in self.changes.iter().enumerate().filter(|(_, c)| c.index == at) {
+            for change in self.changes_of(at).1 {
                 if !index.definition.kind.is_unique() {
                     // Any stripe will do; different commits had better take different ones.
                     masks[0] |= 1 << (change.item[0] / 64 % 32);
                     break;
                 }
-                if let Some(key) = &change.old {
+                for key in change.old.iter().chain(&change.new) {
                     let (word, stripe) = stripe_of(key);
-                    masks[word] |= stripe;
-                }
-                if let Some(key) = &change.new {
-                    let (word, stripe) = stripe_of(key);
-                    if masks[word] & stripe != 0 {
-                        // Seldom: another key of the same stripe, or even the same one.
-                        let same = |c: &Change| c.index == at && c.new.as_ref() == Some(key);
-                        let twin = self.changes[..n].iter().position(same);
-                        self.twice = self.twice.or(twin.map(|twin| (twin, n)));
-                    }
                     masks[word] |= stripe;
                 }
             }
@@ -198,16 +243,16 @@ impl<'a> Maintenance<'a> {
     }
 
     /// Whether the plan still holds, now that the latches are held.
-    pub(crate) fn is_valid(&mut self, guard: &Guard) -> bool {
+    pub(crate) fn is_valid(&mut self, stop: &Stop<'_>, guard: &Guard) -> Result<bool, Error> {
         if !self.depends {
-            return true;
+            return Ok(true);
         }
         let planned = std::mem::take(&mut self.changes);
-        self.find_changes(guard);
-        self.changes == planned
+        self.find_changes(stop, guard)?;
+        Ok(self.changes == planned)
     }
 
-    fn find_changes(&mut self, guard: &Guard) {
+    fn find_changes(&mut self, stop: &Stop<'_>, guard: &Guard) -> Result<(), Error> {
         self.changes.clear();
         self.depends = false;
         let list = self.list;
@@ -218,17 +263,24 @@ impl<'a> Maintenance<'a> {
             }
             let place = Place { at, index };
             match index.definition.target {
-                IndexTarget::Vertices(label) => self.vertex_changes(&place, label, source),
-                IndexTarget::Edges(ty) => self.edge_changes(&place, ty, source),
+                IndexTarget::Vertices(label) => self.vertex_changes(&place, label, source, stop)?,
+                IndexTarget::Edges(ty) => self.edge_changes(&place, ty, source, stop)?,
             }
         }
+        Ok(())
     }
 
-    fn vertex_changes(&mut self, place: &Place<'_>, label: LabelId, source: Source<'_>) {
+    fn vertex_changes(
+        &mut self,
+        place: &Place<'_>,
+        label: LabelId,
+        source: Source<'_>,
+        stop: &Stop<'_>,
+    ) -> Result<(), Error> {
         let writes = self.writes;
         let (mut near, mut near_state) = (0, 0);
-        self.changes.reserve(writes.states.items().len());
         for v in vertices_concerned(place.index, writes) {
+            stop.step()?;
             let properties = &place.index.definition.properties;
             let holders = &place.index.holders;
             let state = writes.states.get_from(v.into(), &mut near_state);
@@ -257,12 +309,20 @@ impl<'a> Maintenance<'a> {
                 self.changes.push(Change { index: place.at, item: [v, 0, 0], old, new });
             }
         }
+        Ok(())
     }
 
-    fn edge_changes(&mut self, place: &Place<'_>, ty: EdgeTypeId, source: Source<'_>) {
+    fn edge_changes(
+        &mut self,
+        place: &Place<'_>,
+        ty: EdgeTypeId,
+        source: Source<'_>,
+        stop: &Stop<'_>,
+    ) -> Result<(), Error> {
         let writes = self.writes;
         let properties = &place.index.definition.properties;
         for (item, op) in edges_concerned(place.index, ty, writes) {
+            stop.step()?;
             let ordinal = item[0];
             let created = op == Some(EdgeOp::Create);
             let old = if created {
@@ -286,6 +346,7 @@ impl<'a> Maintenance<'a> {
                 self.changes.push(Change { index: place.at, item, old, new });
             }
         }
+        Ok(())
     }
 
     // ---- with the latches held ----

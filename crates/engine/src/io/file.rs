@@ -13,15 +13,13 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
+use super::folder::{self, FILE_MODE};
 use super::{Operation, Storage, StorageError, StorageFile};
-
-/// Access rights of new files: the owner writes, the group reads.
-const FILE_MODE: u32 = 0o640;
 
 /// A directory of the file system.
 #[derive(Debug)]
@@ -37,15 +35,28 @@ impl FileStorage {
     /// What the system reports.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
         let path = path.into();
-        let open = || {
-            std::fs::create_dir_all(&path)?;
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            Ok(rustix::fs::open(&path, flags, Mode::empty())?)
-        };
-        match open() {
-            Ok(directory) => Ok(Self { directory, path }),
+        match folder::make(&path) {
+            Ok(()) => Self::existing(path),
             Err(source) => Err(StorageError::new(Operation::Open, path, 0, source)),
         }
+    }
+
+    /// Returns the storage in the directory `path`, which exists.
+    ///
+    /// # Errors
+    /// What the system reports.
+    pub fn existing(path: impl Into<PathBuf>) -> Result<Self, StorageError> {
+        let path = path.into();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(directory) => Ok(Self { directory, path }),
+            Err(error) => Err(StorageError::new(Operation::Open, path, 0, error.into())),
+        }
+    }
+
+    /// Opens the file `name`, for reading only.
+    pub(super) fn open_to_read(&self, name: &str) -> Result<Box<dyn StorageFile>, StorageError> {
+        self.open_file(Operation::Open, name, OFlags::RDONLY)
     }
 
     /// Returns the directory's path.
@@ -69,7 +80,7 @@ impl FileStorage {
         flags: OFlags,
     ) -> Result<Box<dyn StorageFile>, StorageError> {
         let open = || -> io::Result<DiskFile> {
-            let flags = flags | OFlags::RDWR | OFlags::CLOEXEC;
+            let flags = flags | OFlags::CLOEXEC;
             let fd = rustix::fs::openat(&self.directory, name, flags, Mode::from(FILE_MODE))?;
             let file = File::from(fd);
             let len = file.metadata()?.len();
@@ -100,11 +111,11 @@ impl FileStorage {
 
 impl Storage for FileStorage {
     fn create(&self, name: &str) -> Result<Box<dyn StorageFile>, StorageError> {
-        self.open_file(Operation::Create, name, OFlags::CREATE | OFlags::EXCL)
+        self.open_file(Operation::Create, name, OFlags::RDWR | OFlags::CREATE | OFlags::EXCL)
     }
 
     fn open(&self, name: &str) -> Result<Box<dyn StorageFile>, StorageError> {
-        self.open_file(Operation::Open, name, OFlags::empty())
+        self.open_file(Operation::Open, name, OFlags::RDWR)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), StorageError> {
@@ -190,6 +201,11 @@ impl StorageFile for DiskFile {
         self.file.set_len(len).map_err(|error| self.error(Operation::Truncate, len, error))?;
         self.len = len;
         Ok(())
+    }
+
+    fn is_named(&self) -> bool {
+        // What cannot be told is no reason to refuse writes.
+        self.file.metadata().map_or(true, |found| found.nlink() > 0)
     }
 }
 

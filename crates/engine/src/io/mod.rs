@@ -3,10 +3,10 @@
 //! ```text
 //!            Storage ── create, open ──▶ LogFile: append, read_at, sync_data, truncate
 //!               │  rename, remove, list, sync_dir
-//!    ┌──────────┼──────────────┐
-//!  FileStorage  MemoryStorage  FaultStorage
-//!  a directory  tests: knows   tests: fails the n-th
-//!  on disk      what is synced operation of another Storage
+//!    ┌──────────┼──────────────┬────────────────────────┐
+//!  FileStorage  MemoryStorage  FaultStorage             ReadOnlyStorage
+//!  a directory  tests: knows   tests: fails the n-th    a directory that
+//!  on disk      what is synced operation of another     stays as it is
 //! ```
 //!
 //! What is promised, by every implementation:
@@ -24,11 +24,14 @@
 
 mod fault;
 mod file;
+pub mod folder;
 mod memory;
+mod read_only;
 
 pub use fault::{Fault, FaultPlan, FaultStorage};
 pub use file::FileStorage;
 pub use memory::MemoryStorage;
+pub use read_only::ReadOnlyStorage;
 
 use std::fmt;
 use std::io;
@@ -120,6 +123,12 @@ pub trait StorageFile: Send + Sync + fmt::Debug {
     /// # Errors
     /// What the system reports.
     fn truncate(&mut self, len: u64) -> Result<(), StorageError>;
+
+    /// Whether the file has a name still: what is written to one that was removed is lost with the
+    /// handle.
+    fn is_named(&self) -> bool {
+        true
+    }
 }
 
 /// Reads the whole of `file`.

@@ -157,16 +157,24 @@ impl Meta {
         Ok(if first.txnid < second.txnid { second } else { first })
     }
 
-    /// The meta page that is whole, where the other one is not. Page sizes are tried in turn, since
-    /// only the first page says where the second is.
+    /// The meta pages that are whole. Page sizes are tried in turn, since only the first page says
+    /// where the second is.
+    fn whole(file: &File) -> [Option<Self>; 2] {
+        let mut sizes = (12..=15).map(|bits| 1 << bits);
+        let of = |size| Self::read(file, 1, size).ok().filter(|meta| meta.page_bytes == size);
+        [Self::read(file, 0, 0).ok(), sizes.find_map(of)]
+    }
+
+    /// Whether a meta page says that something was committed.
+    pub(super) fn is_written(file: &File) -> bool {
+        Self::whole(file).into_iter().flatten().any(|meta| meta.txnid > 0)
+    }
+
+    /// The meta page that is whole, where the other one is not.
     pub(super) fn only(file: &File) -> Option<Self> {
-        let first = Self::read(file, 0, 0).ok();
-        let second = || {
-            let mut sizes = (12..=15).map(|bits| 1 << bits);
-            sizes.find_map(|size| Self::read(file, 1, size).ok().filter(|m| m.page_bytes == size))
-        };
+        let [first, second] = Self::whole(file);
         // Two whole pages that contradict each other: neither can be trusted.
-        match (first, second()) {
+        match (first, second) {
             (Some(meta), None) | (None, Some(meta)) => Some(meta),
             _ => None,
         }

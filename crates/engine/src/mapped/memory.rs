@@ -39,6 +39,8 @@ pub(crate) struct Memory {
     machine: u64,
     /// Bytes held at the last look, and those loaded since.
     used: AtomicU64,
+    /// Segments that were read from the store.
+    loads: AtomicU64,
     /// Bytes that the last pass could not get rid of; 0 if it got below the limit.
     stuck: AtomicU64,
     /// Where dropping goes on: table and segment. Held during a pass.
@@ -49,13 +51,19 @@ impl Memory {
     pub(super) fn new(settings: &Settings) -> Self {
         let machine = machine::memory_bytes();
         let limit = settings.memory_limit_bytes.unwrap_or(machine / 2);
-        let (used, stuck) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { limit, machine, used, stuck, hand: Mutex::new((0, 0)) }
+        let [used, loads, stuck] = [(); 3].map(|()| AtomicU64::new(0));
+        Self { limit, machine, used, loads, stuck, hand: Mutex::new((0, 0)) }
     }
 
-    /// Notes that something came into the heap.
+    /// Notes that a segment came from the store, and what it takes of the heap.
     pub(crate) fn loaded(&self, bytes: usize) {
         self.used.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.loads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many did.
+    pub(crate) fn loads(&self) -> u64 {
+        self.loads.load(Ordering::Relaxed)
     }
 
     /// Bytes that bases in the map may be copied to the heap with.

@@ -284,6 +284,13 @@ impl Source {
         self.stored().map_or(Ok(()), Stored::check)
     }
 
+    /// Whether the store has a value for segment `number`.
+    pub(crate) fn holds(&self, number: u32) -> bool {
+        self.stored.as_ref().is_some_and(|(stored, kind, a, b)| {
+            stored.generations.current().inventory.contains(&key(*kind, *a, *b, number))
+        })
+    }
+
     /// The store.
     pub(crate) fn stored(&self) -> Option<&Stored> {
         self.stored.as_ref().map(|(stored, ..)| &**stored)

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::failpoint;
+use crate::io::folder;
 use crate::store::wal_path;
 use crate::wal::inspect;
 
@@ -38,7 +39,7 @@ pub(crate) fn keep(
         return Ok(());
     }
     let keep = || {
-        fs::create_dir_all(&directory)?;
+        folder::make(&directory)?;
         if keeps {
             let files = inspect::list(&wal_path(root))?;
             let complete = files.windows(2).filter(|pair| pair[1].0 <= checkpoint_ts + 1);
@@ -63,7 +64,7 @@ pub(crate) fn keep(
             fs::remove_file(file)?;
             total -= bytes;
         }
-        File::open(&directory)?.sync_all()
+        folder::sync(&directory)
     };
     keep().map_err(Error::file("cannot keep log files in", &directory))?;
     failpoint!("archive::kept");
@@ -78,8 +79,9 @@ fn link_or_copy(from: &Path, to: &Path) -> io::Result<()> {
         // A file system without hard links.
         Err(_) => {
             let new = to.with_extension("new");
-            fs::copy(from, &new)?;
-            File::open(&new)?.sync_all()?;
+            let mut copy = folder::create(&new)?;
+            io::copy(&mut File::open(from)?, &mut copy)?;
+            copy.sync_all()?;
             fs::rename(&new, to)
         }
     }

@@ -4,7 +4,8 @@
 //! itself has read every value and replayed every commit, then closed and renamed. So the target is
 //! there whole or not at all, and nothing is ever overwritten.
 
-use std::fs::{self, File};
+use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::checkpoint::meta;
@@ -12,14 +13,18 @@ use crate::checkpoint::{Kind, key, unseal};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::io::folder;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::{Store, wal_path};
+use crate::store::{Store, log_files, wal_path};
 use crate::wal::inspect;
 
 /// Values are committed to the new store in portions of about this size: LMDB keeps what a
 /// transaction wrote in memory.
 const PORTION_BYTES: usize = 64 << 20;
+
+/// Says what a repair lost, in the database it made.
+pub(crate) const REPAIRED: &str = "REPAIRED";
 
 /// A database that is being put together.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct NewDatabase {
     /// The same of what is left out, by the checksums that stand there and that ought to.
     left_out: (u64, [u64; 2]),
     meta: Option<Vec<u8>>,
+    /// Whether there is a log file.
+    has_log: bool,
 }
 
 /// What the values of a store say together.
@@ -64,6 +71,10 @@ impl NewDatabase {
             return Err(Error::TargetExists { path: staging });
         }
         let store = Store::open(&staging, &Settings::default())?;
+        // The log is the one that is put.
+        for (_, path) in log_files(&staging)? {
+            fs::remove_file(&path).map_err(Error::file("cannot remove", &path))?;
+        }
         let (portion, target) = (Vec::new(), target.to_owned());
         let (portion_bytes, keys, crcs, left_out) = (0, 0, 0, (0, [0; 2]));
         Ok(Self {
@@ -76,6 +87,7 @@ impl NewDatabase {
             crcs,
             left_out,
             meta: None,
+            has_log: false,
         })
     }
 
@@ -128,15 +140,21 @@ impl NewDatabase {
     }
 
     /// Adds a log file whose first commit is `first_ts`: header and records.
-    pub(crate) fn put_log(&self, first_ts: u64, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn put_log(&mut self, first_ts: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.has_log = true;
         let path = wal_path(&self.staging).join(inspect::file_name(first_ts));
-        fs::write(&path, bytes).map_err(Error::file("cannot write", &path))
+        let write = || folder::create(&path)?.write_all(bytes);
+        write().map_err(Error::file("cannot write", &path))
     }
 
     /// Opens what was put together, which must then be at commit `to`, writes a checkpoint, closes
-    /// it and gives it its name.
-    pub(crate) fn finish(mut self, to: u64) -> Result<(), Error> {
+    /// it and gives it its name. What it lacks of what it was made of is written into it.
+    pub(crate) fn finish(mut self, to: u64, lost: &[String]) -> Result<(), Error> {
         self.flush()?;
+        if !self.has_log {
+            // A database without any has lost it.
+            self.put_log(to + 1, &inspect::header_bytes(0, to + 1))?;
+        }
         let Self { target, staging, store, .. } = self;
         drop(store);
         let settings = Settings { background_interval_ms: 0, ..Settings::default() };
@@ -150,11 +168,15 @@ impl NewDatabase {
             });
         }
         db.close()?;
+        if !lost.is_empty() {
+            let path = staging.join(REPAIRED);
+            let text = lost.join("\n") + "\n";
+            folder::replace(&path, text.as_bytes(), || ())
+                .map_err(Error::file("cannot write", &path))?;
+        }
         failpoint!("assemble::before_rename");
-        let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
-        let parent = parent.unwrap_or(Path::new(".")).to_owned();
         fs::rename(&staging, &target)
-            .and_then(|()| File::open(parent)?.sync_all())
+            .and_then(|()| folder::sync_name(&target))
             .map_err(Error::file("cannot give its name to", &target))?;
         failpoint!("assemble::renamed");
         Ok(())

@@ -3,11 +3,12 @@
 //! LMDB keeps freed pages for later checkpoints and never shortens its file. A compacted copy is
 //! written beside it, synced, checked and renamed over it: a crash leaves one or the other.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
 use crate::failpoint;
+use crate::io::folder;
 use crate::lmdb_check;
 use crate::settings::Settings;
 use crate::store::{Store, read_format};
@@ -48,7 +49,7 @@ pub fn compact(path: impl AsRef<Path>) -> Result<Compacted, Error> {
     failpoint!("compact::before_rename");
     // The environment has the old file open; nothing is written to it from here on.
     fs::rename(&new, &data)
-        .and_then(|()| File::open(store.path())?.sync_all())
+        .and_then(|()| folder::sync(&store.path()))
         .map_err(Error::file("cannot replace", &data))?;
     failpoint!("compact::renamed");
     Ok(Compacted { bytes_before, bytes_after })

@@ -178,6 +178,9 @@ pub struct Health {
     pub memory: MemoryUse,
     /// Bytes of it above which what the store holds is dropped; `None` in memory.
     pub memory_limit: Option<u64>,
+    /// Segments read from the store since the database was opened, because they were not in memory:
+    /// when it is opened, when they are touched first, and again after they left memory.
+    pub segments_loaded: u64,
     /// What could not be read since the database was opened, if anything.
     pub error: Option<String>,
     /// What is retained of the past.
@@ -269,6 +272,7 @@ impl Engine {
             checkpoint: checkpoint_health(shared, published),
             memory: self.memory(),
             memory_limit: self.memory_limit(),
+            segments_loaded: shared.durable.as_ref().map_or(0, |d| d.store.stored().memory.loads()),
             error: self.error().map(|e| e.to_string()),
             history: self.history(),
             free_vertices: shared.free_vertices.counts(),

@@ -9,13 +9,13 @@
 //! their own.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
 use std::path::Path;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::io::folder;
 
 /// 128 random bits that name a database or a backup. Shown as 32 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -69,16 +69,12 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Identity, &'static str> {
 
 /// Writes `root/IDENTITY`, durable.
 pub(crate) fn write(root: &Path, identity: Identity) -> Result<(), Error> {
-    let (path, new) = (root.join("IDENTITY"), root.join("IDENTITY.new"));
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(encode(identity).as_bytes())?;
-        file.sync_all()?;
+    let path = root.join("IDENTITY");
+    let renaming = || {
         crate::failpoint!("store::identity_before_rename");
-        fs::rename(&new, &path)?;
-        File::open(root)?.sync_all()
     };
-    write().map_err(Error::file("cannot write", &path))
+    folder::replace(&path, encode(identity).as_bytes(), renaming)
+        .map_err(Error::file("cannot write", &path))
 }
 
 /// Reads `root/IDENTITY`.

@@ -19,6 +19,7 @@ use crc32fast::Hasher;
 use crate::checkpoint::KEY_BYTES;
 use crate::checkpoint::changes::Key;
 use crate::error::Error;
+use crate::io::folder;
 use crate::ops::manifest::FileEntry;
 
 const HEAD: &[u8; 16] = b"TELARIMG\x01\0\0\0\0\0\0\0";
@@ -71,7 +72,8 @@ impl<'p> Sink<'p> {
     /// Makes the file `name` below `directory`; it must not exist.
     pub(crate) fn create(directory: &Path, name: &str, pace: &'p mut Pace) -> Result<Self, Error> {
         let path = directory.join(name);
-        let file = File::create_new(&path).map_err(Error::file("cannot create", &path))?;
+        let create = || folder::private().create_new(true).open(&path);
+        let file = create().map_err(Error::file("cannot create", &path))?;
         let crc = Hasher::new();
         Ok(Self { name: name.into(), path, file, crc, bytes: 0, unsynced: 0, pace })
     }

@@ -19,16 +19,19 @@
 //!
 //! A directory without it is no backup: a backup that was interrupted has none.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::io::folder;
 use crate::ops::identity::Identity;
+use crate::store::FORMAT_VERSION;
 
 /// Name of the file.
 pub(crate) const NAME: &str = "MANIFEST";
 const FIRST_LINE: &str = "telar backup 1";
+/// What the first line says.
+const VERSION: u32 = 1;
 
 /// The backup that an incremental one continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,21 +177,27 @@ impl Manifest {
         };
         let text =
             String::from_utf8(bytes).map_err(|_| refuse("its manifest is no text".into()))?;
-        Self::decode(&text).map_err(refuse)
+        let version = text.lines().next().and_then(|line| line.strip_prefix("telar backup "));
+        let newer =
+            |found, supported| Error::NewerFormat { path: directory.into(), found, supported };
+        if let Some(found) = version.and_then(|v| v.parse().ok()).filter(|found| *found > VERSION) {
+            return Err(newer(found, VERSION));
+        }
+        let manifest = Self::decode(&text).map_err(refuse)?;
+        if manifest.format > FORMAT_VERSION {
+            return Err(newer(manifest.format, FORMAT_VERSION));
+        }
+        Ok(manifest)
     }
 
     /// Writes it into `directory`, durable, with everything else there.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), Error> {
-        let (path, new) = (directory.join(NAME), directory.join("MANIFEST.new"));
-        let write = || {
-            let mut file = File::create(&new)?;
-            file.write_all(self.encode().as_bytes())?;
-            file.sync_all()?;
+        let path = directory.join(NAME);
+        let renaming = || {
             crate::failpoint!("backup::before_manifest");
-            fs::rename(&new, &path)?;
-            File::open(directory)?.sync_all()
         };
-        write().map_err(Error::file("cannot write", &path))
+        folder::replace(&path, self.encode().as_bytes(), renaming)
+            .map_err(Error::file("cannot write", &path))
     }
 
     /// Bytes of all files.

@@ -10,12 +10,14 @@
 //! | parts of indexes | labels, lists and property values | checksums of all the rest |
 //! | `FORMAT`, `IDENTITY`, change lists | anew: nothing of the graph | |
 //! | the end of the log, torn | cut, as every opening does | |
+//! | a store without any value | a log from commit 1 on, without bulk loads | |
 //!
 //! Every edge stands in an out and in an in list, and a segment has one encoding only. So what is
 //! rebuilt must fit number and sum of the checksums in the meta value, bit for bit.
 //!
 //! Everything else is refused, and what would be lost is named. With `lose_commits` a log that is
-//! damaged in the middle is cut there, which keeps a state that a commit produced.
+//! damaged in the middle is cut there, and one that is missing is done without, which keeps a state
+//! that a commit produced; the new database says in its file `REPAIRED` what it lacks.
 //!
 //! The result is opened by the engine before it gets its name, and is a new database.
 
@@ -35,18 +37,20 @@ use crate::checkpoint::{Kind, Totals, crc_of, key, meta, parts, seal, segment, u
 use crate::error::Error;
 use crate::lmdb_check;
 use crate::ops::assemble::NewDatabase;
+use crate::ops::check::closed_at;
 use crate::ops::check::graph::entries;
 use crate::ops::reindex::Damaged;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::wal_path;
+use crate::store::{StoreState, log_files, log_is_lost, log_without_store, store_state, wal_path};
 use crate::wal::inspect;
 
 /// What a repair may do.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct RepairOptions {
-    /// Cut a log that is damaged before its end: the commits from there on are lost.
+    /// Cut a log that is damaged before its end, or do without one that is missing: the commits
+    /// from there on are lost.
     pub lose_commits: bool,
 }
 
@@ -262,10 +266,25 @@ fn rebuild(
 /// Puts the values of the store into the new database; returns the checkpoint they are of.
 fn put_store(root: &Path, new: &mut NewDatabase, report: &mut Repaired) -> Result<u64, Error> {
     let path = root.join("store/data.mdb");
+    let replayed = "all commits taken from the log, which begins at commit 1";
+    match store_state(root)? {
+        StoreState::Written => {}
+        StoreState::Unwritten => {
+            report.done.push(format!("the store had not been written: {replayed}"));
+            return Ok(0);
+        }
+        StoreState::Lost(why) => return refuse(&path, format!("{why}: restore a backup")),
+    }
     let salvage = Salvage::read(&path)?;
     let meta_key = key_of_meta();
-    if salvage.whole.is_empty() && salvage.broken.is_empty() && salvage.structure.is_empty() {
-        return Ok(0);
+    if salvage.whole.is_empty() && salvage.broken.is_empty() {
+        if salvage.structure.is_empty() {
+            return Ok(0);
+        }
+        if log_without_store(root)?.is_ok() {
+            report.done.push(format!("no value of the store was found: {replayed}"));
+            return Ok(0);
+        }
     }
     if !salvage.whole.contains_key(&meta_key) {
         let reason = "the meta value of the store is damaged: it has the schema, without which \
@@ -334,19 +353,24 @@ fn put_log(
     root: &Path,
     checkpoint: u64,
     options: RepairOptions,
-    new: &NewDatabase,
+    new: &mut NewDatabase,
     report: &mut Repaired,
 ) -> Result<u64, Error> {
-    let directory = wal_path(root);
-    let files = inspect::list(&directory).map_err(Error::file("cannot list", &directory))?;
+    let files = log_files(root)?;
     let mut next = checkpoint + 1;
     let lose = |from: u64, what: String, path: &Path, report: &mut Repaired| {
         if options.lose_commits {
             report.lost.push(format!("the commits from {from} on: {what}"));
             return Ok(());
         }
-        refuse(path, format!("{what}: every commit from {from} on would be lost"))
+        let what = format!(
+            "{what}: every commit from {from} on would be lost; `--lose-commits` keeps those before"
+        );
+        refuse(path, what)
     };
+    if let Some((after, what)) = log_is_lost(root, checkpoint, closed_at(root))? {
+        lose(after + 1, what, &wal_path(root), report)?;
+    }
     for (i, (first_ts, path)) in files.iter().enumerate() {
         let is_last = i + 1 == files.len();
         let later = files.get(i + 1).map_or(u64::MAX, |(ts, _)| *ts);
@@ -422,13 +446,13 @@ pub fn repair(
     let mut report = Repaired { to, values: 0, rebuilt: 0, commits: 0, done, lost };
     let mut new = NewDatabase::begin(target.as_ref())?;
     let put = put_store(root, &mut new, &mut report).and_then(|checkpoint| {
-        let to = put_log(root, checkpoint, options, &new, &mut report)?;
+        let to = put_log(root, checkpoint, options, &mut new, &mut report)?;
         report.commits = to - checkpoint;
         Ok(to)
     });
     match put {
         Ok(to) => {
-            new.finish(to)?;
+            new.finish(to, &report.lost)?;
             report.to = CommitTs::from_raw(to);
             Ok(report)
         }

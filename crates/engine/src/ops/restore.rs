@@ -323,7 +323,7 @@ fn put_values(links: &[Link], new: &mut NewDatabase) -> Result<u64, Error> {
 fn put_log(
     pieces: &[Piece],
     (from, to): (u64, u64),
-    new: &NewDatabase,
+    new: &mut NewDatabase,
     path: &Path,
 ) -> Result<(), Error> {
     let mut next = from + 1;
@@ -392,7 +392,7 @@ pub fn restore(
             let reason = "its values are not those of its checkpoint: the chain is damaged";
             return refuse(&newest.path, reason);
         }
-        put_log(&pieces, (checkpoint, to), &new, last)?;
+        put_log(&pieces, (checkpoint, to), &mut new, last)?;
         Ok(values)
     });
     let values = match put {
@@ -402,7 +402,7 @@ pub fn restore(
             return Err(e);
         }
     };
-    new.finish(to)?;
+    new.finish(to, &[])?;
     let of_last = |p: &Piece| p.records[(to - p.first_ts) as usize].2;
     Ok(Restored {
         to: CommitTs::from_raw(to),

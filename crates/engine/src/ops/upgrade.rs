@@ -15,7 +15,7 @@ use std::path::Path;
 use crate::error::Error;
 use crate::failpoint;
 use crate::ops::identity::{self, Identity};
-use crate::store::{FORMAT_VERSION, create_format, read_format, take_lock};
+use crate::store::{FORMAT_VERSION, Lock, create_format, read_format};
 
 /// One step: from a version to the next.
 struct Step {
@@ -66,7 +66,7 @@ pub fn upgrade(path: impl AsRef<Path>) -> Result<Upgraded, Error> {
     let root = path.as_ref();
     let none = || Error::NotADatabase { path: root.into(), reason: "it has no FORMAT file".into() };
     read_format(root)?.ok_or_else(none)?;
-    let lock = take_lock(root)?;
+    let lock = Lock::take(root)?;
     // Once more: somebody else may have upgraded it before we had the lock.
     let from = read_format(root)?.ok_or_else(none)?;
     let mut changes = Vec::new();

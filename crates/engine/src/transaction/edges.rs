@@ -6,6 +6,7 @@ use super::{Transaction, check_value, vid};
 use crate::adjacency::ListKind;
 use crate::catalog::{EdgeOrder, EdgeType};
 use crate::error::{Error, Object};
+use crate::intents::Part;
 use crate::snapshot::number;
 use crate::txn::write_set::{
     EdgeOp, EdgePropertyWrite, EdgeWrite, Read, edge_key, edge_property_key,
@@ -47,12 +48,15 @@ impl Transaction<'_> {
             },
         };
         let ordinal = edge_type.new_ordinal()?;
+        self.intend_vertex(u, Part::Existence)?;
+        self.intend_vertex(v, Part::Existence)?;
         let op = EdgeOp::Create;
         self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
         self.touch_edge(ty, (u, v, ordinal), None);
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
             self.put_edge_property(ty, u, v, ordinal, *key, value.clone());
         }
+        self.intend_edge_keys(ty, (u, v), ordinal, None)?;
         Ok(EdgeId { ty, src, dst, ordinal })
     }
 
@@ -105,6 +109,7 @@ impl Transaction<'_> {
             return Err(Error::NotSimpleEdgeType { name: edge_type.name.clone() });
         }
         let (u, v) = (self.end_of_edge(src)?, self.end_of_edge(dst)?);
+        self.intend_edge(ty, (u, v), 0, Part::Whole)?;
         self.writes.edges.put(EdgeWrite { ty, src: u, dst: v, ordinal: 0, sort_key: 0, op });
         Ok(())
     }
@@ -132,6 +137,7 @@ impl Transaction<'_> {
         if simple != (edge.ordinal == 0) {
             return Ok(());
         }
+        self.intend_edge(edge.ty, (u, v), edge.ordinal, Part::Whole)?;
         let key = edge_key(edge.ty, u, v, edge.ordinal);
         match self.writes.edges.get_mut(key) {
             Some(w) if w.op == EdgeOp::Create => w.op = EdgeOp::Nothing,
@@ -147,8 +153,7 @@ impl Transaction<'_> {
             }),
         }
         self.touch_edge(edge.ty, (u, v, edge.ordinal), None);
-        let keys = self.shared().catalog.property_key_ids();
-        self.writes.drop_edge_properties(edge.ty, edge.ordinal, keys);
+        self.writes.clear_edge(edge.ty, edge.ordinal);
         Ok(())
     }
 
@@ -290,8 +295,9 @@ impl Transaction<'_> {
         else {
             return Err(Error::NotFound(Object::Edge(edge)));
         };
+        self.intend_edge(edge.ty, (u, v), edge.ordinal, Part::Property(key))?;
         self.put_edge_property(edge.ty, u, v, edge.ordinal, key, value);
-        Ok(())
+        self.intend_edge_keys(edge.ty, (u, v), edge.ordinal, Some(key))
     }
 
     fn put_edge_property(
@@ -304,7 +310,7 @@ impl Transaction<'_> {
         value: Value,
     ) {
         let write = EdgePropertyWrite { ty, src, dst, ordinal, key, value };
-        self.writes.edge_properties.put(write);
+        self.writes.put_edge_property(write);
         self.touch_edge(ty, (src, dst, ordinal), Some(key));
     }
 }

@@ -2,8 +2,11 @@
 //! `vertices.rs`, their edge operations in `edges.rs`, batched reads for queries in `view.rs`,
 //! indexes and constraints in `rules.rs`.
 
+mod around;
+mod claims;
 mod edges;
 mod indexes;
+mod intents;
 mod own_keys;
 mod rules;
 mod update;
@@ -20,11 +23,14 @@ pub(crate) use rules::PendingRules;
 
 use crate::error::Error;
 use crate::index::source::edge_item;
+use crate::intents::Holder;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration, TransactionSnapshot};
 use crate::txn::commit::{Mode, commit};
 use crate::txn::edge_ends::EdgeEnds;
+use crate::txn::stop::{Interrupt, Stop};
 use crate::txn::write_set::{Read, WriteSet};
+use around::Around;
 use own_keys::OwnKeys;
 
 /// What concurrent transactions may do to each other.
@@ -60,12 +66,16 @@ pub struct Transaction<'e> {
     /// Its edge writes by their ends, once it has read edges after writing some: a transaction
     /// that only writes pays nothing for them.
     ends: RefCell<Option<Box<EdgeEnds>>>,
+    /// What the vertices have among which it deleted last.
+    around: RefCell<Option<Box<Around>>>,
     /// Keys of its writes, once it has looked something up in an index.
     own_keys: RefCell<Option<Box<OwnKeys>>>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
     /// What becomes of indexes and constraints, once it has asked for them to change them.
     rules: Option<Box<PendingRules>>,
+    /// What others wait for, if it waits for them.
+    intents: Option<Holder>,
     committed: bool,
 }
 
@@ -82,9 +92,11 @@ impl<'e> Transaction<'e> {
             registration: Registration::new(shared)?,
             writes: WriteSet::default(),
             ends: RefCell::default(),
+            around: RefCell::default(),
             own_keys: RefCell::default(),
             reads: (isolation == Isolation::Serializable).then(RefCell::default),
             rules: None,
+            intents: None,
             committed: false,
         })
     }
@@ -98,6 +110,15 @@ impl<'e> Transaction<'e> {
     #[must_use]
     pub fn read_ts(&self) -> CommitTs {
         CommitTs::from_raw(self.registration.read_ts)
+    }
+
+    /// Bytes that its own writes take until it ends, what it noted of them to find them again
+    /// included.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        let ends = self.ends.borrow().as_ref().map_or(0, |ends| ends.bytes());
+        let keys = self.own_keys.borrow().as_ref().map_or(0, |keys| keys.bytes());
+        (self.writes.bytes() + ends + keys) as u64
     }
 
     /// The same state of the graph for other threads, while the transaction has written nothing.
@@ -157,12 +178,29 @@ impl<'e> Transaction<'e> {
     /// [`Error::Log`]: the log failed; the database refuses writes from now on, and whether this
     /// commit survives is known after it is opened again. [`Error::Damaged`]: something that was
     /// read, by this transaction or another, could not be read.
-    pub fn commit(mut self) -> Result<Committed, Error> {
+    pub fn commit(self) -> Result<Committed, Error> {
+        self.commit_with(&Stop::never())
+    }
+
+    /// As [`commit`](Self::commit), unless `interrupt` says to give up before it is decided: it is
+    /// asked while the commit is planned, waits for others and is validated, and for the last time
+    /// before it takes its timestamp. Indexes and constraints are decided when they begin to be
+    /// built.
+    ///
+    /// # Errors
+    /// Those of [`commit`](Self::commit); [`Error::Interrupted`]: nothing was written.
+    pub fn commit_unless(self, interrupt: &dyn Interrupt) -> Result<Committed, Error> {
+        self.commit_with(&Stop::when(interrupt))
+    }
+
+    fn commit_with(mut self, stop: &Stop<'_>) -> Result<Committed, Error> {
         let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
         if let Some(rules) = self.rules.take().filter(|rules| rules.are_changes()) {
+            stop.check_last()?;
             return self.commit_rules(*rules);
         }
         if self.writes.is_empty() {
+            stop.check_last()?;
             self.shared().check_stored()?;
             return Ok(nothing);
         }
@@ -171,12 +209,16 @@ impl<'e> Transaction<'e> {
             Some(reads) => reads.borrow().iter().cloned().collect(),
             None => Vec::new(),
         };
-        let shared = self.shared();
+        let shared: &Shared = &self.registration.shared;
         let mut applied = false;
-        let done = commit(shared, &self.writes, &reads, Mode::Live { read_ts }, |ts| {
+        let done = commit(shared, &self.writes, &reads, Mode::Live { read_ts }, stop, |ts| {
             applied = true;
             let published = shared.publish(ts);
             self.registration.close();
+            // Whoever waits sees it now, and need not wait for what is tidied up after it.
+            if let Some(holder) = &mut self.intents {
+                holder.release(&shared.intents);
+            }
             published
         });
         // Once applied, the ids of new vertices are taken, whatever became of the log.
@@ -195,14 +237,25 @@ impl<'e> Transaction<'e> {
     pub fn abort(self) {}
 }
 
-impl Drop for Transaction<'_> {
+impl Transaction<'_> {
+    /// Gives back the ids of vertices that do not come to be.
     #[inline]
-    fn drop(&mut self) {
+    fn give_back_vertices(&self) {
         let states = self.writes.states.items();
-        if !self.committed && states.iter().any(|w| w.created) {
+        if states.iter().any(|w| w.created) {
             let unused = states.iter().filter(|w| w.created).map(|w| w.vertex);
             self.shared().free_vertices.give_back(unused);
         }
+    }
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.committed {
+            self.give_back_vertices();
+        }
+        self.release_intents();
     }
 }
 

@@ -60,6 +60,15 @@ pub(super) struct Keys<const N: usize> {
     sorted: BTreeSet<Entry<N>>,
     /// Keys that were found so far: work that must not grow with the number of lookups.
     found: u64,
+    /// Bytes of keys that do not fit their places.
+    rest: usize,
+}
+
+impl OwnKeys {
+    /// Heap bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.vertices.bytes() + self.edges.bytes()
+    }
 }
 
 impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
@@ -68,6 +77,11 @@ impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
         if !self.keys.is_empty() {
             self.touched.push(Touched { thing, property });
         }
+    }
+
+    fn bytes(&self) -> usize {
+        let touched = self.touched.capacity() * size_of::<Touched<T>>();
+        touched + self.keys.values().map(Keys::bytes).sum::<usize>()
     }
 
     /// How many keys were found for an index so far.
@@ -104,10 +118,19 @@ impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
 impl<const N: usize> Keys<N> {
     fn put(&mut self, item: Item<N>, key: Option<SortKey>) {
         self.found += 1;
+        let rest = |key: &SortKey| key.rest.as_ref().map_or(0, |rest| rest.len() + 16);
+        self.rest += key.as_ref().map_or(0, rest);
         if let Some(Some(old)) = self.of.insert(item, key.clone()) {
+            self.rest -= rest(&old);
             self.sorted.remove(&(old, item));
         }
         self.sorted.extend(key.map(|key| (key, item)));
+    }
+
+    /// Heap bytes; a tree is about three quarters full.
+    fn bytes(&self) -> usize {
+        let of = self.of.capacity() * (size_of::<(Item<N>, Option<SortKey>)>() + 1);
+        of + self.sorted.len() * size_of::<Entry<N>>() * 4 / 3 + self.rest
     }
 
     /// How many things were written: what the snapshot shows of them does not hold.

@@ -20,7 +20,7 @@ impl From<Error> for UpdateError {
             | Error::SimpleEdgeType { .. }
             | Error::SortProperty { .. }
             | Error::SortPropertyFixed { .. } => UpdateErrorKind::Value,
-            Error::Name(_) => UpdateErrorKind::Name,
+            Error::Name(_) | Error::TooManyNames { .. } => UpdateErrorKind::Name,
             Error::IndexSpec { .. }
             | Error::IndexExists { .. }
             | Error::UnknownIndex(_)
@@ -29,6 +29,9 @@ impl From<Error> for UpdateError {
             Error::ConstraintViolated { .. } | Error::EdgeExists { .. } => {
                 UpdateErrorKind::Constraint
             }
+            Error::Deadlock => UpdateErrorKind::Deadlock,
+            Error::WaitTimedOut => UpdateErrorKind::TimedOut,
+            Error::WaitTerminated => UpdateErrorKind::Terminated,
             _ if error.kind() == ErrorKind::Retry => UpdateErrorKind::Conflict,
             _ => UpdateErrorKind::Database,
         };
@@ -37,6 +40,10 @@ impl From<Error> for UpdateError {
 }
 
 impl Update for Transaction<'_> {
+    fn written_bytes(&self) -> u64 {
+        Transaction::written_bytes(self)
+    }
+
     fn label(&mut self, name: &str) -> Result<LabelId, UpdateError> {
         Ok(self.shared().add_name(NameKind::Label, name).map(LabelId::from_raw)?)
     }
@@ -80,6 +87,15 @@ impl Update for Transaction<'_> {
         Ok(edge)
     }
 
+    fn claim_edge(
+        &mut self,
+        edge: EdgeId,
+        bound: bool,
+        either_way: bool,
+    ) -> Result<(), UpdateError> {
+        Ok(Transaction::claim_edge(self, edge, bound, either_way)?)
+    }
+
     fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
         Ok(Transaction::add_label(self, vertex, label)?)
     }
@@ -110,6 +126,10 @@ impl Update for Transaction<'_> {
         let existed = self.edge_exists(edge);
         Transaction::delete_edge(self, edge)?;
         Ok(existed)
+    }
+
+    fn edges_at(&self, vertex: VertexId, out: &mut Vec<EdgeId>) -> Result<(), UpdateError> {
+        Ok(self.all_edges(vertex, out)?)
     }
 
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId, View};
 
+use super::around::Around;
 use super::{Transaction, check_value, vid};
 use crate::error::{Error, Object};
+use crate::intents::Part;
 use crate::snapshot::number;
 use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
 
@@ -76,7 +78,9 @@ impl Transaction<'_> {
         }
         labels.push(label);
         let v = self.existing(vertex)?;
+        self.intend_vertex(v, Part::Labels)?;
         self.set_labels(v, &labels);
+        self.intend_vertex_keys(v, None)?;
         Ok(true)
     }
 
@@ -92,6 +96,7 @@ impl Transaction<'_> {
             return Ok(false);
         }
         let v = self.existing(vertex)?;
+        self.intend_vertex(v, Part::Labels)?;
         self.set_labels(v, &labels);
         Ok(true)
     }
@@ -123,9 +128,10 @@ impl Transaction<'_> {
         self.shared().catalog.check_property_key(key)?;
         check_value(&value)?;
         let v = self.existing(vertex)?;
-        self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
+        self.intend_vertex(v, Part::Property(key))?;
+        self.writes.put_vertex_property(VertexPropertyWrite { vertex: v, key, value });
         self.touch_vertex(v, Some(key));
-        Ok(())
+        self.intend_vertex_keys(v, Some(key))
     }
 
     /// Deletes a vertex. With `detach` its edges go with it; without, it must have none.
@@ -134,13 +140,9 @@ impl Transaction<'_> {
     /// [`Error::NotFound`], [`Error::StillConnected`].
     pub fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), Error> {
         let v = self.existing(vertex)?;
-        let types: Vec<EdgeTypeId> = self.shared().catalog.edge_types().map(|(id, _)| id).collect();
+        self.intend_vertex(v, Part::Whole)?;
         let mut edges: Vec<EdgeId> = Vec::new();
-        for ty in types {
-            for direction in Direction::ALL {
-                edges.extend(self.edges(vertex, ty, direction)?);
-            }
-        }
+        self.all_edges(vertex, &mut edges)?;
         if !detach && !edges.is_empty() {
             return Err(Error::StillConnected { vertex, edges: edges.len() });
         }
@@ -148,21 +150,46 @@ impl Transaction<'_> {
             self.delete_edge(edge)?;
         }
         let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
-        self.writes.states.put(StateWrite { vertex: v, state: 0, created });
-        self.touch_vertex(v, None);
-        let keys = self.shared().catalog.property_key_ids();
-        self.writes.drop_vertex_properties(v, keys);
+        let mut set: Vec<PropertyKeyId> = Vec::new();
         if !created {
             // The id may be used again one day: nothing of this vertex must show then.
-            let reader = self.reader();
-            let keys = self.shared().catalog.vertex_columns().map(|(key, _)| key);
-            let set = |key: &PropertyKeyId| !reader.vertex_property(vertex, *key).is_null();
-            let keys: Vec<PropertyKeyId> = keys.filter(set).collect();
-            drop(reader);
-            for key in keys {
-                let value = Value::Null;
-                self.writes.vertex_properties.put(VertexPropertyWrite { vertex: v, key, value });
+            let read_ts = self.read_ts().get();
+            self.around(v, |around| set = around.keys_of(v, read_ts, self.shared()));
+        }
+        self.writes.clear_vertex(v, &set);
+        self.writes.states.put(StateWrite { vertex: v, state: 0, created });
+        self.touch_vertex(v, None);
+        Ok(())
+    }
+
+    /// Calls `f` with what the vertices around `v` have.
+    fn around(&self, v: u32, f: impl FnOnce(&mut Around)) {
+        let mut around = self.around.borrow_mut();
+        match &mut *around {
+            Some(around) if around.is_about(v) => f(around),
+            around => f(around.insert(Box::new(Around::of(v, self.shared())))),
+        }
+    }
+
+    /// Appends every edge of `vertex`, those of this transaction included.
+    pub(super) fn all_edges(&self, vertex: VertexId, out: &mut Vec<EdgeId>) -> Result<(), Error> {
+        let Some(v) = number(vertex) else { return Ok(()) };
+        let mut lists: Vec<(EdgeTypeId, Direction)> = Vec::new();
+        self.around(v, |around| lists.extend(&around.lists));
+        let writes = self.writes.edges.items();
+        if !writes.is_empty() {
+            let shown = lists.len();
+            let mut ends = self.ends.borrow_mut();
+            for ty in ends.get_or_insert_default().types(writes) {
+                for direction in Direction::ALL {
+                    if !lists[..shown].contains(&(*ty, direction)) {
+                        lists.push((*ty, direction));
+                    }
+                }
             }
+        }
+        for (ty, direction) in lists {
+            out.extend(self.edges(vertex, ty, direction)?);
         }
         Ok(())
     }

@@ -1,13 +1,22 @@
 //! Commit: the steps of `txn/mod.rs`, in the calling thread.
+//!
+//! A small commit plans first, without latches, and then takes the stripes it needs. What it found
+//! may be gone by then: somebody settles a segment, drops an idle tail, splits a chunk, evicts what
+//! the store holds. So it may try [`ATTEMPTS`] times, and from then on, as large commits do at
+//! once, it takes its segments as a whole (`whole.rs`): nobody can change what it has made ready,
+//! so that there is no further attempt. No epoch is pinned from one attempt to the next.
 
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::Direction;
 
+use super::claim;
 use super::plan::{Plan, PlanInput, Target};
 use super::record;
+use super::stop::Stop;
 use super::validate::validate;
+use super::whole::{self, Touched};
 use super::write_set::{Read, WriteSet};
 use crate::adjacency::hub::HubPlace;
 use crate::adjacency::settle::{After, settle_segment};
@@ -23,6 +32,10 @@ use crate::shared::Shared;
 const FILL_MAX: u32 = 224;
 /// Commits that may take a timestamp between the check of a tail's age and the append.
 const DELTA_SLACK: u64 = 1 << 20;
+/// Times that a commit plans stripe by stripe.
+const ATTEMPTS: u32 = 2;
+/// Latches of stripes that a commit takes at most; one with more takes whole segments.
+const STRIPES_MAX: usize = 4096;
 
 /// How a write set is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +47,16 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    fn is_live(self) -> bool {
+    pub(super) fn is_live(self) -> bool {
         matches!(self, Self::Live { .. })
+    }
+
+    /// The timestamp up to which it saw everything.
+    pub(super) fn read_ts(self) -> u64 {
+        match self {
+            Self::Live { read_ts } => read_ts,
+            Self::Replay { commit_ts } => commit_ts,
+        }
     }
 }
 
@@ -47,8 +68,21 @@ pub(crate) struct Done {
     pub(crate) edges_removed: u64,
 }
 
-/// Why nothing was reserved: this target's tail has no room, or counts from too long ago.
-struct NoRoom(usize);
+/// A commit to be made.
+pub(crate) struct Request<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) writes: &'a WriteSet,
+    pub(crate) reads: &'a [Read],
+    pub(super) mode: Mode,
+    pub(super) stop: &'a Stop<'a>,
+}
+
+/// What came of an attempt.
+enum Attempt {
+    Done(Option<Done>),
+    /// Something it needs was changed by others meanwhile, or a tail is full.
+    Again,
+}
 
 /// Commits `writes`. Returns `None` if nothing had to be changed.
 ///
@@ -60,6 +94,7 @@ pub(crate) fn commit(
     writes: &WriteSet,
     reads: &[Read],
     mode: Mode,
+    stop: &Stop<'_>,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
     let deletes = || writes.states.items().iter().filter(|w| w.state == 0).map(|w| w.vertex);
@@ -67,7 +102,9 @@ pub(crate) fn commit(
     if frees {
         shared.free_vertices.will_delete(deletes());
     }
-    let done = match apply_latched(shared, writes, reads, mode) {
+    let request = Request { shared, writes, reads, mode, stop };
+    let mut touched = Touched::default();
+    let done = match apply_latched(&request, &mut touched) {
         // What could not be read looks as if it were not there.
         Ok(None) | Err(_) if shared.check_stored().is_err() => {
             return shared.check_stored().map(|()| None);
@@ -79,7 +116,11 @@ pub(crate) fn commit(
     let Some(done) = done else { return Ok(None) };
     shared.sample.wrote(writes.len() as u64);
     publish(done.ts)?;
-    settle_after(writes, shared);
+    if touched.is_empty() {
+        settle_after(writes, shared);
+    } else {
+        touched.settle(shared);
+    }
     if frees && shared.free_vertices.deleted(done.ts, deletes()) {
         shared.free_vertices.harvest(shared, shared.horizon());
     }
@@ -87,100 +128,97 @@ pub(crate) fn commit(
     Ok(Some(done))
 }
 
-/// A commit that made room and is not done.
-struct MakingRoom<'s>(&'s Shared);
-
-impl<'s> MakingRoom<'s> {
-    fn new(shared: &'s Shared) -> Self {
-        shared.making_room.fetch_add(1, Ordering::Relaxed);
-        Self(shared)
-    }
-}
-
-impl Drop for MakingRoom<'_> {
-    fn drop(&mut self) {
-        self.0.making_room.fetch_sub(1, Ordering::Relaxed);
-    }
+/// Whether a commit takes whole segments at once.
+fn is_large(writes: &WriteSet, reads: &[Read], shared: &Shared) -> bool {
+    let deletes = writes.states.items().iter().filter(|w| w.state == 0).count();
+    let lists = deletes.saturating_mul(2 * shared.catalog.type_count() as usize);
+    writes.len() + reads.len() + lists > STRIPES_MAX
 }
 
 /// Everything up to and including the unlatching.
-fn apply_latched(
-    shared: &Shared,
-    writes: &WriteSet,
-    reads: &[Read],
-    mode: Mode,
-) -> Result<Option<Done>, Error> {
-    let guard = &epoch::pin();
-    let watermark = || shared.watermark();
-    let input = PlanInput {
-        catalog: &shared.catalog,
-        states: &shared.states,
-        growth: &shared.growth,
-        watermark: &watermark,
-        writes,
-        reads,
-    };
-    let read_ts = match mode {
-        Mode::Live { read_ts } => read_ts,
-        Mode::Replay { commit_ts } => commit_ts,
-    };
+fn apply_latched(request: &Request<'_>, touched: &mut Touched) -> Result<Option<Done>, Error> {
+    let Request { shared, writes, reads, mode, stop } = *request;
+    shared.catalog.use_segments(writes.edges.items(), stop)?;
     // An edge type that appears now could hold edges of a vertex that is being deleted.
     let deletes = writes.states.items().iter().any(|w| w.state == 0);
-    let _types_fixed = deletes.then(|| shared.catalog.types_fixed.read());
-    let payload = match mode {
+    let _fixed = deletes.then(|| shared.catalog.fix_lists(stop)).transpose()?;
+    let mut payload = match mode {
         Mode::Live { .. } => shared.encode_commit(writes),
         Mode::Replay { .. } => None,
     };
-    let held = hold(&shared.indexes, writes, reads);
-    let mut indexes = Maintenance::new(held.as_ref(), shared, writes, reads, guard);
-    if mode.is_live() {
-        indexes.load()?;
+    if let (Some(durable), Some(payload)) = (&shared.durable, &payload) {
+        durable.wal.check_length(payload)?;
     }
+    // The list of indexes stays as it is.
+    let held = hold(&shared.indexes, writes, reads);
+    let held = held.as_ref();
+    if mode.is_live() {
+        let guard = &epoch::pin();
+        Maintenance::new(held, request, guard).load()?;
+    }
+    let attempts = if is_large(writes, reads, shared) { 0 } else { ATTEMPTS };
+    for _ in 0..attempts {
+        stop.check()?;
+        let guard = &epoch::pin();
+        let mut indexes = Maintenance::new(held, request, guard);
+        match attempt(request, &mut indexes, &mut payload, guard)? {
+            Attempt::Done(done) => return Ok(done),
+            Attempt::Again => {}
+        }
+    }
+    let guard = &epoch::pin();
+    let mut indexes = Maintenance::new(held, request, guard);
+    whole::commit(request, &mut indexes, &mut payload, touched, guard)
+}
+
+/// What planning and validation look at.
+pub(super) fn input<'a>(request: &Request<'a>) -> PlanInput<'a> {
+    let Request { shared, writes, reads, stop, .. } = *request;
+    let (catalog, states, growth) = (&shared.catalog, &shared.states, &shared.growth);
+    PlanInput { shared, catalog, states, growth, writes, reads, stop }
+}
+
+/// One attempt, stripe by stripe.
+fn attempt<'a>(
+    request: &Request<'a>,
+    indexes: &mut Maintenance<'a>,
+    payload: &mut Option<Vec<u8>>,
+    guard: &'a Guard,
+) -> Result<Attempt, Error> {
+    let Request { shared, mode, stop, .. } = *request;
+    let input = input(request);
     let mut plan = Plan::default();
-    let (mut attempts, mut full_before, mut making_room) = (0, None, None);
-    let commit_ts = loop {
-        indexes.look(guard);
-        plan.make(&input, guard)?;
-        indexes.plan(&mut plan.latches);
-        plan.latches.acquire();
-        failpoint!("commit::latched");
-        if shared.gate.is_shut() && mode.is_live() {
-            return Err(Error::Conflict { object: Object::BulkLoad });
+    indexes.look(stop, guard)?;
+    plan.make(&input, guard)?;
+    indexes.plan(&mut plan.latches);
+    step(Step::Planned);
+    plan.latches.acquire(stop)?;
+    failpoint!("commit::latched");
+    if shared.gate.is_shut() && mode.is_live() {
+        return Err(Error::Conflict { object: Object::BulkLoad });
+    }
+    if !plan.is_valid(guard) || !indexes.is_valid(stop, guard)? {
+        return Ok(Attempt::Again);
+    }
+    if !validate(&mut plan, &input, mode.read_ts(), guard)? {
+        return Ok(Attempt::Done(None));
+    }
+    indexes.validate(mode, guard)?;
+    claim::validate(&request.writes.claims, shared, mode.read_ts(), guard)?;
+    // What could not be read came out empty: nothing may be decided by it.
+    shared.check_stored()?;
+    if !reserve(&plan, shared, guard)? {
+        return Ok(Attempt::Again);
+    }
+    let commit_ts = match stamp(request, payload) {
+        Ok(ts) => ts,
+        Err(e) => {
+            unreserve(&plan.targets, guard);
+            return Err(e);
         }
-        if !plan.is_valid(guard) || !indexes.is_valid(guard) {
-            continue;
-        }
-        if !validate(&mut plan, &input, read_ts, guard)? {
-            return Ok(None);
-        }
-        indexes.validate(mode, guard)?;
-        // What could not be read came out empty: nothing may be decided by it.
-        shared.check_stored()?;
-        if let Err(full) = reserve(&plan, shared, guard)? {
-            let t = &plan.targets[full.0];
-            let chunk = t.chunk.map(|(_, chunk)| std::ptr::from_ref(chunk));
-            let place = (t.table.id, t.number, chunk);
-            attempts = if full_before == Some(place) { attempts + 1 } else { 0 };
-            full_before = Some(place);
-            making_room.get_or_insert_with(|| MakingRoom::new(shared));
-            make_room(&mut plan, full, attempts, shared, guard);
-            continue;
-        }
-        let commit_ts = match mode {
-            Mode::Replay { commit_ts } => commit_ts,
-            Mode::Live { .. } => match shared.take_timestamp(payload.as_deref()) {
-                Ok(ts) => ts,
-                Err(e) => {
-                    unreserve(&plan.targets, guard);
-                    return Err(e);
-                }
-            },
-        };
-        crate::failpoint!("commit::stamped");
-        apply(&plan, &input, commit_ts, guard);
-        indexes.apply(commit_ts, guard);
-        break commit_ts;
     };
+    apply(&plan, &input, commit_ts, guard);
+    indexes.apply(commit_ts, guard);
     failpoint!("commit::applied");
     plan.latches.release();
     shared.clock.mark_applied(commit_ts);
@@ -190,24 +228,69 @@ fn apply_latched(
             / 2
     };
     let (edges_added, edges_removed) = (appended(false), appended(true));
-    Ok(Some(Done { ts: commit_ts, edges_added, edges_removed }))
+    Ok(Attempt::Done(Some(Done { ts: commit_ts, edges_added, edges_removed })))
 }
 
-/// Reserves room for every append, or for none and says which target stands in the way.
-fn reserve(plan: &Plan<'_>, shared: &Shared, guard: &Guard) -> Result<Result<(), NoRoom>, Error> {
+/// Takes the commit timestamp, or that of the record that is replayed. Every latch is held and room
+/// is reserved: from here on nothing fails.
+pub(super) fn stamp(request: &Request<'_>, payload: &mut Option<Vec<u8>>) -> Result<u64, Error> {
+    let Request { shared, mode, stop, .. } = *request;
+    stop.check_last()?;
+    let commit_ts = match mode {
+        Mode::Replay { commit_ts } => commit_ts,
+        Mode::Live { .. } => shared.take_timestamp(payload.as_deref())?,
+    };
+    *payload = None;
+    failpoint!("commit::stamped");
+    Ok(commit_ts)
+}
+
+/// Whether a tail counts from so long ago that the timestamps of new entries may not fit.
+pub(super) fn is_aged(base_ts: u64, shared: &Shared) -> bool {
+    base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK
+}
+
+/// Places in a commit where tests do what others may do there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A plan was made; no latch is held.
+    Planned,
+    /// A commit that takes whole segments knows which; no latch is held.
+    Collected,
+    /// It has one more of them.
+    Latched,
+}
+
+/// What a test does at a step.
+#[cfg(test)]
+pub(crate) type AtStep = Box<dyn FnMut(Step)>;
+
+#[cfg(test)]
+thread_local! {
+    /// What a test does at the steps of the commits of its thread.
+    pub(crate) static AT_STEP: std::cell::RefCell<Option<AtStep>> =
+        const { std::cell::RefCell::new(None) };
+}
+
+/// Marks a step: nothing outside of tests.
+#[inline(always)]
+pub(super) fn step(_step: Step) {
+    #[cfg(test)]
+    {
+        // Taken out meanwhile: what it does may commit, too.
+        let act = AT_STEP.with(|act| act.borrow_mut().take());
+        if let Some(mut act) = act {
+            act(_step);
+            AT_STEP.with(|place| *place.borrow_mut() = Some(act));
+        }
+    }
+}
+
+/// Reserves room for every append, or for none: whether there is.
+fn reserve(plan: &Plan<'_>, shared: &Shared, guard: &Guard) -> Result<bool, Error> {
     for (i, t) in plan.targets.iter().enumerate().filter(|(_, t)| t.append.is_some()) {
-        let (base_ts, reserved) = match t.chunk {
-            Some((_, chunk)) => {
-                let v = chunk.version(guard);
-                (v.base_ts, v.block().reserve())
-            }
-            None => {
-                let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
-                let tail = tail.expect("INVARIANT: the plan was verified");
-                (tail.base_ts, tail.reserve(t.local, t.table.kind.columns()))
-            }
-        };
-        let aged = base_ts + u64::from(DELTA_MAX) < shared.last_ts() + DELTA_SLACK;
+        let (base_ts, reserved) = t.reserve(guard);
+        let aged = is_aged(base_ts, shared);
         if reserved && !aged {
             continue;
         }
@@ -215,59 +298,13 @@ fn reserve(plan: &Plan<'_>, shared: &Shared, guard: &Guard) -> Result<Result<(),
         if aged && shared.watermark() <= base_ts {
             return Err(Error::SnapshotTooOld);
         }
-        return Ok(Err(NoRoom(i)));
+        return Ok(false);
     }
-    Ok(Ok(()))
+    Ok(true)
 }
 
 fn unreserve(targets: &[Target<'_>], guard: &Guard) {
-    for t in targets.iter().filter(|t| t.append.is_some()) {
-        if let Some((_, chunk)) = t.chunk {
-            chunk.version(guard).block().unreserve();
-        } else if let Some(tail) = t.segment.version(guard).and_then(|v| v.tail.as_ref()) {
-            tail.unreserve(t.local);
-        }
-    }
-}
-
-/// Settles full tails and gives the new ones room for what the commit wants to append. Positions
-/// within the lists change, so the commit starts over.
-///
-/// `attempts` counts how often the same target stood in the way: what it gets doubles with each.
-fn make_room(
-    plan: &mut Plan<'_>,
-    NoRoom(full): NoRoom,
-    attempts: u32,
-    shared: &Shared,
-    guard: &Guard,
-) {
-    let t = plan.targets[full];
-    let doubled = attempts.min(16);
-    if let Some((_, chunk)) = t.chunk {
-        let same = |o: &Target<'_>| o.chunk.is_some_and(|(_, c)| std::ptr::eq(c, chunk));
-        let wanted = plan.targets.iter().filter(|o| same(o)).count() << doubled;
-        let place = HubPlace { undo: &t.table.undo, segment: t.number, local: t.local };
-        chunk.make_room(t.table.kind, wanted, place, shared.horizon(), guard);
-        plan.latches.release();
-        return;
-    }
-    plan.latches.release();
-    // All segments the commit would fill, in one go: a large one would else start over for each.
-    let mut targets: Vec<&Target<'_>> = plan.targets.iter().filter(|o| o.chunk.is_none()).collect();
-    targets.sort_unstable_by_key(|o| (o.table.id, o.number));
-    for same in targets.chunk_by(|a, b| (a.table.id, a.number) == (b.table.id, b.number)) {
-        let (table, segment) = (same[0].table, same[0].segment);
-        let is_full = table.id == t.table.id && same[0].number == t.number;
-        let words = 8 * same.len() * (2 + table.kind.columns());
-        let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
-        // Enough for what it gets even if every append needs a block: else a large commit would
-        // come back, and be planned anew, for one segment after the other.
-        if is_full || tail.is_some_and(|tail| tail.words_left() < words) {
-            let room = if is_full { words << doubled } else { words };
-            let (number, horizon) = (same[0].number, shared.horizon());
-            settle_segment(table, segment, number, horizon, After::Busy { room }, guard);
-        }
-    }
+    targets.iter().filter(|t| t.append.is_some()).for_each(|t| t.unreserve(guard));
 }
 
 fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
@@ -284,19 +321,15 @@ fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
         }
     }
     for t in &plan.targets {
-        let Some((entry, delete)) = t.append else {
-            continue;
-        };
-        let columns = t.table.kind.columns();
-        if let Some((_, chunk)) = t.chunk {
-            let v = chunk.version(guard);
-            v.block().append(&entry, v.delta(ts), delete, columns);
-        } else {
-            let tail = t.segment.version(guard).and_then(|v| v.tail.as_ref());
-            let tail = tail.expect("INVARIANT: the plan was verified");
-            tail.append(t.local, &entry, tail.delta(ts), delete, columns);
+        if let Some((entry, delete)) = t.append {
+            t.push(&entry, delete, ts, guard);
         }
     }
+    apply_columns(input, ts, guard);
+}
+
+/// Writes states and properties.
+pub(super) fn apply_columns(input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     let writes = input.writes;
     for w in writes.states.items() {
         let segment = input.states.segment_for_write(w.vertex);
@@ -337,13 +370,13 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
     }
 }
 
-fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {
+pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {
     let version = table.head_of(v, guard).written();
     let Some(tail) = version.and_then(|v| v.tail.as_ref()) else { return };
     if tail.fill() > FILL_MAX {
         let number = segment_of(v);
         let segment = table.segment_for_write(number);
-        let after = After::Busy { room: 0 };
+        let after = After::Busy { appends: 0 };
         settle_segment(table, segment, number, shared.horizon(), after, guard);
     } else if let Some(hub) = tail.hub_of(local_of(v))
         && hub.chunk(nbr, guard).is_oversized(guard)

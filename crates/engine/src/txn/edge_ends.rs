@@ -11,7 +11,7 @@
 //!
 //! Invariant: the ends of a write never change, and writes are only added.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use foldhash::fast::RandomState;
 use telar_graph::{Direction, EdgeTypeId};
@@ -29,6 +29,8 @@ pub(crate) struct EdgeEnds {
     chains: HashMap<(EdgeTypeId, u32, Direction), (u32, u32), RandomState>,
     /// For each write the one after it in the chain of its source, and in that of its target.
     next: Vec<[u32; 2]>,
+    /// The types of the writes.
+    types: BTreeSet<EdgeTypeId>,
 }
 
 /// The end of a write that a list in this direction begins at.
@@ -62,9 +64,22 @@ impl EdgeEnds {
         }
     }
 
+    /// The types of `writes`.
+    pub(crate) fn types(&mut self, writes: &[EdgeWrite]) -> &BTreeSet<EdgeTypeId> {
+        self.catch_up(writes);
+        &self.types
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let chain = size_of::<((EdgeTypeId, u32, Direction), (u32, u32))>() + 1;
+        self.chains.capacity() * chain + self.next.capacity() * size_of::<[u32; 2]>()
+    }
+
     fn catch_up(&mut self, writes: &[EdgeWrite]) {
         for (at, write) in writes.iter().enumerate().skip(self.next.len()) {
             let at = at as u32;
+            self.types.insert(write.ty);
             self.next.push([NONE; 2]);
             for direction in Direction::ALL {
                 let key = (write.ty, start(write, direction), direction);

@@ -4,16 +4,21 @@
 //!  begin ──► reads at read_ts, writes collect in a private write set
 //!    │
 //!    ▼ commit, in the calling thread
-//!  plan      which latches: stripes of segments, hub chunks            commit.rs
-//!  latch     in ascending order                                        latch.rs
-//!  verify    nothing planned for was rebuilt meanwhile, else plan anew
-//!  validate  first committer wins; reads too if serializable           validate.rs
+//!  small: at most twice                      large, or small for the third time
+//!    plan    stripes of segments, chunks       collect  whole segments          plan.rs, whole.rs
+//!    latch   in ascending order                latch    in ascending order      latch.rs
+//!    verify  nothing was rebuilt               ready    loaded, with room for all that is written
+//!  validate  first committer wins; reads too if serializable                    validate.rs
 //!  reserve   room in every tail, so that nothing below can fail
-//!  stamp     take the commit timestamp, queue the log record           (one critical section)
+//!  stamp     take the commit timestamp, queue the log record (one critical section)
 //!  apply     append to tails; unlatch
-//!  wait      until the group is on disk (`full` durability)            wal/
-//!  publish   the read timestamp advances in commit order               clock.rs
+//!  wait      until the group is on disk (`full` durability)                     wal/
+//!  publish   the read timestamp advances in commit order                        clock.rs
 //! ```
+//!
+//! Whoever deletes a vertex looks at each list that there can be at it. Which there can be does not
+//! change meanwhile: edge types, and segments that get their first list, wait for it
+//! (`Catalog::fix_lists`, taken before everything else that commits hold).
 //!
 //! Invariants
 //! 1. A commit timestamp is taken while every latch is held, so the entries of each list stand in
@@ -25,14 +30,21 @@
 //!
 //! Isolation, anomalies and their tests: docs/transactions.md.
 
+pub(crate) mod claim;
 pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod edge_ends;
+pub(crate) mod keyed;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
 pub(crate) mod plan;
 pub(crate) mod readers;
 pub(crate) mod record;
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod steps_tests;
+pub(crate) mod stop;
 pub(crate) mod validate;
+mod whole;
 pub(crate) mod write_set;

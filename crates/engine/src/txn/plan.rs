@@ -1,27 +1,32 @@
-//! Which latches a commit needs, and where its entries go.
+//! The plan of a small commit: which latches it needs, stripe by stripe, and where its entries go.
 //!
 //! Planning reads without latches, so what it found is verified once they are held: a list may have
-//! become a hub, a chunk may have been split, an idle tail dropped. Then the commit plans anew.
+//! become a hub, a chunk may have been split, an idle tail dropped. Then the commit plans once
+//! more, and after that holds its segments as a whole (`whole.rs`).
 
 use crossbeam_epoch::Guard;
 use smallvec::SmallVec;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
-use super::write_set::{EdgeOp, EdgeWrite, Read, WriteSet};
+use super::claim::Hold;
+use super::stop::Stop;
+use super::validate::{Appends, Places, vertex_id};
+use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
 use crate::adjacency::search::warm_together;
 use crate::adjacency::segment::Slot;
-use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::tail::{DELTA_MAX, Tail};
 use crate::adjacency::{AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of};
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::column::{ColTable, HasTail, StateChunk};
-use crate::error::Error;
+use crate::error::{Error, Object};
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
+use crate::shared::Shared;
 use crate::words::prefetch;
 
 /// Place of the growth latch: after every segment of the state table.
-const GROWTH_KEY: LatchKey =
-    LatchKey { table_segment: (STATE_TABLE as u64) << 32 | u32::MAX as u64, hub: 0 };
+pub(super) const GROWTH_SEGMENT: u32 = u32::MAX;
+const GROWTH_KEY: LatchKey = LatchKey::segment(STATE_TABLE, GROWTH_SEGMENT);
 
 /// A latch word and the stripes wanted of it.
 struct Wanted<'g> {
@@ -30,11 +35,12 @@ struct Wanted<'g> {
     mask: u32,
 }
 
-/// The latches of a commit. Held from `acquire` until dropped.
+/// The latches of a commit. Held from `acquire` until released or dropped.
 #[derive(Default)]
 pub(crate) struct Latches<'g> {
     wanted: SmallVec<[Wanted<'g>; 4]>,
-    held: bool,
+    /// How many of them are held.
+    held: usize,
 }
 
 impl<'g> Latches<'g> {
@@ -44,7 +50,7 @@ impl<'g> Latches<'g> {
     }
 
     /// Takes every latch, in ascending order of keys.
-    pub(crate) fn acquire(&mut self) {
+    pub(crate) fn acquire(&mut self, stop: &Stop<'_>) -> Result<(), Error> {
         self.wanted.sort_unstable_by_key(|w| w.key);
         self.wanted.dedup_by(|next, kept| {
             let same = next.key == kept.key;
@@ -54,19 +60,19 @@ impl<'g> Latches<'g> {
             same
         });
         for w in &self.wanted {
-            w.latch.acquire(w.mask);
+            if !w.latch.acquire_unless(w.mask, &mut || stop.is_asked()) {
+                return Err(Error::Interrupted);
+            }
+            self.held += 1;
         }
-        self.held = true;
+        Ok(())
     }
 
-    /// Gives every latch back and forgets them.
+    /// Gives every latch back.
     pub(crate) fn release(&mut self) {
-        if std::mem::take(&mut self.held) {
-            for w in self.wanted.iter().rev() {
-                w.latch.release(w.mask);
-            }
+        for w in self.wanted[..std::mem::take(&mut self.held)].iter().rev() {
+            w.latch.release(w.mask);
         }
-        self.wanted.clear();
     }
 }
 
@@ -95,21 +101,33 @@ impl<'g> Target<'g> {
         table: &'g AdjTable,
         v: u32,
         nbr: u32,
-        watermark: &dyn Fn() -> u64,
+        shared: &Shared,
         guard: &'g Guard,
     ) -> Result<Self, Error> {
-        let (number, local) = (segment_of(v), local_of(v));
+        let number = segment_of(v);
         let segment = table.segment_for_write(number);
-        let mut version = segment.version(guard);
-        while version.is_none_or(SegVersion::is_clean) {
-            segment.ensure_tail(table, number, watermark(), guard)?;
-            version = segment.version(guard);
+        if segment.version(guard).is_none_or(SegVersion::is_clean) {
+            // Dropped again before the latch is held, it makes the plan invalid.
+            segment.ensure_tail(table, number, shared.watermark(), guard)?;
         }
-        let chunk = version.and_then(|ver| match ver.decode(ver.slot_word(local)) {
+        Ok(Self::look(table, segment, v, nbr, guard))
+    }
+
+    /// The target as it is now.
+    #[inline]
+    pub(super) fn look(
+        table: &'g AdjTable,
+        segment: SegmentRef<'g>,
+        v: u32,
+        nbr: u32,
+        guard: &'g Guard,
+    ) -> Self {
+        let (number, local) = (segment_of(v), local_of(v));
+        let chunk = segment.version(guard).and_then(|ver| match ver.decode(ver.slot_word(local)) {
             Slot::Hub(hub) => Some((hub, hub.chunk(nbr, guard))),
             Slot::Clean | Slot::Block(_) => None,
         });
-        Ok(Self { table, segment, number, local, nbr, chunk, append: None })
+        Self { table, segment, number, local, nbr, chunk, append: None }
     }
 
     fn want_latch(&self, latches: &mut Latches<'g>) {
@@ -137,6 +155,48 @@ impl<'g> Target<'g> {
             let base = ver.rows();
             prefetch(base.row_addr(base.offsets()[self.local as usize]));
         }
+    }
+
+    /// Reserves room for one more entry: when the tail's timestamps begin, and whether there was
+    /// room.
+    #[inline]
+    pub(super) fn reserve(&self, guard: &Guard) -> (u64, bool) {
+        if let Some((_, chunk)) = self.chunk {
+            let v = chunk.version(guard);
+            return (v.base_ts, v.block().reserve());
+        }
+        let tail = self.tail(guard);
+        (tail.base_ts, tail.reserve(self.local, self.table.kind.columns()))
+    }
+
+    /// Drops what is reserved in the list.
+    pub(super) fn unreserve(&self, guard: &Guard) {
+        match self.chunk {
+            Some((_, chunk)) => chunk.version(guard).block().unreserve(),
+            None => self.tail(guard).unreserve(self.local),
+        }
+    }
+
+    /// Appends an entry reserved before.
+    #[inline]
+    pub(super) fn push(&self, entry: &Entry, delete: bool, ts: u64, guard: &Guard) {
+        let columns = self.table.kind.columns();
+        if let Some((_, chunk)) = self.chunk {
+            let v = chunk.version(guard);
+            v.block().append(entry, v.delta(ts), delete, columns);
+        } else {
+            let tail = self.tail(guard);
+            tail.append(self.local, entry, tail.delta(ts), delete, columns);
+        }
+    }
+
+    #[inline]
+    fn tail<'t>(&self, guard: &'t Guard) -> &'t Tail
+    where
+        'g: 't,
+    {
+        let tail = self.segment.version(guard).and_then(|v| v.tail.as_deref());
+        tail.expect("INVARIANT: there is a tail, and every latch is held")
     }
 
     /// The settled neighbours of the list, or hub chunk.
@@ -189,7 +249,7 @@ pub(crate) struct ListGuard<'g> {
 }
 
 impl<'g> ListGuard<'g> {
-    fn find(
+    pub(crate) fn find(
         ty: EdgeTypeId,
         table: &'g AdjTable,
         vertex: u32,
@@ -213,7 +273,7 @@ impl<'g> ListGuard<'g> {
         Self { ty, vertex, segment, local, hub: Some((hub, seen)) }
     }
 
-    fn is_valid(&self, guard: &Guard) -> bool {
+    pub(super) fn is_valid(&self, guard: &Guard) -> bool {
         let slot = self.segment.version(guard).map(|v| v.decode(v.slot_word(self.local)));
         match (&self.hub, slot) {
             (None, Some(Slot::Hub(_))) => false,
@@ -231,18 +291,28 @@ impl<'g> ListGuard<'g> {
 
     /// Whether the list was written to after `read_ts`.
     pub(crate) fn changed_since(&self, read_ts: u64, guard: &Guard) -> bool {
-        if let Some((hub, _)) = &self.hub {
-            return hub.chunks(guard).iter().any(|c| {
-                let v = c.version(guard);
-                v.list(DELTA_MAX, ListKind::Simple).changed_at_all(v.delta(read_ts))
-            });
-        }
-        let Some(ver) = self.segment.version(guard) else {
-            return false;
-        };
-        ver.list(self.local, DELTA_MAX, ListKind::Simple)
-            .is_some_and(|list| list.changed_at_all(ver.delta(read_ts)))
+        list_changed(self.segment, self.local, read_ts, guard)
     }
+}
+
+/// Whether a list was written to after `read_ts`. Its latches are held.
+pub(super) fn list_changed(
+    segment: SegmentRef<'_>,
+    local: u32,
+    read_ts: u64,
+    guard: &Guard,
+) -> bool {
+    let Some(ver) = segment.version(guard) else {
+        return false;
+    };
+    if let Slot::Hub(hub) = ver.decode(ver.slot_word(local)) {
+        return hub.chunks(guard).iter().any(|c| {
+            let v = c.version(guard);
+            v.list(DELTA_MAX, ListKind::Simple).changed_at_all(v.delta(read_ts))
+        });
+    }
+    ver.list(local, DELTA_MAX, ListKind::Simple)
+        .is_some_and(|list| list.changed_at_all(ver.delta(read_ts)))
 }
 
 /// Everything a commit holds on to.
@@ -252,20 +322,53 @@ pub(crate) struct Plan<'g> {
     /// Two per edge write: the out list, then the in list.
     pub(crate) targets: SmallVec<[Target<'g>; 2]>,
     pub(crate) guards: Vec<ListGuard<'g>>,
+    /// What claims keep as it is.
+    claims: Vec<Hold<'g>>,
     /// Column segments that must still have a tail once latched.
-    places: SmallVec<[&'g dyn HasTail; 2]>,
+    columns: SmallVec<[&'g dyn HasTail; 2]>,
 }
 
 /// What planning needs to see.
 pub(crate) struct PlanInput<'a> {
+    pub(crate) shared: &'a Shared,
     pub(crate) catalog: &'a Catalog,
     pub(crate) states: &'a ColTable<StateChunk>,
     /// Shared by stripe among commits that make vertices, taken whole by those that scanned them
     /// all.
     pub(crate) growth: &'a Latch,
-    pub(crate) watermark: &'a dyn Fn() -> u64,
     pub(crate) writes: &'a WriteSet,
     pub(crate) reads: &'a [Read],
+    pub(crate) stop: &'a Stop<'a>,
+}
+
+impl<'g> Places<'g> for Plan<'g> {
+    fn ends(&self, i: usize, _: &EdgeWrite, _: &'g Guard) -> (Target<'g>, Target<'g>) {
+        (self.targets[2 * i], self.targets[2 * i + 1])
+    }
+
+    fn of_property(
+        &self,
+        input: &PlanInput<'g>,
+        i: usize,
+        _: &EdgePropertyWrite,
+        _: &'g Guard,
+    ) -> Target<'g> {
+        self.targets[2 * input.writes.edges.items().len() + i]
+    }
+
+    fn append(&mut self, i: usize, (to_out, to_in): Appends) {
+        self.targets[2 * i].append = Some(to_out);
+        self.targets[2 * i + 1].append = Some(to_in);
+    }
+
+    fn check_lists(&self, _: &PlanInput<'g>, read_ts: u64, guard: &'g Guard) -> Result<(), Error> {
+        match self.guards.iter().find(|g| g.changed_since(read_ts, guard)) {
+            None => Ok(()),
+            Some(g) => {
+                Err(Error::Conflict { object: Object::Neighbours(vertex_id(g.vertex), g.ty) })
+            }
+        }
+    }
 }
 
 impl<'g> Plan<'g> {
@@ -286,10 +389,6 @@ impl<'g> Plan<'g> {
 
     /// Plans a commit.
     pub(crate) fn make(&mut self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
-        self.latches.release();
-        self.targets.clear();
-        self.guards.clear();
-        self.places.clear();
         let edges = input.writes.edges.items();
         // PERF: insert_batch64_mps: the misses of a batch overlap instead of queueing up.
         for w in edges {
@@ -300,7 +399,7 @@ impl<'g> Plan<'g> {
             for (direction, v, nbr) in
                 [(Direction::Out, w.src, w.dst), (Direction::In, w.dst, w.src)]
             {
-                let target = Target::find(ty.table(direction), v, nbr, input.watermark, guard)?;
+                let target = Target::find(ty.table(direction), v, nbr, input.shared, guard)?;
                 if w.op != EdgeOp::Nothing {
                     target.want_latch(&mut self.latches);
                 }
@@ -310,6 +409,9 @@ impl<'g> Plan<'g> {
         }
         self.warm_searches(edges, guard);
         self.plan_columns(input, guard)?;
+        for claim in &input.writes.claims {
+            self.claims.push(claim.hold(input.catalog, &mut self.latches, guard)?);
+        }
         self.plan_reads(input, guard)
     }
 
@@ -344,6 +446,9 @@ impl<'g> Plan<'g> {
                 for (id, ty) in input.catalog.edge_types() {
                     for direction in Direction::ALL {
                         let table = ty.table(direction);
+                        if !table.may_hold(segment_of(w.vertex)) {
+                            continue;
+                        }
                         let held = ListGuard::find(id, table, w.vertex, &mut self.latches, guard);
                         self.guards.push(held);
                     }
@@ -358,8 +463,7 @@ impl<'g> Plan<'g> {
         for w in input.writes.edge_properties.items() {
             let ty = input.catalog.edge_type(w.ty)?;
             // The edge must go on existing: its out list is latched, too.
-            let target =
-                Target::find(ty.table(Direction::Out), w.src, w.dst, input.watermark, guard)?;
+            let target = Target::find(ty.table(Direction::Out), w.src, w.dst, input.shared, guard)?;
             target.want_latch(&mut self.latches);
             self.targets.push(target);
             self.want_place(ty.column_for_write(w.key, input.catalog), w.ordinal, guard)?;
@@ -419,7 +523,7 @@ impl<'g> Plan<'g> {
     {
         let segment = table.ensure_tail(index, guard)?;
         self.want_latch_only(table, index);
-        self.places.push(segment);
+        self.columns.push(segment);
         Ok(())
     }
 
@@ -428,7 +532,8 @@ impl<'g> Plan<'g> {
     pub(crate) fn is_valid(&self, guard: &Guard) -> bool {
         self.targets.iter().all(|t| t.is_valid(guard))
             && self.guards.iter().all(|g| g.is_valid(guard))
-            && self.places.iter().all(|p| p.has_tail(guard))
+            && self.claims.iter().all(|c| c.is_valid(guard))
+            && self.columns.iter().all(|p| p.has_tail(guard))
     }
 }
 

@@ -4,11 +4,14 @@
 //! the transaction's read timestamp. A serializable transaction also conflicts if anything it read
 //! was.
 
+use std::sync::atomic::Ordering;
+
 use crossbeam_epoch::Guard;
+use smallvec::SmallVec;
 use telar_graph::{EdgeId, EdgeTypeId, VertexId};
 
-use super::plan::{Plan, PlanInput, Target, edge_columns_changed, shorter};
-use super::write_set::{EdgeOp, EdgeWrite, Read};
+use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
+use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{Entry, ListKind, local_of, segment_of};
@@ -44,17 +47,44 @@ fn with_list<R>(
     f(&list, v.delta(read_ts))
 }
 
-/// Validates everything and fills in what each target appends. Returns whether anything will
+/// Where the lists of a commit are, and what is appended to them. Every latch is held.
+pub(super) trait Places<'g> {
+    /// Both lists of edge write number `i`.
+    fn ends(&self, i: usize, write: &EdgeWrite, guard: &'g Guard) -> (Target<'g>, Target<'g>);
+
+    /// The out list of the edge of edge property write number `i`.
+    fn of_property(
+        &self,
+        input: &PlanInput<'g>,
+        i: usize,
+        write: &EdgePropertyWrite,
+        guard: &'g Guard,
+    ) -> Target<'g>;
+
+    /// Says what edge write number `i` appends.
+    fn append(&mut self, i: usize, appends: Appends);
+
+    /// Fails if a list that must not have changed since `read_ts` has.
+    fn check_lists(
+        &self,
+        input: &PlanInput<'g>,
+        read_ts: u64,
+        guard: &'g Guard,
+    ) -> Result<(), Error>;
+}
+
+/// Validates everything and says what each edge write appends. Returns whether anything will
 /// change. Runs with every latch held.
-pub(crate) fn validate<'g>(
-    plan: &mut Plan<'g>,
-    input: &PlanInput<'_>,
+pub(super) fn validate<'g>(
+    places: &mut impl Places<'g>,
+    input: &PlanInput<'g>,
     read_ts: u64,
     guard: &'g Guard,
 ) -> Result<bool, Error> {
-    let mut changes = validate_columns(plan, input, read_ts, guard)?;
+    let mut changes = validate_columns(places, input, read_ts, guard)?;
     for (i, w) in input.writes.edges.items().iter().enumerate() {
-        let (out, inward) = (plan.targets[2 * i], plan.targets[2 * i + 1]);
+        input.stop.step()?;
+        let (out, inward) = places.ends(i, w, guard);
         let appends = match w.op {
             EdgeOp::Nothing => None,
             EdgeOp::Create => {
@@ -68,19 +98,20 @@ pub(crate) fn validate<'g>(
             }
             EdgeOp::Delete => deleted(&out, &inward, w, input, read_ts, guard)?,
         };
-        if let Some((to_out, to_in)) = appends {
-            plan.targets[2 * i].append = Some(to_out);
-            plan.targets[2 * i + 1].append = Some(to_in);
+        if let Some(appends) = appends {
+            places.append(i, appends);
             changes = true;
         }
     }
-    validate_reads(plan, input, read_ts, guard)?;
+    places.check_lists(input, read_ts, guard)?;
+    validate_reads(input, read_ts, guard)?;
     Ok(changes)
 }
 
-type Appends = ((Entry, bool), (Entry, bool));
+/// What an edge write appends to its out list and its in list, and whether that is a delete.
+pub(super) type Appends = ((Entry, bool), (Entry, bool));
 
-fn created(w: &EdgeWrite, kind: ListKind) -> Appends {
+pub(super) fn created(w: &EdgeWrite, kind: ListKind) -> Appends {
     let entry = |nbr| match kind {
         ListKind::Simple => Entry::simple(nbr),
         ListKind::Multi => Entry::multi(nbr, w.ordinal),
@@ -165,31 +196,52 @@ fn deleted(
     Ok(Some((delete(in_out), delete(in_in))))
 }
 
-fn newest<C: Chunk + 'static>(table: &ColTable<C>, index: u32, guard: &Guard) -> u64 {
+pub(crate) fn newest<C: Chunk + 'static>(table: &ColTable<C>, index: u32, guard: &Guard) -> u64 {
     table.segment(segment_of(index)).map_or(0, |s| s.newest_ts(local_of(index), guard))
 }
 
-fn validate_columns(
-    plan: &Plan<'_>,
-    input: &PlanInput<'_>,
+/// Fails if a property of a vertex that is deleted was written after `read_ts`. Whoever writes one
+/// holds the stripe of the vertex's state, as this commit does.
+fn validate_deleted(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<(), Error> {
+    let states = input.writes.states.items().iter();
+    let deleted = states.filter(|w| w.state == 0 && !w.created);
+    let mut deleted: SmallVec<[u32; 1]> = deleted.map(|w| w.vertex).collect();
+    deleted.sort_unstable();
+    for same in deleted.chunk_by(|a, b| segment_of(*a) == segment_of(*b)) {
+        for (key, column) in input.catalog.vertex_columns() {
+            input.stop.step()?;
+            let Some(segment) = column.segment(segment_of(same[0])) else { continue };
+            // A commit says when it wrote to a segment while it holds that stripe.
+            if segment.last_write.load(Ordering::Relaxed) <= read_ts {
+                continue;
+            }
+            let changed = |v: &&u32| segment.newest_ts(local_of(**v), guard) > read_ts;
+            if let Some(v) = same.iter().find(changed) {
+                let object = Object::VertexProperty(vertex_id(*v), key);
+                return Err(Error::Conflict { object });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn validate_columns<'g>(
+    places: &impl Places<'g>,
+    input: &PlanInput<'g>,
     read_ts: u64,
-    guard: &Guard,
+    guard: &'g Guard,
 ) -> Result<bool, Error> {
     let writes = input.writes;
     let conflict = |object| Err(Error::Conflict { object });
     for w in writes.states.items().iter().filter(|w| !w.created) {
+        input.stop.step()?;
         if newest(input.states, w.vertex, guard) > read_ts {
             return conflict(Object::Vertex(vertex_id(w.vertex)));
         }
-        if w.state == 0 {
-            for (key, column) in input.catalog.vertex_columns() {
-                if newest(column, w.vertex, guard) > read_ts {
-                    return conflict(Object::VertexProperty(vertex_id(w.vertex), key));
-                }
-            }
-        }
     }
+    validate_deleted(input, read_ts, guard)?;
     for w in writes.vertex_properties.items() {
+        input.stop.step()?;
         let made_here = || writes.states.get(w.vertex.into()).is_some_and(|s| s.state != 0);
         if input.states.get(w.vertex, NOW, guard) == 0 && !made_here() {
             return conflict(Object::Vertex(vertex_id(w.vertex)));
@@ -199,8 +251,9 @@ fn validate_columns(
             return conflict(Object::VertexProperty(vertex_id(w.vertex), w.key));
         }
     }
-    let first = 2 * writes.edges.items().len();
-    for (w, target) in writes.edge_properties.items().iter().zip(&plan.targets[first..]) {
+    for (i, w) in writes.edge_properties.items().iter().enumerate() {
+        input.stop.step()?;
+        let target = &places.of_property(input, i, w, guard);
         let id =
             EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal };
         let made_here = || {
@@ -223,18 +276,9 @@ fn validate_columns(
         || !writes.edge_properties.items().is_empty())
 }
 
-fn validate_reads(
-    plan: &Plan<'_>,
-    input: &PlanInput<'_>,
-    read_ts: u64,
-    guard: &Guard,
-) -> Result<(), Error> {
-    for g in &plan.guards {
-        if g.changed_since(read_ts, guard) {
-            return Err(Error::Conflict { object: Object::Neighbours(vertex_id(g.vertex), g.ty) });
-        }
-    }
+fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<(), Error> {
     for read in input.reads {
+        input.stop.step()?;
         let changed = match *read {
             Read::State(v) => {
                 (newest(input.states, v, guard) > read_ts).then(|| Object::Vertex(vertex_id(v)))
@@ -248,11 +292,11 @@ fn validate_reads(
                 let column = input.catalog.edge_type(ty)?.column_for_write(key, input.catalog);
                 (newest(column, ordinal, guard) > read_ts).then(|| edge_read(ty, ordinal, key))
             }
-            // Guards cover these, and `index::check` those.
+            // `Places::check_lists` covers these, and `index::check` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,
             Read::AllStates => (0..input.states.segment_bound())
                 .filter_map(|s| input.states.segment(s))
-                .any(|s| s.last_write.load(std::sync::atomic::Ordering::Relaxed) > read_ts)
+                .any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
                 .then_some(Object::VertexScan),
         };
         if let Some(object) = changed {

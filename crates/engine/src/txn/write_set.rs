@@ -1,123 +1,41 @@
 //! Writes of one transaction before it commits.
 //!
 //! Private to the transaction; later writes to the same thing replace earlier ones, so that a
-//! commit sees each vertex, property and edge once. Small sets are searched linearly, larger ones
-//! through an index built on the way.
+//! commit sees each vertex, property and edge once.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, PropertyKeyId, Value};
 
+use super::claim::Claim;
+use super::keyed::{Key, Keyed};
 use crate::index::read::IndexRead;
 
-/// Sets up to this size are searched linearly.
-const LINEAR_MAX: usize = 16;
+/// Reference counts of an `Arc`.
+const SHARED_BYTES: usize = 2 * size_of::<usize>();
 
-/// Writes in order, found by key.
-#[derive(Debug)]
-pub(crate) struct Keyed<T, const N: usize>
-where
-    [T; N]: smallvec::Array<Item = T>,
-{
-    items: SmallVec<[T; N]>,
-    /// Made once the items are too many to search.
-    index: Option<HashMap<u128, u32, RandomState>>,
-}
-
-impl<T, const N: usize> Default for Keyed<T, N>
-where
-    [T; N]: smallvec::Array<Item = T>,
-{
-    fn default() -> Self {
-        Self { items: SmallVec::new(), index: None }
-    }
-}
-
-/// Something with a unique key.
-pub(crate) trait Key {
-    /// The key: unique among the items of one kind.
-    fn key(&self) -> u128;
-}
-
-impl<T: Key, const N: usize> Keyed<T, N>
-where
-    [T; N]: smallvec::Array<Item = T>,
-{
-    /// The item with `key`.
-    #[inline]
-    pub(crate) fn find(&self, key: u128) -> Option<usize> {
-        if self.items.len() <= LINEAR_MAX {
-            self.items.iter().position(|i| i.key() == key)
-        } else {
-            self.index.as_ref()?.get(&key).map(|&i| i as usize)
+/// Bytes of a value beside its own place.
+fn heap_bytes(value: &Value) -> usize {
+    let places = |n: usize| n * size_of::<Value>();
+    match value {
+        Value::String(text) => SHARED_BYTES + text.len(),
+        Value::Bytes(bytes) => SHARED_BYTES + bytes.len(),
+        Value::List(list) => {
+            SHARED_BYTES + places(list.len()) + list.iter().map(heap_bytes).sum::<usize>()
         }
-    }
-
-    pub(crate) fn get(&self, key: u128) -> Option<&T> {
-        self.find(key).map(|i| &self.items[i])
-    }
-
-    /// Like [`get`](Self::get), for keys that are asked for in about the order they were added:
-    /// looks at place `near` first, and leaves there the place after the item.
-    #[inline]
-    pub(crate) fn get_from(&self, key: u128, near: &mut usize) -> Option<&T> {
-        let here = self.items.get(*near).filter(|i| i.key() == key);
-        let found = here.map(|_| *near).or_else(|| self.find(key))?;
-        *near = found + 1;
-        Some(&self.items[found])
-    }
-
-    pub(crate) fn get_mut(&mut self, key: u128) -> Option<&mut T> {
-        self.find(key).map(|i| &mut self.items[i])
-    }
-
-    /// Adds an item whose key is not there yet.
-    #[inline]
-    pub(crate) fn push(&mut self, item: T) {
-        let at = self.items.len();
-        if at >= LINEAR_MAX {
-            let items = &self.items;
-            let index = self.index.get_or_insert_with(|| {
-                let mut index = HashMap::with_capacity_and_hasher(128, RandomState::default());
-                index.extend(items.iter().enumerate().map(|(i, t)| (t.key(), i as u32)));
-                index
-            });
-            index.insert(item.key(), at as u32);
+        // A tree is about three quarters full.
+        Value::Map(map) => {
+            let entry = |(key, value): (&Arc<str>, &Value)| {
+                size_of_val(key) + SHARED_BYTES + key.len() + heap_bytes(value)
+            };
+            SHARED_BYTES + places(map.len()) * 4 / 3 + map.iter().map(entry).sum::<usize>()
         }
-        self.items.push(item);
-    }
-
-    /// Replaces the item with the same key, or adds it.
-    #[inline]
-    pub(crate) fn put(&mut self, item: T) {
-        match self.find(item.key()) {
-            Some(i) => self.items[i] = item,
-            None => self.push(item),
-        }
-    }
-
-    /// Removes the item with `key`, if it is there; the last one takes its place.
-    pub(crate) fn remove(&mut self, key: u128) {
-        let Some(at) = self.find(key) else { return };
-        self.items.swap_remove(at);
-        if self.items.len() <= LINEAR_MAX {
-            // What is searched linearly has no index to keep.
-            self.index = None;
-        } else if let Some(index) = &mut self.index {
-            index.remove(&key);
-            if let Some(moved) = self.items.get(at) {
-                index.insert(moved.key(), at as u32);
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn items(&self) -> &[T] {
-        &self.items
+        Value::DateTime(shared) => SHARED_BYTES + size_of_val(&**shared),
+        Value::Duration(shared) => SHARED_BYTES + size_of_val(&**shared),
+        Value::Point(shared) => SHARED_BYTES + size_of_val(&**shared),
+        _ => 0,
     }
 }
 
@@ -152,6 +70,10 @@ pub(crate) fn vertex_property_key(vertex: u32, key: PropertyKeyId) -> u128 {
 impl Key for VertexPropertyWrite {
     fn key(&self) -> u128 {
         vertex_property_key(self.vertex, self.key)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes(&self.value)
     }
 }
 
@@ -210,7 +132,15 @@ impl Key for EdgePropertyWrite {
     fn key(&self) -> u128 {
         edge_property_key(self.ty, self.ordinal, self.key)
     }
+
+    fn heap_bytes(&self) -> usize {
+        heap_bytes(&self.value)
+    }
 }
+
+/// The keys of own property writes by what they are of, made at the first deletion: a transaction
+/// that deletes nothing pays nothing.
+type KeysOf<T> = Option<HashMap<T, Vec<PropertyKeyId>, RandomState>>;
 
 /// Everything a transaction wants to change.
 #[derive(Debug, Default)]
@@ -219,6 +149,10 @@ pub(crate) struct WriteSet {
     pub(crate) vertex_properties: Keyed<VertexPropertyWrite, 1>,
     pub(crate) edges: Keyed<EdgeWrite, 2>,
     pub(crate) edge_properties: Keyed<EdgePropertyWrite, 1>,
+    keys_of_vertices: KeysOf<u32>,
+    keys_of_edges: KeysOf<(EdgeTypeId, u32)>,
+    /// What was not found, and made therefore.
+    pub(crate) claims: Vec<Claim>,
 }
 
 impl WriteSet {
@@ -230,9 +164,7 @@ impl WriteSet {
             && self.vertex_properties.items().is_empty()
             && self.edge_properties.items().is_empty()
     }
-}
 
-impl WriteSet {
     /// Things written.
     #[inline]
     pub(crate) fn len(&self) -> usize {
@@ -242,29 +174,74 @@ impl WriteSet {
             + self.edge_properties.items().len()
     }
 
-    /// Forgets writes to properties, of which `keys` are all there are, of a deleted vertex.
-    pub(crate) fn drop_vertex_properties(
-        &mut self,
-        vertex: u32,
-        mut keys: impl Iterator<Item = PropertyKeyId>,
-    ) {
-        while !self.vertex_properties.items.is_empty()
-            && let Some(key) = keys.next()
-        {
-            self.vertex_properties.remove(vertex_property_key(vertex, key));
+    /// Heap bytes that it holds, values included. *Cost*: some additions.
+    pub(crate) fn bytes(&self) -> usize {
+        fn keys<T>(of: &KeysOf<T>) -> usize {
+            let entry = size_of::<(T, Vec<PropertyKeyId>)>() + 8;
+            of.as_ref().map_or(0, |of| of.capacity() * (entry + 1) + 8 * of.len())
+        }
+        self.states.bytes()
+            + self.vertex_properties.bytes()
+            + self.edges.bytes()
+            + self.edge_properties.bytes()
+            + self.claims.capacity() * size_of::<Claim>()
+            + keys(&self.keys_of_vertices)
+            + keys(&self.keys_of_edges)
+    }
+
+    /// Sets a vertex property.
+    #[inline]
+    pub(crate) fn put_vertex_property(&mut self, write: VertexPropertyWrite) {
+        if let Some(of) = &mut self.keys_of_vertices {
+            of.entry(write.vertex).or_default().push(write.key);
+        }
+        self.vertex_properties.put(write);
+    }
+
+    /// Sets an edge property.
+    #[inline]
+    pub(crate) fn put_edge_property(&mut self, write: EdgePropertyWrite) {
+        if let Some(of) = &mut self.keys_of_edges {
+            of.entry((write.ty, write.ordinal)).or_default().push(write.key);
+        }
+        self.edge_properties.put(write);
+    }
+
+    /// Forgets what was written to the properties of a vertex that is about to be deleted, and
+    /// removes those that it has in the graph, which are `set`.
+    pub(crate) fn clear_vertex(&mut self, vertex: u32, set: &[PropertyKeyId]) {
+        if !self.vertex_properties.items().is_empty() {
+            let writes = self.vertex_properties.items();
+            let of = self.keys_of_vertices.get_or_insert_with(|| {
+                let mut of: HashMap<u32, Vec<PropertyKeyId>, _> = HashMap::default();
+                let states = &self.states;
+                let gone = |v: u32| states.get(v.into()).is_some_and(|w| w.state == 0);
+                let kept = writes.iter().filter(|w| !gone(w.vertex));
+                kept.for_each(|w| of.entry(w.vertex).or_default().push(w.key));
+                of
+            });
+            for key in of.remove(&vertex).into_iter().flatten() {
+                self.vertex_properties.remove(vertex_property_key(vertex, key));
+            }
+        }
+        for &key in set {
+            // Not noted by vertex: nothing is written to it any more.
+            self.vertex_properties.put(VertexPropertyWrite { vertex, key, value: Value::Null });
         }
     }
 
-    /// Forgets writes to properties, of which `keys` are all there are, of a deleted edge.
-    pub(crate) fn drop_edge_properties(
-        &mut self,
-        ty: EdgeTypeId,
-        ordinal: u32,
-        mut keys: impl Iterator<Item = PropertyKeyId>,
-    ) {
-        while !self.edge_properties.items.is_empty()
-            && let Some(key) = keys.next()
-        {
+    /// Forgets what was written to the properties of an edge that is deleted.
+    pub(crate) fn clear_edge(&mut self, ty: EdgeTypeId, ordinal: u32) {
+        if self.edge_properties.items().is_empty() {
+            return;
+        }
+        let writes = self.edge_properties.items();
+        let of = self.keys_of_edges.get_or_insert_with(|| {
+            let mut of: HashMap<(EdgeTypeId, u32), Vec<PropertyKeyId>, _> = HashMap::default();
+            writes.iter().for_each(|w| of.entry((w.ty, w.ordinal)).or_default().push(w.key));
+            of
+        });
+        for key in of.remove(&(ty, ordinal)).into_iter().flatten() {
             self.edge_properties.remove(edge_property_key(ty, ordinal, key));
         }
     }

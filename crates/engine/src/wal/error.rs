@@ -42,6 +42,12 @@ pub enum WalError {
         /// The newest version this code reads.
         supported: u32,
     },
+    /// A file of an open database was removed: what would be written is lost when it is closed.
+    #[error("{} was removed while the database was open: nothing written now would last", file.display())]
+    Removed {
+        /// The file.
+        file: PathBuf,
+    },
     /// A write, sync or rotation failed earlier, and the log takes no more until it is reopened.
     ///
     /// Commits not yet known to be durable are undecided: after reopening each is there or not, and
@@ -104,7 +110,9 @@ impl WalError {
     pub fn kind(&self) -> WalErrorKind {
         match self {
             Self::PayloadTooLarge { .. } => WalErrorKind::Request,
-            Self::Storage(_) | Self::Poisoned { .. } | Self::Closed => WalErrorKind::Reopen,
+            Self::Storage(_) | Self::Removed { .. } | Self::Poisoned { .. } | Self::Closed => {
+                WalErrorKind::Reopen
+            }
             Self::Damaged { .. } | Self::WrongMagic { .. } | Self::Replay { .. } => {
                 WalErrorKind::Data
             }

@@ -105,10 +105,19 @@ impl LogFiles {
         if first_ts == self.active_ts {
             return Ok(());
         }
+        self.check_named()?;
         self.active = create_file(&*self.storage, FileHeader { salt: self.salt, first_ts })?;
         self.older.push_back(self.active_ts);
         self.active_ts = first_ts;
         Ok(())
+    }
+
+    /// Fails if the active file was removed: its records are lost with the last handle.
+    pub(super) fn check_named(&self) -> Result<(), WalError> {
+        if self.active.is_named() {
+            return Ok(());
+        }
+        Err(WalError::Removed { file: self.storage.path_of(&file_name(self.active_ts)) })
     }
 
     /// Takes the oldest file off the list if all its records are `<= commit_ts`.

@@ -210,6 +210,18 @@ impl GroupCommit {
         lock(&self.state).check_poison()
     }
 
+    /// Refuses appends from now on because of `cause`. What is pending is not written.
+    pub(super) fn poison(&self, cause: WalError) {
+        let mut state = lock(&self.state);
+        if state.poison.is_none() {
+            state.poison = Some(Arc::new(cause));
+            self.poisoned.store(true, Ordering::Release);
+        }
+        // Who waits for a leader is woken by that one.
+        self.closing.notify_all();
+        self.changed.notify_all();
+    }
+
     /// Refuses appends from now on; returns the last timestamp.
     pub(super) fn close(&self) -> u64 {
         let mut state = lock(&self.state);
@@ -261,10 +273,14 @@ impl GroupCommit {
         let next = match result {
             Ok(()) => {
                 self.durable_ts.store(last_ts, Ordering::Release);
+                if state.poison.is_some() {
+                    // Nobody leads any more: each finds out for itself.
+                    woken.append(&mut state.waiting);
+                }
                 state.waiting.pop()
             }
             Err(cause) => {
-                state.poison = Some(Arc::new(cause));
+                state.poison.get_or_insert(Arc::new(cause));
                 self.poisoned.store(true, Ordering::Release);
                 woken.append(&mut state.waiting);
                 self.closing.notify_all();

@@ -194,6 +194,17 @@ impl Wal {
         self.commit.append(&PreparedRecord::new(self.salt, payload)?)
     }
 
+    /// Returns whether a payload fits a record, before anything is done for it.
+    ///
+    /// # Errors
+    /// [`WalError::PayloadTooLarge`].
+    pub fn check_length(&self, payload: &[u8]) -> Result<(), WalError> {
+        if payload.len() > PAYLOAD_BYTES_MAX {
+            return Err(WalError::PayloadTooLarge { bytes: payload.len(), max: PAYLOAD_BYTES_MAX });
+        }
+        Ok(())
+    }
+
     /// Returns once the record `commit_ts` and all before it count as done.
     ///
     /// With [`Durability::Full`] that is when they are on disk; this thread may write them there
@@ -223,6 +234,19 @@ impl Wal {
     /// [`WalError::Poisoned`].
     pub fn check(&self) -> Result<(), WalError> {
         self.commit.check()
+    }
+
+    /// Refuses appends from now on if the file that is written to was removed.
+    pub(crate) fn check_named(&self) {
+        if let Err(removed) = self.commit.with_files(|files| files.check_named()) {
+            self.commit.poison(removed);
+        }
+    }
+
+    /// Refuses appends from now on, since `file`, which shows that the database is open, was
+    /// removed.
+    pub(crate) fn refuse_without(&self, file: std::path::PathBuf) {
+        self.commit.poison(WalError::Removed { file });
     }
 
     /// Returns the last commit timestamp that is on disk, with all before it.

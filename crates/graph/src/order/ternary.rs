@@ -10,7 +10,8 @@ use crate::value::Value;
 enum Comparison {
     /// The values are comparable and this is how.
     Ordered(Ordering),
-    /// Numbers of which one is NaN: every one of `<`, `<=`, `>`, `>=` is false.
+    /// Numbers of which one is NaN, or maps that hold it: every one of `<`, `<=`, `>`, `>=` is
+    /// false.
     NotANumber,
     /// Null is involved, or the types are not comparable: every operator yields null.
     Unknown,
@@ -78,7 +79,7 @@ pub fn cypher_lt(a: &Value, b: &Value) -> Option<bool> {
 /// What `a <= b` yields; `None` is null.
 #[must_use]
 pub fn cypher_le(a: &Value, b: &Value) -> Option<bool> {
-    test(a, b, Ordering::is_le)
+    test(a, b, Ordering::is_le).or_else(|| equal_without_order(a, b))
 }
 
 /// What `a > b` yields; `None` is null.
@@ -90,7 +91,13 @@ pub fn cypher_gt(a: &Value, b: &Value) -> Option<bool> {
 /// What `a >= b` yields; `None` is null.
 #[must_use]
 pub fn cypher_ge(a: &Value, b: &Value) -> Option<bool> {
-    test(a, b, Ordering::is_ge)
+    test(a, b, Ordering::is_ge).or_else(|| equal_without_order(a, b))
+}
+
+/// Values that have no order are still neither smaller nor greater than what they are equal to:
+/// `<=` and `>=` of equal durations and points hold.
+fn equal_without_order(a: &Value, b: &Value) -> Option<bool> {
+    cypher_eq(a, b).filter(|equal| *equal)
 }
 
 #[inline]
@@ -118,7 +125,16 @@ fn compare(a: &Value, b: &Value) -> Comparison {
             | OrderRank::LocalTime
             | OrderRank::Time
             | OrderRank::LocalDateTime
-            | OrderRank::DateTime => Comparison::Ordered(a.cmp(b)),
+            | OrderRank::DateTime
+            | OrderRank::Vertex
+            | OrderRank::Edge
+            | OrderRank::Path => Comparison::Ordered(a.cmp(b)),
+            OrderRank::Map => match (cypher_eq(a, b), a.cmp(b)) {
+                // A null inside makes maps unknown, as it does for `=`.
+                (None, _) => Comparison::Unknown,
+                (Some(false), Ordering::Equal) => Comparison::NotANumber,
+                (Some(_), ordering) => Comparison::Ordered(ordering),
+            },
             _ => Comparison::Unknown,
         },
     }

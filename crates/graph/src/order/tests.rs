@@ -132,9 +132,16 @@ fn cypher_comparison_is_three_valued() {
         }
         assert_eq!(operator(&NAN, &"a".into()), None);
         assert_eq!(operator(&"1".into(), &1.into()), None);
-        assert_eq!(operator(&Value::map([("a", 1)]), &Value::map([("a", 1)])), None);
+        assert_eq!(operator(&Value::map([("a", NULL)]), &Value::map([("a", 1)])), None);
+        assert_eq!(operator(&Value::map([("a", NAN)]), &Value::map([("a", NAN)])), Some(false));
         assert_eq!(operator(&duration("PT1S"), &duration("PT2S")), None);
     }
+    for equal in [duration("PT60S"), Value::map([("a", 1)]), list([duration("P1D")])] {
+        assert_eq!(cypher_le(&equal, &equal), Some(true));
+        assert_eq!(cypher_ge(&equal, &equal), Some(true));
+    }
+    assert_eq!(cypher_lt(&Value::map([("a", 1)]), &Value::map([("a", 2)])), Some(true));
+    assert_eq!(cypher_gt(&duration("PT60S"), &duration("PT1M")), None);
     assert_eq!(cypher_lt(&1.into(), &1.0.into()), Some(false));
     assert_eq!(cypher_le(&1.into(), &1.0.into()), Some(true));
     assert_eq!(cypher_gt(&"b".into(), &"ab".into()), Some(true));

@@ -255,11 +255,12 @@ impl Deviation {
         self.count = count;
     }
 
-    /// The root of the squares over the count less `lost`; 0 for fewer than two values.
-    pub(super) fn finish(&self, lost: u64) -> f64 {
-        if self.count < 2 {
-            return 0.0;
-        }
-        (self.squares / (self.count - lost) as f64).sqrt()
+    /// The root of the squares over the count less `lost`; 0 for one value, null for none.
+    pub(super) fn finish(&self, lost: u64) -> Value {
+        Value::Float(match self.count {
+            0 => return Value::Null,
+            1 => 0.0,
+            count => (self.squares / (count - lost) as f64).sqrt(),
+        })
     }
 }

@@ -17,20 +17,23 @@ use crate::expr::Expr;
 use crate::plan::{self, Apply, Plan};
 use crate::procedure;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch;
 
 /// Columns of a result: their names and slots.
 pub(crate) type Columns = Vec<(Arc<str>, Slot)>;
 
 impl Binder<'_> {
-    /// Binds a whole query that begins with the rows of `input`, which is `Unit` or `Argument`.
+    /// Binds a whole query that begins with the rows of `input`, which is `Unit` or `Argument`. A
+    /// `WITH` that comes first sees `importable`, if there is such a thing.
     pub(crate) fn query(
         &mut self,
         query: &Query,
         input: Plan,
+        importable: Option<&Scope>,
     ) -> Result<(Plan, Columns), QueryError> {
         let outer = self.scope.clone();
         let csv = self.csv;
-        let (first, columns) = self.single(&query.first, input.clone())?;
+        let (first, columns) = self.single(&query.first, input.clone(), importable)?;
         self.csv = csv;
         if query.unions.is_empty() {
             return Ok((first, columns));
@@ -40,10 +43,10 @@ impl Binder<'_> {
         for (name, slot) in &common {
             self.name_slot(*slot, name);
         }
-        let mut plan = renamed(first, &columns, &common);
+        let mut parts = vec![renamed(first, &columns, &common)];
         for union in &query.unions {
             self.scope = outer.clone();
-            let (next, columns) = self.single(&union.query, input.clone())?;
+            let (next, columns) = self.single(&union.query, input.clone(), importable)?;
             self.csv = csv;
             let by_name = |name: &Arc<str>| columns.iter().find(|(n, _)| n == name).cloned();
             let ordered: Option<Columns> = common.iter().map(|(name, _)| by_name(name)).collect();
@@ -51,12 +54,13 @@ impl Binder<'_> {
                 let message = "all parts of a UNION must return the same columns";
                 return Err(self.syntax("DifferentColumnsInUnion", message, union.span));
             };
-            let next = renamed(next, &ordered, &common);
-            plan = Plan::Union(vec![plan, next]);
-            if !union.all {
-                let slots = common.iter().map(|(_, slot)| *slot).collect();
-                plan = Plan::Distinct(Box::new(plan), slots);
-            }
+            parts.push(renamed(next, &ordered, &common));
+        }
+        let mut plan = Plan::Union(parts);
+        // Either all are UNION ALL or none is.
+        if query.unions.iter().any(|union| !union.all) {
+            let slots = common.iter().map(|(_, slot)| *slot).collect();
+            plan = Plan::Distinct(Box::new(plan), slots);
         }
         self.scope = Scope::default();
         for (name, slot) in &common {
@@ -69,13 +73,23 @@ impl Binder<'_> {
         Ok((plan, common))
     }
 
-    fn single(&mut self, query: &SingleQuery, input: Plan) -> Result<(Plan, Columns), QueryError> {
+    fn single(
+        &mut self,
+        query: &SingleQuery,
+        input: Plan,
+        importable: Option<&Scope>,
+    ) -> Result<(Plan, Columns), QueryError> {
         self.check_order(query)?;
+        let first = query.clauses.iter().find(|clause| !matches!(clause, Clause::Use(_)));
+        if let (Some(importable), Some(Clause::With(_))) = (importable, first) {
+            self.scope = importable.clone();
+        }
         let mut plan = input;
         let mut columns = Columns::new();
         let uses = matches!(query.clauses.first(), Some(Clause::Use(_)));
         let alone = query.clauses.len() == 1 + usize::from(uses);
         for clause in &query.clauses {
+            watch::check()?;
             if let Clause::Return(clause) = clause {
                 (plan, columns) = self.projection(&clause.projection, None, false, plan)?;
                 continue;
@@ -108,17 +122,6 @@ impl Binder<'_> {
                 clause if is_update(clause) => updated = true,
                 _ => {}
             }
-        }
-        let Some(last) = query.clauses.last() else { return Ok(()) };
-        let ends = is_update(last)
-            || matches!(
-                last,
-                Clause::Return(_) | Clause::Finish(_) | Clause::Call(_) | Clause::CallSubquery(_)
-            );
-        // A query in EXISTS { } and COUNT { } may end with anything that yields rows.
-        if !ends && self.scope.variables.is_empty() {
-            let message = "a query cannot end with this clause: add RETURN or an update";
-            return Err(self.syntax("InvalidClauseComposition", message, last.span()));
         }
         Ok(())
     }
@@ -190,14 +193,7 @@ impl Binder<'_> {
         })
     }
 
-    /// What must be between rows that changes the graph and what reads it.
-    pub(crate) fn after_writes(input: Plan) -> Plan {
-        let needed = input.writes() && !matches!(input, Plan::Eager(_));
-        if needed { Plan::Eager(Box::new(input)) } else { input }
-    }
-
     fn match_clause(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
-        let input = Self::after_writes(input);
         let before = self.scope.slots();
         let mut pattern = self.pattern(&clause.patterns)?;
         if clause.mode == MatchMode::RepeatableElements {
@@ -264,7 +260,6 @@ impl Binder<'_> {
         input: Plan,
         alone: bool,
     ) -> Result<(Plan, Option<Columns>), QueryError> {
-        let input = Self::after_writes(input);
         let name = call.procedure.dotted();
         let procedures = self.procedures;
         let Some(procedure) = procedures.find(&name) else {
@@ -373,7 +368,6 @@ impl Binder<'_> {
     }
 
     fn call_subquery(&mut self, call: &CallSubquery, input: Plan) -> Result<Plan, QueryError> {
-        let input = Self::after_writes(input);
         let outer = self.scope.clone();
         let mut imported = Scope::default();
         match &call.scope {
@@ -383,7 +377,7 @@ impl Binder<'_> {
                     imported.variables.push(self.variable(name)?.clone());
                 }
             }
-            // The WITH at the start of the query sees all of them and lets some through.
+            // The WITH at the start of each of its queries sees all and lets some through.
             SubqueryScope::Importing => {}
         }
         let importing = matches!(call.scope, SubqueryScope::Importing);
@@ -447,11 +441,11 @@ impl Binder<'_> {
     ) -> Result<(Plan, Columns), QueryError> {
         let around = std::mem::take(&mut self.aggregation);
         let csv = self.csv.take();
-        let mut clauses = call.query.first.clauses.iter();
-        let first = clauses.find(|clause| !matches!(clause, Clause::Use(_)));
-        let starts_with_with = matches!(first, Some(Clause::With(_)));
-        self.scope = if importing && starts_with_with { outer.clone() } else { imported };
-        let bound = self.query(&call.query, Plan::Argument);
+        let constants = imported.variables.clone();
+        let importable = importing.then_some(outer);
+        self.scope = imported;
+        let bound =
+            self.with_constants(constants, |b| b.query(&call.query, Plan::Argument, importable));
         self.aggregation = around;
         self.csv = csv;
         bound

@@ -23,6 +23,7 @@ use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::value_type::ValueType;
+use crate::watch;
 
 const LIST: &[Kind] = &[Kind::List];
 const BOOL: &[Kind] = &[Kind::Bool];
@@ -32,6 +33,7 @@ const KEYED: &[Kind] = &[Kind::Node, Kind::Relationship, Kind::Map, Kind::Other]
 impl Binder<'_> {
     /// Binds an expression.
     pub(crate) fn expression(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
+        watch::work(1)?;
         if let Some(bound) = self.aggregated(e)? {
             return Ok(bound);
         }
@@ -398,7 +400,14 @@ impl Binder<'_> {
         }
         if name == "exists" {
             self.arity(&name, call, 1, 1, e)?;
-            return Ok(Expr::IsNull(Box::new(self.expression(&call.arguments[0])?), true));
+            let message = "exists() takes a pattern; of a property, ask `... IS NOT NULL`";
+            return Err(self.syntax("InvalidArgumentType", message, e.span));
+        }
+        if name == "normalize"
+            && let [text, form] = &call.arguments[..]
+            && let ExprKind::Variable(form) = &form.kind
+        {
+            return self.normalized(text, form);
         }
         let Some(found) = function::lookup(&name) else {
             let near = closest(&name, function::all().iter().map(|f| f.name));
@@ -421,6 +430,16 @@ impl Binder<'_> {
             self.expect(&call.arguments[0], kinds, "InvalidArgumentType")?;
         }
         Ok(Expr::Function(found, self.expressions(&call.arguments)?))
+    }
+
+    /// `normalize(text, NFD)`: the form is a word, whatever variables there are.
+    fn normalized(&mut self, text: &ast::Expr, form: &Name) -> Result<Expr, QueryError> {
+        if form.text.parse::<NormalForm>().is_err() {
+            let message = "there are the normal forms NFC, NFD, NFKC and NFKD";
+            return Err(self.syntax("InvalidArgumentValue", message, form.span));
+        }
+        let function = function::lookup("normalize").expect("INVARIANT: one of the table");
+        Ok(Expr::Function(function, vec![self.expression(text)?, Expr::text(&form.text)]))
     }
 
     fn arity(
@@ -453,7 +472,7 @@ impl Binder<'_> {
                             let slot = Box::new(Expr::Slot(*slot));
                             Expr::Binary(Binary::Equal, slot, Box::new(value))
                         }
-                        (CaseTest::Value(e) | CaseTest::Holds(e), _) => b.condition_operand(e)?,
+                        (CaseTest::Value(e) | CaseTest::Holds(e), _) => b.condition(e)?,
                     });
                 }
                 let test = if tests.len() == 1 { tests.remove(0) } else { Expr::Or(tests) };

@@ -9,6 +9,7 @@
 //! - `solve`: the order in which they are, `hint`: what a query wishes of it.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
+//! - `writes`: whether a plan changes the graph.
 //! - `schema`, `show`: commands that are no queries, `database`: `USE`.
 //! - `syntax`: walks over the syntax tree.
 
@@ -28,6 +29,7 @@ mod solve;
 mod subquery;
 mod syntax;
 mod update;
+mod writes;
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -44,14 +46,22 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
 use crate::plan::estimate::Counts;
-use crate::plan::{Plan, Slots, Wanted, parallelise, prune, shorten};
+use crate::plan::{Plan, Slots, Wanted, parallelise, prune, separate, shorten};
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
-use scope::Scope;
+use crate::watch;
+use scope::{Scope, Variable};
+
+/// Most levels of a plan that is shown: programs that read it have a call for each, and drivers
+/// give up at about as many.
+const SHOWN_LEVELS_MAX: usize = 1000;
+
+/// Names that the database does not have of which a query is told, most.
+const UNKNOWN_MAX: usize = 100;
 
 /// A query that is ready to run.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Bound {
     pub(crate) plan: Plan,
     /// Names of the result's columns, and where they are.
@@ -89,11 +99,14 @@ pub(crate) struct Binder<'a> {
     counts: OnceCell<Counts<'a>>,
     /// What is expected of plans made so far.
     known: solve::Known,
+    known_writes: writes::KnownWrites,
     procedures: &'a Procedures,
     /// The name of each slot, if it has one.
     slots: Vec<Option<Arc<str>>>,
     unknown: Vec<UnknownName>,
     scope: Scope,
+    /// Variables of the query around a subquery, which all of it sees.
+    constants: Vec<Variable>,
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
@@ -122,10 +135,12 @@ pub(crate) fn bind(
         graph,
         counts: OnceCell::new(),
         known: solve::Known::default(),
+        known_writes: writes::KnownWrites::default(),
         procedures,
         slots: Vec::new(),
         unknown: Vec::new(),
         scope: Scope::default(),
+        constants: Vec::new(),
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
         database: None,
@@ -136,7 +151,7 @@ pub(crate) fn bind(
     let (mut plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
-            binder.query(query, Plan::Unit)?
+            binder.query(query, Plan::Unit, None)?
         }
         StatementKind::Show(show) => binder.show(show, statement.span)?,
         StatementKind::Terminate(c) => binder.terminate(c, statement.span)?,
@@ -158,6 +173,7 @@ pub(crate) fn bind(
             (Plan::Unit, Vec::new())
         }
     };
+    watch::check()?;
     let needed = columns.iter().map(|(_, slot)| *slot).collect();
     let planning = procedures.planning;
     if planning.pruning {
@@ -167,13 +183,25 @@ pub(crate) fn bind(
         shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
     }
     let writes = plan.writes();
+    if writes {
+        let columns: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
+        separate(&mut plan, &columns);
+    }
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
     if !writes && !in_transactions {
         parallelise(&mut plan);
     }
+    watch::check()?;
     let height = plan.height();
+    if statement.mode != Mode::Run && plan.shown_levels() > SHOWN_LEVELS_MAX {
+        let message = format!(
+            "EXPLAIN and PROFILE show plans of at most {SHOWN_LEVELS_MAX} operators one above the \
+             other, and the plan of this statement has more"
+        );
+        return Err(binder.error(ErrorKind::NotSupported, "PlanTooDeep", message, statement.span));
+    }
     let estimates = binder.counts.get().map_or(0, Counts::asked);
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
@@ -198,13 +226,14 @@ pub(crate) fn bind(
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
-    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Users};
+    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Settings, Users};
     let StatementKind::Show(show) = kind else { return false };
     let CommandOutput { yields, filter, returns } = &show.output;
     let plain = yields.is_none() && filter.is_none() && returns.is_none();
     let target = &show.target;
-    let users = matches!(target, Users | CurrentUser | Roles { .. } | Privileges(_));
-    plain && (users || matches!(target, Databases(_)))
+    let users = matches!(target, Users { .. } | CurrentUser | Roles { .. } | Privileges(_));
+    let settings = matches!(target, Settings { names } if names.is_empty());
+    plain && (users || settings || matches!(target, Databases(_)))
 }
 
 impl<'a> Binder<'a> {
@@ -239,6 +268,9 @@ impl<'a> Binder<'a> {
 
     /// Notes a name that is read, if the database does not have it.
     pub(crate) fn reads_name(&mut self, kind: NotificationKind, name: &Name) {
+        if self.unknown.len() >= UNKNOWN_MAX {
+            return;
+        }
         let range = name.span.range();
         let known = match kind {
             // After a colon behind a variable, it may be either.

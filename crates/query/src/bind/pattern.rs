@@ -129,6 +129,14 @@ pub(crate) enum Part<'p> {
     Group,
 }
 
+/// The parentheses around a whole path of which some are wanted: `SHORTEST 1 (p = (a)--+(b))`. What
+/// they hold is a condition on the paths to choose from, and may name them.
+fn whole_path(path: &PathPattern) -> Option<&ast::GroupPattern> {
+    let [PathPart::Group(group)] = &path.parts[..] else { return None };
+    let wanted = path.search != ast::PathSearch::All && group.quantifier.is_none();
+    wanted.then_some(group)
+}
+
 impl Binder<'_> {
     /// Binds the patterns of a clause, whose variables come into scope.
     pub(crate) fn pattern(&mut self, patterns: &[PathPattern]) -> Result<Pattern, QueryError> {
@@ -153,9 +161,17 @@ impl Binder<'_> {
     ) -> Result<Declared<'p>, QueryError> {
         let (parts, filters, found) = Default::default();
         let mut declared = Declared { path, parts, filters, found };
-        self.declare_parts(path, before, &mut declared)?;
+        let whole = whole_path(path);
+        match whole {
+            Some(group) => {
+                self.declare_parts(&group.path, before, &mut declared)?;
+                declared.filters.extend(&group.filter);
+            }
+            None => self.declare_parts(path, before, &mut declared)?,
+        }
         self.node_between(&mut declared);
-        if let Some(variable) = &path.variable {
+        let inner = whole.and_then(|group| group.path.variable.as_ref());
+        for variable in path.variable.iter().chain(inner) {
             let slot = self.declare_new(variable, Kind::Path)?;
             let slots = declared.parts.iter().map(|(slot, _)| *slot).collect();
             declared.found.paths.push((slot, Expr::Path(slots)));

@@ -17,6 +17,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch;
 
 /// What aggregating functions mean at a place, and what expressions stand for slots.
 #[derive(Debug, Clone, Default)]
@@ -86,10 +87,12 @@ impl Binder<'_> {
         match &self.aggregation {
             Aggregation::Forbidden | Aggregation::Inside => Ok(None),
             Aggregation::Known(known) => {
+                watch::work(known.len())?;
                 Ok(known.iter().find(|(k, _)| k == e).map(|(_, slot)| Expr::Slot(*slot)))
             }
             Aggregation::Collect { known, outer, in_list, .. } => {
                 let in_list = *in_list;
+                watch::work(known.len())?;
                 if let Some((_, slot)) = known.iter().find(|(k, _)| is_simple(k) && k == e) {
                     return Ok(Some(Expr::Slot(*slot)));
                 }
@@ -146,6 +149,14 @@ impl Binder<'_> {
             let message = format!("{function}() takes {wanted} arguments");
             return Err(self.syntax("InvalidNumberOfArguments", message, e.span));
         }
+        if let (
+            "avg" | "sum" | "stdev" | "stdevp" | "percentilecont" | "percentiledisc",
+            [first, ..],
+        ) = (function.as_str(), arguments)
+        {
+            let numbers = [Kind::Int, Kind::Float, Kind::Other];
+            self.expect(first, &numbers, "InvalidArgumentType")?;
+        }
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Inside);
         let bound = self.expressions(arguments);
         self.aggregation = around;
@@ -175,7 +186,7 @@ impl Binder<'_> {
                 let message = "RETURN * needs at least one variable in scope";
                 return Err(self.syntax("NoVariablesInScope", message, p.span));
             }
-            for variable in &self.scope.variables {
+            for variable in self.scope.variables.iter().filter(|v| !v.name.starts_with('\0')) {
                 let text = variable.name.as_ref().into();
                 let name = ast::Name { text, span: p.span };
                 let kind = ExprKind::Variable(name);
@@ -183,26 +194,37 @@ impl Binder<'_> {
             }
             items.sort_by(|a, b| a.0.cmp(&b.0));
         }
+        let mut names: HashSet<Arc<str>> = items.iter().map(|(name, _)| name.clone()).collect();
         for ProjectionItem { expr, alias, span } in &p.items {
             let name: Arc<str> = match (alias, &expr.kind) {
                 (Some(alias), _) => alias.text.as_ref().into(),
                 (None, ExprKind::Variable(name)) => name.text.as_ref().into(),
+                (None, ExprKind::MapProjection(m)) => m.variable.text.as_ref().into(),
                 (None, _) if with => {
                     let message = "an expression in WITH needs a name: add AS ...";
                     return Err(self.syntax("NoExpressionAlias", message, *span));
                 }
                 (None, _) => expr.span.text(self.source).into(),
             };
-            if items.iter().any(|(other, _)| *other == name) {
+            if !names.insert(name.clone()) {
                 let message = format!("two columns have the name `{name}`");
                 return Err(self.syntax("ColumnNameConflict", message, *span));
+            }
+            let goes_on = matches!(&expr.kind, ExprKind::Variable(v) if *v.text == *name);
+            if self.is_constant(&name) && !goes_on {
+                let message = format!(
+                    "`{name}` is a variable of the query around this subquery, which sees it \
+                     everywhere; give the new one another name"
+                );
+                let span = alias.as_ref().map_or(*span, |alias| alias.span);
+                return Err(self.syntax("VariableAlreadyBound", message, span));
             }
             items.push((name, expr.clone()));
         }
         Ok(items)
     }
 
-    /// Binds a projection; afterwards only its items are in scope.
+    /// Binds a projection; afterwards only its items are in scope, and what a subquery always sees.
     pub(crate) fn projection(
         &mut self,
         p: &Projection,
@@ -216,7 +238,7 @@ impl Binder<'_> {
         }
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
         let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
-        let writes = input.writes();
+        let writes = self.writes(&input);
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
             true => self.grouped(&items, p, filter, &before, input)?,
@@ -225,11 +247,14 @@ impl Binder<'_> {
         let Projected { mut plan, slots, sort, filter } = bound;
         let names = items.iter().map(|(name, _)| name.clone());
         let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
-        self.scope = Scope::default();
-        for ((name, slot), kind) in columns.iter().zip(kinds) {
-            self.name_slot(*slot, name);
-            self.scope.variables.push(Variable { name: name.clone(), slot: *slot, kind });
-        }
+        columns.iter().for_each(|(name, slot)| self.name_slot(*slot, name));
+        let behind = columns.iter().zip(kinds);
+        let variable = |((name, slot), kind): (&(Arc<str>, Slot), Kind)| Variable {
+            name: name.clone(),
+            slot: *slot,
+            kind,
+        };
+        self.scope = self.scope_behind(behind.map(variable));
         let skip = self.row_count(p.skip.as_ref(), "SKIP")?;
         let limit = self.row_count(p.limit.as_ref(), "LIMIT")?;
         if writes && (skip.is_some() || limit.is_some()) {
@@ -264,8 +289,19 @@ impl Binder<'_> {
         if let Some(filter) = filter {
             plan = Plan::Filter(Box::new(plan), filter);
         }
-        let kept = slots.into_iter().chain(self.csv.into_iter().flat_map(|at| [at.line, at.file]));
-        Ok((Plan::Keep(Box::new(plan), kept.collect()), columns))
+        let mut kept = slots;
+        kept.extend(self.csv.into_iter().flat_map(|at| [at.line, at.file]));
+        if with {
+            let constants = self.constants.iter().map(|v| v.slot);
+            let constants: Vec<Slot> = constants.filter(|slot| !kept.contains(slot)).collect();
+            kept.extend(constants);
+        }
+        // Of columns that were kept, some are: `WITH x WITH x`.
+        let input = match plan {
+            Plan::Keep(input, _) => input,
+            plan => Box::new(plan),
+        };
+        Ok((Plan::Keep(input, kept), columns))
     }
 
     /// A projection without aggregation. Sort keys see the items and, unless rows are made
@@ -300,7 +336,7 @@ impl Binder<'_> {
         if !extend.is_empty() {
             plan = Plan::Extend(Box::new(plan), extend);
         }
-        let mut scope = if p.distinct { Scope::default() } else { before.clone() };
+        let mut scope = if p.distinct { self.scope_behind([]) } else { before.clone() };
         if p.distinct {
             plan = Plan::Distinct(Box::new(plan), slots.clone());
             // Of rows that became one, none has a line.
@@ -344,7 +380,8 @@ impl Binder<'_> {
             known.push((e.clone(), slot));
             slots.push(Some(slot));
         }
-        let outer = before.slots();
+        let mut outer = before.slots();
+        outer.retain(|slot| self.constants.iter().all(|v| v.slot != *slot));
         let (calls, in_list) = (Vec::new(), false);
         let collect = Aggregation::Collect { known, calls, outer, in_list };
         let around = std::mem::replace(&mut self.aggregation, collect);
@@ -362,6 +399,9 @@ impl Binder<'_> {
             true => plan::aggregate(aggregate),
             false => Plan::Aggregate(Box::new(aggregate)),
         };
+        if !self.constants.is_empty() {
+            plan = self.with_argument(plan);
+        }
         if !extend.is_empty() {
             plan = Plan::Extend(Box::new(plan), extend);
         }
@@ -370,6 +410,14 @@ impl Binder<'_> {
             plan = Plan::Distinct(Box::new(plan), slots.clone());
         }
         Ok(Projected { plan, slots, sort, filter })
+    }
+
+    /// Puts the rows of an aggregation beside those that the subquery began with, whose variables
+    /// it sees everywhere. Where none of them is read, `prune` takes it out again.
+    fn with_argument(&mut self, inner: Plan) -> Plan {
+        let (by_row, row) = (Some(inner.bound_slots()), self.new_slot());
+        let (input, optional, returns) = (Plan::Argument, None, true);
+        Plan::Apply(Box::new(plan::Apply { input, inner, row, optional, returns, by_row }))
     }
 
     /// The items that aggregate, sort keys and filter, which see the items only.
@@ -390,14 +438,13 @@ impl Binder<'_> {
                 *slot = Some(made);
             }
         }
-        self.scope = Scope::default();
-        let mut whole = Vec::new();
+        let (mut whole, mut variables) = (Vec::new(), Vec::new());
         for ((name, e), slot) in items.iter().zip(slots) {
             let slot = slot.expect("INVARIANT: each was given one");
             whole.push((e.clone(), slot));
-            let variable = Variable { name: name.clone(), slot, kind: Kind::Any };
-            self.scope.variables.push(variable);
+            variables.push(Variable { name: name.clone(), slot, kind: Kind::Any });
         }
+        self.scope = self.scope_behind(variables);
         if let Aggregation::Collect { outer, .. } = &mut self.aggregation {
             outer.clear();
         }

@@ -80,6 +80,33 @@ impl Scope {
 }
 
 impl Binder<'_> {
+    /// The scope behind a projection: its items, and what a subquery sees in all of it.
+    pub(crate) fn scope_behind(&self, items: impl IntoIterator<Item = Variable>) -> Scope {
+        let mut variables = self.constants.clone();
+        for item in items {
+            variables.retain(|v| v.name != item.name);
+            variables.push(item);
+        }
+        Scope { variables }
+    }
+
+    /// Runs `f` for a subquery of which `constants` are seen everywhere.
+    pub(crate) fn with_constants<T>(
+        &mut self,
+        constants: Vec<Variable>,
+        f: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let around = std::mem::replace(&mut self.constants, constants);
+        let result = f(self);
+        self.constants = around;
+        result
+    }
+
+    /// Whether a variable belongs to the query around this subquery.
+    pub(crate) fn is_constant(&self, name: &str) -> bool {
+        self.constants.iter().any(|v| *v.name == *name)
+    }
+
     /// Makes a variable; one of the same name is hidden.
     pub(crate) fn declare(&mut self, name: &str, kind: Kind) -> Slot {
         let slot = self.new_slot();

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    CommandOutput, DatabaseFilter, Executable, Expr as AstExpr, ExprKind, Name, PrivilegeFilter,
-    Projection, ProjectionItem, Show, ShowTarget, Terminate,
+    CommandOutput, DatabaseFilter, Expr as AstExpr, ExprKind, Name, PrivilegeFilter, Projection,
+    ProjectionItem, Show, ShowTarget, Terminate,
 };
 use telar_cypher::span::Span;
 
@@ -24,12 +24,9 @@ impl Binder<'_> {
         let (name, shown): (&str, Shown) = match &c.target {
             ShowTarget::Indexes { kind } => ("SHOW INDEXES", show::indexes(*kind)),
             ShowTarget::Constraints(filter) => ("SHOW CONSTRAINTS", show::constraints(*filter)),
-            ShowTarget::Procedures(executable) => {
-                self.no_users(executable, span)?;
-                ("SHOW PROCEDURES", show::procedures())
-            }
-            ShowTarget::Functions { built_in, executable } => {
-                self.no_users(executable, span)?;
+            // Whoever may run statements may execute all of them: EXECUTABLE leaves none out.
+            ShowTarget::Procedures(_) => ("SHOW PROCEDURES", show::procedures()),
+            ShowTarget::Functions { built_in, .. } => {
                 ("SHOW FUNCTIONS", show::functions(*built_in))
             }
             ShowTarget::Databases(filter) => {
@@ -38,8 +35,12 @@ impl Binder<'_> {
                 }
                 ("SHOW DATABASES", show::databases(filter))
             }
-            ShowTarget::Users => ("SHOW USERS", show::users(false)),
-            ShowTarget::CurrentUser => ("SHOW CURRENT USER", show::users(true)),
+            ShowTarget::Settings { names } => {
+                arguments = self.expressions(names)?;
+                ("SHOW SETTINGS", show::settings(names.len()))
+            }
+            ShowTarget::Users { auth } => ("SHOW USERS", show::users(false, *auth)),
+            ShowTarget::CurrentUser => ("SHOW CURRENT USER", show::users(true, false)),
             ShowTarget::Roles { populated, users } => {
                 ("SHOW ROLES", show::roles(*populated, *users))
             }
@@ -65,15 +66,6 @@ impl Binder<'_> {
         let arguments = self.expressions(&c.ids)?;
         let shown = show::terminate(c.ids.len());
         self.shown("TERMINATE TRANSACTIONS", shown, arguments, &c.output, span)
-    }
-
-    fn no_users(&self, executable: &Executable, span: Span) -> Result<(), QueryError> {
-        match executable {
-            Executable::By(_) => {
-                Err(self.unsupported("there are no users: EXECUTABLE BY is not supported", span))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// `YIELD ... WHERE ... RETURN ...` over the rows of a procedure.

@@ -17,7 +17,7 @@ mod seek;
 mod steps;
 mod written;
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use super::Binder;
 use super::group::Group;
@@ -30,6 +30,7 @@ use crate::plan::{
     Expand, IndexSeek, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select, ShortestPath,
     Types, VarExpand, Way,
 };
+use crate::watch;
 use known::Expected;
 pub(super) use known::Known;
 use order::Start;
@@ -54,6 +55,8 @@ struct Solver<'b, 'a> {
     /// What the plan so far says of variables, and of its rows.
     facts: Facts,
     expected: Expected,
+    /// Of a large pattern, the nodes to begin at, in this order.
+    starts: Option<VecDeque<Slot>>,
 }
 
 impl Binder<'_> {
@@ -85,10 +88,11 @@ impl Binder<'_> {
 
     fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
         let Before { bound, found, facts, expected } = before;
-        let mut solver = Solver { binder: self, plan, bound, pattern, found, facts, expected };
+        let (binder, starts) = (self, None);
+        let mut solver = Solver { binder, plan, bound, pattern, found, facts, expected, starts };
         solver.run();
-        let Solver { plan, facts, expected, .. } = solver;
-        self.known.note(&plan, expected, facts);
+        let Solver { binder, plan, facts, expected, .. } = solver;
+        binder.known.note(&plan, expected, facts);
         plan
     }
 }
@@ -117,7 +121,8 @@ impl Solver<'_, '_> {
         } else {
             self.as_written();
         }
-        loop {
+        // What is left out once the statement is to be given up is never run: the binder asks, too.
+        while watch::check().is_ok() {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
                 let relationship = self.pattern.relationships.remove(at);

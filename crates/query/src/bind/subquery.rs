@@ -6,13 +6,15 @@ use telar_cypher::ast::{
 use telar_cypher::span::Span;
 
 use super::Binder;
+use super::projection::Aggregation;
 use crate::batch::Slot;
 use crate::expr::{Expr, Subquery, SubqueryKind};
 use crate::plan::{Plan, Slots, Wanted, ask_whether, counted, prune, shorten};
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
-    fn sub(&mut self, kind: SubqueryKind, mut plan: Plan) -> Expr {
+    fn sub(&mut self, kind: SubqueryKind, mut plan: Plan, span: Span) -> Result<Expr, QueryError> {
+        self.check_groups(&plan, span)?;
         let row = self.new_slot();
         let mut needed = Slots::from([row]);
         if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = kind {
@@ -21,7 +23,7 @@ impl Binder<'_> {
         // It may begin with any variable there is.
         prune(&mut plan, &needed, &(0..self.slots.len()).collect());
         if !self.procedures.planning.shortcuts {
-            return Expr::Subquery(Box::new(Subquery { kind, plan, row }));
+            return Ok(Expr::Subquery(Box::new(Subquery { kind, plan, row })));
         }
         let reads = |slot: Slot| needed.contains(&slot);
         let mut new_slot = || self.new_slot();
@@ -38,7 +40,25 @@ impl Binder<'_> {
         };
         let wanted = if kind == SubqueryKind::Exists { Wanted::Once } else { Wanted::All };
         shorten(&mut plan, wanted, &mut new_slot);
-        Expr::Subquery(Box::new(Subquery { kind, plan, row }))
+        Ok(Expr::Subquery(Box::new(Subquery { kind, plan, row })))
+    }
+
+    /// Refuses variables of rows that are grouped around the subquery.
+    fn check_groups(&self, plan: &Plan, span: Span) -> Result<(), QueryError> {
+        let Aggregation::Collect { known, outer, .. } = &self.aggregation else { return Ok(()) };
+        let mut lost = None;
+        plan.slots(&mut |slot| {
+            if outer.contains(&slot) && !known.iter().any(|(_, key)| *key == slot) {
+                lost = Some(slot);
+            }
+        });
+        let Some(lost) = lost else { return Ok(()) };
+        let name = self.scope.variables.iter().find(|v| v.slot == lost).map_or("", |v| &*v.name);
+        let message = format!(
+            "the subquery needs `{name}`, which is no grouping key here; project it on its own, \
+             or put it into WITH before"
+        );
+        Err(self.syntax("AmbiguousAggregationExpression", message, span))
     }
 
     /// The plan that finds patterns from the variables in scope, which it adds to.
@@ -61,7 +81,18 @@ impl Binder<'_> {
         f: impl FnOnce(&mut Self) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         let around = std::mem::take(&mut self.aggregation);
-        let result = self.inner_scope(f);
+        let result = self.inner_scope(|b| {
+            // Of rows that are grouped there are the keys.
+            if let Aggregation::Collect { known, .. } = &around {
+                for (key, slot) in known {
+                    if let ast::ExprKind::Variable(name) = &key.kind {
+                        let variables = b.scope.variables.iter_mut();
+                        variables.filter(|v| *v.name == *name.text).for_each(|v| v.slot = *slot);
+                    }
+                }
+            }
+            f(b)
+        });
         self.aggregation = around;
         result
     }
@@ -71,7 +102,7 @@ impl Binder<'_> {
         self.check_no_new_variables(pattern)?;
         let plan =
             self.without_aggregation(|b| b.pattern_plan(std::slice::from_ref(pattern), None))?;
-        Ok(self.sub(SubqueryKind::Exists, plan))
+        self.sub(SubqueryKind::Exists, plan, pattern.span)
     }
 
     fn check_no_new_variables(&self, pattern: &PathPattern) -> Result<(), QueryError> {
@@ -100,7 +131,7 @@ impl Binder<'_> {
             Ok((plan, slot.expect("INVARIANT: the pattern declared it")))
         })?;
         let kind = if all { SubqueryKind::Collect(slot) } else { SubqueryKind::First(slot) };
-        Ok(self.sub(kind, plan))
+        self.sub(kind, plan, pattern.span)
     }
 
     pub(crate) fn pattern_comprehension(
@@ -108,12 +139,16 @@ impl Binder<'_> {
         c: &PatternComprehension,
     ) -> Result<Expr, QueryError> {
         let (plan, slot) = self.without_aggregation(|b| {
+            // Its path hides a variable of the same name, as that of a list comprehension does.
+            if let Some(path) = &c.pattern.variable {
+                b.scope.variables.retain(|v| *v.name != *path.text);
+            }
             let plan = b.pattern_plan(std::slice::from_ref(&c.pattern), c.filter.as_ref())?;
             let projection = b.expression(&c.projection)?;
             let slot: Slot = b.new_slot();
             Ok((Plan::Extend(Box::new(plan), vec![(slot, projection)]), slot))
         })?;
-        Ok(self.sub(SubqueryKind::Collect(slot), plan))
+        self.sub(SubqueryKind::Collect(slot), plan, c.pattern.span)
     }
 
     /// `EXISTS { }`, `COUNT { }`, `COLLECT { }`
@@ -135,7 +170,8 @@ impl Binder<'_> {
                         return Err(b.syntax("InvalidClauseComposition", message, clause.span()));
                     }
                 }
-                b.query(query, Plan::Argument)
+                let constants = b.scope.variables.clone();
+                b.with_constants(constants, |b| b.query(query, Plan::Argument, None))
             }
         })?;
         let kind = match (subquery.kind, &columns[..]) {
@@ -147,7 +183,7 @@ impl Binder<'_> {
                 return Err(self.syntax("InvalidSubquery", message, span));
             }
         };
-        Ok(self.sub(kind, plan))
+        self.sub(kind, plan, span)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Clauses that change the graph.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
@@ -13,7 +14,7 @@ use super::Binder;
 use super::scope::Kind;
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{self, CreateStep, LabelName, Plan, SetItem};
+use crate::plan::{self, Claimed, CreateStep, LabelName, Plan, SetItem};
 use crate::query_error::QueryError;
 
 /// What a pattern that is created is made of.
@@ -23,13 +24,34 @@ struct Made {
     properties: Vec<Expr>,
 }
 
-impl Binder<'_> {
-    /// What must be before a change, so that it does not reach rows that are still to be read.
-    fn before_writes(input: Plan) -> Plan {
-        let reads = input.reads_graph() || input.writes();
-        if reads && !matches!(input, Plan::Eager(_)) { Plan::Eager(Box::new(input)) } else { input }
-    }
+/// What a `MERGE` claims: its relationships, in the order in which the steps make them.
+fn claims(pattern: &PathPattern, steps: &[CreateStep], before: &[Slot]) -> Vec<Claimed> {
+    let ways = pattern.parts.iter().filter_map(|part| match part {
+        PathPart::Relationship(r) => Some(r.direction == ArrowDirection::Either),
+        _ => None,
+    });
+    let made = steps.iter().filter_map(|step| match step {
+        CreateStep::Relationship { slot, from, to, .. } => {
+            Some((*slot, before.contains(from) && before.contains(to)))
+        }
+        _ => None,
+    });
+    let claimed = |((slot, bound), either_way)| Claimed { slot, bound, either_way };
+    made.zip(ways).map(claimed).collect()
+}
 
+/// A path without the parentheses around it: `MERGE ((a)-[:T]->(b))`.
+fn unwrapped(path: &PathPattern) -> Cow<'_, PathPattern> {
+    let mut path = Cow::Borrowed(path);
+    while let [PathPart::Group(group)] = &path.parts[..] {
+        let mut inner = PathPattern::clone(&group.path);
+        inner.variable = inner.variable.or_else(|| path.variable.clone());
+        path = Cow::Owned(inner);
+    }
+    path
+}
+
+impl Binder<'_> {
     pub(crate) fn create(&mut self, clause: &Create, input: Plan) -> Result<Plan, QueryError> {
         let mut made = Made { steps: Vec::new(), properties: Vec::new() };
         for path in &clause.patterns {
@@ -41,8 +63,6 @@ impl Binder<'_> {
             before.steps.append(&mut made.steps);
             return Ok(Plan::Create(before));
         }
-        let apart = plan::is_apart(&input, &made.steps);
-        let input = if apart { input } else { Self::before_writes(input) };
         Ok(Plan::Create(Box::new(plan::Create { input, steps: made.steps })))
     }
 
@@ -194,9 +214,9 @@ impl Binder<'_> {
     }
 
     pub(crate) fn merge(&mut self, clause: &Merge, input: Plan) -> Result<Plan, QueryError> {
-        let input = Self::before_writes(input);
         let before = self.scope.clone();
-        for part in &clause.pattern.parts {
+        let path = unwrapped(&clause.pattern);
+        for part in &path.parts {
             if let PathPart::Node(NodePattern { properties: Some(p), .. })
             | PathPart::Relationship(RelationshipPattern { properties: Some(p), .. }) = part
                 && matches!(p.kind, ast::ExprKind::Parameter(_))
@@ -207,21 +227,22 @@ impl Binder<'_> {
         }
         // What creates it is bound first: it finds variables that are used twice.
         let mut made = Made { steps: Vec::new(), properties: Vec::new() };
-        let single = clause.pattern.parts.len() == 1;
+        let single = path.parts.len() == 1;
         if single
-            && let PathPart::Node(node) = &clause.pattern.parts[0]
+            && let PathPart::Node(node) = &path.parts[0]
             && let Some(name) = &node.variable
             && before.find(&name.text).is_some()
         {
             let message = format!("the variable `{}` exists already", name.text);
             return Err(self.syntax("VariableAlreadyBound", message, name.span));
         }
-        self.created_path(&clause.pattern, false, &mut made)?;
+        self.created_path(&path, false, &mut made)?;
+        let claims = claims(&path, &made.steps, &before.slots());
         let after = self.scope.clone();
         self.scope = before.clone();
         // What it does not find it makes: names may well be new.
         let unknown = self.unknown.len();
-        let pattern = self.pattern(std::slice::from_ref(&clause.pattern))?;
+        let pattern = self.pattern(std::slice::from_ref(&*path))?;
         self.unknown.truncate(unknown);
         let matching = self.solve(Plan::Argument, before.slots(), pattern);
         // Both ways lead to the same slots: those of the creation.
@@ -253,12 +274,13 @@ impl Binder<'_> {
             on_create,
             on_match,
             properties: made.properties,
+            claims,
         })))
     }
 
     pub(crate) fn set(&mut self, clause: &Set, input: Plan) -> Result<Plan, QueryError> {
         let items = self.set_items(&clause.items)?;
-        Ok(Plan::Set(Box::new(Self::before_writes(input)), items))
+        Ok(Plan::Set(Box::new(input), items))
     }
 
     fn object(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
@@ -266,11 +288,24 @@ impl Binder<'_> {
         self.expression(e)
     }
 
+    /// Refuses `n.a` of a node or relationship where one is wanted: no property holds any.
+    fn no_property(&self, e: &ast::Expr) -> Result<(), QueryError> {
+        let ast::ExprKind::Property { object, .. } = &e.kind else { return Ok(()) };
+        match self.kind_of(object) {
+            Kind::Node | Kind::Relationship => {
+                let message = "expected a node or a relationship, found a property of one";
+                Err(self.syntax("InvalidArgumentType", message, e.span))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>, QueryError> {
         let mut bound = Vec::new();
         for item in items {
             bound.push(match &item.kind {
                 SetItemKind::Property { object, key, value } => {
+                    self.no_property(object)?;
                     let object = self.object(object)?;
                     SetItem::Property {
                         object,
@@ -337,7 +372,7 @@ impl Binder<'_> {
                 }
             });
         }
-        Ok(Plan::Set(Box::new(Self::before_writes(input)), items))
+        Ok(Plan::Set(Box::new(input), items))
     }
 
     pub(crate) fn delete(&mut self, clause: &Delete, input: Plan) -> Result<Plan, QueryError> {
@@ -362,7 +397,6 @@ impl Binder<'_> {
             }
             targets.push(self.expression(target)?);
         }
-        let input = Self::before_writes(input);
         let detach = clause.detach;
         Ok(Plan::Delete(Box::new(plan::Delete { input, targets, detach })))
     }
@@ -370,7 +404,8 @@ impl Binder<'_> {
     pub(crate) fn foreach(&mut self, clause: &Foreach, input: Plan) -> Result<Plan, QueryError> {
         let list = self.expression(&clause.list)?;
         let (variable, inner) = self.inner_scope(|b| {
-            let variable = b.declare_new(&clause.variable, Kind::Any)?;
+            // It hides a variable of the same name, as that of a list comprehension does.
+            let variable = b.declare(&clause.variable.text, Kind::Any);
             let mut plan = Plan::Argument;
             for update in &clause.updates {
                 plan = match update {
@@ -388,7 +423,6 @@ impl Binder<'_> {
             }
             Ok((variable, plan))
         })?;
-        let input = Self::before_writes(input);
         Ok(Plan::Foreach(Box::new(plan::Foreach { input, variable, list, inner })))
     }
 }

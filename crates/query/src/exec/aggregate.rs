@@ -166,7 +166,7 @@ impl Partial {
         plan: &plan::Aggregate,
         numbers: &mut Vec<u32>,
     ) -> Result<(), QueryError> {
-        self.groups.assign(&rows.keys, rows.rows, numbers);
+        self.groups.assign(&rows.keys, rows.rows, numbers)?;
         self.grow(plan)?;
         let only_group = rows.keys.is_empty();
         for (totals, arguments) in self.totals.iter_mut().zip(&rows.arguments) {
@@ -192,7 +192,7 @@ impl Partial {
         let mut numbers = Vec::new();
         let (rows, keys) = (other.groups.len(), other.groups.into_columns());
         let keys: Vec<_> = keys.into_iter().map(Arc::new).collect();
-        self.groups.assign(&keys, rows, &mut numbers);
+        self.groups.assign(&keys, rows, &mut numbers)?;
         self.grow(plan)?;
         for (from, to) in other.totals.into_iter().zip(&mut self.totals) {
             from.merge_into(to, &numbers)?;
@@ -407,7 +407,7 @@ impl<'p> By<'p> {
         let read = share(work, Vec::new(), &mut Pace::default(), cx)?;
         let (mut numbers, mut all) = (Vec::new(), Vec::with_capacity(column.len()));
         for (keys, (from, to)) in read.into_iter().flatten().zip(&parts) {
-            partial.groups.assign(&keys, to - from, &mut numbers);
+            partial.groups.assign(&keys, to - from, &mut numbers)?;
             partial.grow(plan)?;
             all.extend_from_slice(&numbers);
         }

@@ -3,7 +3,7 @@
 use telar_graph::Value;
 
 use super::spill::Rows;
-use super::{Exec, Operator, Source, for_each};
+use super::{Exec, Operator, Ramp, Source, build, for_each};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
@@ -13,12 +13,40 @@ use crate::query_error::QueryError;
 pub(crate) struct Apply<'p> {
     pub(super) input: Source<'p>,
     plan: &'p plan::Apply,
+    ramp: Ramp,
+    /// The row that the inner plan runs for, where its rows go on as they come.
+    running: Option<(Batch, Source<'p>)>,
+    /// Rows that wait for it.
+    rest: Option<(Batch, usize)>,
     pub(super) ready: Rows,
 }
 
 impl<'p> Apply<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Apply) -> Self {
-        Self { input, plan, ready: Rows::of("Apply") }
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Apply, ramp: Ramp) -> Self {
+        let (running, rest, ready) = (None, None, Rows::of("Apply"));
+        Self { input, plan, ramp, running, rest, ready }
+    }
+
+    /// The next rows that the inner plan finds, row by row.
+    fn stream(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        loop {
+            if let Some((row, inner)) = &mut self.running {
+                if let Some(found) = inner.next(cx)? {
+                    return Ok(Some(beside(row, found, self.plan)));
+                }
+                self.running = None;
+            }
+            cx.check()?;
+            let rows = match self.rest.take() {
+                Some(rest) => Some(rest),
+                None => self.input.next(cx)?.map(|rows| (rows, 0)),
+            };
+            let Some((rows, at)) = rows else { return Ok(None) };
+            let mut row = rows.slice(at, at + 1);
+            row.set(self.plan.row, Column::numbers(1));
+            self.running = Some((row.clone(), build(&self.plan.inner, &row, self.ramp, cx)));
+            self.rest = (at + 1 < rows.rows()).then_some((rows, at + 1));
+        }
     }
 
     /// Runs the inner plan for these rows, numbered by their place.
@@ -36,12 +64,8 @@ impl<'p> Apply<'p> {
         let mut found = Rows::of("Apply");
         let ready = &mut self.ready;
         for_each(&plan.inner, &rows, cx, |mut batch, cx| {
-            if let Some(slots) = &plan.by_row {
-                let mut joined = rows.gather(&vec![0; batch.rows()]);
-                for slot in slots {
-                    joined.set(*slot, batch.column(*slot).clone());
-                }
-                batch = joined;
+            if plan.by_row.is_some() {
+                batch = beside(&rows, batch, plan);
             }
             let Some(live) = &live else { return ready.push(batch, cx) };
             let batch = batch.keep(live);
@@ -85,8 +109,20 @@ impl<'p> Apply<'p> {
     }
 }
 
+/// A row beside each of those that the inner plan found for it.
+fn beside(row: &Batch, found: Batch, plan: &plan::Apply) -> Batch {
+    let mut joined = row.gather(&vec![0; found.rows()]);
+    for slot in plan.by_row.iter().flatten() {
+        joined.set(*slot, found.column(*slot).clone());
+    }
+    joined
+}
+
 impl Operator for Apply<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        if self.plan.streams() {
+            return self.stream(cx);
+        }
         loop {
             if let Some(batch) = self.ready.pop(cx)? {
                 return Ok(Some(batch));
@@ -125,9 +161,8 @@ impl Operator for Foreach<'_> {
             let elements = match lists.get(row) {
                 Value::List(list) => list.to_vec(),
                 Value::Null => Vec::new(),
-                other => {
-                    return Err(QueryError::wrong_type("a list", &other, "FOREACH"));
-                }
+                // As UNWIND has it.
+                single => vec![single],
             };
             for element in elements {
                 cx.check()?;

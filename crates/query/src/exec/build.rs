@@ -3,9 +3,10 @@
 use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Source, aggregate, apply, call, count_store, create, degrees, delete, distinct,
-    expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv, merge, project,
-    reach, relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind, var_expand,
+    Exec, Operator, Ramp, Source, aggregate, apply, call, count_store, create, degrees, delete,
+    distinct, expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv, merge,
+    project, reach, relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind,
+    var_expand,
 };
 use crate::batch::Batch;
 use crate::plan::Plan;
@@ -30,9 +31,9 @@ pub(super) enum Leaf<'p> {
 }
 
 /// The operators of `plan`; `argument` are the rows that its [`Plan::Argument`] begins with.
-/// Where the query is profiled, each is watched.
-pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch, cx: &Exec<'_>) -> Source<'p> {
-    build_from(plan, argument, None, cx)
+/// Where the query is profiled, each is watched. `ramp` says how many rows are wanted first.
+pub(crate) fn build<'p>(plan: &'p Plan, argument: &Batch, ramp: Ramp, cx: &Exec<'_>) -> Source<'p> {
+    build_from(plan, argument, None, ramp, cx)
 }
 
 /// The same, from `leaf` on.
@@ -40,6 +41,7 @@ pub(super) fn build_from<'p>(
     plan: &'p Plan,
     argument: &Batch,
     leaf: Option<Leaf<'p>>,
+    ramp: Ramp,
     cx: &Exec<'_>,
 ) -> Source<'p> {
     let operator: Source<'p> = match (leaf, plan) {
@@ -48,13 +50,13 @@ pub(super) fn build_from<'p>(
         }
         (Some(Leaf::Range(leaf, from, to)), Plan::NodeScan(p)) if std::ptr::eq(leaf, plan) => {
             let input = Box::new(Rows(Some(Batch::empty(1))));
-            Box::new(scan::NodeScan::part(input, p, from, to))
+            Box::new(scan::NodeScan::part(input, p, (from, to), ramp))
         }
         (leaf, Plan::Parallel(p)) => match cx.threads {
-            None => return build_from(&p.input, argument, leaf, cx),
-            Some(_) => return Box::new(Parallel::new(p, argument, cx)),
+            None => return build_from(&p.input, argument, leaf, ramp, cx),
+            Some(_) => return Box::new(Parallel::new(p, argument, ramp, cx)),
         },
-        (leaf, plan) => operator(plan, argument, leaf, cx),
+        (leaf, plan) => operator(plan, argument, leaf, ramp, cx),
     };
     match &cx.profile {
         None => operator,
@@ -66,30 +68,40 @@ fn operator<'p>(
     plan: &'p Plan,
     argument: &Batch,
     leaf: Option<Leaf<'p>>,
+    ramp: Ramp,
     cx: &Exec<'_>,
 ) -> Source<'p> {
-    let input = |plan: &'p Plan| build_from(plan, argument, leaf, cx);
+    let below = match plan {
+        Plan::Limit(..) => Ramp::FEW,
+        // All of it is read.
+        Plan::Aggregate(_) | Plan::Sort(_) | Plan::Eager(_) | Plan::Delete(_) => Ramp::FULL,
+        _ => ramp,
+    };
+    let input = |plan: &'p Plan| build_from(plan, argument, leaf, below, cx);
+    let whole = |plan: &'p Plan| build_from(plan, argument, leaf, Ramp::FULL, cx);
     let shared = |plan: &'p Plan| match plan {
-        Plan::Parallel(p) if cx.threads.is_some() => Input::Shared(Morsels::new(p, argument, cx)),
-        plan => Input::Alone(input(plan)),
+        Plan::Parallel(p) if cx.threads.is_some() => {
+            Input::Shared(Morsels::new(p, argument, Ramp::FULL, cx))
+        }
+        plan => Input::Alone(whole(plan)),
     };
     match plan {
         Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
         Plan::Argument => Box::new(Rows(Some(argument.clone()))),
-        Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p)),
-        Plan::IndexSeek(p) => Box::new(index_seek::IndexSeek::new(input(&p.input), p)),
+        Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p, ramp)),
+        Plan::IndexSeek(p) => Box::new(index_seek::IndexSeek::new(input(&p.input), p, ramp)),
         Plan::RelationshipSeek(p) => {
             Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p))
         }
         Plan::NodeById(p) => Box::new(scan::NodeById::new(input(&p.input), p)),
-        Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p)),
+        Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p, ramp)),
         Plan::Intersect(p) => Box::new(intersect::Intersect::new(input(&p.input), p)),
         Plan::Degrees(p) => Box::new(degrees::Degrees::new(input(&p.input), p)),
         Plan::HashJoin(p) => {
-            Box::new(hash_join::HashJoin::new(input(&p.input), input(&p.build), p))
+            Box::new(hash_join::HashJoin::new(input(&p.input), whole(&p.build), p))
         }
-        Plan::VarExpand(p) if p.once => Box::new(reach::Reach::new(input(&p.input), p)),
-        Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p)),
+        Plan::VarExpand(p) if p.once => Box::new(reach::Reach::new(input(&p.input), p, ramp)),
+        Plan::VarExpand(p) => Box::new(var_expand::VarExpand::new(input(&p.input), p, ramp)),
         Plan::ShortestPath(p) => Box::new(shortest::ShortestPath::new(input(&p.input), p)),
         Plan::Repeat(p) => Box::new(repeat::Repeat::new(input(&p.input), p)),
         Plan::Select(p) => Box::new(select::Select::new(input(&p.input), p)),
@@ -103,8 +115,10 @@ fn operator<'p>(
         Plan::Sort(p) => Box::new(sort::Sort::new(shared(&p.input), p)),
         Plan::Skip(from, count) => Box::new(limit::Skip::new(input(from), count)),
         Plan::Limit(from, count) => Box::new(limit::Limit::new(input(from), count, from.writes())),
-        Plan::Unwind(from, slot, list) => Box::new(unwind::Unwind::new(input(from), *slot, list)),
-        Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p)),
+        Plan::Unwind(from, slot, list) => {
+            Box::new(unwind::Unwind::new(input(from), *slot, list, ramp))
+        }
+        Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p, ramp)),
         Plan::InTransactions(p) => {
             Box::new(in_transactions::InTransactions::new(input(&p.apply.input), p))
         }
@@ -116,7 +130,7 @@ fn operator<'p>(
         Plan::Delete(p) => Box::new(delete::Delete::new(input(&p.input), p)),
         Plan::Foreach(p) => Box::new(apply::Foreach::new(input(&p.input), p)),
         Plan::Call(p) => Box::new(call::Call::new(input(&p.input), p)),
-        Plan::LoadCsv(p) => Box::new(load_csv::LoadCsv::new(input(&p.input), p)),
+        Plan::LoadCsv(p) => Box::new(load_csv::LoadCsv::new(input(&p.input), p, ramp)),
         Plan::Parallel(p) => input(&p.input),
     }
 }
@@ -128,7 +142,7 @@ pub(crate) fn for_each(
     cx: &mut Exec<'_>,
     mut f: impl FnMut(Batch, &mut Exec<'_>) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
-    let mut operator = build(plan, argument, cx);
+    let mut operator = build(plan, argument, Ramp::FULL, cx);
     while let Some(batch) = operator.next(cx)? {
         f(batch, cx)?;
     }

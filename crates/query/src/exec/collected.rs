@@ -200,8 +200,13 @@ impl Collected {
     }
 
     /// The lists of some groups.
-    pub(super) fn finish(&mut self, groups: std::ops::Range<usize>) -> Column {
-        Column::Values(groups.map(|group| Value::from(self.list(group))).collect())
+    pub(super) fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
+        let list = |group| {
+            let list = Value::from(self.list(group));
+            limits::check_value(&list)?;
+            Ok(list)
+        };
+        Ok(Column::Values(groups.map(list).collect::<Result<_, QueryError>>()?))
     }
 }
 
@@ -219,7 +224,7 @@ mod tests {
 
     fn lists(collected: &mut Collected) -> Vec<Vec<Value>> {
         let groups = collected.chains.len();
-        let lists = collected.finish(0..groups).into_values();
+        let lists = collected.finish(0..groups).unwrap().into_values();
         let elements = |list: Value| match list {
             Value::List(list) => list.to_vec(),
             other => panic!("{other:?}"),

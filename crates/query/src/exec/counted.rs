@@ -276,6 +276,10 @@ counted!(CountedRead);
 counted!(CountedWrite);
 
 impl Update for CountedWrite<'_> {
+    fn written_bytes(&self) -> u64 {
+        self.graph.written_bytes()
+    }
+
     fn label(&mut self, name: &str) -> Result<LabelId, UpdateError> {
         self.graph.label(name)
     }
@@ -302,6 +306,15 @@ impl Update for CountedWrite<'_> {
     ) -> Result<EdgeId, UpdateError> {
         add(self.hits, 1 + properties.len());
         self.graph.create_edge(ty, src, dst, properties)
+    }
+
+    fn claim_edge(
+        &mut self,
+        edge: EdgeId,
+        bound: bool,
+        either_way: bool,
+    ) -> Result<(), UpdateError> {
+        self.graph.claim_edge(edge, bound, either_way)
     }
 
     fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, UpdateError> {
@@ -337,6 +350,13 @@ impl Update for CountedWrite<'_> {
     fn delete_edge(&mut self, edge: EdgeId) -> Result<bool, UpdateError> {
         add(self.hits, 1);
         self.graph.delete_edge(edge)
+    }
+
+    fn edges_at(&self, vertex: VertexId, out: &mut Vec<EdgeId>) -> Result<(), UpdateError> {
+        let before = out.len();
+        let found = self.graph.edges_at(vertex, out);
+        add(self.hits, out.len() - before);
+        found
     }
 
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {

@@ -54,40 +54,67 @@ pub(crate) fn properties(
     let mut found = Vec::new();
     for (key, value) in entries {
         if !value.is_null() {
-            check_storable(&value)?;
+            let value = storable(value)?;
             found.push((cx.update()?.property_key(&key)?, value));
         }
     }
     Ok(found)
 }
 
-/// Refuses what no property may hold: maps, nodes, relationships, paths, and lists of those or of
-/// lists or nulls.
-pub(crate) fn check_storable(value: &Value) -> Result<(), QueryError> {
-    let refuse = |what: &str| {
-        Err(QueryError::runtime(
-            ErrorKind::Type,
-            "InvalidPropertyType",
-            format!("property values can only be of simple types or lists of them, found {what}"),
-        ))
-    };
-    match value {
+/// The value as a property holds it. Maps, nodes, relationships and paths are refused, as are lists
+/// of those, of lists or nulls, and of different types; integers in a list beside floats become
+/// floats.
+pub(crate) fn storable(value: Value) -> Result<Value, QueryError> {
+    match &value {
         Value::Map(_) | Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => {
-            refuse(value.type_name())
+            Err(not_storable(value.type_name()))
         }
-        Value::List(list) => {
-            for element in list.iter() {
-                match element {
-                    Value::List(_) | Value::Null => {
-                        return refuse(&format!("a LIST that holds {}", element.type_name()));
-                    }
-                    _ => check_storable(element)?,
-                }
-            }
-            Ok(())
-        }
-        _ => Ok(()),
+        Value::List(list) => Ok(match floats(list)? {
+            Some(floats) => floats,
+            None => value,
+        }),
+        _ => Ok(value),
     }
+}
+
+fn not_storable(what: &str) -> QueryError {
+    let message = format!(
+        "property values can only be of simple types or lists of one of them, found {what}"
+    );
+    QueryError::runtime(ErrorKind::Type, "InvalidPropertyType", message)
+}
+
+/// The list with floats for its integers, if it has both; a list that cannot be stored is refused.
+fn floats(list: &[Value]) -> Result<Option<Value>, QueryError> {
+    let number = |value: &Value| matches!(value, Value::Int(_) | Value::Float(_));
+    let Some(first) = list.first() else { return Ok(None) };
+    let mut mixed = false;
+    for element in list {
+        let refuse = |what: String| Err(not_storable(&format!("a LIST that holds {what}")));
+        let same = std::mem::discriminant(element) == std::mem::discriminant(first);
+        match (first, element) {
+            (
+                _,
+                Value::List(_)
+                | Value::Null
+                | Value::Map(_)
+                | Value::Vertex(_)
+                | Value::Edge(_)
+                | Value::Path(_),
+            ) => return refuse(element.type_name().to_owned()),
+            (Value::Point(a), Value::Point(b)) if a.srid() != b.srid() => {
+                return refuse("points of different coordinate systems".to_owned());
+            }
+            _ if same => {}
+            (a, b) if number(a) && number(b) => mixed = true,
+            (a, b) => return refuse(format!("both {} and {}", a.type_name(), b.type_name())),
+        }
+    }
+    let float = |value: &Value| match value {
+        Value::Int(number) => Value::Float(*number as f64),
+        other => other.clone(),
+    };
+    Ok(mixed.then(|| Value::list(list.iter().map(float))))
 }
 
 /// Runs the steps for every row and adds their columns.

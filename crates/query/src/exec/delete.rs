@@ -5,16 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use telar_graph::{EdgeId, Expansion, Value, VertexId};
+use telar_graph::{EdgeId, Value, VertexId};
 
-use super::expand::edge_types;
 use super::memory::Held;
 use super::spill::Rows;
-use super::var_expand::steps;
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
 use crate::expr::eval::eval;
-use crate::plan::{self, Types, Way};
+use crate::plan;
 use crate::query_error::QueryError;
 
 #[derive(Default)]
@@ -58,12 +56,11 @@ impl Targets {
         cx: &mut Exec<'_>,
     ) -> Result<(), QueryError> {
         if detach {
-            let types = edge_types(&Types::Any, cx.graph());
-            let mut expansion = Expansion::default();
+            let mut edges: Vec<EdgeId> = Vec::new();
             for vertex in &self.vertices {
                 cx.check()?;
-                let found = steps(*vertex, &types, Way::Both, &mut expansion, cx);
-                self.edges.extend(found.into_iter().map(|(edge, _)| edge));
+                cx.update()?.edges_at(*vertex, &mut edges)?;
+                self.edges.extend(edges.drain(..));
             }
             held.set(self.bytes(), cx)?;
         }

@@ -53,8 +53,8 @@ impl<'p> Distinct<'p> {
     }
 
     /// Of the rows those that were not met before.
-    fn fresh(&mut self, rows: &Batch, keys: &[Arc<Column>]) -> Vec<u32> {
-        self.seen.assign(keys, rows.rows(), &mut self.numbers);
+    fn fresh(&mut self, rows: &Batch, keys: &[Arc<Column>]) -> Result<Vec<u32>, QueryError> {
+        self.seen.assign(keys, rows.rows(), &mut self.numbers)?;
         let mut fresh = Vec::new();
         for (row, number) in (0..).zip(&self.numbers) {
             if *number as usize == self.met {
@@ -62,7 +62,7 @@ impl<'p> Distinct<'p> {
                 fresh.push(row);
             }
         }
-        fresh
+        Ok(fresh)
     }
 
     /// Puts what was seen into partitions; the rows that follow go there, too.
@@ -120,7 +120,7 @@ impl Operator for Distinct<'_> {
                 partitions.add(&keys, &rows, cx)?;
                 continue;
             }
-            let fresh = self.fresh(&rows, &keys);
+            let fresh = self.fresh(&rows, &keys)?;
             let bytes = self.seen.bytes();
             let spills = self.held.exceeds(bytes, cx) && self.met > 1 && self.level < LEVELS_MAX;
             if spills && cx.scratch().is_some() {

@@ -7,7 +7,7 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, Value, Vertex
 
 use super::feed::Feed;
 use super::memory::Held;
-use super::{Exec, Operator, Source};
+use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::expr::Labels;
 use crate::plan::{self, Types, Way};
@@ -106,12 +106,21 @@ pub(crate) struct Expand<'p> {
     expansion: Expansion,
     /// Nodes expanded at once.
     sources: usize,
+    /// Few rows may be enough, and none was found yet.
+    few: bool,
+    /// Sources expanded so far.
+    looked_at: usize,
     /// What was handed on last, if it is much.
     held: Held,
 }
 
 /// Nodes expanded at once, at most.
 const SOURCES_MAX: usize = BATCH_ROWS / 4;
+/// The same where few rows may be enough and none was found yet: the first that has neighbours may
+/// have enough, and those behind it are looked at in vain.
+const SOURCES_FEW: usize = 4;
+/// Sources without neighbours after which one more is looked at at a time.
+const LOOKED_AT_MANY: usize = 4096;
 /// Neighbours found at once that are many: fewer nodes are expanded then.
 const NEIGHBOURS_MANY: usize = 64 * BATCH_ROWS;
 
@@ -134,9 +143,12 @@ impl Found {
 }
 
 impl<'p> Expand<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Expand) -> Self {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::Expand, ramp: Ramp) -> Self {
         let (expansion, held) = (Expansion::default(), Held::of("Expand"));
-        Self { feed: Feed::new(input), plan, expansion, sources: SOURCES_MAX, held }
+        // The neighbours of the first may be enough.
+        let sources = if ramp.is_full() { SOURCES_MAX } else { 1 };
+        let few = !ramp.is_full();
+        Self { feed: Feed::new(input), plan, expansion, sources, few, looked_at: 0, held }
     }
 
     /// Expands the rows `from..to`.
@@ -294,7 +306,13 @@ impl Operator for Expand<'_> {
                 self.sources = (self.sources / 4).max(1);
                 self.held.set(found.bytes(), cx)?;
             } else {
-                self.sources = SOURCES_MAX.min(self.sources * 2);
+                self.looked_at += to - from;
+                let most = match self.few && found.neighbours.is_empty() {
+                    true => SOURCES_FEW.max(self.looked_at / LOOKED_AT_MANY).min(SOURCES_MAX),
+                    false => SOURCES_MAX,
+                };
+                self.few &= found.neighbours.is_empty();
+                self.sources = most.min(self.sources * 2);
                 self.held.clear();
             }
             let out = (!found.neighbours.is_empty()).then(|| {

@@ -13,7 +13,9 @@ use telar_graph::{Value, VertexId};
 
 use super::spill::{PARTITIONS, partition_of};
 use crate::batch::{Column, heap_bytes};
+use crate::error::EvalError;
 use crate::vertices::Numbers;
+use crate::watch;
 
 /// Groups by the values of some columns, numbered as they were met.
 pub(super) struct Groups {
@@ -125,7 +127,9 @@ impl Groups {
         let mut groups = Self::new(keys.len());
         let rows = keys.first().map_or(0, Column::len);
         let columns: Vec<_> = keys.into_iter().map(Arc::new).collect();
-        groups.assign(&columns, rows, &mut Vec::new());
+        // What is left out once the statement is to be given up is asked for by nobody: whoever
+        // reads the next rows asks, too.
+        _ = groups.assign(&columns, rows, &mut Vec::new());
         groups
     }
 
@@ -211,17 +215,31 @@ impl Groups {
     }
 
     /// Replaces `out` with the number of the group of every row.
-    pub(super) fn assign(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+    ///
+    /// # Errors
+    /// If the statement is to be given up: to hash large values takes long.
+    pub(super) fn assign(
+        &mut self,
+        columns: &[Arc<Column>],
+        rows: usize,
+        out: &mut Vec<u32>,
+    ) -> Result<(), EvalError> {
         out.clear();
         out.reserve(rows);
         match columns {
             [] => out.resize(rows, 0),
-            [column] => self.assign_one(column, rows, out),
-            columns => self.assign_rows(columns, rows, out),
+            [column] => self.assign_one(column, rows, out)?,
+            columns => self.assign_rows(columns, rows, out)?,
         }
+        Ok(())
     }
 
-    fn assign_one(&mut self, column: &Column, rows: usize, out: &mut Vec<u32>) {
+    fn assign_one(
+        &mut self,
+        column: &Column,
+        rows: usize,
+        out: &mut Vec<u32>,
+    ) -> Result<(), EvalError> {
         if let Keys::New = self.keys {
             self.keys = match column {
                 Column::Vertices(_) => Keys::Vertices(Box::default(), Vec::new()),
@@ -252,6 +270,7 @@ impl Groups {
             (Keys::Values(numbers, keys), column) => {
                 let (texts, heap) = (&mut self.texts, &mut self.heap);
                 let mut add = |value: &Value, rows: usize| {
+                    watch::before(value)?;
                     let number = texts.find(value).unwrap_or_else(|| {
                         let number = number_of(numbers, value);
                         texts.add(value, number);
@@ -262,11 +281,12 @@ impl Groups {
                         keys.push(value.clone());
                     }
                     out.resize(out.len() + rows, number);
+                    Ok::<(), EvalError>(())
                 };
                 match column {
-                    Column::Values(values) => values.iter().for_each(|value| add(value, 1)),
-                    Column::Same(value, _) => add(value, rows),
-                    column => (0..rows).for_each(|row| add(&column.get(row), 1)),
+                    Column::Values(values) => values.iter().try_for_each(|v| add(v, 1))?,
+                    Column::Same(value, _) => add(value, rows)?,
+                    column => (0..rows).try_for_each(|row| add(&column.get(row), 1))?,
                 }
             }
             _ => {
@@ -274,12 +294,18 @@ impl Groups {
                 let keys: Vec<Value> = keys.into_iter().flat_map(Column::into_values).collect();
                 let numbers = keys.iter().cloned().zip(0..).collect();
                 self.keys = Keys::Values(numbers, keys);
-                self.assign_one(column, rows, out);
+                self.assign_one(column, rows, out)?;
             }
         }
+        Ok(())
     }
 
-    fn assign_rows(&mut self, columns: &[Arc<Column>], rows: usize, out: &mut Vec<u32>) {
+    fn assign_rows(
+        &mut self,
+        columns: &[Arc<Column>],
+        rows: usize,
+        out: &mut Vec<u32>,
+    ) -> Result<(), EvalError> {
         let pair = match columns {
             [a, b] => match (&**a, &**b) {
                 (Column::Vertices(a), Column::Vertices(b)) => Some((a, b)),
@@ -304,7 +330,7 @@ impl Groups {
                 }
                 out.push(number);
             }
-            return;
+            return Ok(());
         }
         if let Keys::Pairs(_, keys) = &mut self.keys {
             let values = std::mem::take(keys).map(|keys| Column::Vertices(keys).into_values());
@@ -319,6 +345,7 @@ impl Groups {
         for row in 0..rows {
             key.clear();
             key.extend(columns.iter().map(|column| column.get(row)));
+            key.iter().try_for_each(watch::before)?;
             let number = match numbers.get(&key[..]) {
                 Some(number) => *number,
                 None => {
@@ -333,6 +360,7 @@ impl Groups {
             };
             out.push(number);
         }
+        Ok(())
     }
 }
 
@@ -353,7 +381,7 @@ mod tests {
         let rows = columns[0].len();
         let columns: Vec<_> = columns.into_iter().map(Arc::new).collect();
         let mut out = Vec::new();
-        groups.assign(&columns, rows, &mut out);
+        groups.assign(&columns, rows, &mut out).unwrap();
         out
     }
 
@@ -400,7 +428,7 @@ mod tests {
         assert_eq!(values(groups)[0], [1, 1, 1, 2].map(|n| Value::Vertex(v(n))));
         let mut all = Groups::new(0);
         let mut out = Vec::new();
-        all.assign(&[], 3, &mut out);
+        all.assign(&[], 3, &mut out).unwrap();
         assert_eq!((out, all.len()), (vec![0, 0, 0], 1));
     }
 }

@@ -15,7 +15,7 @@ use telar_cypher::ast::OnError;
 use telar_graph::{CommitTs, Value, ValueMap};
 
 use super::memory::Held;
-use super::{Access, Exec, Operator, Source, Transactions, apply};
+use super::{Access, Exec, Operator, Ramp, Source, Transactions, apply};
 use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
@@ -63,7 +63,7 @@ impl Outcome {
 
 impl<'p> InTransactions<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::InTransactions) -> Self {
-        let apply = apply::Apply::new(input, &plan.apply);
+        let apply = apply::Apply::new(input, &plan.apply, Ramp::FULL);
         let held = Held::of("InTransactions");
         Self { plan, apply, status: None, waiting: None, stopped: false, held }
     }

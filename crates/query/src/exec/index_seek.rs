@@ -5,7 +5,7 @@ use telar_graph::{IndexUnavailable, Value, VertexId};
 use super::memory::Held;
 use super::scan::joined;
 use super::seek::{Ranges, tested, was_read};
-use super::{Exec, Operator, Source};
+use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::plan;
 use crate::query_error::QueryError;
@@ -17,6 +17,7 @@ pub(crate) struct IndexSeek<'p> {
     /// Rows of the input, what was found for them, and up to where it was handed on.
     left: Option<(Batch, Found, usize)>,
     /// What is left.
+    ramp: Ramp,
     held: Held,
 }
 
@@ -27,6 +28,8 @@ struct Found {
     nodes: Vec<VertexId>,
     /// Nothing needs to be tested.
     exact: bool,
+    /// As many as were asked for: there may be more, which come behind them.
+    cut: bool,
 }
 
 impl Found {
@@ -36,17 +39,18 @@ impl Found {
 
     /// Up to so many from a place on: all of them without a copy.
     fn part(&mut self, from: usize, most: usize) -> (Vec<u32>, Vec<VertexId>) {
-        if self.nodes.len() <= most {
+        if from == 0 && self.nodes.len() <= most && !self.cut {
             return (std::mem::take(&mut self.rows), std::mem::take(&mut self.nodes));
         }
-        let part = from..self.nodes.len().min(from + most);
+        let end = self.nodes.len().min(from + most);
+        let part = from.min(end)..end;
         (self.rows[part.clone()].to_vec(), self.nodes[part].to_vec())
     }
 }
 
 impl<'p> IndexSeek<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek) -> Self {
-        Self { input, plan, left: None, held: Held::of("IndexSeek") }
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek, ramp: Ramp) -> Self {
+        Self { input, plan, ramp, left: None, held: Held::of("IndexSeek") }
     }
 
     /// Whole keys, of all rows at once.
@@ -59,7 +63,7 @@ impl<'p> IndexSeek<'p> {
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
         let (mut keys, mut places): (Vec<Value>, Vec<u32>) = (Vec::new(), Vec::new());
         for row in 0..rows {
-            for key in ranges.prefixes(row, &mut found.exact)? {
+            for key in ranges.prefixes(row, &mut found.exact) {
                 keys.extend(key);
                 places.push(row as u32);
             }
@@ -75,28 +79,37 @@ impl<'p> IndexSeek<'p> {
         &self,
         ranges: &Ranges<'_>,
         rows: usize,
+        limit: usize,
         cx: &Exec<'_>,
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
         for row in 0..rows {
             cx.check_now()?;
-            for range in ranges.of(row, &mut found.exact)? {
+            let mut all = ranges.of(row, &mut found.exact);
+            // Of several ranges, the end of the first is not where the next one begins.
+            if let ([range], 1) = (&mut all[..], rows) {
+                range.limit = limit;
+            }
+            for range in all {
                 let index = self.plan.sought.index;
                 if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
                     return Ok(Err(e));
                 }
+                found.cut = found.nodes.len() >= range.limit;
             }
             found.rows.resize(found.nodes.len(), row as u32);
         }
         Ok(Ok(()))
     }
 
-    fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+    /// Finds the nodes for these rows; of one row it finds `limit`, if it can.
+    fn seek(&self, rows: &Batch, limit: usize, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
         let mut found = Found { exact: true, ..Found::default() };
-        let read = match ranges.are_points() {
+        let some = limit < usize::MAX && rows.rows() == 1 && !self.plan.sought.is_unique();
+        let read = match ranges.are_points() && !some {
             true => self.look_up(&ranges, rows.rows(), cx, &mut found)?,
-            false => self.read(&ranges, rows.rows(), cx, &mut found)?,
+            false => self.read(&ranges, rows.rows(), limit, cx, &mut found)?,
         };
         if was_read(read)? {
             return Ok(found);
@@ -127,19 +140,26 @@ impl Operator for IndexSeek<'_> {
                 Some(left) => left,
                 None => match self.input.next(cx)? {
                     Some(rows) => {
-                        let found = self.seek(&rows, cx)?;
+                        let few = !self.ramp.is_full();
+                        let limit = if few { self.ramp.rows() } else { usize::MAX };
+                        let found = self.seek(&rows, limit, cx)?;
                         (rows, found, 0)
                     }
                     None => return Ok(None),
                 },
             };
             cx.check()?;
-            let exact = found.exact;
-            let (numbers, nodes) = found.part(from, BATCH_ROWS);
+            if found.cut && from >= found.nodes.len() {
+                // What was read is read again: with sixteen times as many, that is little.
+                found = self.seek(&rows, from.saturating_mul(16), cx)?;
+            }
+            let (exact, wanted) = (found.exact, self.ramp.step());
+            let (numbers, nodes) = found.part(from, wanted);
             let mut batch = joined(&rows, &numbers, self.plan.slot, nodes);
-            let next = from + BATCH_ROWS;
+            let next = from + batch.rows();
             self.held.set(found.bytes(), cx)?;
-            self.left = (next < found.nodes.len()).then_some((rows, found, next));
+            let more = next < found.nodes.len() || found.cut;
+            self.left = more.then_some((rows, found, next));
             if !exact {
                 batch = tested(batch, &self.plan.sought, cx)?;
             }

@@ -6,16 +6,18 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::OFlags;
 use telar_graph::{Value, ValueMap};
 
 use super::feed::Feed;
 use super::memory::Held;
 use super::state::Limits;
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
+use super::{Exec, Operator, Ramp, Source};
+use crate::batch::{Batch, Column, heap_bytes};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
@@ -35,8 +37,21 @@ struct Open {
     reader: csv::Reader<Watched>,
 }
 
-/// A file whose reading ends when the query does, or when a single record takes more than a query
-/// may hold: one that lacks a quote is as long as the rest of the file.
+/// Longest record: one that lacks a quote is as long as the rest of the file.
+const RECORD_BYTES_MAX: usize = 32 << 20;
+
+/// Opens a file to read. What is no regular file may have no end, or nothing to read for ever: it
+/// is opened without waiting, and refused.
+fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// A file whose reading ends when the query does, or when a single record is longer than any.
 struct Watched {
     file: File,
     limits: Limits,
@@ -50,11 +65,15 @@ impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.read += read;
-        let too_long = self.limits.memory.is_some_and(|limit| self.read > limit);
+        let most = self.limits.memory.map_or(RECORD_BYTES_MAX, |m| m.min(RECORD_BYTES_MAX));
+        let too_long = self.read > most;
         let ended = match self.limits.check() {
             Ok(()) if too_long => {
-                let message = "LoadCsv: a record of the file is longer than what a statement may \
-                               hold; limits.statement_memory (Limits::memory) raises it";
+                let message = format!(
+                    "LoadCsv: a record of the file has more than {most} bytes, which is the most \
+                     of a record, or of what a statement may hold (limits.statement_memory, \
+                     Limits::memory); perhaps a quote in it is not closed"
+                );
                 QueryError::runtime(ErrorKind::OutOfMemory, "OutOfMemory", message)
             }
             Ok(()) => return Ok(read),
@@ -76,7 +95,7 @@ struct Lines {
 
 impl Lines {
     fn new(path: &Path) -> std::io::Result<Self> {
-        Ok(Self { text: BufReader::new(File::open(path)?), at: 0, line: 1 })
+        Ok(Self { text: BufReader::new(open_regular(path)?), at: 0, line: 1 })
     }
 
     /// The line of the first record that begins at this byte or behind ends of lines there.
@@ -102,6 +121,7 @@ impl Lines {
 pub(crate) struct LoadCsv<'p> {
     feed: Feed<'p>,
     plan: &'p plan::LoadCsv,
+    ramp: Ramp,
     open: Option<Open>,
     /// The records handed on last.
     held: Held,
@@ -153,8 +173,8 @@ fn ends_in_quotes(text: impl BufRead, separator: u8) -> std::io::Result<bool> {
 }
 
 impl<'p> LoadCsv<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::LoadCsv) -> Self {
-        Self { feed: Feed::new(input), plan, open: None, held: Held::of("LoadCsv") }
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::LoadCsv, ramp: Ramp) -> Self {
+        Self { feed: Feed::new(input), plan, ramp, open: None, held: Held::of("LoadCsv") }
     }
 
     fn open(&self, rows: Batch, row: usize, cx: &mut Exec<'_>) -> Result<Open, QueryError> {
@@ -171,7 +191,7 @@ impl<'p> LoadCsv<'p> {
             .delimiter(separator)
             .flexible(true)
             .from_reader(Watched {
-                file: File::open(&path).map_err(|e| failed(&source, e))?,
+                file: open_regular(&path).map_err(|e| failed(&source, e))?,
                 limits: cx.limits().clone(),
                 read: 0,
                 ended: None,
@@ -213,15 +233,16 @@ impl Open {
         Ok(())
     }
 
-    /// Records, as many as go into a batch, and the lines they begin at.
+    /// Records, as many as are wanted, and the lines they begin at.
     fn read(
         &mut self,
+        wanted: usize,
         held: &mut Held,
         cx: &mut Exec<'_>,
     ) -> Result<(Vec<Value>, Vec<Value>), QueryError> {
         let (mut found, mut lines) = (Vec::new(), Vec::new());
         let mut record = csv::StringRecord::new();
-        while found.len() < BATCH_ROWS {
+        while found.len() < wanted {
             cx.check()?;
             self.reader.get_mut().read = 0;
             match self.reader.read_record(&mut record) {
@@ -266,7 +287,7 @@ impl Operator for LoadCsv<'_> {
         loop {
             if let Some(open) = &mut self.open {
                 self.held.clear();
-                let (found, lines) = open.read(&mut self.held, cx)?;
+                let (found, lines) = open.read(self.ramp.step(), &mut self.held, cx)?;
                 if !found.is_empty() {
                     let mut out = open.rows.gather(&vec![open.row as u32; found.len()]);
                     if let Some((path, _)) = &open.place {

@@ -79,6 +79,9 @@ impl Used {
     }
 }
 
+/// Who holds what a transaction has written.
+pub(super) const WRITES: &str = "the transaction's changes";
+
 /// Bytes that an operator holds. Dropping it gives them back.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -172,6 +175,15 @@ impl Held {
             0 => String::new(),
             others => format!(", beside {others} of others,"),
         };
+        if who == WRITES {
+            // They stay in memory until they are committed.
+            let message = format!(
+                "{who} take {own} bytes{rest} which is beyond the limit of {limit} bytes for a \
+                 statement; write less in one transaction, as CALL {{ }} IN TRANSACTIONS does, or \
+                 raise limits.statement_memory (Limits::memory)"
+            );
+            return QueryError::runtime(ErrorKind::OutOfMemory, "OutOfMemory", message);
+        }
         let folder = match cx.scratch().is_some() {
             true => "",
             false => {

@@ -8,6 +8,7 @@ use super::create::run_steps;
 use super::memory::Held;
 use super::{Exec, Operator, Source, for_each, set};
 use crate::batch::Batch;
+use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
@@ -22,9 +23,25 @@ impl<'p> Merge<'p> {
         Self { input, plan }
     }
 
+    /// Whether an expression reads a variable of the pattern.
+    fn is_of_pattern(&self, e: &Expr) -> bool {
+        let mut reads = false;
+        e.slots(&mut |slot| reads |= self.plan.slots.contains(&slot));
+        reads
+    }
+
     /// Null equals nothing: a pattern with it would never be found and made anew each time.
-    fn check_properties(&self, row: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+    /// Values that are read of the pattern itself are known when it is `made`.
+    fn check_properties(
+        &self,
+        row: &Batch,
+        made: bool,
+        cx: &mut Exec<'_>,
+    ) -> Result<(), QueryError> {
         for map in &self.plan.properties {
+            if self.is_of_pattern(map) != made {
+                continue;
+            }
             if let Value::Map(entries) = eval(map, row, cx)?.get(0)
                 && let Some((key, _)) = entries.iter().find(|(_, value)| value.is_null())
             {
@@ -33,6 +50,16 @@ impl<'p> Merge<'p> {
                     "MergeReadOwnWrites",
                     format!("MERGE cannot use the property {key}, whose value is null"),
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Claims what was made: another transaction that looks for it now finds nothing, either.
+    fn claim(&self, row: &Batch, cx: &mut Exec<'_>) -> Result<(), QueryError> {
+        for claimed in &self.plan.claims {
+            if let Value::Edge(edge) = row.column(claimed.slot).get(0) {
+                cx.update()?.claim_edge(*edge, claimed.bound, claimed.either_way)?;
             }
         }
         Ok(())
@@ -47,7 +74,7 @@ impl Operator for Merge<'_> {
         for row in 0..rows.rows() {
             cx.check()?;
             let mut row = rows.slice(row, row + 1);
-            self.check_properties(&row, cx)?;
+            self.check_properties(&row, false, cx)?;
             let mut found = Vec::new();
             for_each(&self.plan.matching, &row, cx, |batch, cx| {
                 held.grow(batch.bytes(), cx)?;
@@ -56,6 +83,8 @@ impl Operator for Merge<'_> {
             })?;
             if found.is_empty() {
                 run_steps(&self.plan.steps, &mut row, cx)?;
+                self.check_properties(&row, true, cx)?;
+                self.claim(&row, cx)?;
                 set::apply(&self.plan.on_create, &row, 0, cx)?;
                 let live: Vec<usize> =
                     rows.slots().chain(self.plan.slots.iter().copied()).collect();

@@ -31,6 +31,7 @@ mod merge;
 mod parallel;
 pub(crate) mod profile;
 mod project;
+mod ramp;
 mod reach;
 mod relationship_seek;
 mod repeat;
@@ -50,6 +51,7 @@ mod var_expand;
 
 pub(crate) use build::{build, for_each};
 pub(crate) use expand::{directions, edge_types};
+pub(crate) use ramp::Ramp;
 pub use spill::{Scratch, ScratchFile, ScratchFolder};
 pub(crate) use state::Exec;
 pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};

@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use super::build::{self, Leaf};
 use super::memory::Held;
 use super::share::{Pace, Work, share};
-use super::{Exec, Operator, Source};
+use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::plan::{self, Plan};
 use crate::query_error::QueryError;
@@ -34,6 +34,9 @@ const ROWS_MIN: usize = 256;
 const ROWS_MAX: usize = 64 << 10;
 /// Morsels that are at work or wait to go on, most.
 const LANES_MAX: usize = 64;
+/// The same where few rows may be enough, until so many morsels have given none.
+const LANES_FEW: usize = 4;
+const MORSELS_FEW: usize = 1024;
 /// Rows that a morsel has waiting before it is left alone.
 const LANE_ROWS: usize = 4 * BATCH_ROWS;
 
@@ -65,7 +68,7 @@ impl Input<'_> {
                 let mut pace = Pace::default();
                 while let Some(some) = morsels.next(cx)? {
                     let step = |state: &mut S, at: usize, cx: &mut Exec<'_>| {
-                        let mut operator = some[at].build(cx);
+                        let mut operator = some[at].build(Ramp::FULL, cx);
                         while let Some(rows) = operator.next(cx)? {
                             take(state, rows, cx)?;
                         }
@@ -93,8 +96,8 @@ struct Morsel<'p> {
 }
 
 impl<'p> Morsel<'p> {
-    fn build(&self, cx: &Exec<'_>) -> Source<'p> {
-        build::build_from(self.plan, &self.rows, Some(self.leaf), cx)
+    fn build(&self, ramp: Ramp, cx: &Exec<'_>) -> Source<'p> {
+        build::build_from(self.plan, &self.rows, Some(self.leaf), ramp, cx)
     }
 }
 
@@ -105,17 +108,24 @@ pub(crate) struct Morsels<'p> {
     level: usize,
     /// That source, while it may have more.
     source: Option<Source<'p>>,
-    /// Rows to be read next; vertex numbers were given out if it is 0.
+    /// Rows to be read next, and how many were at first; vertex numbers were given out if it is 0.
     wanted: usize,
+    first: usize,
     /// The rows that were given out last.
     held: Held,
 }
 
 impl<'p> Morsels<'p> {
-    pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
+    pub(super) fn new(
+        plan: &'p plan::Parallel,
+        argument: &Batch,
+        ramp: Ramp,
+        cx: &Exec<'_>,
+    ) -> Self {
         let lowest = plan.source(0);
-        let source = (!lowest.is_plain_scan()).then(|| build::build(lowest, argument, cx));
-        Self { plan, level: 0, source, wanted: BATCH_ROWS, held: Held::of("Parallel") }
+        let source = (!lowest.is_plain_scan()).then(|| build::build(lowest, argument, ramp, cx));
+        let first = ramp.rows();
+        Self { plan, level: 0, source, wanted: first, first, held: Held::of("Parallel") }
     }
 
     /// The next ones; `None` at the end.
@@ -150,7 +160,7 @@ impl<'p> Morsels<'p> {
                 }
             }
             // A source that had more before has not few.
-            let few = rows < few && self.source.is_none() && self.wanted == BATCH_ROWS;
+            let few = rows < few && self.source.is_none() && self.wanted == self.first;
             if !few || rows == 0 || self.level + 1 == self.plan.sources.len() {
                 break;
             }
@@ -158,7 +168,7 @@ impl<'p> Morsels<'p> {
             let leaf = Leaf::Rows(self.plan.source(self.level));
             self.level += 1;
             let plan = self.plan.source(self.level);
-            self.source = Some(build::build_from(plan, &rows, Some(leaf), cx));
+            self.source = Some(build::build_from(plan, &rows, Some(leaf), Ramp::FULL, cx));
         }
         self.wanted = match self.source {
             Some(_) => (self.wanted * 4).min(ROWS_MAX),
@@ -232,12 +242,22 @@ pub(crate) struct Parallel<'p> {
     lanes: VecDeque<Lane<'p>>,
     /// How many lanes there may be: one at first, as the first rows may be enough.
     width: usize,
+    /// How many rows are wanted first. Where these are few, the first morsel is worked off alone,
+    /// and lanes make few rows at first.
+    ramp: Ramp,
+    alone: bool,
+    begun: bool,
+    /// Rows that a lane makes before it is left alone.
+    most: usize,
+    /// Morsels that were begun.
+    morsels_begun: usize,
     pace: Pace,
 }
 
 /// A morsel at work.
 struct Lane<'p> {
     morsel: Morsel<'p>,
+    ramp: Ramp,
     operator: Option<Source<'p>>,
     /// Rows that wait for those of the morsels before, and as how many bytes they are held.
     ready: VecDeque<(Batch, usize)>,
@@ -248,14 +268,14 @@ struct Lane<'p> {
 }
 
 impl<'p> Lane<'p> {
-    fn new(morsel: Morsel<'p>) -> Self {
+    fn new(morsel: Morsel<'p>, ramp: Ramp) -> Self {
         let held = Held::of("Parallel");
-        Self { morsel, operator: None, ready: VecDeque::new(), rows: 0, held, end: None }
+        Self { morsel, ramp, operator: None, ready: VecDeque::new(), rows: 0, held, end: None }
     }
 
     /// Goes on until some rows wait.
     fn run(&mut self, rows: usize, cx: &mut Exec<'_>) {
-        let operator = self.operator.get_or_insert_with(|| self.morsel.build(cx));
+        let operator = self.operator.get_or_insert_with(|| self.morsel.build(self.ramp, cx));
         while self.rows < rows && self.end.is_none() {
             match operator.next(cx) {
                 Ok(Some(batch)) => {
@@ -282,25 +302,52 @@ impl<'p> Lane<'p> {
 }
 
 impl<'p> Parallel<'p> {
-    pub(super) fn new(plan: &'p plan::Parallel, argument: &Batch, cx: &Exec<'_>) -> Self {
-        let morsels = Morsels::new(plan, argument, cx);
+    pub(super) fn new(
+        plan: &'p plan::Parallel,
+        argument: &Batch,
+        ramp: Ramp,
+        cx: &Exec<'_>,
+    ) -> Self {
+        let morsels = Morsels::new(plan, argument, ramp, cx);
         let (waiting, lanes) = Default::default();
-        Self { morsels, waiting, lanes, width: 1, pace: Pace::default() }
+        let (alone, begun, pace) = (!ramp.is_full(), false, Pace::default());
+        Self {
+            morsels,
+            waiting,
+            lanes,
+            width: 1,
+            ramp,
+            alone,
+            begun,
+            most: 1,
+            morsels_begun: 0,
+            pace,
+        }
     }
 
     /// Lets all lanes go on that have room; false if there is none.
     fn advance(&mut self, cx: &mut Exec<'_>) -> Result<bool, QueryError> {
+        self.alone &= !(self.begun && self.lanes.is_empty());
+        self.begun = true;
         while self.lanes.len() < self.width {
             match self.waiting.pop_front() {
-                Some(morsel) => self.lanes.push_back(Lane::new(morsel)),
+                Some(morsel) => {
+                    self.morsels_begun += 1;
+                    self.lanes.push_back(Lane::new(morsel, self.ramp));
+                }
                 None => match self.morsels.next(cx)? {
                     Some(more) => self.waiting.extend(more),
                     None => break,
                 },
             }
         }
-        let most = if self.width == 1 { 1 } else { LANE_ROWS };
-        self.width = (self.width * 8).min(LANES_MAX);
+        let most = self.most;
+        if !self.alone {
+            let faster = if self.ramp.is_full() { LANE_ROWS } else { 8 * self.most };
+            self.most = faster.min(LANE_ROWS);
+            let few = !self.ramp.is_full() && self.morsels_begun < MORSELS_FEW;
+            self.width = (self.width * 8).min(if few { LANES_FEW } else { LANES_MAX });
+        }
         let has_room = |lane: &Lane<'_>| match lane.ready.back() {
             Some((_, held)) => *held > 0 && lane.rows < most,
             None => true,

@@ -20,8 +20,8 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
 use super::feed::Feed;
 use super::var_expand::satisfying;
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use super::{Exec, Operator, Ramp, Source};
+use crate::batch::{Batch, Column};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 use crate::vertices::VertexSet;
@@ -32,6 +32,7 @@ const STEP: usize = 1024;
 pub(crate) struct Reach<'p> {
     feed: Feed<'p>,
     plan: &'p plan::VarExpand,
+    ramp: Ramp,
     expansion: Expansion,
 }
 
@@ -94,8 +95,8 @@ impl Search {
 }
 
 impl<'p> Reach<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand) -> Self {
-        Self { feed: Feed::new(input), plan, expansion: Expansion::default() }
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand, ramp: Ramp) -> Self {
+        Self { feed: Feed::new(input), plan, ramp, expansion: Expansion::default() }
     }
 
     /// What can be reached from the node of a row.
@@ -196,8 +197,8 @@ impl Operator for Reach<'_> {
                 edge_types(&self.plan.types, cx.graph()),
             );
             let (mut numbers, mut ends) = (Vec::new(), Vec::new());
-            let mut row = from;
-            while row < rows.rows() && ends.len() < BATCH_ROWS {
+            let (mut row, wanted) = (from, self.ramp.step());
+            while row < rows.rows() && ends.len() < wanted {
                 ends.append(&mut self.search(&rows, row, (&types, &used), cx)?);
                 numbers.resize(ends.len(), row as u32);
                 row += 1;

@@ -47,7 +47,7 @@ impl<'p> RelationshipSeek<'p> {
             cx.check()?;
             edges.clear();
             let mut read = Ok(());
-            for range in ranges.of(row, &mut found.exact)? {
+            for range in ranges.of(row, &mut found.exact) {
                 read =
                     read.and_then(|()| cx.graph().index_edges(p.sought.index, &range, &mut edges));
             }

@@ -2,8 +2,8 @@
 
 use telar_graph::{Value, VertexId};
 
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use super::{Exec, Operator, Ramp, Source};
+use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
@@ -21,25 +21,31 @@ pub(crate) struct NodeScan<'p> {
     plan: &'p plan::NodeScan,
     /// Where the scan of a row begins and, if not at the last node, ends.
     range: (u64, u64),
+    ramp: Ramp,
     /// The rows being joined, which of them comes next, and up to where its scan is.
     state: Option<(Batch, usize, u64)>,
 }
 
 impl<'p> NodeScan<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::NodeScan) -> Self {
-        Self::part(input, plan, 0, u64::MAX)
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::NodeScan, ramp: Ramp) -> Self {
+        Self::part(input, plan, (0, u64::MAX), ramp)
     }
 
     /// Scans only nodes with these numbers.
-    pub(crate) fn part(input: Source<'p>, plan: &'p plan::NodeScan, from: u64, to: u64) -> Self {
-        Self { input, plan, range: (from, to), state: None }
+    pub(crate) fn part(
+        input: Source<'p>,
+        plan: &'p plan::NodeScan,
+        range: (u64, u64),
+        ramp: Ramp,
+    ) -> Self {
+        Self { input, plan, range, ramp, state: None }
     }
 }
 
 impl Operator for NodeScan<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        /// Vertex numbers looked at in one step.
-        const STEP: u64 = 4096;
+        /// Vertex numbers looked at in one step, at most.
+        const STEP_MAX: u64 = 4096;
         loop {
             let (rows, row, from) = match self.state.take() {
                 Some(state) => state,
@@ -57,8 +63,11 @@ impl Operator for NodeScan<'_> {
             };
             let mut found = Vec::new();
             let mut at = from;
-            while at < bound && found.len() < BATCH_ROWS {
-                let to = bound.min(at + STEP);
+            let mut step = if self.ramp.is_full() { STEP_MAX } else { self.ramp.rows() as u64 };
+            let wanted = self.ramp.step();
+            while at < bound && found.len() < wanted {
+                let to = bound.min(at + step);
+                step = STEP_MAX.min(4 * step);
                 let range = (VertexId::from_raw(at), VertexId::from_raw(to));
                 cx.check()?;
                 cx.graph().scan(label.flatten(), range.0, range.1, &mut found);

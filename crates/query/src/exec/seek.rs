@@ -55,42 +55,38 @@ impl<'p> Ranges<'p> {
 
     /// The values of the leading keys for a row, one or, of a list, several: none where a value is
     /// null, which equals nothing. What the values leave to be tested is noted in `exact`.
-    pub(super) fn prefixes(
-        &self,
-        row: usize,
-        exact: &mut bool,
-    ) -> Result<Vec<Vec<Value>>, QueryError> {
+    pub(super) fn prefixes(&self, row: usize, exact: &mut bool) -> Vec<Vec<Value>> {
         let prefix: Vec<Value> = self.prefix.iter().map(|column| column.get(row)).collect();
         if prefix.iter().any(Value::is_null) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let prefixes = match self.sought.any {
             false => vec![prefix],
-            true => alternatives(prefix)?,
+            true => alternatives(prefix),
         };
         *exact &= prefixes.iter().flatten().all(is_plain);
-        Ok(prefixes)
+        prefixes
     }
 
     /// What is to be read for a row: nothing where a value is null, which is below and above
     /// nothing and begins nothing, either.
-    pub(super) fn of(&self, row: usize, exact: &mut bool) -> Result<Vec<IndexRange>, QueryError> {
+    pub(super) fn of(&self, row: usize, exact: &mut bool) -> Vec<IndexRange> {
         let (from, to) = match &self.next {
             Next::Anything => (Bound::Unbounded, Bound::Unbounded),
             Next::Between(from, to) => match (bound(from, row), bound(to, row)) {
                 (Some(from), Some(to)) => (from, to),
-                _ => return Ok(Vec::new()),
+                _ => return Vec::new(),
             },
             Next::StartsWith(start) => match start.get(row) {
                 Value::String(start) => strings_with(&start),
-                _ => return Ok(Vec::new()),
+                _ => return Vec::new(),
             },
         };
         let range = |prefix| {
             let (from, to) = (from.clone(), to.clone());
             IndexRange { prefix, from, to, ..IndexRange::default() }
         };
-        Ok(self.prefixes(row, exact)?.into_iter().map(range).collect())
+        self.prefixes(row, exact).into_iter().map(range).collect()
     }
 }
 
@@ -152,15 +148,16 @@ fn strings_with(start: &Arc<str>) -> (Bound<Value>, Bound<Value>) {
 }
 
 /// The prefixes to be looked for: one for each value in the list at the end, null left out.
-fn alternatives(mut prefix: Vec<Value>) -> Result<Vec<Vec<Value>>, QueryError> {
+fn alternatives(mut prefix: Vec<Value>) -> Vec<Vec<Value>> {
     let values = match prefix.pop() {
         Some(Value::List(values)) => values,
-        Some(other) => return Err(QueryError::wrong_type("a list", &other, "IN")),
-        None => return Ok(Vec::new()),
+        // As IN has it where there is no index.
+        Some(single) => Arc::from([single]),
+        None => return Vec::new(),
     };
     let mut seen: HashSet<&Value> = HashSet::new();
     let each = values.iter().filter(|value| !value.is_null() && seen.insert(*value));
-    Ok(each.map(|value| prefix.iter().chain([value]).cloned().collect()).collect())
+    each.map(|value| prefix.iter().chain([value]).cloned().collect()).collect()
 }
 
 #[cfg(test)]

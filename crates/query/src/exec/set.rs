@@ -1,36 +1,49 @@
 //! `SET` and `REMOVE`: row by row and item by item, so that each sees what those before it did.
+//!
+//! Items that follow each other and set properties of one variable are one change, as in Neo4j: all
+//! values are computed before the first is written. What the query has deleted has no properties
+//! any more: to set or remove one does nothing.
+
+use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
-use super::create::{check_storable, label_names};
+use super::create::{label_names, storable};
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
-use crate::expr::access::properties_of;
+use crate::expr::Expr;
+use crate::expr::access::{properties_left, property_of};
 use crate::expr::eval::eval;
 use crate::plan::SetItem;
 use crate::query_error::QueryError;
 
 /// Sets one property of a node or relationship; null removes it. Other objects but null are errors.
+///
+/// A value counts as set even if it was the same before; a removal counts if there was a value.
 fn set_property(
     object: &Value,
     key: &str,
     value: Value,
     cx: &mut Exec<'_>,
 ) -> Result<(), QueryError> {
-    check_storable(&value)?;
-    // What never had the property needs no key for it to be removed.
-    if value.is_null() && cx.graph().find_property_key(key).is_none() {
+    let value = storable(value)?;
+    if cx.is_deleted(object) {
+        return Ok(());
+    }
+    // What is not there needs no key and no write to be removed.
+    if value.is_null()
+        && matches!(object, Value::Vertex(_) | Value::Edge(_))
+        && property_of(object, key, cx)?.is_null()
+    {
         return Ok(());
     }
     match object {
         Value::Vertex(vertex) => {
-            cx.check_vertex(*vertex)?;
             let graph = cx.update()?;
             let key = graph.property_key(key)?;
             graph.set_vertex_property(*vertex, key, value)?;
         }
         Value::Edge(edge) => {
-            cx.check_edge(**edge)?;
             let graph = cx.update()?;
             let key = graph.property_key(key)?;
             graph.set_edge_property(**edge, key, value)?;
@@ -52,18 +65,50 @@ fn set_properties(
         (Value::Null, _) | (_, Value::Null) if object.is_null() || !replace => return Ok(()),
         (_, Value::Null) => ValueMap::new(),
         (_, Value::Map(entries)) => (**entries).clone(),
-        (_, Value::Vertex(_) | Value::Edge(_)) => properties_of(value, cx)?,
+        (_, Value::Vertex(_) | Value::Edge(_)) => properties_left(value, cx)?,
         (_, other) => return Err(QueryError::wrong_type("a map", other, "SET")),
     };
     if replace {
-        for key in properties_of(object, cx)?.into_keys().filter(|key| !new.contains_key(key)) {
+        for key in properties_left(object, cx)?.into_keys().filter(|key| !new.contains_key(key)) {
             set_property(object, &key, Value::Null, cx)?;
         }
     }
     for (key, value) in new {
+        let (null, before) = (value.is_null(), cx.counters.properties_set);
         set_property(object, &key, value, cx)?;
+        // As Neo4j counts: `= {key: null}` sets every key that the database knows.
+        if null && replace && cx.graph().find_property_key(&key).is_some() {
+            cx.counters.properties_set = before + 1;
+        }
     }
     Ok(())
+}
+
+/// How many items from the first on set a property, whose name is known, of the same variable.
+fn properties_of_one(items: &[SetItem]) -> usize {
+    let variable = |item: &SetItem| match item {
+        SetItem::Property { object: Expr::Slot(slot), key: Expr::Const(_), .. } => Some(*slot),
+        _ => None,
+    };
+    let first = items.first().and_then(variable);
+    items.iter().take_while(|item| first.is_some() && variable(item) == first).count()
+}
+
+/// What an item that sets one property sets for the row, if its object is not null.
+fn property(
+    item: &SetItem,
+    row: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Option<(Value, Arc<str>, Value)>, QueryError> {
+    let SetItem::Property { object, key, value } = item else { return Ok(None) };
+    let object = eval(object, row, cx)?.get(0);
+    let key = eval(key, row, cx)?.get(0);
+    let value = eval(value, row, cx)?.get(0);
+    match key {
+        _ if object.is_null() => Ok(None),
+        Value::String(key) => Ok(Some((object, key, value))),
+        other => Err(QueryError::wrong_type("a string", &other, "a property key")),
+    }
 }
 
 /// Applies the items to one row.
@@ -75,18 +120,26 @@ pub(crate) fn apply(
 ) -> Result<(), QueryError> {
     let single = (rows.rows() > 1).then(|| rows.slice(row, row + 1));
     let rows = single.as_ref().unwrap_or(rows);
-    for item in items {
+    let mut rest = items;
+    while let Some((item, behind)) = rest.split_first() {
+        let together = properties_of_one(rest);
+        if together > 1 {
+            let (change, behind) = rest.split_at(together);
+            let mut values = Vec::with_capacity(together);
+            for item in change {
+                values.push(property(item, rows, cx)?);
+            }
+            for (object, key, value) in values.into_iter().flatten() {
+                set_property(&object, &key, value, cx)?;
+            }
+            rest = behind;
+            continue;
+        }
+        rest = behind;
         match item {
-            SetItem::Property { object, key, value } => {
-                let object = eval(object, rows, cx)?.get(0);
-                let key = eval(key, rows, cx)?.get(0);
-                let value = eval(value, rows, cx)?.get(0);
-                match (&object, &key) {
-                    (Value::Null, _) => {}
-                    (_, Value::String(key)) => set_property(&object, key, value, cx)?,
-                    (_, other) => {
-                        return Err(QueryError::wrong_type("a string", other, "a property key"));
-                    }
+            SetItem::Property { .. } => {
+                if let Some((object, key, value)) = property(item, rows, cx)? {
+                    set_property(&object, &key, value, cx)?;
                 }
             }
             SetItem::Properties { object, value, replace } => {

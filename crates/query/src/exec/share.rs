@@ -26,6 +26,7 @@ use super::profile::Profile;
 use super::{Access, Exec, Inputs};
 use crate::query::with_stack;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch::watched;
 use crate::workers::{Place, Threads, stay_awake};
 
 /// How long the rest must take, by what is done so far, for helpers to be asked: waking one takes
@@ -281,7 +282,7 @@ impl<'t, S: Send> Team<'t, S> {
         let mut cx = Exec::new(Access::Read(graph), inputs);
         (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
         cx.profile.clone_from(&own);
-        self.work(None, Some(place), &mut cx);
+        watched(inputs.limits, || self.work(None, Some(place), &mut cx));
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);
         }

@@ -19,6 +19,7 @@ use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
+use crate::watch;
 
 /// Rows sorted without a look at whether the query is to be given up.
 const CHUNK_ROWS: usize = 1 << 15;
@@ -198,13 +199,15 @@ impl Order<'_> {
         // Rows with equal keys stay in the order they came in.
         let compare =
             |a: &u32, b: &u32| self.compare(keys, *a as usize, *b as usize).then_with(|| a.cmp(b));
-        if top < rows && rows <= 4 * CHUNK_ROWS {
+        // To compare large values takes long: then there is a look before each comparison.
+        let large = keys.iter().flatten().any(watch::is_large);
+        if top < rows && rows <= 4 * CHUNK_ROWS && !large {
             if top > 0 {
                 order.select_nth_unstable_by(top - 1, compare);
             }
             order.truncate(top);
         }
-        sort(&mut order, compare, cx)?;
+        sort(&mut order, compare, if large { 1 } else { CHUNK_ROWS }, cx)?;
         order.truncate(top);
         Ok(order)
     }
@@ -334,17 +337,18 @@ impl<'p> Sort<'p> {
     }
 }
 
-/// Sorts, and looks now and then whether the query is to be given up.
+/// Sorts, and looks before each chunk of so many rows whether the query is to be given up.
 fn sort(
     order: &mut Vec<u32>,
     compare: impl Fn(&u32, &u32) -> Ordering,
+    chunk_rows: usize,
     cx: &mut Exec<'_>,
 ) -> Result<(), QueryError> {
-    for chunk in order.chunks_mut(CHUNK_ROWS) {
+    for chunk in order.chunks_mut(chunk_rows) {
         cx.check_now()?;
         chunk.sort_unstable_by(&compare);
     }
-    let mut sorted = CHUNK_ROWS;
+    let mut sorted = chunk_rows;
     let mut merged = Vec::new();
     while sorted < order.len() {
         merged.clear();
@@ -352,7 +356,7 @@ fn sort(
         for pair in order.chunks(2 * sorted) {
             let (mut left, mut right) = pair.split_at(sorted.min(pair.len()));
             while let ([a, more_left @ ..], [b, more_right @ ..]) = (left, right) {
-                if merged.len().is_multiple_of(CHUNK_ROWS) {
+                if merged.len().is_multiple_of(chunk_rows) {
                     cx.check_now()?;
                 }
                 if compare(a, b).is_le() {

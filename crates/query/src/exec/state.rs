@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 
 use super::degrees::KnownEnds;
-use super::memory::{Memory, Used};
+use super::memory::{Held, Memory, Used, WRITES};
 use super::profile::Profile;
 use super::share::Quit;
 use super::spill::Scratch;
@@ -20,6 +20,7 @@ use crate::host::Host;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
+use crate::watch;
 use crate::workers::Threads;
 
 /// The graph a query runs on.
@@ -39,6 +40,9 @@ pub trait OpenTransaction {
 
     /// The same, for writing.
     fn update(&mut self) -> &mut dyn Update;
+
+    /// Bytes that its changes take.
+    fn written_bytes(&self) -> u64;
 
     /// Makes everything that was changed visible to others.
     ///
@@ -78,32 +82,20 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Whether the query is to be given up.
-    pub(crate) fn check(&self) -> Result<(), QueryError> {
-        self.check_flags()?;
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(QueryError::runtime(
-                ErrorKind::TimedOut,
-                "TimedOut",
-                "the query took longer than its time limit",
-            ));
-        }
-        Ok(())
+    /// Fails if the query is to be given up.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Terminated`], [`ErrorKind::TimedOut`].
+    pub fn check(&self) -> Result<(), QueryError> {
+        let flags = [&self.cancelled, &self.terminated];
+        Ok(watch::ended(self.deadline, flags.into_iter().flatten())?)
     }
 
     /// Whether somebody wants it to be given up.
     #[inline]
     pub(crate) fn check_flags(&self) -> Result<(), QueryError> {
-        // ORDERING: relaxed, as nothing else is read because of the flag.
         let flags = [&self.cancelled, &self.terminated];
-        if flags.into_iter().flatten().any(|flag| flag.load(Ordering::Relaxed)) {
-            return Err(QueryError::runtime(
-                ErrorKind::Terminated,
-                "Terminated",
-                "the query was terminated",
-            ));
-        }
-        Ok(())
+        Ok(watch::raised(flags.into_iter().flatten())?)
     }
 }
 
@@ -126,6 +118,9 @@ pub struct Inputs<'g> {
     pub threads: Option<Threads<'g>>,
 }
 
+/// Changes of the graph between two looks at how much the transaction has written.
+const UPDATES_PER_LOOK: u32 = 16;
+
 /// State of one running query.
 pub(crate) struct Exec<'g> {
     pub(crate) graph: Access<'g>,
@@ -144,6 +139,9 @@ pub(crate) struct Exec<'g> {
     pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
     checks: u32,
+    /// What the transaction has written, as far as it was looked at.
+    written: Held,
+    updates: u32,
     /// What this thread may share its work with: nothing while it does.
     pub(crate) threads: Option<Threads<'g>>,
     /// Levels of the plan: what a stack must hold.
@@ -195,6 +193,8 @@ impl<'g> Exec<'g> {
             used: None,
             limits,
             checks: 0,
+            written: Held::of(WRITES),
+            updates: 0,
             threads,
             levels: 0,
             quit: None,
@@ -213,7 +213,14 @@ impl<'g> Exec<'g> {
     }
 
     /// The graph, for writing.
+    ///
+    /// # Errors
+    /// `OutOfMemory` if what the transaction has written is beyond the limit of the query.
     pub(crate) fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
+        self.updates = self.updates.wrapping_add(1);
+        if self.updates.is_multiple_of(UPDATES_PER_LOOK) {
+            self.count_writes()?;
+        }
         match &mut self.graph {
             Access::Write(graph) => Ok(&mut **graph),
             Access::Own(transaction) => Ok(transaction.update()),
@@ -223,6 +230,19 @@ impl<'g> Exec<'g> {
                 "the query changes the graph, but it runs on a read-only snapshot",
             )),
         }
+    }
+
+    /// Counts what the transaction has written among what the query holds.
+    pub(crate) fn count_writes(&mut self) -> Result<(), QueryError> {
+        let bytes = match &self.graph {
+            Access::Read(_) => 0,
+            Access::Write(graph) => graph.written_bytes(),
+            Access::Own(transaction) => transaction.written_bytes(),
+        };
+        let mut written = std::mem::replace(&mut self.written, Held::of(WRITES));
+        let counted = written.set(usize::try_from(bytes).unwrap_or(usize::MAX), self);
+        self.written = written;
+        counted
     }
 
     /// Runs a procedure.
@@ -308,20 +328,26 @@ impl<'g> Exec<'g> {
     /// import folder.
     pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
         let Some(folder) = &self.limits.import_folder else {
-            return Err("no import folder is set for this database".into());
+            let message = "no import folder is set: import.folder names it (--import-folder in \
+                           the shell, Limits::import_folder)";
+            return Err(message.into());
         };
         let path = match address.split_once("://") {
             Some(("file", path)) => percent_decoded(path).ok_or("its % escapes are broken")?,
             Some((scheme, _)) => return Err(format!("{scheme} addresses are not allowed")),
             None => address.to_owned(),
         };
-        let leaves = || "the path leaves the import folder".to_owned();
+        let leaves = || "the path leaves the import folder (import.folder)".to_owned();
         let path = Path::new(path.trim_start_matches('/'));
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
             return Err(leaves());
         }
         // Links in the folder may lead elsewhere.
-        let folder = folder.canonicalize().map_err(|e| format!("the import folder: {e}"))?;
+        let folder =
+            folder.canonicalize().map_err(|e| format!("the import folder (import.folder): {e}"))?;
+        if !folder.is_dir() {
+            return Err("the import folder (import.folder) is no folder".to_owned());
+        }
         let file = folder.join(path).canonicalize().map_err(|e| e.to_string())?;
         if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
     }
@@ -347,6 +373,15 @@ impl<'g> Exec<'g> {
             return Ok(());
         }
         vertices.iter().try_for_each(|vertex| self.check_vertex(*vertex))
+    }
+
+    /// Whether it is a node or relationship that this query has deleted.
+    pub(crate) fn is_deleted(&self, object: &Value) -> bool {
+        match object {
+            Value::Vertex(vertex) => self.deleted_vertices.contains(vertex),
+            Value::Edge(edge) => self.deleted_edges.contains(edge),
+            _ => false,
+        }
     }
 
     /// Refuses what this query has deleted.

@@ -261,7 +261,7 @@ impl Totals {
             Self::Counts(all) | Self::Sums(Sums { sums: all, .. }) => {
                 Column::Ints(all[groups].to_vec())
             }
-            Self::Lists(lists) => lists.finish(groups),
+            Self::Lists(lists) => lists.finish(groups)?,
             Self::Accumulators(all) => {
                 let values = all[groups].iter_mut().map(Accumulator::finish);
                 Column::of(values.collect::<Result<_, _>>()?)

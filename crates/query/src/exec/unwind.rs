@@ -4,8 +4,8 @@
 
 use telar_graph::Value;
 
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
+use super::{Exec, Operator, Ramp, Source};
+use crate::batch::{Batch, Column, Slot};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::function::Range;
@@ -15,6 +15,7 @@ pub(crate) struct Unwind<'p> {
     input: Source<'p>,
     slot: Slot,
     list: &'p Expr,
+    ramp: Ramp,
     /// The rows being unwound, their lists, and the next row and element.
     state: Option<(Batch, Vec<Elements>, usize, usize)>,
 }
@@ -28,8 +29,8 @@ enum Elements {
 }
 
 impl<'p> Unwind<'p> {
-    pub(crate) fn new(input: Source<'p>, slot: Slot, list: &'p Expr) -> Self {
-        Self { input, slot, list, state: None }
+    pub(crate) fn new(input: Source<'p>, slot: Slot, list: &'p Expr, ramp: Ramp) -> Self {
+        Self { input, slot, list, ramp, state: None }
     }
 
     fn elements(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Vec<Elements>, QueryError> {
@@ -63,8 +64,9 @@ impl Operator for Unwind<'_> {
             }
             let Some((rows, lists, row, element)) = &mut self.state else { continue };
             let (mut numbers, mut values) = (Vec::new(), Vec::new());
-            while *row < lists.len() && values.len() < BATCH_ROWS {
-                let room = BATCH_ROWS - values.len();
+            let wanted = self.ramp.step();
+            while *row < lists.len() && values.len() < wanted {
+                let room = wanted - values.len();
                 match &mut lists[*row] {
                     Elements::Of(Value::List(list)) => {
                         let end = list.len().min(*element + room);

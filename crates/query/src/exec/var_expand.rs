@@ -9,8 +9,8 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
 use super::memory::Held;
-use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
+use super::{Exec, Operator, Ramp, Source};
+use crate::batch::{Batch, Column, heap_bytes};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::plan::{self, Way};
@@ -65,6 +65,7 @@ pub(crate) struct VarExpand<'p> {
     plan: &'p plan::VarExpand,
     state: Option<State>,
     expansion: Expansion,
+    ramp: Ramp,
     /// What is still open, and what was found last.
     held: Held,
 }
@@ -108,9 +109,9 @@ struct Found {
 }
 
 impl<'p> VarExpand<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand) -> Self {
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::VarExpand, ramp: Ramp) -> Self {
         let (expansion, held) = (Expansion::default(), Held::of("VarExpand"));
-        Self { input, plan, state: None, expansion, held }
+        Self { input, plan, state: None, expansion, ramp, held }
     }
 
     fn accept(&self, state: &State, end: VertexId, found: &mut Found) {
@@ -156,7 +157,8 @@ impl<'p> VarExpand<'p> {
     /// Goes on with the search until enough paths are found or the rows are done.
     fn search(&mut self, state: &mut State, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let mut found = Found::default();
-        while found.rows.len() < BATCH_ROWS {
+        let wanted = self.ramp.step();
+        while found.rows.len() < wanted {
             let bytes = state.bytes + found.bytes;
             if bytes.abs_diff(self.held.bytes()) > HELD_STEP {
                 self.held.set(bytes, cx)?;

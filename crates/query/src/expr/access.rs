@@ -1,8 +1,11 @@
 //! Properties and other things that are read from the graph, many at once.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use telar_graph::{EdgeId, Value, ValueMap, VertexId};
+use foldhash::fast::RandomState;
+use telar_graph::{EdgeId, LabelId, PropertyKeyId, Value, ValueMap, VertexId};
 
 use super::{GraphFunction, Labels};
 use crate::batch::{Batch, Column};
@@ -109,6 +112,11 @@ pub(crate) fn properties_of(object: &Value, cx: &Exec<'_>) -> Result<ValueMap, Q
     Ok(found.into_iter().map(named).collect())
 }
 
+/// The same, where what the query has deleted has none.
+pub(crate) fn properties_left(object: &Value, cx: &Exec<'_>) -> Result<ValueMap, QueryError> {
+    if cx.is_deleted(object) { Ok(ValueMap::new()) } else { properties_of(object, cx) }
+}
+
 /// `object[key]`: an element of a list, an entry of a map, or a property.
 pub(crate) fn index(object: &Value, key: &Value, cx: &Exec<'_>) -> Result<Value, QueryError> {
     match (object, key) {
@@ -125,6 +133,63 @@ pub(crate) fn index(object: &Value, key: &Value, cx: &Exec<'_>) -> Result<Value,
 fn type_name(edge: EdgeId, cx: &Exec<'_>) -> Value {
     let names = cx.graph().edge_type_names();
     names.get(usize::from(edge.ty.get())).map_or(Value::Null, |name| Value::from(name.as_str()))
+}
+
+/// The list for a set of names, which is the same value for all objects that have it.
+fn shared_list<K: Eq + Hash>(
+    known: &mut HashMap<Vec<K>, Value, RandomState>,
+    names: Vec<K>,
+    list: impl FnOnce(&[K]) -> Value,
+) -> Value {
+    known.entry(names).or_insert_with_key(|names| list(names)).clone()
+}
+
+/// A function that asks the graph, for a column of nodes or relationships: names are asked for
+/// once. `None` if it is to be asked row by row.
+pub(crate) fn graph_column(
+    function: GraphFunction,
+    objects: &Column,
+    cx: &Exec<'_>,
+) -> Result<Option<Column>, QueryError> {
+    let graph = cx.graph();
+    let mut values = Vec::with_capacity(objects.len());
+    match (function, objects) {
+        (GraphFunction::Labels, Column::Vertices(vertices)) => {
+            cx.check_vertices(vertices)?;
+            let (names, mut known) = (graph.label_names(), HashMap::default());
+            let name = |label: &LabelId| Value::from(&*names[usize::from(label.get())]);
+            for vertex in vertices {
+                let labels = graph.labels(*vertex).unwrap_or_default();
+                let list = |labels: &[LabelId]| Value::list(labels.iter().map(name));
+                values.push(shared_list(&mut known, labels, list));
+            }
+        }
+        (GraphFunction::Keys, Column::Vertices(vertices)) => {
+            cx.check_vertices(vertices)?;
+            let (names, mut known) = (graph.property_key_names(), HashMap::default());
+            let mut found = Vec::new();
+            for vertex in vertices {
+                found.clear();
+                graph.all_vertex_properties(*vertex, &mut found);
+                let keys: Vec<PropertyKeyId> = found.iter().map(|(key, _)| *key).collect();
+                let list = |keys: &[PropertyKeyId]| {
+                    let name = |key: &PropertyKeyId| &*names[usize::from(key.get())];
+                    let mut keys: Vec<&str> = keys.iter().map(name).collect();
+                    keys.sort_unstable();
+                    Value::list(keys.into_iter().map(Value::from))
+                };
+                values.push(shared_list(&mut known, keys, list));
+            }
+        }
+        (GraphFunction::Type, Column::Edges(edges)) => {
+            let names: Vec<Value> =
+                graph.edge_type_names().iter().map(|name| Value::from(name.as_str())).collect();
+            let name = |edge: &EdgeId| names.get(usize::from(edge.ty.get())).cloned();
+            values.extend(edges.iter().map(|edge| name(edge).unwrap_or_default()));
+        }
+        _ => return Ok(None),
+    }
+    Ok(Some(Column::Values(values)))
 }
 
 /// A function that asks the graph, for one row's arguments.

@@ -13,8 +13,10 @@ use super::{
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
+use crate::function::limits;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch::{self, UNITS};
 
 /// The value of `expr` in every row.
 pub(crate) fn eval(
@@ -34,19 +36,17 @@ pub(crate) fn eval(
         Expr::Property(object, key) => access::property(&*eval(object, batch, cx)?, key, cx)?,
         Expr::List(parts) => {
             let columns = eval_all(parts, batch, cx)?;
-            let list = |row| Value::List(columns.iter().map(|c| c.get(row)).collect());
-            Column::Values((0..rows).map(list).collect())
+            each(rows, |row| built(Value::List(columns.iter().map(|c| c.get(row)).collect())))?
         }
         Expr::Map(entries) => {
             let mut columns = Vec::with_capacity(entries.len());
             for (key, value) in entries {
                 columns.push((key, eval(value, batch, cx)?));
             }
-            let entry = |row| {
+            each(rows, |row| {
                 let entries = columns.iter().map(|(key, c)| (Arc::clone(key), c.get(row)));
-                Value::Map(Arc::new(entries.collect::<ValueMap>()))
-            };
-            Column::Values((0..rows).map(entry).collect())
+                built(Value::Map(Arc::new(entries.collect::<ValueMap>())))
+            })?
         }
         Expr::Index(object, key) => {
             let (object, key) = (eval(object, batch, cx)?, eval(key, batch, cx)?);
@@ -129,7 +129,8 @@ pub(crate) fn eval(
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
-                let value = function.call(&values, context)?;
+                values.iter().try_for_each(watch::before)?;
+                let value = built(function.call(&values, context)?)?;
                 large.see(&value, cx)?;
                 Ok(value)
             };
@@ -140,6 +141,10 @@ pub(crate) fn eval(
         }
         Expr::GraphFunction(function, arguments) => {
             let columns = eval_all(arguments, batch, cx)?;
+            let whole = columns.first().map(|c| access::graph_column(*function, c, cx));
+            if let Some(column) = whole.transpose()?.flatten() {
+                return Ok(Arc::new(column));
+            }
             let mut values = Vec::with_capacity(rows);
             for row in 0..rows {
                 let arguments: Vec<Value> = columns.iter().map(|c| c.get(row)).collect();
@@ -155,6 +160,12 @@ pub(crate) fn eval(
         Expr::Path(slots) => lists::path(slots, batch)?,
         Expr::Subquery(subquery) => subquery::run(subquery, batch, cx)?,
     }))
+}
+
+/// A value that was just made of others, unless it is too large.
+fn built(value: Value) -> Result<Value, QueryError> {
+    limits::check_value(&value)?;
+    Ok(value)
 }
 
 /// Watches the values that an expression makes: large ones take time and memory.
@@ -228,8 +239,8 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
         Binary::Contains => ops::contains(a, b),
         Binary::Matches => ops::regex_match(a, b)?,
         Binary::In => ops::in_list(a, b)?,
-        Binary::Equal => ops::eq(a, b),
-        Binary::NotEqual => ops::ne(a, b),
+        Binary::Equal => ops::equal(a, b)?.into(),
+        Binary::NotEqual => ops::equal(a, b)?.map(|equal| !equal).into(),
         Binary::Less => ops::lt(a, b),
         Binary::LessOrEqual => ops::le(a, b),
         Binary::Greater => ops::gt(a, b),
@@ -243,8 +254,16 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
     }
     let mut large = Large::new("+");
     let mut apply = |op, a: &Value, b: &Value| {
+        watch::before(a)?;
+        // A pattern is compiled for each row, which takes a while.
+        if op == Binary::Matches {
+            watch::check()?
+        } else {
+            watch::before(b)?
+        }
         let value = apply(op, a, b)?;
         if let Value::List(_) | Value::String(_) = value {
+            limits::check_value(&value)?;
             large.see(&value, cx)?;
         }
         Ok::<_, QueryError>(value)
@@ -261,11 +280,9 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
         (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
             let regex = ops::CompiledRegex::new(text)?;
             map_rows(left, |value| {
-                if let Value::String(text) = value
-                    && text.len() >= Large::BYTES
-                {
-                    cx.check_now()?;
-                }
+                // A pattern may have to be tried at each place of a text.
+                watch::work(UNITS / 16)?;
+                watch::before(value)?;
                 Ok(regex.is_match(value))
             })
         }
@@ -382,11 +399,11 @@ fn map_projection(
             continue;
         }
         let mut entries = match projection.all {
-            true => access::properties_of(&object, cx)?,
+            true => access::properties_left(&object, cx)?,
             false => ValueMap::new(),
         };
         entries.extend(columns.iter().map(|(key, column)| (Arc::clone(key), column.get(row))));
-        values.push(Value::Map(Arc::new(entries)));
+        values.push(built(Value::Map(Arc::new(entries)))?);
     }
     Ok(Column::Values(values))
 }

@@ -13,7 +13,7 @@ use super::{Expr, ListComprehension, Quantifier, Reduce};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
-use crate::function::Range;
+use crate::function::{Range, limits};
 use crate::query_error::QueryError;
 
 /// Elements put into one batch at once.
@@ -42,12 +42,13 @@ impl Elements {
     }
 }
 
-/// The list in a row: `None` if it is null; what is no list is an error.
-fn list_of(value: Value, what: &str) -> Result<Option<Elements>, QueryError> {
+/// The list in a row: `None` if it is null. What is no list counts as a list of one element, as
+/// with `UNWIND`: a property that holds one value here and a list there is common.
+fn list_of(value: Value) -> Option<Elements> {
     match value {
-        Value::Null => Ok(None),
-        Value::List(list) => Ok(Some(Elements::List(list))),
-        other => Err(QueryError::wrong_type("a list", &other, what)),
+        Value::Null => None,
+        Value::List(list) => Some(Elements::List(list)),
+        single => Some(Elements::List(Arc::from([single]))),
     }
 }
 
@@ -90,7 +91,6 @@ fn for_elements(
 
 fn lists(
     list: &Expr,
-    what: &str,
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Vec<Option<Elements>>, QueryError> {
@@ -108,7 +108,7 @@ fn lists(
         return (0..batch.rows()).map(range).collect();
     }
     let column = eval(list, batch, cx)?;
-    (0..batch.rows()).map(|row| list_of(column.get(row), what)).collect()
+    Ok((0..batch.rows()).map(|row| list_of(column.get(row))).collect())
 }
 
 pub(crate) fn comprehension(
@@ -116,7 +116,7 @@ pub(crate) fn comprehension(
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
-    let lists = lists(&c.list, "a list comprehension", batch, cx)?;
+    let lists = lists(&c.list, batch, cx)?;
     let mut held = Held::of("ListComprehension");
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); batch.rows()];
     for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
@@ -141,10 +141,15 @@ pub(crate) fn comprehension(
         Ok(())
     })?;
     let value = |(list, result): (&Option<_>, Vec<Value>)| match list {
-        Some(_) => Value::from(result),
-        None => Value::Null,
+        Some(_) => {
+            let value = Value::from(result);
+            limits::check_value(&value)?;
+            Ok(value)
+        }
+        None => Ok(Value::Null),
     };
-    Ok(Column::Values(lists.iter().zip(results).map(value).collect()))
+    let values: Result<_, QueryError> = lists.iter().zip(results).map(value).collect();
+    Ok(Column::Values(values?))
 }
 
 pub(crate) fn quantifier(
@@ -153,7 +158,7 @@ pub(crate) fn quantifier(
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
-    let lists = lists(&c.list, "a quantifier", batch, cx)?;
+    let lists = lists(&c.list, batch, cx)?;
     // Of each row: for how many elements the condition is true, and for how many it is unknown.
     let mut holds = vec![(0_usize, 0_usize); batch.rows()];
     let filter = c.filter.as_ref().expect("INVARIANT: a quantifier has a condition");
@@ -194,7 +199,7 @@ pub(crate) fn reduce(
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
-    let lists = lists(&reduce.list, "reduce()", batch, cx)?;
+    let lists = lists(&reduce.list, batch, cx)?;
     let mut results = eval(&reduce.initial, batch, cx)?.as_ref().clone().into_values();
     let longest = lists.iter().flatten().map(|list| list.len()).max().unwrap_or(0);
     for at in 0..longest {

@@ -9,6 +9,7 @@ use telar_graph::{Value, VertexId};
 use crate::batch::Column;
 use crate::ops;
 use crate::query_error::QueryError;
+use crate::watch;
 
 /// Shorter lists are searched.
 const SET_MIN: usize = 8;
@@ -73,7 +74,10 @@ pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryE
         };
         results.push(match set {
             Some(set) if is_plain(&element) => Value::Bool(set.contains(&element)),
-            _ => ops::in_list(&element, &lists.get(row))?,
+            _ => {
+                watch::before(&element)?;
+                ops::in_list(&element, &lists.get(row))?
+            }
         });
     }
     Ok(Column::Values(results))
@@ -158,6 +162,8 @@ mod tests {
         let found = column(&elements, &lists).unwrap().into_values();
         let want = [Some(true), Some(true), Some(false), Some(false), Some(true), None];
         assert_eq!(found, want.map(Value::from));
-        assert!(column(&elements, &Column::Same(Value::Int(1), 6)).is_err());
+        // What is no list is a list of one.
+        let found = column(&elements, &Column::Same(Value::Int(1), 6)).unwrap().into_values();
+        assert_eq!(found, vec![Value::Bool(true); 6]);
     }
 }

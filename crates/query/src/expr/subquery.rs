@@ -5,7 +5,8 @@ use telar_graph::Value;
 use super::{Subquery, SubqueryKind};
 use crate::batch::{Batch, Column, heap_bytes};
 use crate::exec::memory::Held;
-use crate::exec::{Exec, build};
+use crate::exec::{Exec, Ramp, build};
+use crate::function::limits;
 use crate::query_error::QueryError;
 
 /// What was found for each row.
@@ -57,9 +58,10 @@ pub(crate) fn run(
     let search = cx.search.take();
     let mut found = Found { values: vec![Vec::new(); rows], counts: vec![0; rows], open: rows };
     let one_is_enough = matches!(subquery.kind, SubqueryKind::Exists | SubqueryKind::First(_));
+    let ramp = if one_is_enough { Ramp::FEW } else { Ramp::FULL };
     let mut held = Held::of("Subquery");
     let mut collect = |argument: Batch, base: usize, left: usize, cx: &mut Exec<'_>| {
-        let mut operator = build(&subquery.plan, &argument, cx);
+        let mut operator = build(&subquery.plan, &argument, ramp, cx);
         while let Some(out) = operator.next(cx)? {
             held.grow(found.take(subquery, &out, base), cx)?;
             if one_is_enough && found.open <= left {
@@ -84,7 +86,11 @@ pub(crate) fn run(
     Ok(match subquery.kind {
         SubqueryKind::Exists => Column::Bools(counts.iter().map(|n| *n > 0).collect()),
         SubqueryKind::Count | SubqueryKind::Sum(_) => Column::Ints(counts),
-        SubqueryKind::Collect(_) => Column::Values(values.into_iter().map(Value::from).collect()),
+        SubqueryKind::Collect(_) => {
+            let lists: Vec<Value> = values.into_iter().map(Value::from).collect();
+            lists.iter().try_for_each(limits::check_value)?;
+            Column::Values(lists)
+        }
         SubqueryKind::First(_) => {
             let first = |values: Vec<Value>| values.into_iter().next().unwrap_or_default();
             Column::of(values.into_iter().map(first).collect())

@@ -1,7 +1,7 @@
 //! Walks over bound expressions.
 
 use super::{Expr, Labels};
-use crate::batch::Slot;
+use crate::batch::{Slot, heap_bytes};
 use crate::plan::Plan;
 
 impl Labels {
@@ -79,12 +79,22 @@ impl Expr {
     pub(crate) fn height(&self) -> usize {
         let mut below = match self {
             Self::Subquery(subquery) => subquery.plan.height(),
-            // What it makes may nest as deep as its list is long.
-            Self::Reduce(_) => usize::MAX / 2,
             _ => 0,
         };
         self.parts(&mut |part| below = below.max(part.height()));
         below.saturating_add(1)
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let mut bytes = size_of::<Self>();
+        bytes += match self {
+            Self::Const(value) => heap_bytes(value),
+            Self::Subquery(subquery) => subquery.plan.bytes(),
+            _ => 0,
+        };
+        self.parts(&mut |part| bytes += part.bytes());
+        bytes
     }
 
     /// Calls `f` with every variable it reads; those it brings along itself included.
@@ -125,20 +135,5 @@ impl Expr {
             _ => {}
         }
         self.parts(&mut |part| part.collect_own(own));
-    }
-
-    /// Whether it, or a part of it, reads the graph.
-    pub(crate) fn reads_graph(&self) -> bool {
-        let mut reads = matches!(
-            self,
-            Self::Property(..)
-                | Self::Index(..)
-                | Self::HasLabels(..)
-                | Self::GraphFunction(..)
-                | Self::MapProjection(_)
-                | Self::Subquery(_)
-        );
-        self.parts(&mut |part| reads |= part.reads_graph());
-        reads
     }
 }

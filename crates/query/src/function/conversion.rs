@@ -151,16 +151,29 @@ fn to_float(value: &Value) -> Result<Value, EvalError> {
 fn to_string(value: &Value) -> Result<Value, EvalError> {
     Ok(match value {
         Value::Null | Value::String(_) => value.clone(),
-        Value::Bool(x) => x.to_string().into(),
-        Value::Int(x) => x.to_string().into(),
-        Value::Float(x) => text_of_float(*x).into(),
-        Value::Date(x) => x.to_string().into(),
-        Value::LocalTime(x) => x.to_string().into(),
-        Value::Time(x) => x.to_string().into(),
-        Value::LocalDateTime(x) => x.to_string().into(),
-        Value::DateTime(x) => x.to_string().into(),
-        Value::Duration(x) => x.to_string().into(),
-        Value::Point(x) => x.to_string().into(),
-        other => return Err(invalid("toString()", "a scalar", other)),
+        scalar => match text_of(scalar) {
+            Some(text) => text.into(),
+            None => return Err(invalid("toString()", "a scalar", scalar)),
+        },
+    })
+}
+
+/// The text of a value that is neither null, a list, a map nor a part of the graph: what
+/// `toString()` yields, and what `+` puts beside a string. Times have their seconds, even if they
+/// are none.
+pub(crate) fn text_of(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::String(x) => x.to_string(),
+        Value::Bool(x) => x.to_string(),
+        Value::Int(x) => x.to_string(),
+        Value::Float(x) => text_of_float(*x),
+        Value::Date(x) => x.to_string(),
+        Value::LocalTime(x) => format!("{x:#}"),
+        Value::Time(x) => format!("{x:#}"),
+        Value::LocalDateTime(x) => format!("{x:#}"),
+        Value::DateTime(x) => format!("{x:#}"),
+        Value::Duration(x) => x.to_string(),
+        Value::Point(x) => x.to_string(),
+        _ => return None,
     })
 }

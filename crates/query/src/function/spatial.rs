@@ -64,9 +64,12 @@ fn point<'a>(function: &str, value: &'a Value) -> Result<&'a Point, EvalError> {
     }
 }
 
-/// Null when a coordinate is.
+/// Null when an entry of the map is, whatever it is called.
 fn make(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     let map = args::map("point()", &args[0])?;
+    if map.values().any(Value::is_null) {
+        return Ok(Value::Null);
+    }
     let has = |key: &str| map.contains_key(key);
     let (keys, geographic) = if has("x") && has("y") {
         (["x", "y", "z"], false)
@@ -79,10 +82,8 @@ fn make(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     };
     let mut coordinates = Vec::with_capacity(3);
     for key in keys {
-        match map.get(key) {
-            None => {}
-            Some(Value::Null) => return Ok(Value::Null),
-            Some(coordinate) => coordinates.push(args::number("point()", coordinate)?),
+        if let Some(coordinate) = map.get(key) {
+            coordinates.push(args::number("point()", coordinate)?);
         }
     }
     let flat = coordinates.len() == 2;
@@ -102,8 +103,7 @@ fn make(args: &[Value], _: &Context) -> Result<Value, EvalError> {
 
 /// The reference system that the map names, if any.
 fn system(map: &ValueMap) -> Result<Option<Srid>, EvalError> {
-    let named = |key: &str| map.get(key).filter(|value| !value.is_null());
-    let found = match (named("crs"), named("srid")) {
+    let found = match (map.get("crs"), map.get("srid")) {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => {
             return Err(EvalError::argument_value("a point cannot have both crs and srid"));

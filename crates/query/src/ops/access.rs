@@ -40,16 +40,16 @@ pub fn index(container: &Value, key: &Value) -> Result<Value, EvalError> {
 
 /// `list[from..to]`, without the element at `to`. Bounds count from the end when negative; a
 /// missing one is the start or the end; beyond the ends there is nothing. Null when the list or a
-/// bound that is there is null.
+/// bound that is there is null. What is no list counts as a list of one element.
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` when `list` is not a list or a bound is not an integer.
+/// `InvalidArgumentType` when a bound is not an integer.
 pub fn slice(list: &Value, from: Option<&Value>, to: Option<&Value>) -> Result<Value, EvalError> {
     let elements = match list {
         Value::Null => return Ok(Value::Null),
-        Value::List(elements) => elements,
-        other => return Err(EvalError::wrong_type("a LIST before [", &describe(other))),
+        Value::List(elements) => &**elements,
+        single => std::slice::from_ref(single),
     };
     let length = elements.len() as i128;
     let bound = |bound: Option<&Value>, missing: i128| match bound {
@@ -64,7 +64,9 @@ pub fn slice(list: &Value, from: Option<&Value>, to: Option<&Value>) -> Result<V
     let (Some(from), Some(to)) = (bound(from, 0)?, bound(to, length)?) else {
         return Ok(Value::Null);
     };
-    if from == 0 && to == length {
+    if let (Value::List(_), 0) = (list, from)
+        && to == length
+    {
         return Ok(list.clone());
     }
     // Both are within 0..=length now.

@@ -5,7 +5,7 @@
 //! | all but `||` | two integers | INTEGER (`^`: FLOAT), or an error when it does not fit |
 //! | all but `||` | a float and a number | FLOAT by IEEE 754 |
 //! | `+`, `||` | two strings, two lists | the second after the first |
-//! | `+` | a string and a number or boolean, in either order | STRING |
+//! | `+` | a string and a scalar, temporal value, duration or point, either way | STRING |
 //! | `+` | a list and anything but a list, in either order | the list with one element more |
 //! | `+`, `-` | a temporal value and a duration (`+`: in either order) | as the temporal value |
 //! | `+`, `-` | two durations | DURATION |
@@ -18,10 +18,9 @@ use telar_graph::value::Duration;
 
 use super::datetime::shift;
 use crate::error::{Detail, EvalError, describe};
-use crate::function::limits;
-use crate::function::text_of_float;
+use crate::function::{limits, text_of};
 
-use Value::{Bool, Float, Int, List, Null, String as Text};
+use Value::{Float, Int, List, Null, String as Text};
 
 /// Two numbers, as what they are computed.
 enum Pair {
@@ -77,8 +76,14 @@ pub fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
                 limits::check_element(element)?;
                 join(std::slice::from_ref(element), list)
             }
-            (Text(text), Int(_) | Float(_) | Bool(_)) => join_text(text, &scalar_text(b)),
-            (Int(_) | Float(_) | Bool(_), Text(text)) => join_text(&scalar_text(a), text),
+            (Text(text), other) => match text_of(other) {
+                Some(other) => join_text(text, &other),
+                None => Err(EvalError::operands("add", a, b)),
+            },
+            (other, Text(text)) => match text_of(other) {
+                Some(other) => join_text(&other, text),
+                None => Err(EvalError::operands("add", a, b)),
+            },
             (Value::Duration(a), Value::Duration(b)) => Ok(a.checked_add(b)?.into()),
             (at, Value::Duration(by)) | (Value::Duration(by), at) => {
                 shift(at, by).unwrap_or_else(|| Err(EvalError::operands("add", a, b)))
@@ -238,16 +243,6 @@ fn join_text(a: &str, b: &str) -> Result<Value, EvalError> {
     joined.push_str(a);
     joined.push_str(b);
     Ok(Text(Arc::from(joined)))
-}
-
-/// What a number or boolean adds to a string.
-fn scalar_text(value: &Value) -> String {
-    match value {
-        Int(x) => x.to_string(),
-        Float(x) => text_of_float(*x),
-        Bool(x) => x.to_string(),
-        _ => String::new(),
-    }
 }
 
 fn by_zero() -> EvalError {

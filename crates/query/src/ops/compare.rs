@@ -2,12 +2,36 @@
 
 use telar_graph::{Value, order};
 
-use crate::error::{EvalError, describe};
+use crate::error::EvalError;
+use crate::watch;
 
 /// `a = b`.
 #[must_use]
 pub fn eq(a: &Value, b: &Value) -> Value {
     order::cypher_eq(a, b).into()
+}
+
+/// `a = b`, as long as the statement goes on: long lists take long. `None` is null.
+///
+/// # Errors
+///
+/// `Terminated` and `TimedOut`.
+pub fn equal(a: &Value, b: &Value) -> Result<Option<bool>, EvalError> {
+    let (Value::List(a), Value::List(b)) = (a, b) else { return Ok(order::cypher_eq(a, b)) };
+    if a.len() != b.len() {
+        return Ok(Some(false));
+    }
+    // False before null before true, as in the order itself.
+    let mut result = Some(true);
+    for (a, b) in a.iter().zip(b.iter()) {
+        watch::work(1)?;
+        match equal(a, b)? {
+            Some(false) => return Ok(Some(false)),
+            None => result = None,
+            Some(true) => {}
+        }
+    }
+    Ok(result)
 }
 
 /// `a <> b`.
@@ -53,19 +77,21 @@ pub const fn is_not_null(a: &Value) -> Value {
 }
 
 /// `element IN list`: true when an element is equal, or else null when one may be, or else false.
+/// What is no list counts as a list of one element.
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` when `list` is neither a list nor null.
+/// `Terminated` and `TimedOut`: long lists take long.
 pub fn in_list(element: &Value, list: &Value) -> Result<Value, EvalError> {
     let elements = match list {
         Value::Null => return Ok(Value::Null),
         Value::List(elements) => elements,
-        other => return Err(EvalError::wrong_type("a LIST after IN", &describe(other))),
+        single => std::slice::from_ref(single),
     };
     let mut found = Some(false);
     for candidate in elements.iter() {
-        match order::cypher_eq(element, candidate) {
+        watch::work(1)?;
+        match equal(element, candidate)? {
             Some(true) => return Ok(Value::Bool(true)),
             Some(false) => {}
             None => found = None,

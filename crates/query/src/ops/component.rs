@@ -10,14 +10,20 @@ use telar_graph::value::{
 };
 
 use crate::error::EvalError;
+use crate::query_error::ErrorKind;
 
 fn unknown(key: &str, of: &str) -> EvalError {
     EvalError::argument_value(format!("{of} has no component {key:?}"))
 }
 
+/// A temporal value or duration of another type would have the component: the type is wrong.
+fn unknown_of_type(key: &str, of: &str) -> EvalError {
+    unknown(key, of).of_kind(ErrorKind::Type)
+}
+
 /// What `pick` finds by the key in lower case.
 fn find(key: &str, of: &str, pick: impl FnOnce(&str) -> Option<Value>) -> Result<Value, EvalError> {
-    pick(&key.to_ascii_lowercase()).ok_or_else(|| unknown(key, of))
+    pick(&key.to_ascii_lowercase()).ok_or_else(|| unknown_of_type(key, of))
 }
 
 fn date(date: Date, key: &str) -> Option<Value> {
@@ -127,23 +133,25 @@ pub(super) fn of_duration(duration: &Duration, key: &str) -> Result<Value, EvalE
         "millisecondsofsecond" => nanos / 1_000_000,
         "microsecondsofsecond" => nanos / 1_000,
         "nanosecondsofsecond" => nanos,
-        _ => return Err(unknown(key, "a DURATION")),
+        _ => return Err(unknown_of_type(key, "a DURATION")),
     };
     Ok(amount.into())
 }
 
-/// `z` and `height` of a point in two dimensions are null.
+/// A point in two dimensions has neither `z` nor `height`.
 pub(super) fn of_point(point: &Point, key: &str) -> Result<Value, EvalError> {
     let geographic = point.srid().is_geographic();
     match key {
         "x" => Ok(point.x().into()),
         "y" => Ok(point.y().into()),
-        "z" => Ok(point.z().into()),
         "longitude" if geographic => Ok(point.x().into()),
         "latitude" if geographic => Ok(point.y().into()),
-        "height" if geographic => Ok(point.z().into()),
         "crs" => Ok(point.srid().name().into()),
         "srid" => Ok(point.srid().get().into()),
-        _ => Err(unknown(key, &format!("a {} point", point.srid().name()))),
+        _ => match (key, point.z()) {
+            ("z", Some(z)) => Ok(z.into()),
+            ("height", Some(z)) if geographic => Ok(z.into()),
+            _ => Err(unknown(key, &format!("a {} point", point.srid().name()))),
+        },
     }
 }

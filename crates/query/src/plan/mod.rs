@@ -2,6 +2,7 @@
 
 mod count_store;
 mod eager;
+mod effects;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 mod grouping;
@@ -12,7 +13,7 @@ mod shortcut;
 mod walk;
 
 pub(crate) use count_store::aggregate;
-pub(crate) use eager::is_apart;
+pub(crate) use eager::separate;
 pub use name::OPERATORS;
 pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
@@ -417,6 +418,13 @@ pub(crate) struct Apply {
     pub(crate) by_row: Option<Vec<Slot>>,
 }
 
+impl Apply {
+    /// Whether its rows go on while the inner plan finds more.
+    pub(crate) fn streams(&self) -> bool {
+        self.by_row.is_some() && self.returns && self.optional.is_none() && !self.inner.writes()
+    }
+}
+
 /// `CALL { } IN TRANSACTIONS`
 #[derive(Debug, Clone)]
 pub(crate) struct InTransactions {
@@ -473,6 +481,18 @@ pub(crate) struct Merge {
     pub(crate) on_match: Vec<SetItem>,
     /// Property maps of the pattern, in which null is an error.
     pub(crate) properties: Vec<Expr>,
+    /// Its relationships, which nobody else may make meanwhile.
+    pub(crate) claims: Vec<Claimed>,
+}
+
+/// A relationship that `MERGE` makes if it finds none like it.
+#[derive(Debug, Clone)]
+pub(crate) struct Claimed {
+    pub(crate) slot: Slot,
+    /// Both of its nodes are there before.
+    pub(crate) bound: bool,
+    /// It is looked for in both directions.
+    pub(crate) either_way: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -17,6 +17,14 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     if let Plan::Keep(_, slots) = plan {
         slots.retain(|slot| needed.contains(slot));
     }
+    if let Plan::Apply(p) = plan
+        && is_of_one_row(p)
+        && p.by_row.as_ref().is_some_and(|found| needed.iter().all(|slot| found.contains(slot)))
+    {
+        // Nobody reads the row it runs for.
+        *plan = std::mem::replace(&mut p.inner, Plan::Unit);
+        return prune(plan, needed, argument);
+    }
     let mut below = needed.clone();
     own_reads(plan, &mut below);
     let mut carried = match plan {
@@ -81,6 +89,13 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::Aggregate(_) => plan.bound_slots().into_iter().collect(),
         _ => carried,
     }
+}
+
+/// Whether it runs for the one row that the subquery it begins has. Where the plan inside keeps
+/// rows apart, there may be many.
+fn is_of_one_row(p: &Apply) -> bool {
+    let begins = matches!(p.input, Plan::Argument) && p.optional.is_none() && p.returns;
+    begins && !p.inner.keeps_rows_apart()
 }
 
 /// Leaves of the columns of an input those that are needed; the same in order.

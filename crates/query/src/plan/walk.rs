@@ -70,6 +70,23 @@ impl Plan {
         })
     }
 
+    /// The plans it reads from, but [`input`](Self::input).
+    pub(crate) fn beside(&self) -> impl Iterator<Item = &Self> {
+        let (parts, build) = match self {
+            Self::Union(parts) => (&parts[..], None),
+            Self::HashJoin(p) => (&[][..], Some(&p.build)),
+            _ => (&[][..], None),
+        };
+        parts.iter().chain(build).chain(self.inner())
+    }
+
+    /// Whether something holds for an operator of the plan. Its own loop follows what operators
+    /// read from: plans are long, not branched.
+    fn any(&self, holds: &dyn Fn(&Self) -> bool) -> bool {
+        let mut chain = std::iter::successors(Some(self), |plan| plan.input());
+        chain.any(|at| holds(at) || at.beside().any(|plan| plan.any(holds)))
+    }
+
     /// The plans it reads from; inner plans, which begin with `Argument`, come last.
     pub(crate) fn inputs(&self) -> Vec<&Self> {
         match self {
@@ -256,6 +273,30 @@ impl Plan {
         deepest.max(below).saturating_add(1)
     }
 
+    /// Bytes that the plan takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let chain = std::iter::successors(Some(self), |plan| plan.input());
+        chain.map(|at| at.own_bytes() + at.beside().map(Self::bytes).sum::<usize>()).sum()
+    }
+
+    fn own_bytes(&self) -> usize {
+        /// The largest operator, with what the system adds.
+        const OPERATOR: usize = 256;
+        let mut bytes = OPERATOR;
+        // A relationship has a list of all that it must differ from.
+        bytes += (self.read_slots().len() + self.bound_slots().len()) * size_of::<Slot>();
+        self.exprs(&mut |e| bytes += e.bytes());
+        bytes
+    }
+
+    /// Levels of operators that a description of the plan has.
+    pub(crate) fn shown_levels(&self) -> usize {
+        let mut below = 0;
+        self.subqueries(&mut |plan| below = below.max(plan.shown_levels()));
+        let below = self.inputs().into_iter().map(Self::shown_levels).fold(below, usize::max);
+        below + usize::from(!matches!(self, Self::Prune(..) | Self::Parallel(_)))
+    }
+
     /// Whether each row that comes out was made of one row that went in and carries its columns, so
     /// that the plan can run for many outer rows at once.
     pub(crate) fn keeps_rows_apart(&self) -> bool {
@@ -292,11 +333,11 @@ impl Plan {
 
     /// Whether the plan changes the graph.
     pub(crate) fn writes(&self) -> bool {
-        self.changes_graph() || self.inputs().into_iter().any(Self::writes)
+        self.any(&Self::changes_graph)
     }
 
     /// Whether the operator itself changes the graph.
-    fn changes_graph(&self) -> bool {
+    pub(crate) fn changes_graph(&self) -> bool {
         matches!(
             self,
             Self::Create(_) | Self::Merge(_) | Self::Set(..) | Self::Delete(_) | Self::Foreach(_)
@@ -330,29 +371,6 @@ impl Plan {
                 Err("CALL { } IN TRANSACTIONS stands neither in another subquery nor in UNION")
             }
         }
-    }
-
-    /// Whether the plan reads the graph.
-    pub(crate) fn reads_graph(&self) -> bool {
-        let mut reads = matches!(
-            self,
-            Self::NodeScan(_)
-                | Self::IndexSeek(_)
-                | Self::RelationshipSeek(_)
-                | Self::NodeById(_)
-                | Self::Expand(_)
-                | Self::Intersect(_)
-                | Self::Degrees(_)
-                | Self::VarExpand(_)
-                | Self::ShortestPath(_)
-                | Self::Repeat(_)
-                | Self::Select(_)
-                | Self::CountStore(_)
-                | Self::Merge(_)
-                | Self::Call(_)
-        );
-        self.exprs(&mut |e| reads |= e.reads_graph());
-        reads || self.inputs().into_iter().any(Self::reads_graph)
     }
 }
 

@@ -7,6 +7,7 @@ use telar_graph::{RuleState, Value};
 
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
+use crate::host::{ShownSetting, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::schema::Lookup;
 
@@ -83,6 +84,55 @@ pub(super) fn add(procedures: &mut Procedures) {
         ),
     );
     add(
+        "db.resampleIndex",
+        Shown::new(
+            "Nothing is left to do: plans are made from samples of the graph as it is.",
+            vec![Field::new("indexName", "STRING")],
+            &[],
+            |call, arguments| {
+                let known = |name: &str| {
+                    Lookup::named(name).is_some()
+                        || call.graph.rules().iter().any(|r| r.name == name)
+                };
+                match arguments.first() {
+                    Some(Value::String(name)) if !known(name) => {
+                        let message = format!("there is no index called `{name}`");
+                        let detail = "IndexNotFound";
+                        Err(QueryError::runtime(ErrorKind::IndexNotFound, detail, message))
+                    }
+                    _ => Ok(Rows::new()),
+                }
+            },
+        ),
+    );
+    add(
+        "db.resampleOutdatedIndexes",
+        Shown::new(
+            "Nothing is left to do: plans are made from samples of the graph as it is.",
+            Vec::new(),
+            &[],
+            |_, _| Ok(Rows::new()),
+        ),
+    );
+    add(
+        "dbms.listConfig",
+        Shown::new(
+            "Settings of the server whose names hold a text.",
+            vec![Field::new("searchString", "STRING").or("")],
+            &[
+                ("name", "STRING"),
+                ("description", "STRING"),
+                ("value", "STRING"),
+                ("dynamic", "BOOLEAN"),
+                ("defaultValue", "STRING"),
+                ("startupValue", "STRING"),
+                ("explicitlySet", "BOOLEAN"),
+                ("validValues", "STRING"),
+            ],
+            list_config,
+        ),
+    );
+    add(
         "dbms.components",
         Shown::new(
             "What clients may expect, as versions of Neo4j and its language; the program.",
@@ -110,6 +160,30 @@ pub(super) fn add(procedures: &mut Procedures) {
             |call, _| Ok(statistics(call)),
         ),
     );
+}
+
+fn list_config(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+    let host = call.host.ok_or_else(|| needs_server("dbms.listConfig()"))?;
+    let text = match arguments.first() {
+        Some(Value::String(text)) => text.to_lowercase(),
+        _ => String::new(),
+    };
+    let mut found = host.settings()?;
+    found.retain(|setting| setting.name.to_lowercase().contains(&text));
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    let row = |setting: ShownSetting| {
+        vec![
+            setting.name.into(),
+            setting.description.into(),
+            setting.value.clone().into(),
+            false.into(),
+            setting.default.into(),
+            setting.value.into(),
+            setting.explicit.into(),
+            setting.form.into(),
+        ]
+    };
+    Ok(found.into_iter().map(row).collect())
 }
 
 fn await_indexes(

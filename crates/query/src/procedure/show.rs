@@ -8,13 +8,14 @@ use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
 
+use super::describe::{described, taken_apart};
 use super::{CallContext, Field, Procedure, Rows, signature};
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
-use crate::host::{ShownDatabase, ShownUser, needs_server};
+use crate::host::{ShownDatabase, ShownSetting, ShownUser, needs_server};
 use crate::query_error::QueryError;
-use crate::running::{Entry, Running};
+use crate::running::{Entry, Running, query_id, transaction_id};
 use crate::schema::{LOOKUP_PROVIDER, Lookup, RANGE_PROVIDER, about, type_name};
 
 type Returned = Result<Rows, QueryError>;
@@ -280,15 +281,18 @@ pub(crate) fn procedures() -> Shown {
         ("signature", S),
         ("argumentDescription", "LIST<MAP>"),
         ("returnDescription", "LIST<MAP>"),
+        ("admin", B),
+        ("rolesExecution", L),
+        ("rolesBoostedExecution", L),
+        ("isDeprecated", B),
+        ("deprecatedBy", S),
+        ("option", "MAP"),
     ];
     let run = |call: &CallContext<'_>, _: &[Value]| {
         let fields = |fields: &[Field]| {
             Value::list(fields.iter().map(|field| {
-                Value::map([
-                    ("name", Value::from(field.name.clone())),
-                    ("type", field.of.to_string().into()),
-                    ("default", field.default.as_ref().map(print::literal).into()),
-                ])
+                let default = field.default.as_ref().map(print::literal);
+                described(&field.name, &field.of.to_string(), default)
             }))
         };
         let row = |(name, procedure): (&str, &dyn Procedure)| {
@@ -300,6 +304,12 @@ pub(crate) fn procedures() -> Shown {
                 signature(name, procedure).into(),
                 fields(procedure.arguments()),
                 fields(procedure.columns()),
+                false.into(),
+                Value::Null,
+                Value::Null,
+                false.into(),
+                Value::Null,
+                Value::map([("deprecated", Value::Bool(false))]),
             ]
         };
         Ok(call.procedures.iter().map(row).collect())
@@ -317,7 +327,7 @@ const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 12] = [
     ),
     ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
     ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
-    ("exists", "Predicate", "(input :: ANY) :: BOOLEAN", "Whether a value is not null."),
+    ("exists", "Predicate", "(input :: PATTERN) :: BOOLEAN", "Whether a pattern matches."),
     ("file", "LOAD CSV", "() :: STRING", "The path of the file that the row was read from."),
     ("id", "Scalar", "(input :: NODE | RELATIONSHIP) :: INTEGER", "An identity as a number."),
     (
@@ -346,7 +356,13 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
         ("description", S),
         ("signature", S),
         ("isBuiltIn", B),
+        ("argumentDescription", "LIST<MAP>"),
+        ("returnDescription", S),
         ("aggregating", B),
+        ("rolesExecution", L),
+        ("rolesBoostedExecution", L),
+        ("isDeprecated", B),
+        ("deprecatedBy", S),
     ];
     let run = move |_: &CallContext<'_>, _: &[Value]| {
         // There are none that somebody else defined.
@@ -356,7 +372,18 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
         let row = |name: &str, category: &str, description: &str, signature: &str, aggregating| {
             let text = [name, category, description, signature];
             let mut row: Vec<Value> = text.into_iter().map(Value::from).collect();
-            row.extend([true.into(), Value::Bool(aggregating)]);
+            let (arguments, result) = taken_apart(signature);
+            let instead = (name == "id").then_some("elementId");
+            row.extend([
+                true.into(),
+                Value::list(arguments),
+                result.into(),
+                Value::Bool(aggregating),
+                Value::Null,
+                Value::Null,
+                instead.is_some().into(),
+                instead.into(),
+            ]);
             row
         };
         let scalar =
@@ -444,31 +471,82 @@ fn database_row(database: ShownDatabase) -> Vec<Value> {
     ]
 }
 
-/// `SHOW USERS`, `SHOW CURRENT USER`
-pub(crate) fn users(only_current: bool) -> Shown {
+/// `SHOW SETTINGS`, with so many arguments that name some.
+pub(crate) fn settings(count: usize) -> Shown {
     let columns = [
+        ("name", S),
+        ("value", S),
+        ("isDynamic", B),
+        ("defaultValue", S),
+        ("description", S),
+        ("startupValue", S),
+        ("isExplicitlySet", B),
+        ("validValues", S),
+        ("isDeprecated", B),
+    ];
+    let row = |setting: ShownSetting| {
+        vec![
+            setting.name.into(),
+            setting.value.clone().into(),
+            false.into(),
+            setting.default.into(),
+            setting.description.into(),
+            // None changes while the server runs.
+            setting.value.into(),
+            setting.explicit.into(),
+            setting.form.into(),
+            false.into(),
+        ]
+    };
+    let run = move |call: &CallContext<'_>, arguments: &[Value]| {
+        let asked = texts(arguments, "the name of a setting")?;
+        let host = call.host.ok_or_else(|| needs_server("SHOW SETTINGS"))?;
+        let mut found = host.settings()?;
+        if !arguments.is_empty() {
+            found.retain(|setting| asked.contains(&setting.name));
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found.into_iter().map(row).collect())
+    };
+    Shown::new("Settings of the server.", id_arguments(count), &columns, run)
+        .shows_before("startupValue")
+}
+
+/// `SHOW USERS`, perhaps with how they log in; `SHOW CURRENT USER`
+pub(crate) fn users(only_current: bool, auth: bool) -> Shown {
+    let mut columns = vec![
         ("user", S),
         ("roles", L),
         ("passwordChangeRequired", B),
         ("suspended", B),
         ("home", S),
-        ("grants", "LIST<MAP>"),
     ];
-    let row = |user: ShownUser| {
+    if auth {
+        columns.extend([("provider", S), ("auth", "MAP")]);
+    }
+    columns.push(("grants", "LIST<MAP>"));
+    let row = move |user: ShownUser| {
         let mut roles: Vec<&str> = user.grants.iter().map(|(role, _)| *role).collect();
         roles.sort_unstable();
         roles.dedup();
         let grants = user.grants.into_iter().map(|(role, database)| {
             Value::map([("role", Value::from(role)), ("database", database.into())])
         });
-        vec![
+        let mut row = vec![
             user.name.into(),
             Value::list(roles),
             user.change_required.into(),
             user.suspended.into(),
             user.home.into(),
-            Value::list(grants),
-        ]
+        ];
+        if auth {
+            // Passwords are the one way to log in, and are not told.
+            let how =
+                [("password", Value::from("***")), ("changeRequired", user.change_required.into())];
+            row.extend(["native".into(), Value::map(how)]);
+        }
+        row.push(Value::list(grants));
+        row
     };
     let run = move |call: &CallContext<'_>, _: &[Value]| {
         let host = call.host.ok_or_else(|| needs_server("SHOW USERS"))?;
@@ -519,25 +597,24 @@ fn duration(nanos: u128) -> Value {
     Duration::new(0, 0, seconds as i64, nanos as i64).ok().into()
 }
 
-/// What transactions are called.
-fn transaction_id(database: &str, number: u64) -> String {
-    format!("{database}-transaction-{number}")
-}
-
 /// The ids that arguments name: strings, or lists of them.
 fn ids(arguments: &[Value]) -> Result<Vec<Arc<str>>, QueryError> {
-    let mut ids = Vec::new();
+    texts(arguments, "the id of a transaction")
+}
+
+/// Strings, and those in lists; others are refused as `what` they are not.
+fn texts(arguments: &[Value], what: &str) -> Result<Vec<Arc<str>>, QueryError> {
+    let mut found = Vec::new();
     for argument in arguments {
         match argument {
-            Value::String(id) => ids.push(id.clone()),
-            Value::List(list) => ids.extend(self::ids(list)?),
+            Value::String(text) => found.push(text.clone()),
+            Value::List(list) => found.extend(texts(list, what)?),
             other => {
-                let expected = "STRING or LIST<STRING>";
-                return Err(QueryError::wrong_type(expected, other, "the id of a transaction"));
+                return Err(QueryError::wrong_type("STRING or LIST<STRING>", other, what));
             }
         }
     }
-    Ok(ids)
+    Ok(found)
 }
 
 fn id_arguments(count: usize) -> Vec<Field> {
@@ -559,6 +636,9 @@ fn visible(call: &CallContext<'_>) -> Vec<(Arc<str>, u64, Arc<Entry>)> {
     host.running().into_iter().flat_map(of).filter(visible).collect()
 }
 
+/// Where the column `currentQueryStatus` of `SHOW TRANSACTIONS` is.
+const QUERY_STATUS: usize = 20;
+
 /// `SHOW TRANSACTIONS`, with so many arguments that name some.
 pub(crate) fn transactions(count: usize) -> Shown {
     let columns = [
@@ -576,8 +656,34 @@ pub(crate) fn transactions(count: usize) -> Shown {
         ("currentQueryElapsedTime", "DURATION"),
         ("metaData", "MAP"),
         ("protocol", S),
+        ("outerTransactionId", S),
+        ("parameters", "MAP"),
+        ("planner", S),
+        ("runtime", S),
+        ("indexes", "LIST<MAP>"),
+        ("requestUri", S),
+        ("currentQueryStatus", S),
+        ("statusDetails", S),
+        ("resourceInformation", "MAP"),
+        ("activeLockCount", I),
+        ("currentQueryActiveLockCount", I),
+        ("cpuTime", "DURATION"),
+        ("waitTime", "DURATION"),
+        ("idleTime", "DURATION"),
+        ("currentQueryCpuTime", "DURATION"),
+        ("currentQueryWaitTime", "DURATION"),
+        ("currentQueryIdleTime", "DURATION"),
+        ("currentQueryAllocatedBytes", I),
+        ("allocatedDirectBytes", I),
+        ("estimatedUsedHeapMemory", I),
+        ("pageHits", I),
+        ("pageFaults", I),
+        ("currentQueryPageHits", I),
+        ("currentQueryPageFaults", I),
+        ("initializationStackTrace", S),
     ];
-    let run = |call: &CallContext<'_>, arguments: &[Value]| {
+    let width = columns.len();
+    let run = move |call: &CallContext<'_>, arguments: &[Value]| {
         let asked = ids(arguments)?;
         let mut rows = Rows::new();
         for (database, number, entry) in visible(call) {
@@ -588,10 +694,10 @@ pub(crate) fn transactions(count: usize) -> Shown {
             let query = entry.query.lock().clone();
             let status = if entry.is_ended() { "Terminated" } else { "Running" };
             let origin = &entry.origin;
-            rows.push(vec![
+            let mut row = vec![
                 database.into(),
                 id.into(),
-                query.as_ref().map(|_| format!("query-{number}")).into(),
+                query.as_ref().map(|_| query_id(number)).into(),
                 origin.connection.clone().into(),
                 origin.address.clone().into(),
                 origin.user.clone().into(),
@@ -603,7 +709,15 @@ pub(crate) fn transactions(count: usize) -> Shown {
                 query.as_ref().map(|query| duration(query.2.elapsed().as_nanos())).into(),
                 Value::Map(Arc::new(origin.metadata.clone())),
                 origin.protocol.clone().into(),
-            ]);
+                // No transaction begins another that is listed.
+                "".into(),
+            ];
+            // What is behind these is not counted for each transaction, but what it is doing.
+            row.resize(width, Value::Null);
+            if query.is_some() {
+                row[QUERY_STATUS] = "running".into();
+            }
+            rows.push(row);
         }
         Ok(rows)
     };

@@ -133,15 +133,18 @@ impl Connection<'_> {
     /// Lets the client in, if there is a place; whoever cannot log in is not asked again.
     fn login(&mut self, token: &ValueMap) -> Result<State, Exit> {
         let credentials = extra::credentials(token).map_err(Exit::Protocol)?;
-        let placed = self.admitted.log_in(|| self.client.login(&credentials));
+        let placed = self
+            .admitted
+            .log_in(|| self.client.login(&credentials).map(|()| self.client.standing()));
         if !placed.map_err(Exit::Protocol)? {
             self.shared.settings.metrics.connection_refused(Protocol::Bolt);
             let code = "Neo.TransientError.Request.NoThreadsAvailable";
-            let message = "the server has as many connections as it may have: try again";
+            let message = "the server, or this user, has as many connections as it may have \
+                           (bolt.connections, limits.user_share): try again";
             return Err(Exit::Protocol(Failure::new(code, message)));
         }
         let settings = &self.shared.settings;
-        self.link.set_message_limit(settings.message_bytes_max);
+        self.link.set_message_limit(Some(settings.message_bytes_max));
         self.link.set_patience(None, settings.idle_timeout);
         Ok(State::Ready)
     }
@@ -178,7 +181,7 @@ impl Connection<'_> {
             Request::Logoff => {
                 self.client.logout();
                 let settings = &self.shared.settings;
-                self.link.set_message_limit(super::LOGIN_BYTES_MAX);
+                self.link.set_message_limit(None);
                 self.link.set_patience(Some(Instant::now() + settings.login_timeout), None);
                 self.link.success(|_| {});
                 Ok(State::Authentication)
@@ -244,7 +247,8 @@ impl Connection<'_> {
             }
             _ => {
                 let code = "Neo.ClientError.Transaction.TransactionTimedOut";
-                let message = "the transaction took longer than its time limit, and was undone";
+                let message = "the transaction took longer than its time limit, which the client has \
+                               set, and was undone";
                 self.refuse(&Failure::new(code, message))
             }
         }
@@ -260,8 +264,9 @@ impl Connection<'_> {
             let options = &wanted.options;
             let database = this.told_database(options.database.as_deref());
             let Self { link, client, .. } = this;
+            let client = &*client;
             link.wire.set_running(true);
-            let mut stream = Stream::new(link, &wanted.filter, None, database);
+            let mut stream = Stream::new((link, client), &wanted.filter, None, database);
             let done = client.run(options, &run.text, &run.parameters, &mut stream);
             match stream.end(done)? {
                 After::Next(_) => Ok(State::Ready),

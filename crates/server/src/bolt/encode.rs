@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use telar_db::query::{Rows, element_id_of_edge, element_id_of_vertex, number_of_edge};
+use telar_db::query::{QueryError, Rows, watch};
+use telar_db::query::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 use telar_db::value::{DateTime, Path};
 use telar_db::{EdgeId, Value, ValueMap, VertexId};
 
@@ -16,10 +17,15 @@ pub(crate) struct Encoder<'r> {
     pub(crate) dialect: Dialect,
     /// What nodes and relationships are; without, they are null.
     pub(crate) rows: Option<&'r Rows<'r>>,
+    /// Where in the output the row begins.
+    pub(crate) begin: usize,
 }
 
 impl Encoder<'_> {
-    pub(crate) fn value(self, out: &mut Vec<u8>, value: &Value) {
+    /// Appends a value, which in part may be written when this fails: if the statement ends, or the
+    /// row becomes too large.
+    pub(crate) fn value(self, out: &mut Vec<u8>, value: &Value) -> Result<(), QueryError> {
+        watch::wrote(watch::units_of(value), out.len() - self.begin)?;
         match value {
             Value::Null => put::null(out),
             Value::Bool(value) => put::bool(out, *value),
@@ -29,9 +35,9 @@ impl Encoder<'_> {
             Value::Bytes(value) => put::bytes(out, value),
             Value::List(elements) => {
                 put::list(out, elements.len());
-                elements.iter().for_each(|element| self.value(out, element));
+                elements.iter().try_for_each(|element| self.value(out, element))?;
             }
-            Value::Map(entries) => self.map(out, entries),
+            Value::Map(entries) => self.map(out, entries)?,
             Value::Date(date) => {
                 put::structure(out, tag::DATE, 1);
                 put::int(out, date.epoch_days());
@@ -65,18 +71,20 @@ impl Encoder<'_> {
                 put::int(out, i64::from(point.srid().get()));
                 coordinates.iter().for_each(|x| put::float(out, *x));
             }
-            Value::Vertex(vertex) => self.node(out, *vertex),
-            Value::Edge(edge) => self.relationship(out, **edge, true),
-            Value::Path(path) => self.path(out, path),
+            Value::Vertex(vertex) => self.node(out, *vertex)?,
+            Value::Edge(edge) => self.relationship(out, **edge, true)?,
+            Value::Path(path) => self.path(out, path)?,
         }
+        Ok(())
     }
 
-    pub(crate) fn map(self, out: &mut Vec<u8>, entries: &ValueMap) {
+    pub(crate) fn map(self, out: &mut Vec<u8>, entries: &ValueMap) -> Result<(), QueryError> {
         put::map(out, entries.len());
         for (key, value) in entries {
             put::string(out, key);
-            self.value(out, value);
+            self.value(out, value)?;
         }
+        Ok(())
     }
 
     fn date_time(self, out: &mut Vec<u8>, at: &DateTime) {
@@ -96,20 +104,27 @@ impl Encoder<'_> {
         }
     }
 
-    fn node(self, out: &mut Vec<u8>, vertex: VertexId) {
-        let Some(rows) = self.rows else { return put::null(out) };
+    fn node(self, out: &mut Vec<u8>, vertex: VertexId) -> Result<(), QueryError> {
+        let Some(rows) = self.rows else {
+            put::null(out);
+            return Ok(());
+        };
         let node = rows.node(vertex);
         put::structure(out, tag::NODE, if self.dialect.element_ids { 4 } else { 3 });
         put::int(out, vertex.get() as i64);
         put::list(out, node.labels.len());
         node.labels.iter().for_each(|label| put::string(out, label));
-        self.map(out, &node.properties);
+        self.map(out, &node.properties)?;
         self.element_id(out, || element_id_of_vertex(vertex));
+        Ok(())
     }
 
     /// A relationship, with its ends unless it stands in a path.
-    fn relationship(self, out: &mut Vec<u8>, edge: EdgeId, ends: bool) {
-        let Some(rows) = self.rows else { return put::null(out) };
+    fn relationship(self, out: &mut Vec<u8>, edge: EdgeId, ends: bool) -> Result<(), QueryError> {
+        let Some(rows) = self.rows else {
+            put::null(out);
+            return Ok(());
+        };
         let relationship = rows.relationship(edge);
         let (kind, fields, ids) = match ends {
             true => (tag::RELATIONSHIP, 5, 3),
@@ -122,12 +137,13 @@ impl Encoder<'_> {
             put::int(out, edge.dst.get() as i64);
         }
         put::string(out, &relationship.ty);
-        self.map(out, &relationship.properties);
+        self.map(out, &relationship.properties)?;
         self.element_id(out, || element_id_of_edge(&edge));
         if ends {
             self.element_id(out, || element_id_of_vertex(edge.src));
             self.element_id(out, || element_id_of_vertex(edge.dst));
         }
+        Ok(())
     }
 
     fn element_id(self, out: &mut Vec<u8>, id: impl FnOnce() -> String) {
@@ -139,7 +155,7 @@ impl Encoder<'_> {
     /// Its nodes and relationships, each once, and then their places: for each step that of the
     /// relationship, counted from 1 and negative if walked against its direction, and that of the
     /// node, counted from 0.
-    fn path(self, out: &mut Vec<u8>, path: &Path) {
+    fn path(self, out: &mut Vec<u8>, path: &Path) -> Result<(), QueryError> {
         let (mut nodes, mut edges) = (Distinct::new(), Distinct::new());
         let mut steps = Vec::with_capacity(2 * path.edges().len());
         nodes.place(path.vertices()[0]);
@@ -151,11 +167,14 @@ impl Encoder<'_> {
         }
         put::structure(out, tag::PATH, 3);
         put::list(out, nodes.items.len());
-        nodes.items.iter().for_each(|node| self.node(out, *node));
+        nodes.items.iter().try_for_each(|node| self.value(out, &Value::Vertex(*node)))?;
         put::list(out, edges.items.len());
-        edges.items.iter().for_each(|edge| self.relationship(out, *edge, false));
+        for edge in &edges.items {
+            self.relationship(out, *edge, false)?;
+        }
         put::list(out, steps.len());
         steps.iter().for_each(|step| put::int(out, *step));
+        Ok(())
     }
 }
 

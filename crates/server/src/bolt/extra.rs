@@ -82,6 +82,7 @@ pub(crate) fn wanted(extra: &ValueMap, connection: &Filter) -> Result<Wanted, Fa
         bookmarks: texts("bookmarks", extra.get("bookmarks"))?,
         timeout,
         metadata,
+        isolation: None,
         impersonated: text(extra, "imp_user")?,
         cancelled: Some(Arc::clone(&cancelled)),
     };

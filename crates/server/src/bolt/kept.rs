@@ -28,10 +28,14 @@ pub(crate) struct Result {
 
 impl Result {
     /// Keeps a row, unless that takes more than `room`.
-    pub(crate) fn push(&mut self, write: impl FnOnce(&mut Vec<u8>), room: usize) -> bool {
-        chunk::write(&mut self.messages, write);
+    pub(crate) fn push<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> std::result::Result<(), E>,
+        room: usize,
+    ) -> std::result::Result<bool, E> {
+        chunk::write(&mut self.messages, write)?;
         self.ends.push(self.messages.len());
-        self.bytes() <= room
+        Ok(self.bytes() <= room)
     }
 
     fn bytes(&self) -> usize {

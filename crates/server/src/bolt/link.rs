@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::LOGIN_BYTES_MAX;
 use super::chunk;
 use super::message::{IGNORED, Request, SUCCESS};
 use super::packstream::encode::{self as put, SmallMap};
@@ -40,6 +41,9 @@ impl From<io::Error> for Exit {
     }
 }
 
+/// What a request of somebody who has not logged in may have.
+const LOGIN_LIMIT: (usize, &str) = (LOGIN_BYTES_MAX, "before a login");
+
 /// Requests in, answers out.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -49,18 +53,18 @@ pub(crate) struct Link {
     /// Answers that were not sent yet. They are when the client is waited for.
     out: Vec<u8>,
     message: Vec<u8>,
-    /// Bytes that a request may have.
-    limit: usize,
+    /// Bytes that a request may have, and why.
+    limit: (usize, &'static str),
     /// Gives what this thread has freed back to the system.
     give_back: fn(),
 }
 
 impl Link {
-    pub(crate) fn new(wire: Arc<Wire>, version: Version, limit: usize, give_back: fn()) -> Self {
+    pub(crate) fn new(wire: Arc<Wire>, version: Version, give_back: fn()) -> Self {
         let modern = version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
         let (out, message) = (Vec::new(), Vec::new());
-        Self { wire, version, dialect, out, message, limit, give_back }
+        Self { wire, version, dialect, out, message, limit: LOGIN_LIMIT, give_back }
     }
 
     /// Whether a version, or a later one, is spoken.
@@ -68,9 +72,9 @@ impl Link {
         self.version >= Version::new(major, minor)
     }
 
-    /// Bytes that a request may have from now on.
-    pub(crate) fn set_message_limit(&mut self, limit: usize) {
-        self.limit = limit;
+    /// Bytes that a request may have from now on, as the setting says; without, as before a login.
+    pub(crate) fn set_message_limit(&mut self, limit: Option<usize>) {
+        self.limit = limit.map_or(LOGIN_LIMIT, |limit| (limit, "bolt.message_bytes"));
     }
 
     /// When waiting for the client ends from now on, and how long it may wait each time.
@@ -82,7 +86,7 @@ impl Link {
     pub(crate) fn next(&mut self) -> Result<Request, Exit> {
         loop {
             let interrupted = self.receive()?;
-            let memory = self.limit * MEMORY_FACTOR;
+            let memory = self.limit.0 * MEMORY_FACTOR;
             let request = Request::read(&self.message, self.version, self.dialect, memory)
                 .map_err(Exit::Protocol)?;
             if self.message.capacity() > KEPT_BYTES {
@@ -105,8 +109,9 @@ impl Link {
     fn receive(&mut self) -> Result<bool, Exit> {
         let mut io = self.wire.io().lock();
         loop {
-            let taken = io.input.take(&mut self.message, self.limit).map_err(|_| {
-                let message = format!("a message of more than {} bytes", self.limit);
+            let taken = io.input.take(&mut self.message, self.limit.0).map_err(|_| {
+                let (most, why) = self.limit;
+                let message = format!("a message of more than {most} bytes ({why})");
                 Exit::Protocol(Failure::new("Neo.ClientError.Request.Invalid", message))
             })?;
             if taken {
@@ -146,6 +151,19 @@ impl Link {
     /// Answers something that `write` writes.
     pub(crate) fn answer<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
         chunk::write(&mut self.out, write)
+    }
+
+    /// The same, if nothing goes wrong: otherwise what was written of it is taken back.
+    pub(crate) fn try_answer<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let begin = self.out.len();
+        let written = chunk::write(&mut self.out, write);
+        if written.is_err() {
+            self.out.truncate(begin);
+        }
+        written
     }
 
     /// Answers what was written before, with chunks around it.

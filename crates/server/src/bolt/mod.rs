@@ -11,9 +11,11 @@
 //! - `packstream`, `structure`, `encode`: values, read and written.
 //! - `connection`, `transaction`: the states; `stream`, `kept`: where rows go.
 //! - `extra`: what requests say in their maps; `summary`, `status`: what is said of a statement.
+//! - [`client`]: the other side, for the shell.
 //! - `wire`, `link`, `connections`: who may touch a connection, and when.
 
 mod chunk;
+pub mod client;
 mod connection;
 mod connections;
 mod encode;
@@ -43,7 +45,7 @@ use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 
-use crate::dbms::{Dbms, Peer};
+use crate::dbms::{Dbms, Peer, USER_SHARE};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::places::{Came, Most};
 use crate::net::{Acceptor, Encryption, Socket};
@@ -73,6 +75,8 @@ pub struct Settings {
     pub advertised: Option<String>,
     /// Connections at a time that have logged in. Each has a thread while it lasts.
     pub connections_max: usize,
+    /// Percent of these that one user may have.
+    pub user_share: usize,
     /// Connections beside them that have not: when there are more, the oldest of these is closed.
     pub newcomers_max: usize,
     /// How long a client may take to log in.
@@ -101,6 +105,7 @@ impl Default for Settings {
             tls_required: false,
             advertised: None,
             connections_max: 1000,
+            user_share: USER_SHARE,
             newcomers_max: 500,
             login_timeout: Duration::from_secs(30),
             idle_timeout: None,
@@ -147,7 +152,11 @@ impl Server {
     /// # Errors
     /// If the address cannot be listened at.
     pub fn start(dbms: Arc<Dbms>, settings: Settings) -> io::Result<Self> {
-        let most = Most { clients: settings.connections_max, newcomers: settings.newcomers_max };
+        let most = Most {
+            clients: settings.connections_max,
+            user_share: settings.user_share,
+            newcomers: settings.newcomers_max,
+        };
         let connections = Arc::new(Connections::new(most));
         let stopping = Arc::new(AtomicBool::new(false));
         let encryption = match (settings.tls.clone(), settings.tls_required) {
@@ -240,7 +249,7 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
     // A client that hung up, took too long, or speaks something else hears no more.
     if let Ok(Some(version)) = open {
         let give_back = shared.settings.give_back;
-        let link = Link::new(Arc::clone(&admitted.connection), version, LOGIN_BYTES_MAX, give_back);
+        let link = Link::new(Arc::clone(&admitted.connection), version, give_back);
         let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
         connection::serve(link, &shared, peer, &admitted);
     }

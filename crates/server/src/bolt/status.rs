@@ -22,7 +22,7 @@ const NO_DATA: Status = ("02000", "note: no data");
 /// The status of a failure.
 fn status_of(code: &str) -> Status {
     match code {
-        "Neo.ClientError.Statement.SyntaxError" => {
+        "Neo.ClientError.Statement.SyntaxError" | "Neo.ClientError.Procedure.ProcedureNotFound" => {
             ("42001", "error: syntax error or access rule violation - invalid syntax")
         }
         "Neo.ClientError.Statement.SemanticError" => {

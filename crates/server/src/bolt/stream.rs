@@ -22,7 +22,7 @@ use super::message::{Demand, RECORD, Request};
 use super::packstream::encode as put;
 use super::status::{Filter, Outcome};
 use super::summary;
-use crate::dbms::{Done, Failure};
+use crate::dbms::{Client, Done, Failure};
 
 /// A client that gets rows slowly gets what there is after this time.
 const HELD_BACK_MAX: Duration = Duration::from_millis(5);
@@ -30,6 +30,8 @@ const HELD_BACK_MAX: Duration = Duration::from_millis(5);
 /// The statement that runs, for its client.
 pub(crate) struct Stream<'c> {
     link: &'c mut Link,
+    /// Whose statement it is.
+    client: &'c Client,
     filter: &'c Filter,
     /// Where its rest goes if it cannot be sent yet; none outside of a transaction.
     kept: Option<&'c mut Kept>,
@@ -78,7 +80,7 @@ pub(crate) enum After {
 
 impl<'c> Stream<'c> {
     pub(crate) fn new(
-        link: &'c mut Link,
+        (link, client): (&'c mut Link, &'c Client),
         filter: &'c Filter,
         kept: Option<(&'c mut Kept, i64)>,
         database: Option<Arc<str>>,
@@ -87,6 +89,7 @@ impl<'c> Stream<'c> {
         let (kept, qid) = kept.map_or((None, -1), |(kept, qid)| (Some(kept), qid));
         Self {
             link,
+            client,
             filter,
             kept,
             qid,
@@ -192,13 +195,15 @@ impl<'c> Stream<'c> {
             if let Err(stop) = self.wait() {
                 return Err(self.stopped(stop));
             }
+            // The client may have taken its time.
+            self.client.still_allowed()?;
         }
-        let encoder = Encoder { dialect: self.link.dialect, rows: Some(rows) };
-        let columns = self.columns;
+        let (dialect, columns) = (self.link.dialect, self.columns);
         let write = |out: &mut Vec<u8>| {
+            let encoder = Encoder { dialect, rows: Some(rows), begin: out.len() };
             put::structure(out, RECORD, 1);
             put::list(out, columns);
-            (0..columns).for_each(|column| encoder.value(out, &rows.get(row, column)));
+            (0..columns).try_for_each(|column| encoder.value(out, &rows.get(row, column)))
         };
         match &mut self.mode {
             Mode::Asked { discard, left } => {
@@ -209,7 +214,7 @@ impl<'c> Stream<'c> {
                     return Ok(());
                 }
                 self.sent_rows = true;
-                self.link.answer(write);
+                self.link.try_answer(write)?;
                 if let Err(exit) = self.link.relieve() {
                     return Err(self.stopped(Stop::Exit(exit)));
                 }
@@ -217,7 +222,7 @@ impl<'c> Stream<'c> {
             Mode::Keep(result) => {
                 self.sent_rows = true;
                 let limit = self.kept.as_ref().map_or(0, |kept| kept.room());
-                if !result.push(write, limit) {
+                if !result.push(write, limit)? {
                     let message = "results of the transaction that wait to be read take more \
                                    memory than they may";
                     let kind = ErrorKind::OutOfMemory;

@@ -27,6 +27,7 @@ use telar_db::value::{
 };
 use telar_db::{Value, ValueMap, value};
 
+use super::client::Graph;
 use super::packstream::decode::{Item, Malformed, Reader};
 use crate::dbms::Failure;
 
@@ -78,6 +79,8 @@ pub(crate) struct Decoder<'b> {
     dialect: Dialect,
     /// Bytes of memory that its values may still take.
     memory: usize,
+    /// Where nodes and relationships go. Without, they are refused: they are no parameters.
+    graph: Option<Graph>,
 }
 
 /// Memory that one entry of a map takes, beside its key's text and its value's contents.
@@ -92,13 +95,25 @@ fn unacceptable(message: impl Into<String>) -> Refusal {
 impl<'b> Decoder<'b> {
     /// Reads a message whose values may take so many bytes of memory.
     pub(crate) fn new(bytes: &'b [u8], dialect: Dialect, memory: usize) -> Self {
-        Self { reader: Reader::new(bytes), dialect, memory }
+        Self { reader: Reader::new(bytes), dialect, memory, graph: None }
+    }
+
+    /// The same, for what a server sent.
+    pub(crate) fn with_graph(self, graph: Graph) -> Self {
+        Self { graph: Some(graph), ..self }
+    }
+
+    /// The nodes and relationships that were read.
+    pub(crate) fn into_graph(self) -> Graph {
+        self.graph.unwrap_or_default()
     }
 
     /// Takes memory for something to be built.
     fn hold(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.memory = self.memory.checked_sub(bytes).ok_or_else(|| {
-            unacceptable("the values of a message take more memory than they may")
+            unacceptable(
+                "the values of a message take more memory than they may (bolt.message_bytes)",
+            )
         })?;
         Ok(())
     }
@@ -128,7 +143,17 @@ impl<'b> Decoder<'b> {
             Item::Map(len) => Value::Map(Arc::new(self.entries(len, levels)?)),
             Item::Structure { tag, fields } => {
                 self.hold(SHARED_BYTES)?;
-                self.structure(tag, fields)?
+                match (tag, self.graph.take()) {
+                    (NODE | RELATIONSHIP | PATH, Some(mut graph)) => {
+                        let entity = self.entity(&mut graph, tag, fields, below(levels)?)?;
+                        self.graph = Some(graph);
+                        entity
+                    }
+                    (tag, graph) => {
+                        self.graph = graph;
+                        self.structure(tag, fields)?
+                    }
+                }
             }
         })
     }
@@ -159,7 +184,7 @@ impl<'b> Decoder<'b> {
     }
 
     /// A structure's integer field.
-    fn int(&mut self) -> Result<i64, Refusal> {
+    pub(crate) fn int(&mut self) -> Result<i64, Refusal> {
         match self.reader.item()? {
             Item::Int(value) => Ok(value),
             _ => Err(self.reader.malformed("a field of a structure that is no integer").into()),
@@ -173,7 +198,7 @@ impl<'b> Decoder<'b> {
         }
     }
 
-    fn string(&mut self) -> Result<&'b str, Refusal> {
+    pub(crate) fn string(&mut self) -> Result<&'b str, Refusal> {
         match self.reader.item()? {
             Item::String(value) => Ok(value),
             _ => Err(self.reader.malformed("a field of a structure that is no string").into()),

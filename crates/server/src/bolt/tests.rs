@@ -24,7 +24,7 @@ const MEMORY: usize = 1 << 20;
 
 fn encoded(value: &Value, dialect: Dialect) -> Vec<u8> {
     let mut out = Vec::new();
-    Encoder { dialect, rows: None }.value(&mut out, value);
+    Encoder { dialect, rows: None, begin: 0 }.value(&mut out, value).unwrap();
     out
 }
 

@@ -6,7 +6,7 @@ use super::kept::Kept;
 use super::link::{Exit, Link, out_of_order};
 use super::message::Request;
 use super::stream::{After, Stream};
-use crate::dbms::Work;
+use crate::dbms::{Client, Work};
 
 /// How it ends.
 enum Ending {
@@ -22,13 +22,14 @@ pub(crate) fn run(connection: &mut Connection<'_>, wanted: &Wanted) -> Result<St
     let database = connection.told_database(options.database.as_deref());
     let kept = Kept::new(connection.shared.settings.kept_bytes_max);
     let Connection { link, client, .. } = connection;
+    let client = &*client;
     let ending = client.transaction(options, |work| {
         link.success(|map| {
             if let Some(database) = &database {
                 map.string("db", database);
             }
         });
-        statements(link, work, wanted, kept)
+        statements((link, client), work, wanted, kept)
     });
     match ending {
         Err(failure) => connection.refuse(&failure),
@@ -42,7 +43,7 @@ pub(crate) fn run(connection: &mut Connection<'_>, wanted: &Wanted) -> Result<St
 }
 
 fn statements(
-    link: &mut Link,
+    (link, client): (&mut Link, &Client),
     mut work: Work<'_, '_>,
     wanted: &Wanted,
     mut kept: Kept,
@@ -57,7 +58,8 @@ fn statements(
         match request {
             Request::Run(run) => {
                 link.wire.set_running(true);
-                let mut stream = Stream::new(link, &wanted.filter, Some((&mut kept, qid)), None);
+                let mut stream =
+                    Stream::new((link, client), &wanted.filter, Some((&mut kept, qid)), None);
                 let done = work.run(&run.text, &run.parameters, &mut stream);
                 let after = stream.end(done)?;
                 link.wire.set_running(false);
@@ -69,6 +71,10 @@ fn statements(
                 qid += 1;
             }
             Request::Demand(demand) if !kept.is_empty() => {
+                if let Err(failure) = client.still_allowed() {
+                    link.failure(&failure.into());
+                    return Ok(Ending::Now(State::Failed));
+                }
                 if !kept.serve(link, demand)? {
                     return Ok(Ending::Now(State::Failed));
                 }

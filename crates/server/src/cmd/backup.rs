@@ -34,16 +34,13 @@ pub(crate) struct Options {
 /// Runs `telar backup`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     super::expect_database(&options.db)?;
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
     eprintln!("   opening {}", options.db.display());
-    let db = telar_db::open_with(&options.db, settings)?;
+    let db = telar_db::Database::open_to_read(&options.db, Settings::default())?;
     let mut how = BackupOptions::default();
     how.since.clone_from(&options.since);
     how.bytes_per_s_max = options.mib_per_s.unwrap_or(0) << 20;
     eprintln!("   copying");
     let done = db.backup(&options.backup, &how)?;
-    db.close()?;
     let screen = Screen::new();
     let title = format!("{} -> {}", options.db.display(), options.backup.display());
     screen.line(screen.bold(title))?;

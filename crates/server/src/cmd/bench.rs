@@ -1,5 +1,6 @@
 //! `telar bench`: the engine next to a flat CSR and other stores; backups; long runs.
 
+mod commits;
 mod cypher;
 mod kv;
 mod snb;
@@ -42,6 +43,8 @@ enum Bench {
     History(HistoryOptions),
     /// Imports: an edge list and CSV files with properties, text to a durable database
     Import(ImportOptions),
+    /// Large transactions: nodes made and deleted in one commit, schemas of many names
+    Commits(commits::CommitsOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
     Backup(BackupOptions),
     /// Writers, long readers, checkpoints and backups for a long time; fails if something grows
@@ -266,6 +269,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         Bench::Memory(options) => run_memory(options),
         Bench::History(options) => run_history(options),
         Bench::Import(options) => run_import(options),
+        Bench::Commits(options) => commits::run(options),
         Bench::Backup(options) => run_backup(options),
         Bench::Soak(options) => run_soak(options),
     }

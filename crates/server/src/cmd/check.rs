@@ -13,6 +13,9 @@ use crate::ui::{Screen, number};
 /// Exit code when nothing is certain: what was found is damage, or what a crash leaves.
 const SUSPECT: u8 = 3;
 
+/// Exit code when it is of a newer format than this program knows.
+const NEWER: u8 = 4;
+
 /// Verify every checksum and invariant of a database or a backup.
 ///
 /// Reads everything, changes nothing, and goes on after the first finding. A database must not be
@@ -22,8 +25,8 @@ const SUSPECT: u8 = 3;
   telar check graph.telar
   telar check backups/monday --json
 
-Exit codes: 0 sound, 1 damaged (or it could not be checked), 3 nothing certain: the end of the log
-is torn, which a crash leaves, too.")]
+Exit codes: 0 sound, 1 damaged (or it could not be checked), 3 nothing certain: what was found is
+what a crash leaves, too, 4 not checked: a newer program wrote it.")]
 pub(crate) struct Options {
     /// Directory of the database or backup
     path: PathBuf,
@@ -45,6 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(match report.worst() {
         None => ExitCode::SUCCESS,
         Some(Severity::Suspect) => ExitCode::from(SUSPECT),
+        Some(Severity::Newer) => ExitCode::from(NEWER),
         Some(_) => ExitCode::FAILURE,
     })
 }
@@ -62,6 +66,7 @@ fn to_json(report: &CheckReport) -> serde_json::Value {
     let findings: Vec<_> = report.findings.iter().map(finding).collect();
     json!({
         "sound": report.worst().is_none(),
+        "newer": report.worst() == Some(Severity::Newer),
         "findings": findings,
         "more_findings": report.more,
         "values": report.values,
@@ -83,16 +88,21 @@ fn print(screen: Screen, report: &CheckReport, seconds: f64) -> std::io::Result<
         screen.line(head)?;
         screen.line(format!("   {}", finding.advice))?;
     }
+    if report.worst() == Some(Severity::Newer) {
+        return screen.line(screen.bad("not checked: a newer program wrote it"));
+    }
     if report.more > 0 {
-        screen.line(format!("and {} more findings", number::count(report.more)))?;
+        let more = number::counted(report.more, "more finding", "more findings");
+        screen.line(format!("and {more}"))?;
     }
     let read = number::bytes(report.bytes);
     let values = number::counted(report.values, "value", "values");
     let records = number::counted(report.records, "log record", "log records");
     let took = number::seconds(seconds);
-    let (vertices, edges) = (number::count(report.vertices), number::count(report.edges));
+    let vertices = number::counted(report.vertices, "vertex", "vertices");
+    let edges = number::counted(report.edges, "edge", "edges");
     screen.line(format!("{read} read in {took}: {values}, {records}"))?;
-    screen.line(format!("{vertices} vertices and {edges} edges in the checkpoint"))?;
+    screen.line(format!("{vertices} and {edges} in the checkpoint"))?;
     screen.line(match report.worst() {
         None => screen.good("sound"),
         Some(Severity::Suspect) => screen.bad("nothing certain: see above"),

@@ -14,6 +14,7 @@ mod restore;
 mod serve;
 mod shell;
 mod upgrade;
+pub(crate) mod usage;
 
 use std::fs;
 use std::path::Path;

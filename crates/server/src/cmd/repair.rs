@@ -8,6 +8,9 @@ use telar_db::ops::{RepairOptions, repair};
 
 use crate::ui::{Screen, number};
 
+/// Exit code when the new database lacks commits.
+const LOST: u8 = 4;
+
 /// Rebuild what can be rebuilt of a damaged database, in a new directory.
 ///
 /// The damaged one is only read. What stands in two places is rebuilt from the other one and must
@@ -16,13 +19,17 @@ use crate::ui::{Screen, number};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar repair broken.telar repaired.telar
-  telar repair broken.telar repaired.telar --lose-commits")]
+  telar repair broken.telar repaired.telar --lose-commits
+
+Exit codes: 0 the graph is as it was, 1 refused or failed (nothing was made), 4 made, and commits
+are lost.")]
 pub(crate) struct Options {
     /// Directory of the damaged database
     db: PathBuf,
     /// Directory of the new one; must not exist or be empty
     new: PathBuf,
-    /// Where the log is damaged in the middle, keep the commits before and lose those after
+    /// Where the log is damaged in the middle or missing, keep the commits before and lose those
+    /// after
     #[arg(long)]
     lose_commits: bool,
 }
@@ -40,5 +47,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     screen.line(format!("  {values} as they were, {commits} replayed, at commit {}", done.to))?;
     done.done.iter().try_for_each(|what| screen.line(format!("  {what}")))?;
     done.lost.iter().try_for_each(|what| screen.line(screen.bad(format!("  lost: {what}"))))?;
-    Ok(ExitCode::SUCCESS)
+    if done.lost.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    screen.line(screen.bad("the new database lacks what is lost; a backup may have it"))?;
+    Ok(ExitCode::from(LOST))
 }

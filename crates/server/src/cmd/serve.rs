@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_server::config::Config;
-use telar_server::dbms::{Dbms, DbmsSettings, Security, StatementLimits};
+use telar_server::config::{Config, Loaded};
+use telar_server::dbms::{Dbms, DbmsSettings, FirstLogin, Security, StatementLimits};
 use telar_server::logs::{self, Destination, Watch};
 use telar_server::metrics::Metrics;
 use telar_server::net::tls::Certificate;
@@ -115,7 +115,8 @@ impl Options {
 }
 
 /// How the databases are opened.
-fn dbms_settings(config: &Config) -> DbmsSettings {
+fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
+    let config = &loaded.config;
     let mut engine = telar_db::Settings::default();
     engine.durability = config.durability;
     engine.retain = config.retention;
@@ -133,14 +134,18 @@ fn dbms_settings(config: &Config) -> DbmsSettings {
         },
         limits: StatementLimits {
             timeout: config.statement_timeout,
+            write_wait: Some(config.write_wait),
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
             temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
+            user_share: config.user_share,
             threads: config.threads,
         },
+        isolation: config.isolation.clone(),
         import_folder: config.import_folder.clone(),
         backup_folder: config.backup_folder.clone(),
         audit_log: config.log_audit.clone(),
+        shown: loaded.shown().into(),
     }
 }
 
@@ -156,6 +161,7 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         tls_required: config.tls_required,
         advertised: config.bolt_advertised.clone(),
         connections_max: config.bolt_connections,
+        user_share: config.user_share,
         newcomers_max: config.bolt_newcomers,
         login_timeout: config.bolt_login_timeout,
         idle_timeout: config.bolt_idle_timeout,
@@ -166,6 +172,7 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
     let limits = http::Settings {
         body_bytes_max: to_usize(config.http_body_bytes.0),
         connections_max: config.http_connections,
+        user_share: config.user_share,
         newcomers_max: config.http_newcomers,
         statements_max: config.http_statements,
         transactions_max: config.http_transactions,
@@ -174,6 +181,8 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         body_timeout: config.http_body_timeout,
         stall_timeout: config.http_stall_timeout,
         open_metrics: config.http_open_metrics,
+        allowed_hosts: config.http_allowed_hosts.clone(),
+        allowed_origins: config.http_allowed_origins.clone(),
         ..http::Settings::default()
     };
     let http = Http { address: config.http_address, tls, settings: limits };
@@ -182,26 +191,34 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
 
 /// Runs `telar serve`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let config = options.sources.load(&options.flags())?.config;
+    let loaded = options.sources.load(&options.flags())?;
+    let config = &loaded.config;
     if !config.huge_pages {
         allocator::use_small_pages();
     }
-    let log = logs::begin(&config).context("the log")?;
+    let log = logs::begin(config).with_context(|| match &config.log_file {
+        Some(path) => format!("log.file: {}", path.display()),
+        None => "the log".to_owned(),
+    })?;
     let limit = files::raise_limit()?;
     let certificate = match (&config.tls_certificate, &config.tls_key) {
-        (Some(certificate), Some(key)) => Some(Certificate::load(certificate, key)?),
+        (Some(certificate), Some(key)) => {
+            let loaded = Certificate::load(certificate, key);
+            Some(loaded.context("tls.certificate (--tls-cert), tls.key (--tls-key)")?)
+        }
         _ => None,
     };
-    let dbms = Arc::new(Dbms::open(config.store_path.as_deref(), dbms_settings(&config))?);
+    let dbms = Arc::new(Dbms::open(config.store_path.as_deref(), dbms_settings(&loaded))?);
     let metrics = Arc::new(Metrics::new());
-    dbms.observe(Arc::new(Watch::new(&config, Arc::clone(&metrics))));
+    dbms.observe(Arc::new(Watch::new(config, Arc::clone(&metrics))));
     // Before anybody can connect, so that no signal is lost.
     let signals = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let mut signal = signals.block_on(async { Signals::new() })?;
-    let mut settings = settings(&config, certificate.as_ref())?;
-    files::fit(limit, &mut settings);
+    let mut settings = settings(config, certificate.as_ref())?;
+    let fitted = files::fit(limit, &mut settings);
     let server = Server::start(Arc::clone(&dbms), &settings, &metrics)?;
-    announce(&config, &server)?;
+    announce(config, &server)?;
+    files::report(limit, fitted, &settings);
     std::thread::Builder::new().name("memory".into()).spawn(|| {
         loop {
             std::thread::sleep(GIVE_BACK);
@@ -256,7 +273,29 @@ fn announce(config: &Config, server: &Server) -> anyhow::Result<()> {
     if !config.auth_enabled {
         tracing::warn!("nobody has to log in: everybody who reaches the server may do everything");
     }
+    if let Some(hint) = first_login(config, server) {
+        // Whoever has read the addresses may have closed the pipe: no reason to end.
+        let _ = screen.line(&hint);
+        tracing::info!("{hint}");
+    }
     Ok(())
+}
+
+/// How to get in, as long as nobody has set a password.
+fn first_login(config: &Config, server: &Server) -> Option<String> {
+    let scheme = if config.tls_required { "bolt+s" } else { "bolt" };
+    let shell = format!("telar shell {scheme}://{} -u neo4j", server.bolt_address());
+    let change = format!(
+        "has to be changed before anything else: `{shell}` asks for a new one, and so does \
+         `telar admin set-password` while the server is stopped"
+    );
+    Some(match server.dbms().first_login()? {
+        FirstLogin::Made => {
+            format!("The user is neo4j, the password that of auth.initial_password: `{shell}`")
+        }
+        FirstLogin::Default => format!("The user is neo4j, the password neo4j, which {change}"),
+        FirstLogin::Expired => format!("The password of the user neo4j {change}"),
+    })
 }
 
 /// Opens the log and reads the certificate again; what fails stays as it was.

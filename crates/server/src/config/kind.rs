@@ -8,6 +8,9 @@ use std::time::Duration;
 use telar_db::query::cypher::Secret;
 use telar_db::{Durability, Retention};
 
+use crate::dbms::Isolations;
+use crate::http::{Allowed, Host, Origin};
+
 /// A type of values.
 pub trait Kind: Sized {
     /// What they look like, for people.
@@ -84,15 +87,51 @@ choice! {
     }
 }
 
-choice! {
-    /// Which statements are logged.
-    QueryLog {
-        /// None.
-        Off = "off",
-        /// Those that took long.
-        Slow = "slow",
-        /// All.
-        All = "all",
+/// Which statements are logged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueryLog {
+    /// All; the others say nothing then.
+    pub all: bool,
+    /// Those that took long.
+    pub slow: bool,
+    /// Those that failed.
+    pub failed: bool,
+}
+
+impl QueryLog {
+    /// What somebody should look at.
+    pub const NOTABLE: Self = Self { all: false, slow: true, failed: true };
+}
+
+impl Kind for QueryLog {
+    const FORM: &'static str = "off, slow, failed, slow,failed, or all";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let mut log = Self { all: false, slow: false, failed: false };
+        match text {
+            "off" => return Ok(log),
+            "all" => return Ok(Self { all: true, ..log }),
+            _ => {}
+        }
+        for word in text.split(',') {
+            match word.trim() {
+                "slow" => log.slow = true,
+                "failed" => log.failed = true,
+                _ => return Err(format!("expected {}", Self::FORM)),
+            }
+        }
+        Ok(log)
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self { all: true, .. } => "all",
+            Self { slow: true, failed: true, .. } => "slow,failed",
+            Self { slow: true, .. } => "slow",
+            Self { failed: true, .. } => "failed",
+            _ => "off",
+        }
+        .to_owned()
     }
 }
 
@@ -208,6 +247,42 @@ impl Kind for Password {
 
     fn show(&self) -> String {
         "******".to_owned()
+    }
+}
+
+impl Kind for Allowed<Host> {
+    const FORM: &'static str = "Hosts without ports: db.example.com, 10.0.0.7; * is any";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Self::hosts(text)
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Kind for Allowed<Origin> {
+    const FORM: &'static str = "Origins: https://app.example.com, http://localhost:3000; * is any";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Self::origins(text)
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Kind for Isolations {
+    const FORM: &'static str = "snapshot or serializable; for one database shop=serializable";
+
+    fn read(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
     }
 }
 

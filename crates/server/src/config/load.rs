@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use telar_db::query::ShownSetting;
 use telar_db::query::cypher::suggest::closest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -10,7 +11,14 @@ use toml::de::{DeTable, DeValue};
 use super::{Config, SETTINGS, Setting};
 
 /// Variables of the environment with the prefix of settings that are none.
-const OTHERS: [&str; 4] = ["TELAR_CONFIG", "TELAR_LONG", "TELAR_SHARED", "TELAR_FAILPOINTS"];
+const OTHERS: [&str; 6] = [
+    "TELAR_CONFIG",
+    "TELAR_LONG",
+    "TELAR_SHARED",
+    "TELAR_FAILPOINTS",
+    "TELAR_USER",
+    "TELAR_PASSWORD",
+];
 
 /// Where a value comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +74,24 @@ pub struct Loaded {
     pub config: Config,
     /// Where each comes from.
     pub origins: Vec<Origin>,
+}
+
+impl Loaded {
+    /// The settings as `SHOW SETTINGS` lists them.
+    #[must_use]
+    pub fn shown(&self) -> Vec<ShownSetting> {
+        let defaults = Config::default();
+        let all = SETTINGS.iter().zip(&self.origins);
+        let shown = all.map(|(setting, origin)| ShownSetting {
+            name: setting.key.into(),
+            value: setting.value(&self.config).into(),
+            default: setting.value(&defaults).into(),
+            description: setting.help.into(),
+            form: setting.form.into(),
+            explicit: *origin != Origin::Default,
+        });
+        shown.collect()
+    }
 }
 
 /// What is read and what is wrong with it.
@@ -162,7 +188,7 @@ impl Loader {
     }
 }
 
-/// A value as text, if it is one.
+/// A value as text, if it is one; of a list of texts its elements with commas.
 fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
@@ -170,6 +196,13 @@ fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
             .ok()
             .map(|number| number.to_string()),
         DeValue::Boolean(truth) => Some(truth.to_string()),
+        DeValue::Array(all) => {
+            let text = |element: &Spanned<DeValue<'_>>| match element.get_ref() {
+                DeValue::String(text) => Some(text.to_string()),
+                _ => None,
+            };
+            Some(all.iter().map(text).collect::<Option<Vec<_>>>()?.join(", "))
+        }
         _ => None,
     }
 }

@@ -17,6 +17,9 @@ use std::time::Duration;
 
 use telar_db::{Durability, Retention};
 
+use crate::dbms::Isolations;
+use crate::http::{self, Allowed};
+
 pub use kind::{Bytes, Kind, LogFormat, LogLevel, Password, QueryLog};
 pub use load::{Loaded, Origin, Problem, load};
 
@@ -74,6 +77,8 @@ settings! {
         "What the default database is called. The name neo4j leads to it, too.";
     "store.durability" durability: Durability = Durability::Full,
         "When a commit returns: once it is on disk, or up to so many ms before.";
+    "store.isolation" isolation: Isolations = Isolations::default(),
+        "How transactions are isolated whose clients do not say, in all databases and in single ones.";
     "store.retention" retention: Retention = Retention::AsStored,
         "How far back the past can be read and changes be followed.";
     "store.memory_limit" memory_limit: Option<Bytes> = None,
@@ -121,6 +126,11 @@ settings! {
         "How long a reader may take for the next 64 KiB of its answer.";
     "http.open_metrics" http_open_metrics: bool = false,
         "Whether /metrics can be read without logging in; names of databases are in it.";
+    "http.allowed_hosts" http_allowed_hosts: Allowed<http::Host> = Allowed::default(),
+        "What clients may call the server, beside the names of this machine. Unset: anything with \
+         auth.enabled, nothing without.";
+    "http.allowed_origins" http_allowed_origins: Allowed<http::Origin> = Allowed::default(),
+        "Origins of web pages that may use HTTP from a browser. Unset: those of the server itself.";
     "tls.certificate" tls_certificate: Option<PathBuf> = None,
         "PEM file with the chain of certificates, the server's own first.";
     "tls.key" tls_key: Option<PathBuf> = None,
@@ -141,10 +151,15 @@ settings! {
         "How long a statement may take; clients can ask for less.";
     "limits.statement_memory" statement_memory: Option<Bytes> = Some(Bytes(1 << 30)),
         "Memory that a statement may hold; rows beyond it go to temporary files.";
+    "limits.write_wait" write_wait: Duration = seconds(1),
+        "How long a write waits for an open transaction that has written the same; 0s: not at all.";
     "limits.temporary_folder" temporary_folder: Option<PathBuf> = None,
         "Folder of these files. Unset: the database's own; in memory, none: such statements fail.";
     "limits.transactions" transactions: Option<usize> = None,
         "Transactions and statements at once, over Bolt and HTTP together.";
+    "limits.user_share" user_share: usize = crate::dbms::USER_SHARE,
+        "Percent of all connections, statements and transactions that one user may have at once; \
+         administrators may have all, and some that are kept for them.";
     "limits.threads" threads: Option<usize> = None,
         "Threads that long queries share; with 1, none is helped. Unset: one for each processor.";
     "import.folder" import_folder: Option<PathBuf> = None,
@@ -157,14 +172,14 @@ settings! {
         "How lines are written.";
     "log.file" log_file: Option<PathBuf> = None,
         "Where lines go; SIGHUP opens it again. Unset: standard error.";
-    "log.queries" log_queries: QueryLog = QueryLog::Slow,
+    "log.queries" log_queries: QueryLog = QueryLog::NOTABLE,
         "Which statements are logged when they end.";
     "log.slow" log_slow: Duration = seconds(1),
         "From when on a statement is slow.";
     "log.parameters" log_parameters: bool = false,
         "Whether parameters are logged with statements. Passwords in commands never are.";
     "log.audit" log_audit: Option<PathBuf> = None,
-        "Where logins and commands for the server are recorded. Unset: audit.log in store.path.";
+        "Where logins and commands for the server are recorded. Unset: dbms/audit.log below store.path.";
     "shutdown.grace" shutdown_grace: Duration = seconds(10),
         "How long open transactions may go on when the server is told to stop.";
 }
@@ -187,6 +202,37 @@ impl Config {
     /// What makes no sense together.
     #[must_use]
     pub fn conflicts(&self) -> Vec<String> {
+        let zero = |key| format!("{key} cannot be 0: that would let nothing through");
+        self.zeros().into_iter().map(zero).chain(self.contradictions()).collect()
+    }
+
+    /// Limits of which 0 would let nothing through.
+    fn zeros(&self) -> Vec<&'static str> {
+        let none = |bytes: Option<Bytes>| bytes == Some(Bytes(0));
+        let never = |time: Option<Duration>| time == Some(Duration::ZERO);
+        let zeros = [
+            ("bolt.connections", self.bolt_connections == 0),
+            ("bolt.newcomers", self.bolt_newcomers == 0),
+            ("bolt.message_bytes", self.bolt_message_bytes == Bytes(0)),
+            ("bolt.login_timeout", self.bolt_login_timeout.is_zero()),
+            ("bolt.idle_timeout", never(self.bolt_idle_timeout)),
+            ("http.connections", self.http_connections == 0),
+            ("http.newcomers", self.http_newcomers == 0),
+            ("http.statements", self.http_statements == 0),
+            ("http.body_bytes", self.http_body_bytes == Bytes(0)),
+            ("http.header_timeout", self.http_header_timeout.is_zero()),
+            ("http.body_timeout", self.http_body_timeout.is_zero()),
+            ("http.stall_timeout", self.http_stall_timeout.is_zero()),
+            ("limits.statement_timeout", never(self.statement_timeout)),
+            ("limits.statement_memory", none(self.statement_memory)),
+            ("limits.transactions", self.transactions == Some(0)),
+            ("limits.user_share", self.user_share == 0),
+            ("limits.threads", self.threads == Some(0)),
+        ];
+        zeros.into_iter().filter(|(_, zero)| *zero).map(|(key, _)| key).collect()
+    }
+
+    fn contradictions(&self) -> Vec<String> {
         let mut all = Vec::new();
         match (&self.store_path, self.store_memory) {
             (Some(_), true) => all.push("store.path and store.memory exclude each other"),
@@ -208,6 +254,15 @@ impl Config {
                  listens on this machine only, unless auth.allow_remote_without is true \
                  (--allow-remote-without-auth)",
             );
+        }
+        if self.http_enabled && !self.auth_enabled && self.http_allowed_origins.is_any() {
+            all.push(
+                "with http.allowed_origins = \"*\" and without auth.enabled every web page that \
+                 somebody looks at could do everything: name the origins",
+            );
+        }
+        if self.user_share > 100 {
+            all.push("limits.user_share is a percentage: 1 to 100");
         }
         all.into_iter().map(str::to_owned).collect()
     }

@@ -128,9 +128,66 @@ fn values_are_shown_as_they_are_read() {
     for text in ["as-stored", "off", "7d", "1000 commits"] {
         assert_eq!(Retention::read(text).unwrap().show(), text);
     }
+    for text in ["off", "slow", "failed", "slow,failed", "all"] {
+        assert_eq!(QueryLog::read(text).unwrap().show(), text);
+    }
+    assert_eq!(QueryLog::read(" failed, slow").unwrap(), QueryLog::NOTABLE);
+    for text in ["", "of", "slow,", "slow,all", "slow failed"] {
+        let expected = "expected off, slow, failed, slow,failed, or all";
+        assert_eq!(QueryLog::read(text), Err(expected.to_owned()), "{text}");
+    }
     for text in ["-1", "", "1x", "99999999999999999999", "1.5s", "0 commits"] {
         assert!(Duration::read(text).is_err() && Retention::read(text).is_err(), "{text}");
     }
     assert!(usize::read("0").is_err() && usize::read("99999999").is_err());
     assert_eq!(Password::read("secret").unwrap().show(), "******");
+}
+
+#[test]
+fn settings_are_shown_with_their_defaults_and_without_passwords() {
+    let flags =
+        [flag("store.memory", "true"), flag("log.slow", "2s"), flag("bolt.connections", "1000")];
+    let password = variable("TELAR_AUTH_INITIAL_PASSWORD", "nobody sees it");
+    let shown = load(None, [password].into_iter(), &flags).unwrap().shown();
+    let names: Vec<&str> = shown.iter().map(|shown| &*shown.name).collect();
+    assert_eq!(names, SETTINGS.iter().map(|setting| setting.key).collect::<Vec<_>>());
+    let of = |name: &str| shown.iter().find(|shown| *shown.name == *name).unwrap();
+    let values = |name| (&*of(name).value, &*of(name).default, of(name).explicit);
+    assert_eq!(values("log.slow"), ("2s", "1s", true));
+    assert_eq!(values("bolt.connections"), ("1000", "1000", true));
+    assert_eq!(values("http.connections"), ("1000", "1000", false));
+    assert_eq!(values("auth.initial_password"), ("******", "", true));
+    assert_eq!(values("backup.folder"), ("", "", false));
+    assert!(!format!("{shown:?}").contains("nobody sees it"));
+}
+
+#[test]
+fn limits_that_let_nothing_through_are_refused() {
+    let mut tried = 0;
+    for setting in SETTINGS {
+        let mut config = Config { store_memory: true, ..Config::default() };
+        assert_eq!(config.conflicts(), Vec::<String>::new());
+        let limits = ["limits.", "bolt.", "http."].iter().any(|s| setting.key.starts_with(s));
+        if !limits {
+            continue;
+        }
+        tried += 1;
+        // Numbers of places are refused where they are read.
+        if (setting.set)(&mut config, "0").is_err() {
+            continue;
+        }
+        let refused = config.conflicts().iter().any(|c| c.starts_with(setting.key));
+        // Without transactions, or time between two requests of one, HTTP serves statements.
+        // Without a time to wait for writers, whoever comes too late has lost.
+        let sensible = [
+            "http.transactions",
+            "http.transaction_idle",
+            "limits.temporary_folder",
+            "limits.write_wait",
+        ];
+        let text = ["bolt.advertised", "http.allowed_hosts"];
+        let taken = sensible.contains(&setting.key) || text.contains(&setting.key);
+        assert_eq!(refused, !taken, "{}", setting.key);
+    }
+    assert!(tried > 15, "{tried}");
 }

@@ -2,9 +2,9 @@
 //!
 //! One JSON object a line, appended with one write each: `time`, `event`, `outcome` (`ok` or an
 //! error code), `user`, and where known `address`, `protocol`, `agent`, `as` (whom an administrator
-//! acts for), `database` and `command`, in which passwords are masked. Lines are handed to the
-//! system at once but not synced: a power failure can cost the last ones. The file is never cut or
-//! renamed here; logrotate does it with `copytruncate`.
+//! acts for), `database` and `command`, in which passwords are masked and which is clipped. Lines
+//! are handed to the system at once but not synced: a power failure can cost the last ones. The
+//! file is never cut or renamed here; logrotate does it with `copytruncate`.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -22,6 +22,8 @@ use super::failure::storage;
 
 /// Longest text of a client that is written into a line, in characters.
 const TEXT_CHARS_MAX: usize = 256;
+/// Longest text of a command, in characters.
+const COMMAND_CHARS_MAX: usize = 10_000;
 /// HTTP logins that are remembered; when there are more, all are forgotten.
 const REPORTED_MAX: usize = 10_000;
 
@@ -58,7 +60,9 @@ impl Audit {
             end_line(&mut file)?;
             io::Result::Ok(file)
         };
-        let file = open().map_err(|e| storage(&format!("cannot open {}", path.display()), e))?;
+        let file = open().map_err(|e| {
+            storage(&format!("cannot open the audit log {} (log.audit)", path.display()), e)
+        })?;
         Ok(Self { file: Some(Mutex::new(file)), ..Self::default() })
     }
 
@@ -99,7 +103,11 @@ impl Audit {
             put("database", json!(database));
         }
         if let Some(command) = event.command {
-            put("command", json!(command));
+            let clipped = match command.char_indices().nth(COMMAND_CHARS_MAX) {
+                Some((end, _)) => format!("{}...", &command[..end]),
+                None => command.to_owned(),
+            };
+            put("command", json!(clipped));
         }
         let mut text = Value::Object(line).to_string();
         text.push('\n');

@@ -7,7 +7,7 @@ use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
     Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownDatabase,
-    ShownPrivilege, ShownUser,
+    ShownPrivilege, ShownSetting, ShownUser,
 };
 
 use super::Dbms;
@@ -15,7 +15,9 @@ use super::audit::Event;
 use super::client::Peer;
 use super::failure::{forbidden, invalid, server_error};
 use super::names::{ALIAS, SYSTEM};
+use super::passwords::Attempt;
 use super::state::{Command, Given, Role, State, User};
+use super::stranger;
 
 /// Who somebody is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,9 +59,11 @@ pub(super) struct Caller {
     pub(super) peer: Arc<Peer>,
     /// With whose rights.
     pub(super) identity: Identity,
-    /// Who acts on behalf of the former.
-    pub(super) actor: Option<Arc<str>>,
+    /// The administrator who acts on behalf of the former.
+    pub(super) actor: Option<Identity>,
     pub(super) database: Arc<str>,
+    /// The least role that all that was allowed so far needs.
+    pub(super) needed: Mutex<Option<Role>>,
     /// Set in a transaction of several statements.
     pub(super) transaction: Option<Mutex<Pending>>,
 }
@@ -99,6 +103,41 @@ impl Caller {
         *name == *self.database || (name == ALIAS && self.database == *self.dbms.default.name())
     }
 
+    /// The user with whose rights statements run, if anybody has any, as long as all who are part
+    /// of it are there.
+    ///
+    /// # Errors
+    /// If the user was dropped or suspended since, or the one who acts for the user was, or may not
+    /// any more.
+    fn current<'s>(&self, state: &'s State) -> Result<Option<&'s User>, QueryError> {
+        if let Some(actor) = &self.actor
+            && actor.user(state)?.is_some_and(|user| !user.may_impersonate())
+        {
+            let (actor, name) = (actor.name(), self.identity.name());
+            let message = format!("user '{actor}' may no longer act for user '{name}'");
+            return Err(forbidden(message));
+        }
+        self.identity.user(state)
+    }
+
+    /// Refuses what somebody without any role may not even have planned, wherever it is to run.
+    pub(super) fn admit_anywhere(&self, text: &str) -> Result<(), QueryError> {
+        let state = self.dbms.state();
+        match self.current(&state)? {
+            Some(user) if user.grants.is_empty() => {
+                let admitted = stranger::admit(text, &self.identity.name(), &self.database);
+                admitted.map_err(|error| if user.change_required { expired() } else { error })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes that something was allowed to those who have this role.
+    fn note(&self, needed: Role) {
+        let mut noted = self.needed.lock();
+        *noted = (*noted).max(Some(needed));
+    }
+
     /// Refuses with a message that names the user and the roles that were not enough.
     fn refuse(&self, what: &str, user: &User) -> QueryError {
         let held = user.grants.iter().map(|grant| match &grant.database {
@@ -128,15 +167,18 @@ impl Caller {
             });
         };
         let state = self.dbms.state();
-        let Some(user) = self.identity.user(&state)? else {
+        let Some(user) = self.current(&state)? else {
             return Err(invalid("nobody logs in here: there is no password to be changed"));
         };
         let name = self.identity.name();
         let attempts = &self.dbms.attempts;
         attempts.check(&name)?;
         let stored = Some(&*user.hash);
-        if !passwords.verify(&name, old.reveal(), stored, || attempts.check(&name))? {
-            attempts.failed(&name);
+        let address = self.peer.address.map(|address| address.ip().to_canonical());
+        let attempt = Attempt { user: &name, password: old.reveal(), stored, address };
+        let verified = passwords.verify(&attempt, || attempts.check(&name))?;
+        if !verified.right {
+            attempts.failed(&name, true);
             return Err(invalid("the old password is wrong"));
         }
         if old.reveal() == new.reveal() {
@@ -147,7 +189,8 @@ impl Caller {
 
     fn audit(&self, text: &str, error: Option<&'static str>) {
         let name = self.identity.name();
-        let (user, on_behalf_of) = match &self.actor {
+        let actor = self.actor.as_ref().map(Identity::name);
+        let (user, on_behalf_of) = match &actor {
             None => (&*name, None),
             Some(actor) => (&**actor, Some(&*name)),
         };
@@ -160,7 +203,7 @@ impl Caller {
     fn execute(&self, commands: &[Command], texts: &[String]) -> Result<u64, QueryError> {
         let name = self.identity.name();
         let may = |state: &State| {
-            let user = self.identity.user(state)?;
+            let user = self.current(state)?;
             let own = |command: &Command| matches!(command, Command::SetOwnPassword { .. });
             match user {
                 Some(user) if !user.is_admin() && !commands.iter().all(own) => {
@@ -198,7 +241,8 @@ impl Caller {
                 }
             };
         }
-        if self.is_system() || plan.asks_only_server() {
+        // What is left there for those without a role has been looked at.
+        if plan.asks_only_server() || (self.is_system() && self.role(user).is_none()) {
             return Ok(());
         }
         let changes = plan.writes() || plan.changes_schema();
@@ -207,13 +251,38 @@ impl Caller {
             false => (Role::Reader, "reading"),
         };
         match self.role(user) {
-            Some(role) if role >= needed => Ok(()),
+            Some(role) if role >= needed => {
+                self.note(needed);
+                Ok(())
+            }
             _ => Err(self.refuse(&format!("{what} the database '{}'", self.database), user)),
         }
     }
 }
 
 impl Host for Caller {
+    fn admit(&self, text: &str) -> Result<(), QueryError> {
+        let state = self.dbms.state();
+        match self.current(&state)? {
+            Some(user) if self.role(user).is_none() => {
+                let admitted = stranger::admit(text, &self.identity.name(), &self.database);
+                admitted.map_err(|error| if user.change_required { expired() } else { error })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn still_allows(&self) -> Result<(), QueryError> {
+        let state = self.dbms.state();
+        let Some(user) = self.current(&state)? else { return Ok(()) };
+        match *self.needed.lock() {
+            None => Ok(()),
+            Some(_) if user.change_required => Err(expired()),
+            Some(needed) if self.role(user) >= Some(needed) => Ok(()),
+            Some(_) => Err(self.refuse(&format!("going on in '{}'", self.database), user)),
+        }
+    }
+
     fn allow(&self, plan: &Prepared) -> Result<(), QueryError> {
         let changes = plan.writes() || plan.changes_schema();
         if let Some(name) = plan.database().filter(|name| !self.is_here(name)) {
@@ -222,7 +291,7 @@ impl Host for Caller {
             return Err(server_error(ErrorKind::TransactionType, message));
         }
         let state = self.dbms.state();
-        if let Some(user) = self.identity.user(&state)? {
+        if let Some(user) = self.current(&state)? {
             let own = matches!(plan.administration(), Some(Administration::SetOwnPassword { .. }));
             if user.change_required && !own {
                 return Err(expired());
@@ -269,7 +338,7 @@ impl Host for Caller {
 
     fn databases(&self) -> Vec<ShownDatabase> {
         let state = self.dbms.state();
-        let Ok(user) = self.identity.user(&state) else { return Vec::new() };
+        let Ok(user) = self.current(&state) else { return Vec::new() };
         let visible = |name: &str| user.is_none_or(|user| user.role_in(name).is_some());
         let home = self.dbms.home(&state, user);
         let mut shown = self.dbms.shown(&state, &home);
@@ -279,7 +348,7 @@ impl Host for Caller {
 
     fn users(&self, only_current: bool) -> Result<Vec<ShownUser>, QueryError> {
         let state = self.dbms.state();
-        let current = self.identity.user(&state)?;
+        let current = self.current(&state)?;
         if let Some(user) = current
             && !only_current
             && !user.is_admin()
@@ -310,6 +379,14 @@ impl Host for Caller {
         Role::parse(role).map(Role::privileges).unwrap_or_default()
     }
 
+    fn settings(&self) -> Result<Vec<ShownSetting>, QueryError> {
+        let state = self.dbms.state();
+        match self.identity.user(&state)? {
+            Some(user) if !user.is_admin() => Err(self.refuse("seeing settings", user)),
+            _ => Ok(self.dbms.settings().shown.to_vec()),
+        }
+    }
+
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)> {
         let running = |database: Arc<super::Database>| {
             (Arc::clone(database.name()), Arc::clone(database.runtime().running()))
@@ -319,7 +396,7 @@ impl Host for Caller {
 
     fn is_admin(&self) -> bool {
         let state = self.dbms.state();
-        self.identity.user(&state).is_ok_and(|user| user.is_none_or(User::is_admin))
+        self.current(&state).is_ok_and(|user| user.is_none_or(User::is_admin))
     }
 
     fn user(&self) -> Arc<str> {

@@ -1,23 +1,30 @@
 //! What a protocol does on behalf of one peer.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use telar_db::query::{Host, Limits, Origin, QueryError, Scratch, ScratchFolder, Sink, Summary};
-use telar_db::{CommitTs, QueryTransaction, Session, ValueMap};
+use telar_db::query::{
+    ErrorKind, Host, Limits, Origin, QueryError, Scratch, ScratchFolder, Sink, Summary,
+};
+use telar_db::{CommitTs, Isolation, QueryTransaction, Session, ValueMap};
 
 use super::caller::{Caller, Identity, expired};
 use super::failure::forbidden;
-use super::observer::Counting;
-use super::state::State;
-use super::{Bookmark, Database, Dbms, Failure, Ran, SYSTEM};
+use super::isolation;
+use super::observer::Watched;
+use super::state::{State, User};
+use super::{Bookmark, Database, Dbms, Failure, Place, Quota, Ran, Standing};
 
 /// How long a statement waits for the commits that its bookmarks name.
-const BOOKMARK_WAIT: Duration = Duration::from_secs(30);
+pub(crate) const BOOKMARK_WAIT: Duration = Duration::from_secs(30);
+/// How often it looks for them: more and more seldom, as commits that are on their way come soon.
+pub(crate) const BOOKMARK_LOOK_MIN: Duration = Duration::from_millis(1);
+/// The least often.
+pub(crate) const BOOKMARK_LOOK_MAX: Duration = Duration::from_millis(32);
 
 /// What is known of the other side of a connection.
 #[derive(Debug, Clone)]
@@ -69,8 +76,10 @@ pub struct Options {
     pub bookmarks: Vec<String>,
     /// When it is given up; the server may allow less.
     pub timeout: Option<Duration>,
-    /// What the client wants to be listed with it.
+    /// What the client wants to be listed with it. What begins with `telar.` is for the server.
     pub metadata: ValueMap,
+    /// How it is isolated; none: as the metadata say, or else the settings.
+    pub isolation: Option<Isolation>,
     /// On whose behalf, if not the client's own: for administrators.
     pub impersonated: Option<String>,
     /// Set by another thread to give it up.
@@ -97,6 +106,18 @@ pub struct Client {
     connection: Arc<str>,
     address: Arc<str>,
     identity: Mutex<Option<Identity>>,
+    /// With whose rights the statement or transaction runs that it is at.
+    caller: Mutex<Weak<Caller>>,
+}
+
+/// To whom something belongs that several requests use: a user, who is another one when dropped and
+/// made again, or, where nobody logs in, whoever says that name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// By number.
+    User(u64),
+    /// By name.
+    Anyone(String),
 }
 
 impl Client {
@@ -107,7 +128,8 @@ impl Client {
         let number = dbms.connections.fetch_add(1, Ordering::Relaxed);
         let connection = format!("{}-{number}", peer.protocol).into();
         let address = peer.address.map(|a| a.to_string()).unwrap_or_default().into();
-        Self { dbms, peer: Arc::new(peer), connection, address, identity: Mutex::default() }
+        let (identity, caller) = (Mutex::default(), Mutex::default());
+        Self { dbms, peer: Arc::new(peer), connection, address, identity, caller }
     }
 
     /// Who it is.
@@ -168,6 +190,48 @@ impl Client {
         }
     }
 
+    /// Who it is where places are shared out.
+    pub(crate) fn standing(&self) -> Standing {
+        let identity = self.identity.lock();
+        let Some(Identity::User { number, .. }) = &*identity else { return Standing::ANYONE };
+        let state = self.dbms.state();
+        let user = identity.as_ref().and_then(|identity| identity.user(&state).ok().flatten());
+        Standing { user: Some(*number), admin: user.is_some_and(User::is_admin) }
+    }
+
+    /// Whether the commits are still to come that `options` want to see. Where the database cannot
+    /// be used, none are: whoever begins hears that.
+    ///
+    /// # Errors
+    /// If a bookmark is none.
+    pub(crate) fn is_early(&self, options: &Options) -> Result<bool, Failure> {
+        match self.dbms.database(options.database.as_deref()) {
+            Ok(database) => Ok(next_bookmark(&database, &options.bookmarks)?.is_some()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// To whom belongs what it begins; `claimed` is the name it gave.
+    ///
+    /// # Errors
+    /// If nobody has logged in.
+    pub(crate) fn owner(&self, claimed: String) -> Result<Owner, Failure> {
+        match &*self.identity.lock() {
+            None => Err(Failure::unauthorized()),
+            Some(Identity::Anyone) => Ok(Owner::Anyone(claimed)),
+            Some(Identity::User { number, .. }) => Ok(Owner::User(*number)),
+        }
+    }
+
+    /// Refuses to go on with what runs, if whoever runs it may not any more.
+    ///
+    /// # Errors
+    /// If that is so.
+    pub(crate) fn still_allowed(&self) -> Result<(), QueryError> {
+        let caller = self.caller.lock().upgrade();
+        caller.map_or(Ok(()), |caller| caller.still_allows())
+    }
+
     /// Logs out: until the next login nothing can be done.
     pub fn logout(&self) {
         *self.identity.lock() = None;
@@ -206,10 +270,17 @@ impl Client {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Done, Failure> {
-        let mut call = self.call(options, false)?;
-        if let Some(database) = call.elsewhere(text) {
-            call = self.call(&Options { database: Some(database), ..options.clone() }, false)?;
+        let call = |options: &Options| {
+            let refused = |e: &Failure| self.refused(options, text, parameters, e);
+            self.call(options, false).inspect_err(refused)
+        };
+        let mut called = call(options)?;
+        if let Some(database) = called.elsewhere(options, text) {
+            // Its place first: there may be no other.
+            drop(called);
+            called = call(&Options { database: Some(database), ..options.clone() })?;
         }
+        let call = called;
         let session = call.session(options);
         let run = |sink: &mut dyn Sink| session.stream(text, parameters, sink);
         let summary = call.told(text, parameters, sink, run)?;
@@ -226,41 +297,70 @@ impl Client {
         options: &Options,
         body: impl FnOnce(Work<'_, '_>) -> R,
     ) -> Result<R, Failure> {
-        let call = self.call(options, true)?;
+        let refused = |e: &Failure| self.refused(options, "BEGIN", &ValueMap::new(), e);
+        let call = self.call(options, true).inspect_err(refused)?;
         let session = call.session(options);
-        let transaction = session.begin().map_err(|e| call.database.explain(e))?;
+        let begun = session.begin().map_err(|e| call.explain(e));
+        let transaction = begun.inspect_err(refused)?;
         Ok(body(Work { transaction, call: &call }))
     }
 
+    /// Tells the observer, if there is one, what did not even begin.
+    fn refused(&self, options: &Options, text: &str, parameters: &ValueMap, failure: &Failure) {
+        let Some(observer) = self.dbms.observer.get() else { return };
+        observer.ran(&Ran {
+            number: None,
+            peer: &self.peer,
+            user: &self.user().unwrap_or_default(),
+            database: options.database.as_deref().unwrap_or_default(),
+            text,
+            parameters,
+            metadata: &options.metadata,
+            error: Some(failure),
+            took: Duration::ZERO,
+            rows: 0,
+        });
+    }
+
     /// What a statement or transaction begins with: who, where, and a place among those that run.
-    fn call(&self, options: &Options, transaction: bool) -> Result<Call<'_>, Failure> {
+    fn call(&self, options: &Options, transaction: bool) -> Result<Call, Failure> {
         let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
         let own = identity.user(&state)?;
         let (identity, actor) = match &options.impersonated {
             None => (identity, None),
             Some(name) => {
-                let admin = own.is_none_or(|user| user.is_admin() && !user.change_required);
+                let admin = own.is_none_or(User::may_impersonate);
                 let user = state.users.get(name).filter(|user| admin && !user.suspended);
                 let Some(user) = user else {
                     // The same for a user who does not exist: nobody is to find out who does.
                     return Err(forbidden(format!("cannot impersonate user '{name}'")).into());
                 };
-                let actor = identity.name();
-                (Identity::User { name: name.as_str().into(), number: user.number }, Some(actor))
+                let acts_for = Identity::User { name: name.as_str().into(), number: user.number };
+                (acts_for, Some(identity))
             }
         };
         let database = self.database(options.database.as_deref(), &identity, &state)?;
-        await_bookmarks(&database, &options.bookmarks)?;
-        // Whatever runs, the server can be administered.
-        let system = **database.name() == *SYSTEM;
-        let slot = if system { None } else { Some(Slot::take(&self.dbms)?) };
+        let settings = self.dbms.settings();
+        let is_default = Arc::ptr_eq(&database, &self.dbms.default);
+        let said = isolation::wanted(&options.metadata)?;
+        let isolation = options.isolation.or(said);
+        let isolation =
+            isolation.unwrap_or_else(|| settings.isolation.of(database.name(), is_default));
+        await_bookmarks(&database, options)?;
+        let take = |quota: &Arc<Quota>| quota.take(self.standing());
+        let place = self.dbms.transactions.as_ref().map(take).transpose().map_err(|full| {
+            let said = full.failure("transactions", "limits.transactions");
+            let code = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
+            Failure::new(code, said.message)
+        })?;
         let origin = Origin {
             user: identity.name(),
             connection: Arc::clone(&self.connection),
             address: Arc::clone(&self.address),
             protocol: self.peer.protocol.into(),
             metadata: options.metadata.clone(),
+            number: Some(database.runtime().running().number()),
         };
         let caller = Arc::new(Caller {
             dbms: Arc::clone(&self.dbms),
@@ -268,49 +368,30 @@ impl Client {
             identity,
             actor,
             database: Arc::clone(database.name()),
+            needed: Mutex::default(),
             transaction: transaction.then(Mutex::default),
         });
-        Ok(Call { database, caller, origin, _slot: slot })
-    }
-}
-
-/// One of the transactions that may run at once.
-#[derive(Debug)]
-struct Slot<'c>(&'c Dbms);
-
-impl<'c> Slot<'c> {
-    fn take(dbms: &'c Dbms) -> Result<Self, Failure> {
-        // ORDERING: relaxed, as nothing else is read because of the count.
-        let others = dbms.transactions.fetch_add(1, Ordering::Relaxed);
-        let slot = Self(dbms);
-        match dbms.settings.limits.transactions {
-            Some(most) if others >= most as u64 => {
-                let code = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
-                Err(Failure::new(code, format!("{most} transactions are running: try again")))
-            }
-            _ => Ok(slot),
-        }
-    }
-}
-
-impl Drop for Slot<'_> {
-    fn drop(&mut self) {
-        // ORDERING: relaxed, as above.
-        self.0.transactions.fetch_sub(1, Ordering::Relaxed);
+        *self.caller.lock() = Arc::downgrade(&caller);
+        let timeout = options.timeout;
+        Ok(Call { database, caller, origin, timeout, isolation, _place: place })
     }
 }
 
 /// A statement or transaction that is about to run.
 #[derive(Debug)]
-struct Call<'c> {
+struct Call {
     database: Arc<Database>,
     caller: Arc<Caller>,
     origin: Origin,
-    _slot: Option<Slot<'c>>,
+    /// What the client wants it to take at most.
+    timeout: Option<Duration>,
+    isolation: Isolation,
+    _place: Option<Place>,
 }
 
-impl Call<'_> {
-    /// Runs a statement and tells the observer, if there is one.
+impl Call {
+    /// Runs a statement, asks before each batch of its rows whether it may go on, and tells the
+    /// observer, if there is one.
     fn told(
         &self,
         text: &str,
@@ -318,35 +399,57 @@ impl Call<'_> {
         sink: &mut dyn Sink,
         run: impl FnOnce(&mut dyn Sink) -> Result<Summary, QueryError>,
     ) -> Result<Summary, Failure> {
-        let explain = |e| Failure::from(self.database.explain(e));
-        let Some(observer) = self.caller.dbms.observer.get() else {
-            return run(sink).map_err(explain);
-        };
         let begun = Instant::now();
-        let mut counting = Counting { sink, rows: 0 };
-        let done = run(&mut counting).map_err(explain);
+        let mut watched = Watched { sink, host: &*self.caller, rows: 0 };
+        let done = run(&mut watched).map_err(|e| self.explain(e));
+        self.observed(text, parameters, (begun.elapsed(), watched.rows), done.as_ref().err());
+        done
+    }
+
+    /// An error as the client is told of it, with the setting that made it one.
+    fn explain(&self, error: QueryError) -> Failure {
+        let mut error = self.database.explain(error);
+        if error.kind == ErrorKind::TimedOut {
+            let most = self.caller.dbms.settings.limits.timeout;
+            error.message += match most.filter(|most| self.timeout.is_none_or(|own| own > *most)) {
+                Some(_) => " (limits.statement_timeout)",
+                None => ", which the client has set",
+            };
+        }
+        error.into()
+    }
+
+    fn observed(
+        &self,
+        text: &str,
+        parameters: &ValueMap,
+        (took, rows): (Duration, u64),
+        error: Option<&Failure>,
+    ) {
+        let Some(observer) = self.caller.dbms.observer.get() else { return };
         observer.ran(&Ran {
+            number: self.origin.number,
             peer: &self.caller.peer,
             user: &self.origin.user,
             database: self.database.name(),
             text,
             parameters,
             metadata: &self.origin.metadata,
-            error: done.as_ref().err(),
-            took: begun.elapsed(),
-            rows: counting.rows,
+            error,
+            took,
+            rows,
         });
-        done
     }
 
     /// The database that a statement asks for with `USE`, if it is another one.
-    fn elsewhere(&self, text: &str) -> Option<String> {
+    fn elsewhere(&self, options: &Options, text: &str) -> Option<String> {
         // PERF: most statements need no second look.
         if !text.as_bytes().windows(3).any(|word| word.eq_ignore_ascii_case(b"use")) {
             return None;
         }
         // What is wrong with it is found again when it runs.
-        let name = self.database.session().database_of(text).ok().flatten()?;
+        self.caller.admit_anywhere(text).ok()?;
+        let name = self.session(options).database_of(text).ok().flatten()?;
         (!self.caller.is_here(&name)).then(|| name.as_ref().to_owned())
     }
 
@@ -364,13 +467,16 @@ impl Call<'_> {
             ..Limits::default()
         };
         let host: Arc<dyn Host> = self.caller.clone();
-        let session = self.database.session().with_limits(limits);
+        let session = self.database.session().with_limits(limits).with_isolation(self.isolation);
         let session = session.with_workers(Arc::clone(&self.caller.dbms.workers));
         let mut session = session.with_host(host, self.origin.clone());
         if options.access == AccessMode::Read {
             session = session.read_only();
         }
-        let timeout = [options.timeout, settings.limits.timeout].into_iter().flatten().min();
+        if let Some(wait) = settings.limits.write_wait {
+            session = session.with_write_wait(wait);
+        }
+        let timeout = [self.timeout, settings.limits.timeout].into_iter().flatten().min();
         match timeout {
             Some(timeout) => session.with_timeout(timeout),
             None => session,
@@ -382,7 +488,7 @@ impl Call<'_> {
 #[derive(Debug)]
 pub struct Work<'s, 'd> {
     transaction: QueryTransaction<'s, 'd>,
-    call: &'d Call<'d>,
+    call: &'d Call,
 }
 
 impl Work<'_, '_> {
@@ -409,10 +515,15 @@ impl Work<'_, '_> {
     /// As [`QueryTransaction::commit`]: nothing was changed.
     pub fn commit(self) -> Result<Bookmark, Failure> {
         let Self { transaction, call } = self;
-        call.caller.commit()?;
-        let committed: Result<CommitTs, QueryError> = transaction.commit();
-        let ts = committed.map_err(|e| call.database.explain(e))?;
-        Ok(bookmark(&call.database, ts))
+        let begun = Instant::now();
+        let allowed = call.caller.still_allows().map_err(|e| call.explain(e));
+        let committed: Result<CommitTs, Failure> = allowed
+            .and_then(|()| call.caller.commit().map_err(Failure::from))
+            .and_then(|()| transaction.commit().map_err(|e| call.explain(e)));
+        let observed = |e: &Failure| {
+            call.observed("COMMIT", &ValueMap::new(), (begun.elapsed(), 0), Some(e));
+        };
+        Ok(bookmark(&call.database, committed.inspect_err(observed)?))
     }
 
     /// Undoes everything.
@@ -425,21 +536,34 @@ fn bookmark(database: &Database, ts: CommitTs) -> Bookmark {
     Bookmark { database: Arc::clone(database.name()), ts }
 }
 
-/// Waits until the database has published the commits that are named.
-fn await_bookmarks(database: &Database, bookmarks: &[String]) -> Result<(), Failure> {
-    let begun = Instant::now();
+/// The first of the commits that are named which the database has not published.
+fn next_bookmark<'b>(
+    database: &Database,
+    bookmarks: &'b [String],
+) -> Result<Option<&'b str>, Failure> {
     for text in bookmarks {
         let wanted: Bookmark = text.parse()?;
-        if wanted.database != *database.name() {
-            continue;
+        if wanted.database == *database.name() && database.engine().published() < wanted.ts {
+            return Ok(Some(text));
         }
-        while database.engine().published() < wanted.ts {
-            if begun.elapsed() > BOOKMARK_WAIT {
-                let code = "Neo.TransientError.Transaction.BookmarkTimeout";
-                return Err(Failure::new(code, format!("the commit {text} has not come")));
-            }
-            thread::sleep(Duration::from_millis(1));
+    }
+    Ok(None)
+}
+
+/// Waits until the database has published the commits that are named, without a place among those
+/// that run.
+fn await_bookmarks(database: &Database, options: &Options) -> Result<(), Failure> {
+    let (begun, mut pause) = (Instant::now(), BOOKMARK_LOOK_MIN);
+    let patience = options.timeout.map_or(BOOKMARK_WAIT, |timeout| timeout.min(BOOKMARK_WAIT));
+    while let Some(text) = next_bookmark(database, &options.bookmarks)? {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        let cancelled = options.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        if cancelled || begun.elapsed() > patience {
+            let code = "Neo.TransientError.Transaction.BookmarkTimeout";
+            return Err(Failure::new(code, format!("the commit {text} has not come")));
         }
+        thread::sleep(pause);
+        pause = (2 * pause).min(BOOKMARK_LOOK_MAX);
     }
     Ok(())
 }

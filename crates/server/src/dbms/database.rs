@@ -1,9 +1,12 @@
 //! A database that clients can use.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use parking_lot::Mutex;
+use telar_db::ops::{Manifest, time};
 use telar_db::query::{Procedures, QueryError};
 use telar_db::{Runtime, Session, Settings};
 
@@ -17,10 +20,43 @@ pub struct Database {
     name: Arc<str>,
     engine: Arc<telar_db::Database>,
     runtime: Arc<Runtime>,
+    last_backup: Arc<LastBackup>,
     end: Mutex<Option<End>>,
     // These are dropped last, when the files are closed.
     doomed: Doomed,
     open: Arc<()>,
+}
+
+/// When the newest backup was taken, milliseconds since 1970; 0 if there is none.
+#[derive(Debug, Default)]
+pub(super) struct LastBackup(AtomicU64);
+
+impl LastBackup {
+    /// Looks for backups of this database in the folders below `below`. What cannot be read is no
+    /// backup.
+    fn find(engine: &telar_db::Database, below: Option<&Path>) -> Self {
+        let found = Self::default();
+        let (Some(own), Some(below)) = (engine.identity(), below) else { return found };
+        for folder in std::fs::read_dir(below).into_iter().flatten().flatten() {
+            match Manifest::read(&folder.path()) {
+                Ok(manifest) if manifest.database == own => found.note(manifest.time_ms),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Notes one that was taken at that time.
+    pub(super) fn note(&self, ms: u64) {
+        // ORDERING: relaxed, as nothing else is read because of the time.
+        self.0.fetch_max(ms, Ordering::Relaxed);
+    }
+
+    fn age(&self) -> Option<Duration> {
+        // ORDERING: relaxed, as above.
+        let ms = Some(self.0.load(Ordering::Relaxed)).filter(|ms| *ms > 0)?;
+        Some(Duration::from_millis(time::now_ms().saturating_sub(ms)))
+    }
 }
 
 /// Why it can no longer be used.
@@ -58,10 +94,11 @@ impl Database {
         let (name, engine) = (name.into(), Arc::new(engine));
         let mut procedures = Procedures::builtin();
         procedures.database = Arc::clone(&name);
-        procedures::add(&mut procedures, &engine, backups);
+        let last_backup = Arc::new(LastBackup::find(&engine, backups.as_deref()));
+        procedures::add(&mut procedures, &engine, backups, &last_backup);
         let runtime = Arc::new(Runtime::new(procedures));
-        let doomed = Doomed::default();
-        Self { name, engine, runtime, end: Mutex::default(), doomed, open: Arc::default() }
+        let (end, doomed, open) = (Mutex::default(), Doomed::default(), Arc::default());
+        Self { name, engine, runtime, last_backup, end, doomed, open }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -94,6 +131,13 @@ impl Database {
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
         &self.runtime
+    }
+
+    /// How old the newest backup of this database is that lies below the server's folder for
+    /// them; none if there is none.
+    #[must_use]
+    pub fn backup_age(&self) -> Option<Duration> {
+        self.last_backup.age()
     }
 
     /// A session that shares plans with all others.

@@ -10,10 +10,13 @@
 //! ```
 //!
 //! - `client`: what a protocol does on behalf of a peer, `caller`: what queries ask about it.
+//! - `stranger`: what users may ask who have no role.
 //! - `state`: users, grants, databases as a value, `store`: its files, which survive crashes.
 //! - `database`: an open database, `procedures`: what can be called in it beside the built-in ones.
 //! - `passwords`, `attempts`: logging in, at a bounded cost.
 //! - `audit`: who did what, `observer`: who is told of every statement.
+//! - `isolation`: how transactions are isolated.
+//! - `quota`: places, shared out among users.
 //! - `settings`: what can be set, `names`: what users and databases may be called.
 //! - `bookmark`: names of commits, `failure`: what a client is told.
 
@@ -24,13 +27,16 @@ mod caller;
 mod client;
 mod database;
 mod failure;
+mod isolation;
 mod names;
 mod observer;
 mod passwords;
 mod procedures;
+mod quota;
 mod settings;
 mod state;
 mod store;
+mod stranger;
 #[cfg(test)]
 mod tests;
 
@@ -52,19 +58,24 @@ use audit::{Audit, Event};
 use caller::Identity;
 use database::End;
 use failure::{no_database, storage, unavailable};
-use passwords::Passwords;
+use passwords::{Attempt, Passwords};
 use state::{Command, Given, State, User};
 use store::{Store, crash_point};
 
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
+pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
 pub use database::Database;
 pub use failure::Failure;
+pub use isolation::{
+    Isolations, KEY as ISOLATION_KEY, level as isolation_level, name as isolation_name,
+};
 pub use names::{ALIAS, SYSTEM};
 pub use observer::{Observer, Ran};
 pub use passwords::PASSWORD_CHARS_MIN;
 pub(crate) use procedures::Names as ChangeNames;
-pub use settings::{DbmsSettings, Security, StatementLimits};
+pub(crate) use quota::{KEPT as KEPT_PLACES, Place, Quota, Standing};
+pub use settings::{DbmsSettings, Security, StatementLimits, USER_SHARE};
 
 /// How long starting a database waits for those who used it when it was stopped.
 const RESTART_WAIT: Duration = Duration::from_secs(10);
@@ -87,9 +98,23 @@ pub struct Dbms {
     audit: Audit,
     /// Threads that help long queries, of all databases.
     workers: Arc<Workers>,
+    /// Whether the users were made when this was opened.
+    first: bool,
     connections: AtomicU64,
-    transactions: AtomicU64,
+    /// A place for each that may run at once, if that is limited.
+    transactions: Option<Arc<Quota>>,
     observer: OnceLock<Arc<dyn Observer>>,
+}
+
+/// What the first user needs to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstLogin {
+    /// The user `neo4j` was made with [`Security::initial_password`].
+    Made,
+    /// The same with the password `neo4j`, which has to be changed before anything else.
+    Default,
+    /// The user was made by an earlier start, and has to change the password still.
+    Expired,
 }
 
 /// A database beside the default one.
@@ -111,7 +136,8 @@ impl Dbms {
     pub fn open(path: Option<&Path>, settings: DbmsSettings) -> Result<Self, Failure> {
         let name = Arc::clone(&settings.default_database);
         if !names::database(&name).is_ok_and(|lower| *lower == *name) {
-            let message = format!("the default database cannot be called '{name}'");
+            let message =
+                format!("the default database cannot be called '{name}' (store.default_database)");
             return Err(failure::invalid(message).into());
         }
         // First: its lock keeps other servers away from everything else.
@@ -141,7 +167,8 @@ impl Dbms {
     ) -> Result<Self, Failure> {
         let passwords = Passwords::new(&settings.security)?;
         let loaded = store.as_ref().map(Store::load).transpose()?.flatten();
-        let mut changed = loaded.is_none();
+        let first = loaded.is_none();
+        let mut changed = first;
         let mut state = match loaded {
             Some(state) => state,
             None => first_state(&settings.security, &passwords)?,
@@ -164,8 +191,12 @@ impl Dbms {
             state: RwLock::new(Arc::new(state)),
             change: Mutex::default(),
             others: RwLock::default(),
+            first,
             connections: AtomicU64::new(0),
-            transactions: AtomicU64::new(0),
+            transactions: settings
+                .limits
+                .transactions
+                .map(|most| Quota::new(most, settings.limits.user_share)),
             observer: OnceLock::new(),
             workers: match settings.limits.threads {
                 Some(threads) => Arc::new(Workers::new(threads)),
@@ -202,6 +233,20 @@ impl Dbms {
     #[must_use]
     pub fn settings(&self) -> &DbmsSettings {
         &self.settings
+    }
+
+    /// What whoever starts the server should be told of the first user; nothing once somebody has
+    /// set a password, or if nobody has to log in.
+    #[must_use]
+    pub fn first_login(&self) -> Option<FirstLogin> {
+        let state = self.state();
+        let user = state.users.get(State::FIRST_USER).filter(|_| self.settings.security.enabled)?;
+        match (user.change_required, self.first) {
+            (true, true) => Some(FirstLogin::Default),
+            (true, false) => Some(FirstLogin::Expired),
+            (false, true) => Some(FirstLogin::Made),
+            (false, false) => None,
+        }
     }
 
     fn state(&self) -> Arc<State> {
@@ -313,12 +358,16 @@ impl Dbms {
     fn authenticate(&self, peer: &Peer, name: &str, password: &str) -> Result<Identity, Failure> {
         self.attempts.check(name)?;
         let state = self.state();
-        let user = state.users.get(name);
+        let is_user = state.users.contains_key(name);
+        // What is right or wrong of somebody who may not log in is not looked at.
+        let user = state.users.get(name).filter(|user| !user.suspended);
         let stored = user.map(|user| &*user.hash);
-        let admit = || self.attempts.check(name);
-        let right = self.passwords.verify(name, password, stored, admit)?;
+        let address = peer.address.map(|address| address.ip().to_canonical());
+        let attempt = Attempt { user: name, password, stored, address };
+        // Until it is dropped, no other attempt of this name is made.
+        let verified = self.passwords.verify(&attempt, || self.attempts.check(name))?;
         match user {
-            Some(user) if right && !user.suspended => {
+            Some(user) if verified.right => {
                 self.attempts.succeeded(name);
                 self.audit.login(peer, name);
                 Ok(Identity::User { name: name.into(), number: user.number })
@@ -331,7 +380,7 @@ impl Dbms {
                     self.audit.write(peer, &event);
                 };
                 report("login");
-                if self.attempts.failed(name) {
+                if self.attempts.failed(name, is_user) {
                     report("lockout");
                 }
                 Err(refused)
@@ -369,7 +418,8 @@ impl Dbms {
     ) -> Result<u64, QueryError> {
         let stops = |command: &Command| matches!(command, Command::StopDatabase { .. });
         if self.store.is_none() && commands.iter().any(stops) {
-            let message = "a database in memory cannot be stopped: nothing would be left of it";
+            let message = "a database in memory (store.memory) cannot be stopped: nothing would be \
+                           left of it";
             return Err(failure::invalid(message));
         }
         let _change = self.change.lock();
@@ -482,7 +532,13 @@ impl Dbms {
 /// The state on the first start.
 fn first_state(security: &Security, passwords: &Passwords) -> Result<State, QueryError> {
     match &security.initial_password {
-        Some(password) => Ok(State::first(passwords.hash(password)?, false)),
+        Some(password) => {
+            let hash = passwords.hash(password).map_err(|mut e| {
+                e.message = format!("auth.initial_password: {}", e.message);
+                e
+            });
+            Ok(State::first(hash?, false))
+        }
         None => Ok(State::first(passwords.hash_default()?, true)),
     }
 }

@@ -5,18 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use telar_db::ValueMap;
-use telar_db::query::{QueryError, Rows, Sink};
+use telar_db::query::{Host, QueryError, Rows, Sink};
 
 use super::{Failure, Peer};
 
-/// A statement that ended.
+/// A statement that ended, or a `BEGIN` or `COMMIT` that failed.
 #[derive(Debug)]
 pub struct Ran<'a> {
+    /// The number by which it was listed in its database, if it got that far.
+    pub number: Option<u64>,
     /// Who asked for it.
     pub peer: &'a Peer,
     /// Its name; empty where nobody has to log in.
     pub user: &'a str,
-    /// Where it ran.
+    /// Where it ran, or was to run: what the client said, or nothing, if there is no such place.
     pub database: &'a str,
     /// What it was, passwords and all.
     pub text: &'a str,
@@ -34,25 +36,27 @@ pub struct Ran<'a> {
 
 /// Is told what happens, on the threads on which it does.
 pub trait Observer: Debug + Send + Sync {
-    /// A statement ended.
+    /// A statement ended, or a transaction could not begin or commit.
     fn ran(&self, ran: &Ran<'_>);
 
     /// A login failed.
     fn login_failed(&self, peer: &Peer);
 }
 
-/// Counts the rows that go by.
-pub(super) struct Counting<'s> {
+/// Counts the rows that go by, and lets none by that whoever asked may not have any more.
+pub(super) struct Watched<'s> {
     pub(super) sink: &'s mut dyn Sink,
+    pub(super) host: &'s dyn Host,
     pub(super) rows: u64,
 }
 
-impl Sink for Counting<'_> {
+impl Sink for Watched<'_> {
     fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
         self.sink.columns(columns)
     }
 
     fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError> {
+        self.host.still_allows()?;
         self.rows += rows.len() as u64;
         self.sink.rows(rows)
     }

@@ -3,13 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use telar_db::ops::BackupOptions;
+use telar_db::ops::{BackupOptions, time};
 use telar_db::query::procedure::{Field, Rows};
 use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_db::query::{CallContext, ErrorKind, Procedure, Procedures, QueryError};
 use telar_db::value::{DateTime, UtcOffset};
-use telar_db::{Change, CommitTs, EdgeId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_db::{Change, CommitChanges, CommitTs, EdgeId, LabelId, PropertyKeyId, Value, VertexId};
 
+use super::database::LastBackup;
 use super::failure::{forbidden, invalid};
 
 /// Adds them for a database.
@@ -17,10 +18,11 @@ pub(super) fn add(
     procedures: &mut Procedures,
     engine: &Arc<telar_db::Database>,
     backups: Option<PathBuf>,
+    last: &Arc<LastBackup>,
 ) {
-    let (backup, changes) = (Arc::clone(engine), Arc::clone(engine));
-    procedures.add("telar.backup", Arc::new(Backup::new(backup, backups)));
-    procedures.add("telar.changes", Arc::new(Changes::new(changes)));
+    let (engine, last) = (Arc::clone(engine), Arc::clone(last));
+    procedures.add("telar.backup", Arc::new(Backup::new(Arc::clone(&engine), backups, last)));
+    procedures.add("telar.changes", Arc::new(Changes::new(engine)));
 }
 
 fn failed(error: impl std::fmt::Display) -> QueryError {
@@ -31,23 +33,26 @@ fn failed(error: impl std::fmt::Display) -> QueryError {
 struct Backup {
     engine: Arc<telar_db::Database>,
     below: Option<PathBuf>,
+    last: Arc<LastBackup>,
     arguments: Vec<Field>,
     columns: Vec<Field>,
 }
 
 impl Backup {
-    fn new(engine: Arc<telar_db::Database>, below: Option<PathBuf>) -> Self {
+    fn new(engine: Arc<telar_db::Database>, below: Option<PathBuf>, last: Arc<LastBackup>) -> Self {
         let arguments =
             vec![Field::new("folder", "STRING"), Field::new("since", "STRING").or(Value::Null)];
         let columns = [("commit", "INTEGER"), ("commits", "INTEGER"), ("bytes", "INTEGER")];
         let columns = columns.iter().map(|(name, of)| Field::new(name, of)).collect();
-        Self { engine, below, arguments, columns }
+        Self { engine, below, last, arguments, columns }
     }
 
     /// The folder of a backup, of one name, so that it is where it is to be.
     fn folder(&self, argument: &Value) -> Result<PathBuf, QueryError> {
         let Some(below) = &self.below else {
-            return Err(failed("no folder for backups is set for this server"));
+            return Err(failed(
+                "no folder for backups is set for this server: backup.folder names it",
+            ));
         };
         let Value::String(name) = argument else {
             return Err(invalid("a backup needs the name of a folder"));
@@ -83,6 +88,7 @@ impl Procedure for Backup {
             options.since = Some(self.folder(&arguments[1])?);
         }
         let done = self.engine.backup(&folder, &options).map_err(failed)?;
+        self.last.note(time::now_ms());
         let number = |n: u64| Value::try_from(n).unwrap_or_default();
         Ok(vec![vec![number(done.to.get()), number(done.commits), number(done.bytes)]])
     }
@@ -128,6 +134,7 @@ impl Procedure for Changes {
         };
         let stream = self.engine.changes_since(CommitTs::from_raw(after)).map_err(failed)?;
         let mut rows = Rows::new();
+        let mut names = Names::of(&self.engine);
         for commit in stream.take(usize::try_from(most).unwrap_or(usize::MAX)) {
             call.check()?;
             let commit = commit.map_err(failed)?;
@@ -135,9 +142,7 @@ impl Procedure for Changes {
                 let (seconds, nanos) = ((ms / 1000) as i64, (ms % 1000) as i64 * 1_000_000);
                 DateTime::from_epoch(seconds, nanos, UtcOffset::default()).ok()
             });
-            // Names only come: these are all that the commit can mean.
-            let names = Names::of(&self.engine);
-            let changes = commit.changes.iter().map(|change| names.describe(change));
+            let changes = names.describe_all(&commit, &self.engine).map_err(failed)?;
             let ts = Value::try_from(commit.ts.get()).unwrap_or_default();
             rows.push(vec![ts, time.into(), Value::list(changes)]);
         }
@@ -145,12 +150,32 @@ impl Procedure for Changes {
     }
 }
 
-/// What the numbers in changes stand for.
+/// What the numbers in changes stand for: the names of one moment, and those made since, which the
+/// changes themselves tell.
 #[derive(Debug)]
 pub(crate) struct Names {
     labels: Vec<String>,
     keys: Vec<String>,
     types: Vec<String>,
+}
+
+/// A number that no name is known for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unnamed {
+    what: &'static str,
+    number: u16,
+}
+
+impl std::fmt::Display for Unnamed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { what, number } = self;
+        write!(f, "a change has {what} number {number}, which has no name: run `telar check`")
+    }
+}
+
+fn name_of(names: &[String], what: &'static str, number: u16) -> Result<Value, Unnamed> {
+    let name = names.get(usize::from(number)).ok_or(Unnamed { what, number })?;
+    Ok(Value::from(name.as_str()))
 }
 
 impl Names {
@@ -160,49 +185,82 @@ impl Names {
         Self { labels: engine.labels(), keys: engine.property_keys(), types }
     }
 
+    /// Takes the name that a change makes.
+    fn learn(&mut self, change: &Change) {
+        let (names, number, name) = match change {
+            Change::LabelMade { label, name } => (&mut self.labels, label.get(), name),
+            Change::PropertyKeyMade { key, name } => (&mut self.keys, key.get(), name),
+            Change::EdgeTypeMade { ty, name, .. } => (&mut self.types, ty.get(), name),
+            _ => return,
+        };
+        // Names come in the order of their numbers; those before were there at first.
+        if usize::from(number) == names.len() {
+            names.push(name.clone());
+        }
+    }
+
+    /// The changes of a commit as maps. Commits come in their order.
+    ///
+    /// # Errors
+    /// If a number has no name: nothing is left out, and nothing is told without its name.
+    pub(crate) fn describe_all(
+        &mut self,
+        commit: &CommitChanges,
+        engine: &telar_db::Database,
+    ) -> Result<Vec<Value>, Unnamed> {
+        commit.changes.iter().for_each(|change| self.learn(change));
+        let all = |names: &Self| -> Result<Vec<Value>, Unnamed> {
+            commit.changes.iter().map(|change| names.describe(change)).collect()
+        };
+        all(self).or_else(|_| {
+            // The names of a bulk load come with it and in no change.
+            *self = Self::of(engine);
+            all(self)
+        })
+    }
+
     /// A change as a map, with names instead of numbers.
-    pub(crate) fn describe(&self, change: &Change) -> Value {
+    fn describe(&self, change: &Change) -> Result<Value, Unnamed> {
         let event = |name: &'static str| ("event", Value::from(name));
         let name = |name: &String| ("name", Value::from(name.as_str()));
         let node = |v: &VertexId| ("node", Value::from(element_id_of_vertex(*v)));
         let relationship = |e: &EdgeId| ("relationship", element_id_of_edge(e).into());
-        let key = |key: &PropertyKeyId| {
-            ("key", Value::from(self.keys.get(usize::from(key.get())).cloned()))
-        };
+        let key =
+            |key: &PropertyKeyId| Ok(("key", name_of(&self.keys, "property key", key.get())?));
         let labels = |labels: &[LabelId]| {
-            let name = |label: &LabelId| self.labels.get(usize::from(label.get())).cloned();
-            ("labels", Value::list(labels.iter().filter_map(name)))
+            let name = |label: &LabelId| name_of(&self.labels, "label", label.get());
+            Ok(("labels", Value::list(labels.iter().map(name).collect::<Result<Vec<_>, _>>()?)))
         };
         let ends = |what: &'static str, e: &EdgeId| {
-            Value::map([
+            Ok(Value::map([
                 event(what),
                 relationship(e),
-                ("type", self.types.get(usize::from(e.ty.get())).cloned().into()),
+                ("type", name_of(&self.types, "relationship type", e.ty.get())?),
                 ("from", element_id_of_vertex(e.src).into()),
                 ("to", element_id_of_vertex(e.dst).into()),
-            ])
+            ]))
         };
-        match change {
+        Ok(match change {
             Change::VertexCreated { vertex, labels: of } => {
-                Value::map([event("nodeCreated"), node(vertex), labels(of)])
+                Value::map([event("nodeCreated"), node(vertex), labels(of)?])
             }
             Change::LabelsSet { vertex, labels: of } => {
-                Value::map([event("labelsSet"), node(vertex), labels(of)])
+                Value::map([event("labelsSet"), node(vertex), labels(of)?])
             }
             Change::VertexDeleted { vertex } => Value::map([event("nodeDeleted"), node(vertex)]),
             Change::VertexPropertySet { vertex, key: of, value } => Value::map([
                 event("nodePropertySet"),
                 node(vertex),
-                key(of),
+                key(of)?,
                 ("value", value.clone()),
             ]),
-            Change::EdgeCreated { edge, .. } => ends("relationshipCreated", edge),
-            Change::EdgeEnsured { edge } => ends("relationshipEnsured", edge),
-            Change::EdgeDeleted { edge } => ends("relationshipDeleted", edge),
+            Change::EdgeCreated { edge, .. } => ends("relationshipCreated", edge)?,
+            Change::EdgeEnsured { edge } => ends("relationshipEnsured", edge)?,
+            Change::EdgeDeleted { edge } => ends("relationshipDeleted", edge)?,
             Change::EdgePropertySet { edge, key: of, value } => Value::map([
                 event("relationshipPropertySet"),
                 relationship(edge),
-                key(of),
+                key(of)?,
                 ("value", value.clone()),
             ]),
             Change::LabelMade { name: of, .. } => Value::map([event("labelMade"), name(of)]),
@@ -218,6 +276,6 @@ impl Names {
             }
             Change::BulkLoaded => Value::map([event("bulkLoaded")]),
             other => Value::map([event("other"), ("change", format!("{other:?}").into())]),
-        }
+        })
     }
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use telar_db::query::ShownSetting;
 use telar_db::query::cypher::Secret;
+
+use super::Isolations;
 
 /// What can be set of a server's databases and users.
 #[derive(Debug, Clone)]
@@ -17,12 +20,16 @@ pub struct DbmsSettings {
     pub security: Security,
     /// What a statement may use.
     pub limits: StatementLimits,
+    /// How transactions are isolated whose clients do not say.
+    pub isolation: Isolations,
     /// The folder below which `LOAD CSV` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
     /// The folder below which `CALL telar.backup` writes; without it, nowhere.
     pub backup_folder: Option<PathBuf>,
     /// The audit log; in the server's folder unless set.
     pub audit_log: Option<PathBuf>,
+    /// All settings of the server, as `SHOW SETTINGS` lists them.
+    pub shown: Arc<[ShownSetting]>,
 }
 
 /// Who may log in, and what an attempt may cost.
@@ -46,19 +53,42 @@ pub struct Security {
 }
 
 /// What a statement may use.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct StatementLimits {
     /// How long it may take; clients can ask for less, not for more.
     pub timeout: Option<Duration>,
+    /// How long it waits for an open transaction that has written what it writes; a second unless
+    /// set.
+    pub write_wait: Option<Duration>,
     /// Bytes that it may hold; rows beyond that go to temporary files.
     pub memory: Option<usize>,
     /// Where these are, if not in the folder of the database.
     pub temporary_folder: Option<PathBuf>,
     /// Transactions and statements that run at once, in all databases.
     pub transactions: Option<usize>,
+    /// Percent of these that one user may have at once.
+    pub user_share: usize,
     /// Threads that may be at work for long queries, in all databases; as many as there are
     /// processors unless set.
     pub threads: Option<usize>,
+}
+
+/// Percent of places that one user may have, unless set.
+pub const USER_SHARE: usize = 75;
+
+impl Default for StatementLimits {
+    /// None, but for the share of a user.
+    fn default() -> Self {
+        Self {
+            timeout: None,
+            write_wait: None,
+            memory: None,
+            temporary_folder: None,
+            transactions: None,
+            user_share: USER_SHARE,
+            threads: None,
+        }
+    }
 }
 
 impl Default for DbmsSettings {
@@ -68,9 +98,11 @@ impl Default for DbmsSettings {
             engine: telar_db::Settings::default(),
             security: Security::default(),
             limits: StatementLimits::default(),
+            isolation: Isolations::default(),
             import_folder: None,
             backup_folder: None,
             audit_log: None,
+            shown: Arc::default(),
         }
     }
 }

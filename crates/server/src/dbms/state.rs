@@ -105,6 +105,11 @@ impl User {
         self.grants.iter().filter(holds).map(|grant| grant.role).max()
     }
 
+    /// Whether the user may act for others.
+    pub(super) fn may_impersonate(&self) -> bool {
+        self.is_admin() && !self.change_required
+    }
+
     pub(super) fn is_admin(&self) -> bool {
         self.grants.iter().any(|grant| grant.role == Role::Admin)
     }
@@ -141,6 +146,9 @@ pub(super) struct Given<'a> {
 impl State {
     pub(super) const FORMAT: u32 = 1;
 
+    /// The user there is on the first start.
+    pub(super) const FIRST_USER: &str = "neo4j";
+
     /// The state on the first start: one user, who may do everything.
     pub(super) fn first(hash: String, change_required: bool) -> Self {
         let admin = Grant { role: Role::Admin, database: None };
@@ -155,7 +163,7 @@ impl State {
         Self {
             format: Self::FORMAT,
             next: 1,
-            users: BTreeMap::from([("neo4j".to_owned(), user)]),
+            users: BTreeMap::from([(Self::FIRST_USER.to_owned(), user)]),
             databases: BTreeMap::new(),
             garbage: BTreeSet::new(),
         }

@@ -120,14 +120,22 @@ impl Store {
     }
 }
 
-/// Removes a folder with all that is in it. Whether it is gone; if not, that is logged.
+/// Removes a folder with all that is in it. Whether it is gone for good; if not, that is logged.
 pub(super) fn remove_folder(folder: &Path) -> bool {
     match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => {
             tracing::warn!("cannot remove {}: {e}", folder.display());
             false
         }
-        _ => true,
+        _ => match folder.parent().map(|above| File::open(above)?.sync_all()) {
+            // Forgotten before its removal is on disk, it would come back, and stay, after a power
+            // failure.
+            Some(Err(e)) => {
+                tracing::warn!("cannot sync the folder of {}: {e}", folder.display());
+                false
+            }
+            _ => true,
+        },
     }
 }
 

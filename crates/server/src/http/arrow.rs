@@ -33,7 +33,7 @@ use arrow_array::{
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, Field, Schema, TimeUnit};
 use telar_db::Value;
-use telar_db::query::{ErrorKind, QueryError, Rows};
+use telar_db::query::{ErrorKind, QueryError, Rows, watch};
 
 use super::json::{Notation, Writer};
 
@@ -162,9 +162,17 @@ impl Kind {
                 Arc::new(array.with_timezone(UTC))
             }
             Self::Json => {
-                let writer = Writer { notation: Notation::Plain, rows: Some(rows) };
-                let json = |value: &Value| (!value.is_null()).then(|| as_json(&writer, value));
-                Arc::new(values.map(json).collect::<LargeStringArray>())
+                let writer = Writer { notation: Notation::Plain, rows: Some(rows), begin: 0 };
+                let mut bytes = 0;
+                let json = |value: &Value| {
+                    let text = (!value.is_null()).then(|| as_json(&writer, value)).transpose()?;
+                    // A batch is held as a whole.
+                    bytes += text.as_ref().map_or(0, String::len);
+                    watch::wrote(watch::UNITS, bytes)?;
+                    Ok::<_, QueryError>(text)
+                };
+                let texts: Result<LargeStringArray, QueryError> = values.map(json).collect();
+                Arc::new(texts?)
             }
         })
     }
@@ -203,10 +211,10 @@ fn as_time(value: &Value) -> Option<i64> {
     if let Value::LocalTime(time) = value { Some(time.nanos_of_day()) } else { None }
 }
 
-fn as_json(writer: &Writer<'_, '_>, value: &Value) -> String {
+fn as_json(writer: &Writer<'_, '_>, value: &Value) -> Result<String, QueryError> {
     let mut bytes = Vec::new();
-    writer.value(&mut bytes, value);
-    String::from_utf8(bytes).expect("INVARIANT: JSON is UTF-8")
+    writer.value(&mut bytes, value)?;
+    Ok(String::from_utf8(bytes).expect("INVARIANT: JSON is UTF-8"))
 }
 
 fn failed(error: ArrowError) -> QueryError {

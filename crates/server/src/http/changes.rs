@@ -21,13 +21,13 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 use telar_db::value::LocalDateTime;
-use telar_db::{Change, ChangeStream, CommitChanges, CommitTs, Error};
+use telar_db::{ChangeStream, CommitChanges, CommitTs, Error, Value};
 
 use super::json::{Notation, Writer};
 use super::refusal::{Refusal, errors};
 use super::reply::{Cancelled, Gone, Reply, reply};
 use super::{App, input, media};
-use crate::dbms::{ChangeNames, Failure};
+use crate::dbms::{ChangeNames, Client, Database, Failure};
 
 /// How long a look for commits may take before it looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
@@ -66,6 +66,9 @@ fn time(ms: u64) -> Option<String> {
 /// A stream that is written.
 struct Following<'d> {
     app: App,
+    /// Who follows, for what: asked again and again.
+    client: Client,
+    database: &'d Arc<Database>,
     stream: ChangeStream<'d>,
     engine: &'d telar_db::Database,
     names: ChangeNames,
@@ -81,33 +84,36 @@ impl Following<'_> {
         !self.app.is_closing() && !self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Whether whoever follows may still read this database, which may be another one by now.
+    fn check_allowed(&self) -> Result<(), Failure> {
+        let found = self.client.readable(self.database.name())?;
+        if Arc::ptr_eq(&found, self.database) {
+            return Ok(());
+        }
+        let message = format!("the database '{}' was dropped", self.database.name());
+        Err(Failure::new("Neo.ClientError.Database.DatabaseNotFound", message))
+    }
+
     fn say(&mut self, line: &serde_json::Value) -> Result<(), Gone> {
         self.reply.buffer().extend_from_slice(format!("{line}\n").as_bytes());
         self.reply.send()
     }
 
     /// A commit as a line.
-    fn write(&mut self, commit: &CommitChanges) {
-        let is_name = |change: &Change| {
-            use Change::{EdgeTypeMade, LabelMade, PropertyKeyMade};
-            matches!(change, LabelMade { .. } | PropertyKeyMade { .. } | EdgeTypeMade { .. })
-        };
-        // Names only come, and a commit uses those that came before it.
-        if commit.changes.iter().any(is_name) {
-            self.names = ChangeNames::of(self.engine);
-        }
+    fn write(&mut self, commit: &CommitChanges, described: &[Value]) {
         let out = self.reply.buffer();
         out.extend_from_slice(format!("{{\"commit\":{}", commit.ts.get()).as_bytes());
         if let Some(time) = commit.time_ms.and_then(time) {
             out.extend_from_slice(format!(",\"time\":\"{time}\"").as_bytes());
         }
         out.extend_from_slice(b",\"changes\":[");
-        let writer = Writer { notation: self.notation, rows: None };
-        for (at, change) in commit.changes.iter().enumerate() {
+        let writer = Writer { notation: self.notation, rows: None, begin: out.len() };
+        for (at, change) in described.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            writer.value(out, &self.names.describe(change));
+            // No statement runs that could be ended here.
+            _ = writer.value(out, change);
         }
         out.extend_from_slice(b"]}\n");
     }
@@ -133,12 +139,23 @@ impl Following<'_> {
                 }
                 next => next,
             };
+            // Asked after each wait, during which somebody may have been stopped.
+            if let Err(failure) = self.check_allowed() {
+                return self.say(&json!({ "errors": errors(&failure) }));
+            }
             match next {
-                Ok(Some(commit)) => {
-                    self.write(&commit);
-                    self.reply.send_full()?;
-                    said = Instant::now();
-                }
+                Ok(Some(commit)) => match self.names.describe_all(&commit, self.engine) {
+                    Ok(described) => {
+                        self.write(&commit, &described);
+                        self.reply.send_full()?;
+                        said = Instant::now();
+                    }
+                    Err(unnamed) => {
+                        let code = "Neo.DatabaseError.General.UnknownError";
+                        let failure = Failure::new(code, unnamed.to_string());
+                        return self.say(&json!({ "errors": errors(&failure) }));
+                    }
+                },
                 Ok(None) if said.elapsed() >= self.app.settings.heartbeat => {
                     said = Instant::now();
                     self.say(&json!({ "position": self.stream.position().get() }))?;
@@ -166,7 +183,7 @@ pub(crate) async fn follow(
     let (media, notation) = media::lines(&parts.headers).ok_or_else(|| {
         Refusal::request(StatusCode::NOT_ACCEPTABLE, "changes are application/jsonl")
     })?;
-    let place = app.place()?;
+    let place = app.place(&client)?;
     let database = client.readable(&name)?;
     let cancelled = Cancelled::default();
     let (reply, pending) =
@@ -182,8 +199,18 @@ pub(crate) async fn follow(
         };
         let _ = begun.send(None);
         let (names, follow) = (ChangeNames::of(engine), parameters.follow);
-        let mut following =
-            Following { app, stream, engine, names, notation, follow, cancelled, reply };
+        let mut following = Following {
+            app,
+            client,
+            database: &database,
+            stream,
+            engine,
+            names,
+            notation,
+            follow,
+            cancelled,
+            reply,
+        };
         // The client sees at once that it is connected, and where it is.
         if follow && following.say(&json!({ "position": from.get() })).is_err() {
             return;

@@ -3,13 +3,14 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequestParts, Request as HttpRequest};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::json::Notation;
 use super::media::{self, Media};
@@ -18,15 +19,17 @@ use super::reply::Cancelled;
 use super::request::Request;
 use super::serve::Connected;
 use super::{App, auth};
-use crate::dbms::{Client, Failure, Options};
+use crate::dbms::{
+    BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Client, Failure, Options, Owner,
+};
 use crate::metrics::Protocol;
 
 /// A peer that has said who it is, and the format that it wants.
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) client: Client,
-    /// Its name, empty without authentication.
-    pub(crate) name: String,
+    /// To whom its transactions belong.
+    pub(crate) owner: Owner,
     pub(crate) media: Media,
 }
 
@@ -38,7 +41,10 @@ pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, St
     let name = credentials.principal.clone();
     let client = Client::new(app.dbms.clone(), auth::peer(&parts.headers, connected.peer));
     let place = Arc::clone(&connected.place);
-    let log_in = move || Ok((place.log_in(|| client.login(&credentials))?, client));
+    let log_in = move || {
+        let placed = place.log_in(|| client.login(&credentials).map(|()| client.standing()))?;
+        Ok((placed, client))
+    };
     let logged_in: Result<(bool, Client), Failure> = if app.dbms.settings().security.enabled {
         // Passwords are made to take long to check: not on a thread that others wait for.
         tokio::task::spawn_blocking(log_in).await.map_err(|_| Refusal::closing())?
@@ -48,7 +54,9 @@ pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, St
     let (placed, client) = logged_in?;
     if !placed {
         app.metrics.connection_refused(Protocol::Http);
-        return Err(Refusal::too_many("the server has as many connections as it may have"));
+        let message = "the server, or this user, has as many connections as it may have \
+                       (http.connections, limits.user_share): try again";
+        return Err(Refusal::too_many(message));
     }
     Ok((client, name))
 }
@@ -61,15 +69,17 @@ impl FromRequestParts<App> for Caller {
         let media = media::answer(&parts.headers).ok_or_else(|| {
             Refusal::request(StatusCode::NOT_ACCEPTABLE, "no format that Accept names is known")
         })?;
-        Ok(Self { client, name, media })
+        let owner = client.owner(name)?;
+        Ok(Self { client, owner, media })
     }
 }
 
 /// Reads the body of a request and what it says.
 pub(crate) async fn read(app: &App, request: HttpRequest) -> Result<Request, Refusal> {
     let (parts, body) = request.into_parts();
-    let notation = media::request(&parts.headers).ok_or_else(|| {
-        let message = "a body is application/json or application/vnd.neo4j.query";
+    let notation = media::request(&parts.headers, !body.is_end_stream()).ok_or_else(|| {
+        let message = "Content-Type: a body is application/json or application/vnd.neo4j.query, \
+                       and says so";
         Refusal::request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     })?;
     let bytes = read_body(app, &parts.headers, body).await?;
@@ -84,7 +94,7 @@ fn decode(notation: Notation, bytes: &[u8]) -> Result<Request, Refusal> {
 async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
     let most = app.settings.body_bytes_max;
     let too_large = || {
-        let message = format!("the body is larger than {most} bytes");
+        let message = format!("the body is larger than {most} bytes (http.body_bytes)");
         Refusal::request(StatusCode::PAYLOAD_TOO_LARGE, message)
     };
     let announced = headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
@@ -106,8 +116,33 @@ async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>
         }
         Ok(bytes)
     };
-    let late = || Refusal::request(StatusCode::REQUEST_TIMEOUT, "the body took too long");
+    let late = || {
+        Refusal::request(StatusCode::REQUEST_TIMEOUT, "the body took too long (http.body_timeout)")
+    };
     timeout(app.settings.body_timeout, gather).await.unwrap_or_else(|_| Err(late()))
+}
+
+/// Waits until the commits have come that a request wants to see, without a place or a thread.
+pub(crate) async fn await_bookmarks(
+    app: &App,
+    client: &Client,
+    options: &Options,
+) -> Result<(), Refusal> {
+    let patience = options.timeout.map_or(BOOKMARK_WAIT, |timeout| timeout.min(BOOKMARK_WAIT));
+    let (begun, mut pause) = (Instant::now(), BOOKMARK_LOOK_MIN);
+    while client.is_early(options)? {
+        if app.is_closing() {
+            return Err(Refusal::closing());
+        }
+        if begun.elapsed() > patience {
+            let code = "Neo.TransientError.Transaction.BookmarkTimeout";
+            let message = format!("the commits of {:?} have not come", options.bookmarks);
+            return Err(Failure::new(code, message).into());
+        }
+        sleep(pause).await;
+        pause = (2 * pause).min(BOOKMARK_LOOK_MAX);
+    }
+    Ok(())
 }
 
 /// How a request wants to run on a database.
@@ -118,6 +153,7 @@ pub(crate) fn options(database: String, request: &mut Request, cancelled: &Cance
         bookmarks: std::mem::take(&mut request.bookmarks),
         timeout: request.timeout,
         metadata: std::mem::take(&mut request.metadata),
+        isolation: request.isolation,
         impersonated: request.impersonated.take(),
         cancelled: Some(cancelled.clone()),
     }

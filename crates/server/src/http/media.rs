@@ -111,12 +111,16 @@ fn choose(headers: &HeaderMap, answers: &[Media]) -> Option<Media> {
     best.map(|(_, media)| media)
 }
 
-/// How the request is written; none if it is in nothing that is understood. Without a header it is
-/// plain JSON.
-pub(crate) fn request(headers: &HeaderMap) -> Option<Notation> {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return Some(Notation::Plain);
+/// How the request is written; none if it is in nothing that is understood. Only what has no body
+/// need not say: a page of anybody can have a browser send a body of no type.
+pub(crate) fn request(headers: &HeaderMap, has_body: bool) -> Option<Notation> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let Some(value) = values.next() else {
+        return (!has_body).then_some(Notation::Plain);
     };
+    if values.next().is_some() {
+        return None;
+    }
     let name = value.to_str().ok()?.split(';').next()?.trim();
     REQUESTS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known)).map(|(_, n)| *n)
 }
@@ -146,12 +150,22 @@ mod tests {
     }
 
     #[test]
-    fn requests_are_json_unless_they_say_otherwise() {
-        let of =
-            |value: &str| request(&HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())]));
+    fn requests_say_that_they_are_json() {
+        let of = |value: &str| {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, value.parse().unwrap())]);
+            assert_eq!(request(&headers, true), request(&headers, false));
+            request(&headers, true)
+        };
         assert_eq!(of("application/json;charset=UTF-8"), Some(Notation::Plain));
         assert_eq!(of("application/vnd.neo4j.query.v1.1"), Some(Notation::Typed));
-        assert_eq!(of("text/plain"), None);
-        assert_eq!(request(&HeaderMap::new()), Some(Notation::Plain));
+        for other in ["text/plain", "", "text/plain; application/json", "application/json, a/b"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        let mut two = HeaderMap::new();
+        two.append(CONTENT_TYPE, "application/json".parse().unwrap());
+        two.append(CONTENT_TYPE, "text/plain".parse().unwrap());
+        assert_eq!(request(&two, true), None);
+        assert_eq!(request(&HeaderMap::new(), false), Some(Notation::Plain));
+        assert_eq!(request(&HeaderMap::new(), true), None);
     }
 }

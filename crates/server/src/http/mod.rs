@@ -14,7 +14,8 @@
 //! Connections are served by tokio; a statement runs on a thread of its own and its rows go through
 //! a channel of one chunk (`reply`), so that a slow reader holds back its own query and nothing
 //! else, and a client that goes away ends it. An open transaction is a thread that waits for
-//! commands. How many of each there are is limited: what is too much is answered with 429.
+//! commands. How many of each there are is limited: what is too much is answered with 429. What a
+//! browser sends for a page of somebody else is refused before anything else (`guard`).
 //!
 //! docs/http.md is the manual; [decisions/0033](../../../docs/decisions/0033-http.md) says why.
 
@@ -22,9 +23,12 @@
 mod arrow;
 mod auth;
 mod changes;
+mod date;
+mod guard;
 mod input;
 mod json;
 mod media;
+mod origin;
 mod output;
 mod query;
 mod refusal;
@@ -41,17 +45,18 @@ use std::sync::Arc;
 use axum::Router;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 pub use json::{Notation, read_parameters};
+pub use origin::{Allowed, Host, Origin};
 pub use request::Request;
 pub use serve::Server;
 pub use settings::Settings;
 
-use crate::dbms::Dbms;
+use crate::dbms::{Client, Dbms, Place, Quota};
 use crate::metrics::Metrics;
 use refusal::Refusal;
 use transaction::Transactions;
@@ -67,7 +72,7 @@ struct State {
     metrics: Arc<Metrics>,
     transactions: Transactions,
     /// A place for each statement and change stream that may run at once.
-    statements: Arc<Semaphore>,
+    statements: Arc<Quota>,
     /// Set when the server is to end.
     closing: watch::Sender<bool>,
 }
@@ -82,8 +87,9 @@ impl std::ops::Deref for App {
 
 impl App {
     fn new(dbms: Arc<Dbms>, settings: Settings, metrics: Arc<Metrics>) -> Self {
-        let transactions = Transactions::new(settings.transactions_max, settings.transaction_idle);
-        let statements = Arc::new(Semaphore::new(settings.statements_max));
+        let places = Quota::new(settings.transactions_max, settings.user_share);
+        let transactions = Transactions::new(places, settings.transaction_idle);
+        let statements = Quota::new(settings.statements_max, settings.user_share);
         let (closing, _) = watch::channel(false);
         Self(Arc::new(State { dbms, settings, metrics, transactions, statements, closing }))
     }
@@ -100,16 +106,16 @@ impl App {
     }
 
     /// A place to run something.
-    fn place(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+    fn place(&self, client: &Client) -> Result<Place, Refusal> {
         if self.is_closing() {
             return Err(Refusal::closing());
         }
-        let place = Arc::clone(&self.statements).try_acquire_owned();
-        place.map_err(|_| Refusal::too_many("too many statements are running"))
+        let place = self.statements.take(client.standing());
+        place.map_err(|full| full.failure("statements", "http.statements").into())
     }
 
     fn router(self) -> Router {
-        Router::new()
+        let router = Router::new()
             .route("/", get(status::discovery))
             .route("/health", get(status::health))
             .route("/ready", get(status::ready))
@@ -124,8 +130,15 @@ impl App {
             .route("/db/{name}/query/v2/tx/{id}/commit", post(transaction::commit))
             .route("/db/{name}/changes", get(changes::follow))
             .fallback(async || Refusal::request(StatusCode::NOT_FOUND, "there is nothing here"))
-            .layer(map_response(errors_as_json))
-            .with_state(self)
+            .layer(map_response(errors_as_json));
+        let origins = &self.settings.allowed_origins;
+        let router = match origins.is_empty() {
+            true => router,
+            false => router.layer(guard::cors(origins)),
+        };
+        // The guard comes before everything else, and what it refuses has a date, too.
+        let guarded = router.layer(from_fn_with_state(self.clone(), guard::guard));
+        guarded.layer(map_response(date::add)).with_state(self)
     }
 }
 

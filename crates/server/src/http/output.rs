@@ -91,21 +91,30 @@ impl Output {
         }
     }
 
-    fn json_rows(&mut self, notation: Notation, lines: bool, rows: &Rows<'_>) -> Result<(), Gone> {
-        let writer = Writer { notation, rows: Some(rows) };
+    fn json_rows(
+        &mut self,
+        notation: Notation,
+        lines: bool,
+        rows: &Rows<'_>,
+    ) -> Result<(), QueryError> {
         for row in 0..rows.len() {
             let out = self.reply.buffer();
+            let begin = out.len();
+            let writer = Writer { notation, rows: Some(rows), begin };
             match lines {
                 true => out.extend_from_slice(b"{\"$event\":\"Record\",\"_body\":"),
                 false if self.rows > 0 => out.push(b','),
                 false => {}
             }
-            writer.row(out, rows, row, self.columns.len());
+            if let Err(error) = writer.row(out, rows, row, self.columns.len()) {
+                out.truncate(begin);
+                return Err(error);
+            }
             if lines {
                 out.extend_from_slice(b"}\n");
             }
             self.rows += 1;
-            self.reply.send_full()?;
+            self.reply.send_full().map_err(gone)?;
         }
         Ok(())
     }
@@ -181,11 +190,11 @@ impl Sink for Output {
         match &mut self.format {
             Body::Document(notation) => {
                 let notation = *notation;
-                self.json_rows(notation, false, rows).map_err(gone)
+                self.json_rows(notation, false, rows)
             }
             Body::Lines(notation) => {
                 let notation = *notation;
-                self.json_rows(notation, true, rows).map_err(gone)
+                self.json_rows(notation, true, rows)
             }
             #[cfg(feature = "arrow")]
             Body::Arrow(arrow) => {

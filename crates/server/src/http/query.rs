@@ -48,9 +48,10 @@ pub(crate) async fn run(
     let mut request = input::read(&app, request).await?;
     let missing = || Refusal::invalid("statement: expected a string, which says what to run");
     let text = request.text().ok_or_else(missing)?.to_owned();
-    let place = app.place()?;
     let cancelled = Cancelled::default();
     let options = input::options(name, &mut request, &cancelled);
+    input::await_bookmarks(&app, &client, &options).await?;
+    let place = app.place(&client)?;
     let (reply, pending) =
         reply(media.name, StatusCode::ACCEPTED, app.settings.stall_timeout, cancelled);
     let output = Output::new(media.format, reply);

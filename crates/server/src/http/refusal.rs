@@ -20,13 +20,16 @@ pub(crate) struct Refusal {
 /// The status of an error with this code.
 pub(crate) fn status(code: &str) -> StatusCode {
     match code {
-        "Neo.ClientError.Security.Unauthorized" => StatusCode::UNAUTHORIZED,
-        "Neo.ClientError.Security.AuthenticationRateLimit" => StatusCode::TOO_MANY_REQUESTS,
+        "Neo.ClientError.Security.Unauthorized"
+        | "Neo.ClientError.Security.AuthorizationExpired" => StatusCode::UNAUTHORIZED,
+        "Neo.ClientError.Security.AuthenticationRateLimit"
+        | "Neo.TransientError.Request.NoThreadsAvailable" => StatusCode::TOO_MANY_REQUESTS,
         "Neo.ClientError.Security.Forbidden" | "Neo.ClientError.Security.CredentialsExpired" => {
             StatusCode::FORBIDDEN
         }
         "Neo.ClientError.Database.DatabaseNotFound" => StatusCode::NOT_FOUND,
-        "Neo.TransientError.Transaction.Outdated" => StatusCode::CONFLICT,
+        "Neo.TransientError.Transaction.Outdated"
+        | "Neo.TransientError.Transaction.DeadlockDetected" => StatusCode::CONFLICT,
         _ if code.starts_with("Neo.ClientError.") => StatusCode::BAD_REQUEST,
         _ if code.starts_with("Neo.TransientError.") => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -65,11 +68,18 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, "the server is shutting down")
     }
 
+    /// A database that takes no commits. Who asks need not have logged in: paths stay in the log.
+    pub(crate) fn unwritable(database: &str) -> Self {
+        let code = "Neo.TransientError.General.DatabaseUnavailable";
+        let message = format!("the database '{database}' takes no commits until it is reopened");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+    }
+
     /// A transaction that is not there, or not this user's.
     pub(crate) fn no_transaction(id: &str) -> Self {
         let message = format!(
             "transaction with id '{id}' was not found: it was closed, or it was idle for too long \
-             and was rolled back"
+             (http.transaction_idle) and was rolled back"
         );
         Self::request(StatusCode::NOT_FOUND, message)
     }

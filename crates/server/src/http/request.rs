@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value as Json};
-use telar_db::ValueMap;
+use telar_db::{Isolation, ValueMap};
 
 use super::json::{Notation, read_parameters};
-use crate::dbms::AccessMode;
+use crate::dbms::{AccessMode, isolation_level};
 
 /// What can be in a body, in the order in which the documentation lists it.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 9] = [
     "statement",
     "parameters",
     "includeCounters",
@@ -18,6 +18,7 @@ const FIELDS: [&str; 8] = [
     "bookmarks",
     "impersonatedUser",
     "txMetadata",
+    "isolation",
 ];
 
 /// Longest time that a statement can be given: a year.
@@ -42,6 +43,8 @@ pub struct Request {
     pub impersonated: Option<String>,
     /// What is listed with it.
     pub metadata: ValueMap,
+    /// How it is isolated, if that is said.
+    pub isolation: Option<Isolation>,
 }
 
 /// The value of a field, or what is wrong with it.
@@ -70,6 +73,10 @@ fn access(json: Json) -> Option<AccessMode> {
         "write" => Some(AccessMode::Write),
         _ => None,
     }
+}
+
+fn isolation(json: Json) -> Option<Isolation> {
+    isolation_level(&text(json)?)
 }
 
 /// A number of seconds above zero and up to a year.
@@ -124,6 +131,7 @@ impl Request {
             timeout: field(entries, "maxExecutionTime", "seconds above 0, up to a year", seconds)?,
             bookmarks: field(entries, "bookmarks", "a list of strings", texts)?.unwrap_or_default(),
             impersonated: field(entries, "impersonatedUser", "a string", text)?,
+            isolation: field(entries, "isolation", "\"SNAPSHOT\" or \"SERIALIZABLE\"", isolation)?,
         })
     }
 
@@ -148,7 +156,8 @@ mod tests {
         let request = decode(
             r#"{"statement": "RETURN $x", "parameters": {"x": [1, null]}, "includeCounters": true,
                "accessMode": "Read", "maxExecutionTime": 0.5, "bookmarks": ["telar:neo4j:7"],
-               "impersonatedUser": "ada", "txMetadata": {"app": "test"}}"#,
+               "impersonatedUser": "ada", "txMetadata": {"app": "test"},
+               "isolation": "Serializable"}"#,
         );
         let expected = Request {
             statement: Some("RETURN $x".to_owned()),
@@ -159,6 +168,7 @@ mod tests {
             bookmarks: vec!["telar:neo4j:7".to_owned()],
             impersonated: Some("ada".to_owned()),
             metadata: [("app".into(), Value::from("test"))].into(),
+            isolation: Some(Isolation::Serializable),
         };
         assert_eq!(request, Ok(expected));
         assert_eq!(decode(" \n"), Ok(Request::default()));
@@ -182,6 +192,7 @@ mod tests {
                 r#"{"maxExecutionTime": 31536001}"#,
                 "maxExecutionTime: expected seconds above 0, up to a year",
             ),
+            (r#"{"isolation": "strict"}"#, "isolation: expected \"SNAPSHOT\" or \"SERIALIZABLE\""),
             (r#"{"bookmarks": [1]}"#, "bookmarks: expected a list of strings"),
         ];
         for (body, message) in cases {

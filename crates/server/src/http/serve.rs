@@ -26,7 +26,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::{App, Settings};
-use crate::dbms::Dbms;
+use crate::dbms::{Dbms, KEPT_PLACES};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::Acceptor;
 use crate::net::places::{Admitted, Came, Close, Most, Places};
@@ -70,6 +70,8 @@ impl Close for Shutter {
 #[derive(Debug, Clone)]
 pub(crate) struct Connected {
     pub(crate) peer: SocketAddr,
+    /// The address of this machine that the peer has found.
+    pub(crate) local: SocketAddr,
     pub(crate) place: Arc<Admitted<Shutter>>,
 }
 
@@ -100,10 +102,17 @@ impl Server {
             .enable_all()
             // Statements, and logins beside them, of which each connection makes one at most.
             .max_blocking_threads(
-                settings.statements_max + settings.connections_max + settings.newcomers_max,
+                settings.statements_max
+                    + settings.connections_max
+                    + settings.newcomers_max
+                    + 2 * KEPT_PLACES,
             )
             .build()?;
-        let most = Most { clients: settings.connections_max, newcomers: settings.newcomers_max };
+        let most = Most {
+            clients: settings.connections_max,
+            user_share: settings.user_share,
+            newcomers: settings.newcomers_max,
+        };
         let app = App::new(dbms, settings, metrics);
         let (arrivals, arrivals_of) = mpsc::unbounded_channel();
         let acceptor = accept(listener, most, Arc::clone(&app.metrics), arrivals)?;
@@ -152,14 +161,16 @@ fn accept(
 ) -> io::Result<Acceptor> {
     let places = Arc::new(Places::new(most));
     let refusing = Arc::clone(&metrics);
-    let take = move |stream, peer| {
+    let take = move |stream: TcpStream, peer| {
+        // Without an address the peer has gone again.
+        let Ok(local) = stream.local_addr() else { return };
         let Came { admitted, pushed_out } = places.admit(Shutter::default());
         if pushed_out || admitted.is_none() {
             metrics.connection_refused(Protocol::Http);
         }
         // Without a place the connection is closed by being dropped, and so it is at the end.
         let Some(admitted) = admitted else { return };
-        let connected = Connected { peer, place: Arc::new(admitted) };
+        let connected = Connected { peer, local, place: Arc::new(admitted) };
         let _ = arrivals.send(Arrival { stream, connected });
     };
     Acceptor::start("http-accept", listener, take, move || {
@@ -233,6 +244,8 @@ impl Accepting {
         builder
             .http1()
             .timer(TokioTimer::new())
+            // Ours does without a limit of the year: see `date`.
+            .auto_date_header(false)
             .header_read_timeout(self.app.settings.header_timeout)
             .max_buf_size(HEADER_BYTES_MAX);
         let service = TowerToHyperService::new(router);

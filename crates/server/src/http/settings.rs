@@ -3,6 +3,9 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use super::origin::{Allowed, Host, Origin};
+use crate::dbms::USER_SHARE;
+
 /// Limits and addresses. All of them bound what a peer can hold.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -10,6 +13,8 @@ pub struct Settings {
     pub body_bytes_max: usize,
     /// Connections at once that have logged in.
     pub connections_max: usize,
+    /// Percent of these, of statements and of transactions that one user may have.
+    pub user_share: usize,
     /// Connections beside them that have not: when there are more, the oldest of these is closed.
     pub newcomers_max: usize,
     /// Statements and change streams that run at once, each on a thread.
@@ -32,6 +37,11 @@ pub struct Settings {
     pub encrypted: bool,
     /// Whether `/metrics` can be read without logging in.
     pub open_metrics: bool,
+    /// What clients may call the server beside the names of this machine. None: anything, if there
+    /// are users, and else nothing.
+    pub allowed_hosts: Allowed<Host>,
+    /// Origins of pages that may ask, beside those of the server itself.
+    pub allowed_origins: Allowed<Origin>,
 }
 
 impl Default for Settings {
@@ -39,6 +49,7 @@ impl Default for Settings {
         Self {
             body_bytes_max: 16 << 20,
             connections_max: 1000,
+            user_share: USER_SHARE,
             newcomers_max: 500,
             statements_max: 256,
             transactions_max: 256,
@@ -50,6 +61,8 @@ impl Default for Settings {
             bolt: None,
             encrypted: false,
             open_metrics: false,
+            allowed_hosts: Allowed::default(),
+            allowed_origins: Allowed::default(),
         }
     }
 }

@@ -52,13 +52,15 @@ pub(crate) async fn health() -> Json<Value> {
     Json(json!({ "status": "alive" }))
 }
 
-/// `GET /ready`: statements can be sent. 503 while the server starts and shuts down.
+/// `GET /ready`: statements can be sent. 503 while the server starts and shuts down, and once the
+/// default database takes no commits.
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    let ready = !app.is_closing() && app.dbms.database(None).is_ok();
-    if ready {
-        return Json(json!({ "status": "ready" })).into_response();
+    let database = app.dbms.database(None).ok().filter(|_| !app.is_closing());
+    let Some(database) = database else { return Refusal::closing().into_response() };
+    match database.engine().check_writable() {
+        Ok(()) => Json(json!({ "status": "ready" })).into_response(),
+        Err(_) => Refusal::unwritable(database.name()).into_response(),
     }
-    Refusal::closing().into_response()
 }
 
 /// `GET /metrics`: for those who can log in, as names of databases are in it.

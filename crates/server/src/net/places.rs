@@ -12,15 +12,17 @@
 //! say nothing, they push out each other, and a client that logs in takes its next place long
 //! before it is the oldest.
 //!
-//! INVARIANT: there are never more than `clients` and `newcomers` together and [`LEAVING_MAX`]
-//! more, which have been closed and have not noticed yet. So the files they need are bounded, too.
+//! INVARIANT: there are never more than `clients` and `newcomers` together, some that are kept for
+//! administrators (`dbms/quota.rs`), and [`LEAVING_MAX`] more, which have been closed and have not
+//! noticed yet. So the files they need are bounded, too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+
+use crate::dbms::{Place, Quota, Standing};
 
 /// Connections that have been closed for others and have not ended yet: at so many the next one
 /// waits.
@@ -33,6 +35,8 @@ const LEAVING_PATIENCE: Duration = Duration::from_millis(100);
 pub(crate) struct Most {
     /// That have logged in.
     pub(crate) clients: usize,
+    /// Percent of these that one user may have.
+    pub(crate) user_share: usize,
     /// That have not.
     pub(crate) newcomers: usize,
 }
@@ -47,6 +51,8 @@ pub(crate) trait Close: Clone {
 #[derive(Debug)]
 pub(crate) struct Places<C: Close> {
     most: Most,
+    /// Places of those that have logged in.
+    clients: Arc<Quota>,
     live: Mutex<Live<C>>,
     /// Notified when the first one comes, when the last one goes, and at the end.
     changed: Condvar,
@@ -82,8 +88,8 @@ pub(crate) struct Admitted<C: Close> {
     places: Arc<Places<C>>,
     pub(crate) number: u64,
     pub(crate) connection: C,
-    /// It has logged in.
-    client: AtomicBool,
+    /// Its place among those that have logged in, once it has.
+    client: Mutex<Option<Place>>,
 }
 
 /// Who came, and whether somebody had to go for that.
@@ -103,7 +109,14 @@ impl<C: Close> Places<C> {
             newcomers: BTreeMap::new(),
             ended: false,
         };
-        Self { most, live: Mutex::new(live), changed: Condvar::new(), gone: Condvar::new() }
+        let clients = Quota::new(most.clients, most.user_share);
+        Self {
+            most,
+            clients,
+            live: Mutex::new(live),
+            changed: Condvar::new(),
+            gone: Condvar::new(),
+        }
     }
 
     /// A place for a connection, that of the oldest that has not logged in, if there is no other.
@@ -129,7 +142,7 @@ impl<C: Close> Places<C> {
         if live.by_number.len() == 1 {
             self.changed.notify_all();
         }
-        let client = AtomicBool::new(false);
+        let client = Mutex::default();
         let admitted = Admitted { places: Arc::clone(self), number, connection, client };
         Came { admitted: Some(admitted), pushed_out }
     }
@@ -197,13 +210,16 @@ impl<C: Close> Live<C> {
 }
 
 impl<C: Close> Admitted<C> {
-    /// Lets a client log in, and gives its connection a place among those that have. Whoever has
-    /// one keeps it until the connection ends. Whether there was a place.
-    pub(crate) fn log_in<E>(&self, log_in: impl FnOnce() -> Result<(), E>) -> Result<bool, E> {
-        // ORDERING: relaxed, as a connection logs in once at a time, and nothing is read because
-        // of the flag.
-        if self.client.load(Ordering::Relaxed) {
-            return log_in().map(|()| true);
+    /// Lets a client log in, which says who it is, and gives its connection a place among those
+    /// that have. Whoever has one keeps it until the connection ends, or somebody else logs in on
+    /// it. Whether there was a place.
+    pub(crate) fn log_in<E>(
+        &self,
+        log_in: impl FnOnce() -> Result<Standing, E>,
+    ) -> Result<bool, E> {
+        let mut client = self.client.lock();
+        if let Some(place) = &mut *client {
+            return log_in().map(|standing| place.pass_to(standing).is_ok());
         }
         match self.places.live.lock().newcomers.get_mut(&self.number) {
             Some(newcomer) => *newcomer = Newcomer::LogsIn,
@@ -213,14 +229,10 @@ impl<C: Close> Admitted<C> {
         let logged_in = log_in();
         let mut live = self.places.live.lock();
         live.newcomers.insert(self.number, Newcomer::Silent);
-        logged_in?;
-        if live.clients >= self.places.most.clients {
-            return Ok(false);
-        }
+        let Ok(place) = self.places.clients.take(logged_in?) else { return Ok(false) };
         live.clients += 1;
         live.newcomers.remove(&self.number);
-        // ORDERING: as above.
-        self.client.store(true, Ordering::Relaxed);
+        *client = Some(place);
         Ok(true)
     }
 }
@@ -230,8 +242,7 @@ impl<C: Close> Drop for Admitted<C> {
         let mut live = self.places.live.lock();
         live.by_number.remove(&self.number);
         live.newcomers.remove(&self.number);
-        // ORDERING: relaxed, as whoever drops it is the last to have it.
-        live.clients -= usize::from(self.client.load(Ordering::Relaxed));
+        live.clients -= usize::from(self.client.get_mut().take().is_some());
         self.places.gone.notify_one();
         if live.by_number.is_empty() {
             self.places.changed.notify_all();
@@ -241,6 +252,8 @@ impl<C: Close> Drop for Admitted<C> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     /// A connection that remembers that it was closed.
@@ -259,7 +272,7 @@ mod tests {
 
     #[test]
     fn who_is_about_to_log_in_is_not_pushed_out() {
-        let all = Arc::new(Places::new(Most { clients: 2, newcomers: 2 }));
+        let all = Arc::new(Places::new(Most { clients: 2, user_share: 100, newcomers: 2 }));
         let admit = || {
             let Came { admitted, pushed_out } = all.admit(Flag::default());
             (admitted, pushed_out)
@@ -277,11 +290,11 @@ mod tests {
             let placed = newer.log_in(|| {
                 let (newest, pushed_out) = admit();
                 assert!(newest.is_none() && !pushed_out);
-                Ok::<_, ()>(())
+                Ok::<_, ()>(Standing::ANYONE)
             });
             assert_eq!(placed, Ok(true));
             third = Some(newer);
-            Ok::<_, ()>(())
+            Ok::<_, ()>(Standing::ANYONE)
         });
         assert_eq!(in_time, Ok(true));
         assert_eq!(second.log_in(|| Err(())), Ok(false), "it is gone: nothing is compared for it");
@@ -289,10 +302,14 @@ mod tests {
         let (fourth, _) = admit();
         let fourth = fourth.unwrap();
         assert_eq!(fourth.log_in(|| Err(1)), Err(1));
-        assert_eq!(fourth.log_in(|| Ok::<_, ()>(())), Ok(false));
+        assert_eq!(fourth.log_in(|| Ok::<_, ()>(Standing::ANYONE)), Ok(false));
         drop(third);
-        assert_eq!(fourth.log_in(|| Ok::<_, ()>(())), Ok(true));
-        assert_eq!(first.log_in(|| Ok::<_, ()>(())), Ok(true), "who has a place keeps it");
+        assert_eq!(fourth.log_in(|| Ok::<_, ()>(Standing::ANYONE)), Ok(true));
+        assert_eq!(
+            first.log_in(|| Ok::<_, ()>(Standing::ANYONE)),
+            Ok(true),
+            "who has a place keeps it"
+        );
         assert!(!is_closed(&first) && !is_closed(&fourth));
         assert_eq!((all.len(), all.live.lock().clients), (3, 2));
         drop((first, second, fourth));
@@ -302,7 +319,7 @@ mod tests {
 
     #[test]
     fn those_who_were_closed_have_to_go_before_others_come() {
-        let all = Arc::new(Places::new(Most { clients: 2, newcomers: 2 }));
+        let all = Arc::new(Places::new(Most { clients: 2, user_share: 100, newcomers: 2 }));
         let admit = || all.admit(Flag::default()).admitted;
         let mut closed: Vec<_> = (0..LEAVING_MAX).map(|_| admit().unwrap()).collect();
         let last = [admit().unwrap(), admit().unwrap()];

@@ -20,6 +20,13 @@ pub enum Error {
         /// What is wrong with it.
         reason: pem::Error,
     },
+    /// Others than its owner may write the file of the private key.
+    Exposed {
+        /// Which.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
     /// The certificate and the key are not usable, or not together.
     Unusable(rustls::Error),
 }
@@ -28,6 +35,11 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Self::Exposed { path, mode } => write!(
+                f,
+                "{}: others may write this private key (its mode is {mode:04o}): chmod 600 it",
+                path.display()
+            ),
             Self::Unusable(reason) => write!(f, "certificate and key cannot be used: {reason}"),
         }
     }
@@ -91,6 +103,31 @@ pub fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error>
     Certificate::load(certificates, key)?.config()
 }
 
+/// Refuses a key that others may write, and says so if others may read it: it is there for its
+/// owner and, at most, a group. Where secrets are mounted for everybody to read, that is all one
+/// can do.
+#[cfg(unix)]
+fn check_mode(path: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::PermissionsExt;
+
+    // What cannot be looked at cannot be read either, which is said next.
+    let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
+    let mode = found.permissions().mode() & 0o7777;
+    if mode & 0o022 != 0 {
+        return Err(Error::Exposed { path: path.to_owned(), mode });
+    }
+    if mode & 0o004 != 0 {
+        let path = path.display();
+        tracing::warn!(%path, "everybody may read the private key of the certificate: chmod 600 it");
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Path) -> Result<(), Error> {
+    Ok(())
+}
+
 fn read(certificates: &Path, key: &Path) -> Result<CertifiedKey, Error> {
     let file = |path: &Path| {
         let path = path.to_owned();
@@ -102,6 +139,7 @@ fn read(certificates: &Path, key: &Path) -> Result<CertifiedKey, Error> {
     if chain.is_empty() {
         return Err(file(certificates)(pem::Error::NoItemsFound));
     }
+    check_mode(key)?;
     let key = PrivateKeyDer::from_pem_file(key).map_err(file(key))?;
     let provider = rustls::crypto::ring::default_provider();
     CertifiedKey::from_der(chain, key, &provider).map_err(Error::Unusable)

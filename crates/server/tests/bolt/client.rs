@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_server::bolt;
-use telar_server::dbms::{Dbms, DbmsSettings, Security};
+use telar_server::dbms::{Dbms, DbmsSettings, Security, StatementLimits};
 use telar_server::metrics::Metrics;
 use telar_server::server::{Server, Settings};
 
@@ -27,12 +27,22 @@ pub(crate) fn serve() -> Server {
 }
 
 pub(crate) fn serve_with(change: impl FnOnce(&mut bolt::Settings)) -> Server {
+    serve_databases(StatementLimits::default(), change).0
+}
+
+/// The same, with the databases behind it.
+pub(crate) fn serve_databases(
+    limits: StatementLimits,
+    change: impl FnOnce(&mut bolt::Settings),
+) -> (Server, Arc<Dbms>) {
     let security = Security { enabled: false, ..Security::default() };
-    let dbms = Dbms::open(None, DbmsSettings { security, ..DbmsSettings::default() }).unwrap();
+    let settings = DbmsSettings { security, limits, ..DbmsSettings::default() };
+    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
     let mut bolt = bolt::Settings { address: ([127, 0, 0, 1], 0).into(), ..Default::default() };
     change(&mut bolt);
     let metrics = Arc::new(Metrics::new());
-    Server::start(Arc::new(dbms), &Settings { bolt, http: None }, &metrics).unwrap()
+    let settings = Settings { bolt, http: None };
+    (Server::start(Arc::clone(&dbms), &settings, &metrics).unwrap(), dbms)
 }
 
 /// Waits until something holds.

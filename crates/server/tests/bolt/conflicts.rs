@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::client::{Answer, COMMIT, Client, serve};
+use telar_server::dbms::StatementLimits;
+
+use crate::client::{Answer, COMMIT, Client, ROLLBACK, RUN, serve, serve_databases, until};
+use crate::data::{Data, map};
 
 const ADD: &str = "MATCH (c:Counter) SET c.value = c.value + 1 RETURN c.value";
 
@@ -43,6 +46,88 @@ fn transactions_of_a_client_are_its_own_to_run_again() {
     assert!(code.starts_with("Neo.TransientError."), "{code}");
     other.reset().success();
     assert_eq!(other.int("MATCH (c:Counter) RETURN c.value"), 1);
+}
+
+/// No client hears of a conflict that the server can deal with.
+#[test]
+fn transactions_of_one_statement_lose_no_conflict() {
+    let (clients, times) = (16, 25);
+    let (server, _dbms) = serve_databases(patient(), |_| {});
+    let server = Arc::new(server);
+    Client::new(&server).rows("CREATE (:Counter {value: 0})");
+    let threads: Vec<_> = (0..clients)
+        .map(|_| {
+            let server = Arc::clone(&server);
+            thread::spawn(move || {
+                let mut client = Client::new(&server);
+                let add = |_| {
+                    client.begin().success();
+                    let value = client.int(ADD);
+                    client.ask(COMMIT, []).success();
+                    value
+                };
+                (0..times).map(add).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let mut seen: Vec<i64> = threads.into_iter().flat_map(|t| t.join().unwrap()).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (1..=clients * times).collect::<Vec<i64>>());
+}
+
+/// Nothing goes on because time goes by.
+fn patient() -> StatementLimits {
+    StatementLimits { write_wait: Some(Duration::from_secs(600)), ..StatementLimits::default() }
+}
+
+/// How a connection goes whose transaction others wait for.
+#[test]
+fn who_waits_for_a_connection_goes_on_when_it_is_gone() {
+    for how in ["cut", "reset", "rolled back", "failed"] {
+        let (server, dbms) = serve_databases(patient(), |_| {});
+        let server = Arc::new(server);
+        let waits = || dbms.database(None).unwrap().engine().write_waits();
+        let mut one = Client::new(&server);
+        one.rows("CREATE (:Counter {value: 0})");
+        one.begin().success();
+        assert_eq!(one.int(ADD), 1);
+        let other = {
+            let server = Arc::clone(&server);
+            thread::spawn(move || Client::new(&server).int(ADD))
+        };
+        until("the other waits", || waits() == 1);
+        match how {
+            "cut" => drop(one),
+            "reset" => drop(one.reset().success()),
+            "rolled back" => drop(one.ask(ROLLBACK, []).success()),
+            _ => drop(one.run("RETURN (").code()),
+        }
+        assert_eq!(other.join().unwrap(), 1, "{how}");
+    }
+}
+
+/// One that waits and is cut off leaves its place to the next.
+#[test]
+fn a_connection_that_is_cut_waits_no_longer() {
+    let (server, dbms) = serve_databases(patient(), |_| {});
+    let server = Arc::new(server);
+    let waits = || dbms.database(None).unwrap().engine().write_waits();
+    let mut one = Client::new(&server);
+    one.rows("CREATE (:Counter {value: 0})");
+    one.begin().success();
+    assert_eq!(one.int(ADD), 1);
+    let mut gone = Client::new(&server);
+    gone.begin().success();
+    gone.send(RUN, [Data::from(ADD), map([]), map([])]);
+    until("it waits", || waits() == 1);
+    drop(gone);
+    let other = {
+        let server = Arc::clone(&server);
+        thread::spawn(move || Client::new(&server).int(ADD))
+    };
+    until("the other waits behind it", || waits() == 2);
+    one.ask(COMMIT, []).success();
+    assert_eq!(other.join().unwrap(), 2);
 }
 
 /// A statement that has committed a part of what it does is not run again for the rest.

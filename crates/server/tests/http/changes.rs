@@ -124,3 +124,49 @@ fn what_is_not_retained_or_makes_no_sense_is_refused() {
     let answer = server.ask("GET", CHANGES, &["Accept: text/csv"], "");
     assert_eq!(answer.status, 406);
 }
+
+/// New names in every statement, and followers beside them: no change is told without its names, by
+/// the stream or by `telar.changes`.
+#[test]
+fn followers_are_told_every_name() {
+    const ROUNDS: usize = 60;
+    let (server, _folder) = server();
+    let check = |changes: &[Value]| {
+        for change in changes {
+            let named = |field: &str| {
+                let value = change.get(field);
+                value.is_none_or(|value| !value.is_null())
+            };
+            assert!(named("key") && named("type"), "{change}");
+            if let Some(labels) = change["labels"].as_array() {
+                assert_eq!(labels.len(), 1, "{change}");
+            }
+        }
+        changes.iter().filter(|change| change["event"] == "relationshipCreated").count()
+    };
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            let mut connection = server.connect();
+            connection.request("GET", &format!("{CHANGES}?from=0"), &[], "");
+            assert_eq!(connection.head().unwrap().0, 200);
+            scope.spawn(move || {
+                let (mut text, mut created) = (Vec::new(), 0);
+                while created < ROUNDS {
+                    text.extend(connection.chunk().unwrap());
+                    let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
+                    for line in lines(&text.drain(..whole).collect::<Vec<u8>>()) {
+                        let changes = line["changes"].as_array();
+                        created += changes.map_or(0, |changes| check(changes));
+                    }
+                }
+            });
+        }
+        for n in 0..ROUNDS {
+            server.rows(&format!("CREATE (:L{n} {{k{n}: 1}})-[:T{n} {{w{n}: 2}}]->(:M{n})"));
+        }
+    });
+    let rows = server.rows("CALL telar.changes(0, 10000) YIELD changes RETURN changes");
+    let rows = rows.as_array().unwrap();
+    let all: usize = rows.iter().map(|row| check(row[0].as_array().unwrap())).sum();
+    assert_eq!(all, ROUNDS);
+}

@@ -1,7 +1,7 @@
 //! A server in this process and a client that says exactly what a test wants said.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +16,9 @@ use telar_server::metrics::Metrics;
 pub(crate) const QUERY: &str = "/db/telar/query/v2";
 /// Where transactions begin.
 pub(crate) const TX: &str = "/db/telar/query/v2/tx";
+
+/// Headers of a request with a body.
+pub(crate) const LOCAL_JSON: &str = "Host: localhost\r\nContent-Type: application/json\r\n";
 
 /// A server with an empty database in memory.
 pub(crate) struct TestServer {
@@ -63,6 +66,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        Self { stream: BufReader::new(stream) }
+    }
+
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.get_mut().write_all(bytes.as_ref()).unwrap();
     }
@@ -71,12 +80,16 @@ impl Connection {
         self.stream.get_mut()
     }
 
-    /// A request with a body.
+    /// A request; a body is JSON, unless a header says something else.
     pub(crate) fn request(&mut self, method: &str, path: &str, headers: &[&str], body: &str) {
         let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
         for header in headers {
             text.push_str(header);
             text.push_str("\r\n");
+        }
+        let typed = headers.iter().any(|header| header.starts_with("Content-Type:"));
+        if !body.is_empty() && !typed {
+            text.push_str("Content-Type: application/json\r\n");
         }
         if method != "GET" || !body.is_empty() {
             text.push_str(&format!("Content-Length: {}\r\n", body.len()));
@@ -184,9 +197,7 @@ impl TestServer {
     }
 
     pub(crate) fn connect(&self) -> Connection {
-        let stream = TcpStream::connect(self.server.address()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        Connection { stream: BufReader::new(stream) }
+        Connection::to(self.server.address())
     }
 
     /// A request on a connection of its own.

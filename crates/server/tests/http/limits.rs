@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use telar_server::http::Settings;
 
-use crate::common::{QUERY, TestServer};
+use crate::common::{LOCAL_JSON, QUERY, TestServer};
 
 const SHORT: Duration = Duration::from_millis(400);
 const LONG: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ fn a_body_above_the_limit_is_refused() {
     // Neither is one that does not say how long it is.
     let mut connection = server.connect();
     connection
-        .send(format!("POST {QUERY} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
+        .send(format!("POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}Transfer-Encoding: chunked\r\n\r\n"));
     connection.send(format!("{:x}\r\n{}\r\n", 700, "{".repeat(700)));
     connection.send(format!("{:x}\r\n{}\r\n", 700, "{".repeat(700)));
     assert_eq!(connection.answer().status, 413);
@@ -47,7 +47,7 @@ fn headers_that_do_not_end_are_cut_off() {
     let server = TestServer::with(impatient());
     let mut nothing = server.connect();
     let mut slow = server.connect();
-    slow.send("POST / HTTP/1.1\r\nHost: x\r\n");
+    slow.send("POST / HTTP/1.1\r\nHost: localhost\r\n");
     let begun = Instant::now();
     let closed = loop {
         // A byte now and then does not help.
@@ -72,12 +72,12 @@ fn headers_that_do_not_end_are_cut_off() {
 fn a_body_that_does_not_come_is_given_up() {
     let server = TestServer::with(impatient());
     let mut connection = server.connect();
-    connection.send(format!("POST {QUERY} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{{"));
+    connection.send(format!("POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}Content-Length: 100\r\n\r\n{{"));
     assert_eq!(connection.answer().status, 408);
     // One that is cut off is no statement.
     let mut connection = server.connect();
     connection.send(format!(
-        "POST {QUERY} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{{\"statement\": \"CREATE ()\"}}"
+        "POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}Content-Length: 1000\r\n\r\n{{\"statement\": \"CREATE ()\"}}"
     ));
     connection.tcp().shutdown(Shutdown::Write).unwrap();
     assert!(connection.try_answer().is_none_or(|answer| answer.status == 400));
@@ -93,7 +93,7 @@ fn what_is_no_http_is_refused() {
         b"\0\0\0\0\r\n\r\n",
         b"POST /db/telar/query/v2 HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         b"POST /db/telar/query/v2 HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
-        b"GET /db/%ff%fe/changes HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /db/%ff%fe/changes HTTP/1.1\r\nHost: localhost\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ] {
         let mut connection = server.connect();

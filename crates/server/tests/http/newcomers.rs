@@ -10,10 +10,12 @@ use telar_db::query::cypher::Secret;
 use telar_server::dbms::{DbmsSettings, Security};
 use telar_server::http::Settings;
 
-use crate::common::{Answer, Connection, QUERY, TestServer};
+use crate::common::{Answer, Connection, LOCAL_JSON, QUERY, TestServer};
 
 const NEWCOMERS: usize = 12;
 const CLIENTS: usize = 2;
+/// Places beside them for administrators.
+const KEPT: usize = 8;
 /// `neo4j:correct-horse`, `neo4j:wrong`.
 const ADMIN: &str = "Authorization: Basic bmVvNGo6Y29ycmVjdC1ob3JzZQ==";
 const WRONG: &str = "Authorization: Basic bmVvNGo6d3Jvbmc=";
@@ -45,9 +47,10 @@ fn half(server: &TestServer, number: usize) -> Connection {
     match number % 6 {
         0 => {}
         1 => connection.send("PO"),
-        2 => connection.send(format!("POST {QUERY} HTTP/1.1\r\nHost: x\r\nX-More: ")),
+        2 => connection.send(format!("POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}X-More: ")),
         // Half a body, of a request that nobody may make.
-        3 => connection.send(format!("POST {QUERY} HTTP/1.1\r\nContent-Length: 99\r\n\r\n{{")),
+        3 => connection
+            .send(format!("POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}Content-Length: 99\r\n\r\n{{")),
         // Answered, and idle from then on.
         4 => connection.request("GET", "/health", &[], ""),
         _ => connection.request("POST", QUERY, &[WRONG], ONE),
@@ -72,6 +75,9 @@ fn clients_log_in_beside_any_number_that_do_not() {
     }
     let mut second = server.connect();
     assert_eq!((ask(&mut first).status, ask(&mut second).status), (202, 202));
+    // Administrators have some more.
+    let mut kept: Vec<_> = (0..KEPT).map(|_| server.connect()).collect();
+    assert!(kept.iter_mut().all(|connection| ask(connection).status == 202));
     // All places of clients are taken: who logs in hears so, and may try again.
     let mut third = server.connect();
     let answer = ask(&mut third);
@@ -118,7 +124,7 @@ fn clients_log_in_while_others_keep_connecting() {
 /// The status that a client gets, if it gets one.
 fn tries(server: &TestServer) -> Option<u16> {
     let mut connection = server.connect();
-    let head = format!("POST {QUERY} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{ADMIN}\r\n");
+    let head = format!("POST {QUERY} HTTP/1.1\r\n{LOCAL_JSON}Connection: close\r\n{ADMIN}\r\n");
     let request = format!("{head}Content-Length: {}\r\n\r\n{ONE}", ONE.len());
     connection.tcp().write_all(request.as_bytes()).ok()?;
     connection.try_answer().map(|answer| answer.status)

@@ -76,7 +76,7 @@ help: did you mean ORDER?
         "SHOW INDEKSES",
         concat!(
             "UnexpectedSyntax: expected INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, TRANSACTIONS, ",
-            "DATABASES, USERS, ROLES, ..., found 'INDEKSES'\n",
+            "SETTINGS, DATABASES, USERS, ..., found 'INDEKSES'\n",
             "  --> line 1, column 6\n",
             "1 | SHOW INDEKSES\n",
             "  |      ^^^^^^^^\n",
@@ -606,4 +606,24 @@ NoSingleRelationshipType: a relationship that is created has exactly one type
   |           ^^
 "#,
     );
+}
+
+/// What people write who come from SQL; arrows without ends are none.
+#[test]
+fn comments_of_sql_are_told_how_they_begin_here() {
+    let help = |text: &str| parse(text).expect_err(text).render(text);
+    for text in [
+        "-- all of them\nMATCH (n) RETURN n",
+        "MATCH (n)\n-- all of them\nRETURN n",
+        "MATCH (n) -- all of them\nRETURN n",
+        "RETURN 1 -- the first",
+        "--",
+    ] {
+        assert!(help(text).contains("begins with //"), "{text}: {}", help(text));
+    }
+    for text in
+        ["MATCH (a) -- (b) RETRUN a", "MATCH (a)--(b) RETRUN a", "RETURN 1 - - 2 3", "RETURN"]
+    {
+        assert!(!help(text).contains("begins with //"), "{text}: {}", help(text));
+    }
 }

@@ -14,6 +14,8 @@ use crate::import::source::decompressed;
 
 /// Text read at once: large enough that a block costs nothing beside its records.
 const BLOCK_BYTES: usize = 1 << 20;
+/// Text read at once to find the end of a line that is passed over.
+const SKIP_BYTES: usize = 4 << 10;
 /// Longest record. A quote that is not closed would else swallow the rest of any file.
 const RECORD_BYTES_MAX: usize = 64 << 20;
 /// Byte order mark that some programs put before UTF-8 text.
@@ -63,6 +65,8 @@ pub(super) struct Blocks {
     /// Text that was read and not given out.
     held: Vec<u8>,
     line: u64,
+    /// Lines at the beginning of the next file that are not read, and of those after it.
+    skips: [u64; 2],
     count: Arc<AtomicU64>,
     /// The header record, without its line end.
     header: Option<Vec<u8>>,
@@ -71,8 +75,16 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    pub(super) fn new(files: &[PathBuf], dialect: Dialect, count: Arc<AtomicU64>) -> Self {
+    /// Does not read so many lines at the beginning of each file; where the first of several has
+    /// the header, it is read whole.
+    pub(super) fn new(
+        files: &[PathBuf],
+        dialect: Dialect,
+        skip_lines: u64,
+        count: Arc<AtomicU64>,
+    ) -> Self {
         let rest: Vec<PathBuf> = files.into();
+        let skips = [if rest.len() > 1 { 0 } else { skip_lines }, skip_lines];
         Self {
             dialect,
             first: files.first().cloned().unwrap_or_default(),
@@ -80,6 +92,7 @@ impl Blocks {
             now: None,
             held: Vec::new(),
             line: 1,
+            skips,
             count,
             header: None,
             pending: None,
@@ -121,7 +134,7 @@ impl Blocks {
         }
         while let Some(mut block) = self.read_block()? {
             // A part that repeats the header.
-            if block.line == 1
+            if block.line == 1 + self.skips[1]
                 && let Some(header) = &self.header
                 && block.text.starts_with(header)
                 && matches!(block.text.get(header.len()), Some(b'\n' | b'\r') | None)
@@ -171,9 +184,6 @@ impl Blocks {
             let text = std::mem::replace(&mut self.held, rest);
             let line = self.line;
             self.line += lines(&text);
-            if ended {
-                self.line = 1;
-            }
             if !text.is_empty() {
                 return Ok(Some(Block { file, line, text }));
             }
@@ -192,6 +202,12 @@ impl Blocks {
         if self.held.starts_with(BYTE_ORDER_MARK) {
             self.held.drain(..BYTE_ORDER_MARK.len());
         }
+        let skipped = self.skips[0];
+        self.skips[0] = self.skips[1];
+        for _ in 0..skipped {
+            skip_line(&mut source, &mut self.held).map_err(CsvError::io(path))?;
+            self.line += 1;
+        }
         self.now = Some((path.into(), source));
         Ok(())
     }
@@ -202,6 +218,20 @@ fn fill(source: &mut dyn Read, held: &mut Vec<u8>, wanted: usize) -> io::Result<
     let missing = wanted.saturating_sub(held.len());
     let n = source.take(missing as u64).read_to_end(held)?;
     Ok(n < missing)
+}
+
+/// Passes over the first line of what is held and what follows it.
+fn skip_line(source: &mut dyn Read, held: &mut Vec<u8>) -> io::Result<()> {
+    loop {
+        if let Some(end) = held.iter().position(|byte| *byte == b'\n') {
+            held.drain(..=end);
+            return Ok(());
+        }
+        held.clear();
+        if fill(source, held, SKIP_BYTES)? && held.is_empty() {
+            return Ok(());
+        }
+    }
 }
 
 /// Calls `work` with each block on several threads, and `sink` with the results on this thread, in
@@ -271,7 +301,7 @@ mod tests {
     const DIALECT: Dialect = Dialect { delimiter: b',', quote: b'"', trim: false };
 
     fn texts(files: &[PathBuf]) -> (String, Vec<(u64, String)>) {
-        let mut blocks = Blocks::new(files, DIALECT, Arc::default());
+        let mut blocks = Blocks::new(files, DIALECT, 0, Arc::default());
         let (_, line, header) = blocks.header().unwrap();
         assert_eq!(line, 1);
         let mut found = Vec::new();
@@ -296,7 +326,7 @@ mod tests {
         let (header, found) = texts(&[alone, empty.clone(), part, same]);
         assert_eq!(header, "a,\"b\nc\"");
         assert_eq!(found, [(1, "1,2\r\n3,4".to_owned()), (3, "5,6\n".to_owned())]);
-        assert!(Blocks::new(&[empty], DIALECT, Arc::default()).header().is_err());
+        assert!(Blocks::new(&[empty], DIALECT, 0, Arc::default()).header().is_err());
         let whole = file("whole.csv", "a,b\n\n1,\"2\n\"\n");
         let (_, found) = texts(&[whole]);
         assert_eq!(found, [(2, "\n1,\"2\n\"\n".to_owned())]);
@@ -312,7 +342,7 @@ mod tests {
         }
         std::fs::write(&path, &text).unwrap();
         for threads in [1, 3] {
-            let mut blocks = Blocks::new(std::slice::from_ref(&path), DIALECT, Arc::default());
+            let mut blocks = Blocks::new(std::slice::from_ref(&path), DIALECT, 0, Arc::default());
             blocks.header().unwrap();
             let (mut all, mut count) = (String::from("n,t\n"), 0);
             in_order(
@@ -329,5 +359,38 @@ mod tests {
             .unwrap();
             assert!(all == text && count > 3);
         }
+    }
+
+    #[test]
+    fn lines_are_passed_over_in_every_file_but_one_that_is_only_a_header() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let long = "x".repeat(3 * SKIP_BYTES);
+        let read = |files: &[PathBuf], skip: u64| {
+            let mut blocks = Blocks::new(files, DIALECT, skip, Arc::default());
+            let (_, line, header) = blocks.header().unwrap();
+            let mut found = vec![(line, String::from_utf8(header).unwrap())];
+            while let Some(block) = blocks.next().unwrap() {
+                found.push((block.line, String::from_utf8(block.text).unwrap()));
+            }
+            found
+        };
+        let text = |line: u64, text: &str| (line, text.to_owned());
+        let one = file("one", &format!("{long}\n\u{feff}\na,b\n1,2\n"));
+        assert_eq!(read(&[one], 2), [text(3, "a,b"), text(4, "1,2\n")]);
+        let marked = file("marked", "\u{feff}title\na,b\n1,2\n");
+        assert_eq!(read(&[marked], 1), [text(2, "a,b"), text(3, "1,2\n")]);
+        let parts = [
+            file("header", "a:int,b\n"),
+            file("first", "a,b\n1,2\n"),
+            file("second", "a,b\r\n3,4"),
+            file("third", "a,b"),
+        ];
+        let wanted = [text(1, "a:int,b"), text(2, "1,2\n"), text(2, "3,4")];
+        assert_eq!(read(&parts, 1), wanted);
     }
 }

@@ -68,7 +68,14 @@ impl Run<'_> {
                 if let Some(space) = space.as_deref_mut() {
                     let id = rows.ids.get(row, space.kind);
                     if !space.add(id, vertex) {
-                        return Err(format!("another vertex has the id {id} already"));
+                        let space = match &*space.name {
+                            "" => String::new(),
+                            name => format!(" in the id space {name}"),
+                        };
+                        return Err(format!(
+                            "another vertex has the id {id} already{space}; ids of files that \
+                             count each for itself need spaces of their own: :ID(Person)"
+                        ));
                     }
                 }
                 Ok(())

@@ -96,6 +96,12 @@ pub struct CsvImport {
     pub quote: u8,
     /// Whether blanks around fields are dropped. Default: false.
     pub trim: bool,
+    /// Fields without quotes that say that there is no value, as `NA` does in some files: then
+    /// there is no property. Default: only the empty field says so.
+    pub null: Vec<String>,
+    /// Lines at the beginning of each file that are not read. Where the first of several files of a
+    /// group holds the header, it is read whole. Default: 0.
+    pub skip_lines: u64,
     /// What ids are, where the header does not say. Default: text.
     pub ids: Ids,
     /// Id spaces that also hold vertices of the database.
@@ -122,6 +128,8 @@ impl Default for CsvImport {
             array_delimiter: b';',
             quote: b'"',
             trim: false,
+            null: Vec::new(),
+            skip_lines: 0,
             ids: Ids::default(),
             existing: Vec::new(),
             unique: Vec::new(),
@@ -279,7 +287,9 @@ fn check_options(import: &CsvImport) -> Result<(), CsvError> {
     let refuse = |text: &str| Err(CsvError::Options(text.to_owned()));
     let CsvImport { delimiter, array_delimiter, quote, .. } = *import;
     if delimiter == quote || delimiter == array_delimiter || quote == array_delimiter {
-        return refuse("delimiter, array delimiter and quote must be three different characters");
+        return refuse(
+            "--delimiter, --array-delimiter and --quote must be three different characters",
+        );
     }
     if [delimiter, array_delimiter, quote].iter().any(|b| matches!(b, b'\n' | b'\r' | 0x80..)) {
         return refuse("delimiter, array delimiter and quote must be ASCII and no line ends");
@@ -296,6 +306,11 @@ fn check_options(import: &CsvImport) -> Result<(), CsvError> {
     Ok(())
 }
 
+fn rules<'a>(import: &'a CsvImport, roles: &'a [Role]) -> Rules<'a> {
+    let (array, null) = (import.array_delimiter, &import.null[..]);
+    Rules { roles, dialect: dialect(import), array, null }
+}
+
 fn dialect(import: &CsvImport) -> Dialect {
     Dialect { delimiter: import.delimiter, quote: import.quote, trim: import.trim }
 }
@@ -307,7 +322,8 @@ fn open_groups<'i>(
     count: &Arc<AtomicU64>,
 ) -> Result<Vec<Source<'i>>, CsvError> {
     let open = |group: &'i CsvGroup| {
-        let mut blocks = Blocks::new(&group.files, dialect(import), Arc::clone(count));
+        let mut blocks =
+            Blocks::new(&group.files, dialect(import), import.skip_lines, Arc::clone(count));
         let (file, line, record) = blocks.header()?;
         let roles = header::parse(&record, dialect(import), kind);
         let roles = roles.map_err(|reason| CsvError::Header {
@@ -454,8 +470,7 @@ impl Run<'_> {
         let ids = space.as_ref().map_or(Ids::Text, |s| s.kind);
         let (import, threads) = (self.import, self.threads());
         let roles = std::mem::take(&mut source.roles);
-        let rules =
-            Rules { roles: &roles, dialect: dialect(import), array: import.array_delimiter };
+        let rules = rules(import, &roles);
         let work = |block: Block| {
             let rows = rows::vertices(&block, rules, ids);
             (block, rows)
@@ -526,8 +541,7 @@ impl Run<'_> {
         let [Some(starts), Some(ends)] = ends else {
             unreachable!("INVARIANT: headers and spaces were checked");
         };
-        let rules =
-            Rules { roles: &roles, dialect: dialect(import), array: import.array_delimiter };
+        let rules = rules(import, &roles);
         let work = |block: Block| {
             let rows = rows::edges(&block, rules, [starts, ends], default_type);
             (block, rows)

@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
+use telar_engine::io::folder;
+
 use super::BadRows;
 use super::blocks::Block;
 use super::error::CsvError;
@@ -39,7 +41,7 @@ impl Rejects {
             let out = match &mut self.out {
                 Some(out) => out,
                 None => {
-                    let made = File::create(path).map_err(CsvError::io(path))?;
+                    let made = folder::create(path).map_err(CsvError::io(path))?;
                     self.out.insert(BufWriter::new(made))
                 }
             };

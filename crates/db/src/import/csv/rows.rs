@@ -18,6 +18,8 @@ pub(super) struct Rules<'a> {
     pub(super) roles: &'a [Role],
     pub(super) dialect: Dialect,
     pub(super) array: u8,
+    /// Fields without quotes that say that there is no value.
+    pub(super) null: &'a [String],
 }
 
 /// A row that is not what the header says.
@@ -151,7 +153,11 @@ fn id<'a>(field: &'a [u8], kind: Ids, what: &str) -> Result<IdRef<'a>, String> {
 
 #[cold]
 fn wrong(name: &str, expected: &str, field: &[u8]) -> String {
-    format!("column {name:?}: expected {expected}, found {}", excerpt(field))
+    let hint = match field == name.as_bytes() {
+        true => "; if this line is a header, --skip-lines 1 passes over it",
+        false => "",
+    };
+    format!("column {name:?}: expected {expected}, found {}{hint}", excerpt(field))
 }
 
 /// Adds a field to its column.
@@ -161,14 +167,15 @@ fn push(
     kind: &Kind,
     field: Field,
     bytes: &[u8],
-    array: u8,
+    rules: Rules<'_>,
     column: &mut Column,
 ) -> Result<(), String> {
-    if field.is_absent() || (bytes.is_empty() && *kind != Kind::Text) {
+    let is_null = || rules.null.iter().any(|null| null.as_bytes() == bytes) && !field.quoted;
+    if field.is_absent() || (bytes.is_empty() && *kind != Kind::Text) || is_null() {
         column.push_null();
         return Ok(());
     }
-    kind.push(bytes, array, column).map_err(|expected| wrong(name, &expected, bytes))
+    kind.push(bytes, rules.array, column).map_err(|expected| wrong(name, &expected, bytes))
 }
 
 /// Reads a block of vertices; `ids` is what the ids of their space are.
@@ -190,7 +197,7 @@ pub(super) fn vertices(block: &Block, rules: Rules<'_>, ids: Ids) -> Vertices {
                 let bytes = field.bytes(text, quote, &mut scratch);
                 match role {
                     Role::Property { name, kind } => {
-                        push(name, kind, *field, bytes, rules.array, column)?;
+                        push(name, kind, *field, bytes, rules, column)?;
                     }
                     Role::Id { name, .. } => {
                         let id = id(bytes, ids, "the ID")?;
@@ -296,7 +303,7 @@ pub(super) fn edges(
                 let bytes = field.bytes(text, quote, &mut scratch);
                 match role {
                     Role::Property { name, kind } => {
-                        push(name, kind, *field, bytes, rules.array, column)?;
+                        push(name, kind, *field, bytes, rules, column)?;
                     }
                     Role::Start { .. } => from = end(bytes, starts, ":START_ID")?,
                     Role::End { .. } => to = end(bytes, ends, ":END_ID")?,

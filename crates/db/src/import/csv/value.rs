@@ -1,5 +1,7 @@
 //! Fields to values, by the type their column has.
 
+use std::borrow::Cow;
+
 use telar_engine::Column;
 use telar_graph::Value;
 use telar_graph::value::{Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time};
@@ -118,7 +120,7 @@ impl Kind {
             Self::Bool if trimmed.eq_ignore_ascii_case("false") => false.into(),
             Self::Bool => return None,
             Self::Int(min, max) => {
-                parse_i64(trimmed.as_bytes()).filter(|n| (min..=max).contains(&n))?.into()
+                parse_i64(whole(trimmed).as_bytes()).filter(|n| (min..=max).contains(&n))?.into()
             }
             Self::Float => trimmed.parse::<f64>().ok()?.into(),
             Self::Char => {
@@ -128,12 +130,28 @@ impl Kind {
             Self::Date => trimmed.parse::<Date>().ok()?.into(),
             Self::LocalTime => trimmed.parse::<LocalTime>().ok()?.into(),
             Self::Time => trimmed.parse::<Time>().ok()?.into(),
-            Self::LocalDateTime => trimmed.parse::<LocalDateTime>().ok()?.into(),
-            Self::DateTime => trimmed.parse::<DateTime>().ok()?.into(),
+            Self::LocalDateTime => with_t(trimmed).parse::<LocalDateTime>().ok()?.into(),
+            Self::DateTime => with_t(trimmed).parse::<DateTime>().ok()?.into(),
             Self::Duration => trimmed.parse::<Duration>().ok()?.into(),
             Self::Point => point(trimmed)?.into(),
             Self::Text | Self::List(_) => return None,
         })
+    }
+}
+
+/// `12.0` without its point: pandas writes whole numbers so where some are missing.
+fn whole(text: &str) -> &str {
+    match text.split_once('.') {
+        Some((digits, rest)) if rest.bytes().all(|byte| byte == b'0') => digits,
+        _ => text,
+    }
+}
+
+/// `2024-02-29 13:05:00` with the T of ISO 8601 in place of the blank, as pandas and SQL write it.
+fn with_t(text: &str) -> Cow<'_, str> {
+    match text.split_once(' ') {
+        Some((date, time)) => format!("{date}T{}", time.trim_start()).into(),
+        None => text.into(),
     }
 }
 
@@ -221,12 +239,42 @@ mod tests {
         kind.push(field.as_bytes(), b';', &mut column).map(|()| column.get(0))
     }
 
+    fn local(text: &str) -> Value {
+        text.parse::<LocalDateTime>().unwrap().into()
+    }
+
+    fn zoned(text: &str) -> Value {
+        text.parse::<DateTime>().unwrap().into()
+    }
+
+    #[test]
+    fn whole_numbers_and_times_are_not_guessed() {
+        for (ty, field) in [
+            ("int", "1.5"),
+            ("int", "1.00001"),
+            ("int", ".0"),
+            ("int", "1.0.0"),
+            ("int", "1,0"),
+            ("byte", "128.0"),
+            ("localdatetime", "2024-01-01 10 00"),
+            ("date", "2024-01-01 10:00:00"),
+            ("datetime", "2024-01-01 10:00:00 +02:00"),
+        ] {
+            assert!(read(ty, field).is_err(), "{ty} {field}");
+        }
+    }
+
     #[test]
     fn every_type_reads_its_fields_and_refuses_others() {
         for (ty, field, wanted) in [
             ("int", "-5", Value::Int(-5)),
             ("long", " 7 ", Value::Int(7)),
             ("byte", "127", Value::Int(127)),
+            ("int", "1.0", Value::Int(1)),
+            ("long", "-9007199254740993.00", Value::Int(-9_007_199_254_740_993)),
+            ("localdatetime", "2024-01-01 10:00:00", local("2024-01-01T10:00:00")),
+            ("localdatetime", "2024-01-01 10:00:00.5", local("2024-01-01T10:00:00.5")),
+            ("datetime", "2024-01-01 10:00:00+02:00", zoned("2024-01-01T10:00:00+02:00")),
             ("double", "0.25", Value::Float(0.25)),
             ("double", "-1e3", Value::Float(-1000.0)),
             ("float", "Infinity", Value::Float(f64::INFINITY)),

@@ -25,7 +25,7 @@
 
 mod log;
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,7 @@ use crate::checkpoint::{Kind, damaged, key};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::io::folder;
 use crate::ops::identity::Identity;
 use crate::ops::image::{Pace, Sink};
 use crate::ops::manifest::{BasedOn, FileEntry, Manifest};
@@ -149,8 +150,10 @@ fn make_directory(path: &Path) -> Result<(), Error> {
     if fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::TargetExists { path: path.into() });
     }
-    let wal = path.join("wal");
-    fs::create_dir_all(&wal).map_err(Error::file("cannot create directory", &wal))
+    for folder in [path, &path.join("wal")] {
+        folder::make(folder).map_err(Error::file("cannot create directory", folder))?;
+    }
+    Ok(())
 }
 
 /// Reads the backup to continue and refuses one that this database cannot continue.
@@ -235,7 +238,8 @@ impl Engine {
         let mut sink = Sink::create(directory, "image", &mut pace)?;
         let values = source.image(base, &mut sink)?;
         files.insert(0, sink.finish()?);
-        sync_directories(directory)?;
+        let wal = directory.join("wal");
+        folder::sync(&wal).map_err(Error::file("cannot sync directory", &wal))?;
 
         let manifest = Manifest {
             id: Identity::new(),
@@ -254,17 +258,6 @@ impl Engine {
         let (bytes, took) = (pace.bytes(), begun.elapsed());
         Ok(BackupDone { manifest, to, bytes, values, commits, took })
     }
-}
-
-/// Makes the entries of the new files durable.
-fn sync_directories(directory: &Path) -> Result<(), Error> {
-    let parent = directory.parent().filter(|p| !p.as_os_str().is_empty());
-    let all = [Some(directory.join("wal")), Some(directory.into()), parent.map(Path::to_owned)];
-    all.into_iter().flatten().try_for_each(|path| {
-        File::open(&path)
-            .and_then(|d| d.sync_all())
-            .map_err(Error::file("cannot sync directory", &path))
-    })
 }
 
 /// The line of the manifest of a file of the log.

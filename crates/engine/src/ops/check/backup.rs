@@ -17,6 +17,10 @@ const TAKE_AGAIN: &str = "take the backup again; a chain that it is part of ends
 pub(super) fn check(directory: &Path, report: &mut CheckReport) -> Result<(), Error> {
     let manifest = match Manifest::read(directory) {
         Ok(manifest) => manifest,
+        Err(Error::NewerFormat { found, supported, .. }) => {
+            report.newer(manifest::NAME, found, supported);
+            return Ok(());
+        }
         Err(Error::Backup { reason, .. }) => {
             report.damage(manifest::NAME, "its text", reason, TAKE_AGAIN);
             return Ok(());

@@ -3,13 +3,14 @@
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
-use super::{CheckReport, RESTORE, Severity};
+use super::{CheckReport, Severity};
 use crate::error::Error;
+use crate::ops::assemble::REPAIRED;
 use crate::ops::identity;
 use crate::store::{FORMAT_VERSION, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
-const KNOWN: [&str; 6] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive"];
+const KNOWN: [&str; 7] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp"];
 /// What a crash may leave.
 const LEFT_OVER: [&str; 2] = ["FORMAT.new", "IDENTITY.new"];
 const REPAIR: &str = "`telar repair` writes it anew";
@@ -62,10 +63,8 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
             report.add(Severity::Note, "FORMAT", "its text", what, "run `telar upgrade`");
         }
         Ok(None) => report.damage("FORMAT", "the file", "it is missing", REPAIR),
-        Err(Error::NewerFormat { found, .. }) => {
-            let what = format!("it is of format version {found}, which this program cannot judge");
-            let advice = "check it with the newer program, unless the file was changed by damage";
-            report.damage("FORMAT", "its text", what, advice);
+        Err(Error::NewerFormat { found, supported, .. }) => {
+            report.newer("FORMAT", found, supported);
             return Ok(None);
         }
         Err(Error::NotADatabase { reason, .. }) => {
@@ -82,9 +81,6 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
         }
         Err(e) => report.damage("IDENTITY", "the file", e, REPAIR),
     }
-    for folder in ["wal", "store"].into_iter().filter(|folder| !has(folder)) {
-        report.damage(folder, "the folder", "it is missing", RESTORE);
-    }
     check_lock_text(root, report);
     for name in &names {
         let advice = "if you did not put it there, find out who did";
@@ -94,14 +90,31 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
                 let what = "a crash while the database was being made left it";
                 report.add(Severity::Note, left, "the file", what, "nothing: it is not used");
             }
+            REPAIRED => {
+                let text = fs::read_to_string(root.join(REPAIRED)).unwrap_or_default();
+                let what = format!("`telar repair` made the database and lost {}", text.trim());
+                let advice = "nothing: what is here is whole; remove the file once you know";
+                report.add(Severity::Note, REPAIRED, "its text", what, advice);
+            }
+            "dbms" => check_server(&root.join("dbms"), report),
             other => report.add(Severity::Note, other, "the file", "it is not ours", advice),
         }
     }
     Ok(Some(Held(held)))
 }
 
+/// The folder of a server beside its default database: the other databases are checked by
+/// themselves.
+fn check_server(folder: &Path, report: &mut CheckReport) {
+    for entry in fs::read_dir(folder.join("databases")).into_iter().flatten().flatten() {
+        let name = Path::new("dbms/databases").join(entry.file_name());
+        let what = "a server has another database here, which this check does not look at";
+        report.add(Severity::Note, name, "the folder", what, "check it by its own path, too");
+    }
+}
+
 /// The timestamp at which the database was closed, if its lock file says so.
-pub(super) fn closed_at(root: &Path) -> Option<u64> {
+pub(crate) fn closed_at(root: &Path) -> Option<u64> {
     let text = fs::read_to_string(root.join("LOCK")).ok()?;
     parse_closed_mark(&text)
 }
@@ -117,7 +130,8 @@ fn check_lock_text(root: &Path, report: &mut CheckReport) {
     };
     let text = String::from_utf8_lossy(&bytes);
     let process = text.strip_prefix("process ").is_some_and(|n| n.parse::<u32>().is_ok());
-    if process {
+    if process || text.is_empty() {
+        // An opening that was refused leaves an empty file where there was none.
         let what = "the database was not closed; opening it replays its log";
         report.add(Severity::Note, "LOCK", "its text", what, "nothing");
     } else if closed_at(root).is_none() {

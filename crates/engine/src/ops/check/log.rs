@@ -7,12 +7,17 @@ use super::{CheckReport, RESTORE, Severity};
 use crate::catalog::LabelSets;
 use crate::error::Error;
 use crate::ops::archive;
-use crate::store::wal_path;
+use crate::store::{log_files, log_is_lost};
 use crate::txn::record;
+use crate::wal::WalError;
 use crate::wal::inspect::{self, Fault};
 
 const LOST: &str = "commits are lost from here on: restore a backup to the commit before, or with \
                     `telar repair --lose-commits` keep those before it";
+const LOST_LOG: &str = "restore a backup, or keep the commits of the checkpoint with `telar repair \
+                        --lose-commits`";
+const CLOSED: &str = "the database was closed, and the checkpoint has every commit: the next opening \
+                      makes a new log";
 const TORN: &str = "if the program or the machine died, nothing: the next opening cuts what was \
                     never acknowledged; if not, the last commits are lost";
 
@@ -27,11 +32,7 @@ pub(super) fn check(
     closed_at: Option<u64>,
     report: &mut CheckReport,
 ) -> Result<(), Error> {
-    let directory = wal_path(root);
-    if !directory.is_dir() {
-        return Ok(());
-    }
-    let files = inspect::list(&directory).map_err(Error::file("cannot list", &directory))?;
+    let files = log_files(root)?;
     let mut reached = checkpoint.unwrap_or(0);
     let mut next = None;
     for (i, (first_ts, path)) in files.iter().enumerate() {
@@ -54,10 +55,13 @@ pub(super) fn check(
         next = Some(end.unwrap_or(*first_ts));
         reached = reached.max(end.map_or(0, |end| end - 1));
     }
-    if files.is_empty() && (checkpoint.is_some() || closed_at.is_some()) {
-        let advice = "if the database was closed properly, nothing is lost but the log itself; \
-                      `telar repair` makes a new one; else restore a backup";
-        report.damage("wal", "the folder", "there is no log file", advice);
+    if files.is_empty() {
+        let lost = log_is_lost(root, checkpoint.unwrap_or(0), closed_at)?;
+        let (what, advice) =
+            lost.map_or(("there is no log file".into(), CLOSED), |(after, what)| {
+                (format!("{what}: commits after {after}, if there were any, are lost"), LOST_LOG)
+            });
+        report.damage("wal", "the folder", what, advice);
     }
     report.last = reached;
     if let Some(closed_at) = closed_at.filter(|closed_at| *closed_at > reached) {
@@ -105,6 +109,10 @@ pub(super) fn check_file(
     });
     let scan = match scan {
         Ok(scan) => scan,
+        Err(WalError::NewerFormat { found, supported, .. }) => {
+            report.newer(name, found, supported);
+            return Ok(None);
+        }
         Err(e) => {
             let (severity, advice) = match is_last && bytes.len() <= 32 {
                 true => (Severity::Suspect, TORN),

@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::ops::manifest;
 
-pub(crate) use files::lock;
+pub(crate) use files::{closed_at, lock};
 
 /// Findings kept; more are only counted.
 const FINDINGS_MAX: usize = 1000;
@@ -45,6 +45,8 @@ pub enum Severity {
     Note,
     /// Either a crash left it, which is harmless, or it is damage; the bytes are the same.
     Suspect,
+    /// A newer program wrote it, which only that one can judge.
+    Newer,
     /// Something is not as it was written.
     Damage,
 }
@@ -54,6 +56,7 @@ impl fmt::Display for Severity {
         f.write_str(match self {
             Self::Note => "note",
             Self::Suspect => "suspect",
+            Self::Newer => "newer",
             Self::Damage => "damage",
         })
     }
@@ -128,6 +131,12 @@ impl CheckReport {
         self.findings.push(Finding { severity, file: file.into(), place, what, advice });
     }
 
+    /// Notes that a newer program wrote a file.
+    fn newer(&mut self, file: impl Into<PathBuf>, found: u32, supported: u32) {
+        let what = format!("it is of format version {found}; this program reads up to {supported}");
+        self.add(Severity::Newer, file, "its version", what, NEWER);
+    }
+
     fn damage(
         &mut self,
         file: impl Into<PathBuf>,
@@ -143,12 +152,14 @@ impl CheckReport {
 pub(crate) const REPAIR_OR_RESTORE: &str =
     "`telar repair` rebuilds it if the rest of the store allows that; else restore a backup";
 const RESTORE: &str = "restore a backup";
+const NEWER: &str = "not checked: check it with the newer program; only if none has ever used it, the \
+                     file was changed by damage, and `telar repair` or a backup is the way";
 
 /// Checks the database or backup in `path`. A database must not be open elsewhere.
 ///
 /// # Errors
-/// [`Error::NotADatabase`] if there is nothing of ours; [`Error::Locked`]; [`Error::NewerFormat`];
-/// [`Error::File`] if something cannot be read at all. What is damaged is no error but in the
+/// [`Error::NotADatabase`] if there is nothing of ours; [`Error::Locked`]; [`Error::File`] if
+/// something cannot be read at all. What is damaged, or of a newer format, is no error but in the
 /// report.
 pub fn check(path: impl AsRef<Path>) -> Result<CheckReport, Error> {
     let path = path.as_ref();
@@ -160,7 +171,7 @@ pub fn check(path: impl AsRef<Path>) -> Result<CheckReport, Error> {
     let Some(_lock) = files::check(path, &mut report)? else {
         return Ok(report);
     };
-    let closed_at = files::closed_at(path);
+    let closed_at = closed_at(path);
     let checkpoint = store::check(path, &mut report)?;
     report.checkpoint = checkpoint;
     log::check(path, checkpoint, closed_at, &mut report)?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::graph::Graph;
-use super::{CheckReport, REPAIR_OR_RESTORE, RESTORE};
+use super::{CheckReport, REPAIR_OR_RESTORE, RESTORE, Severity};
 use crate::checkpoint::changes::{self, List};
 use crate::checkpoint::{Kind, Totals, key, meta, unseal};
 use crate::error::Error;
@@ -13,11 +13,12 @@ use crate::lmdb_check;
 use crate::mapped::ranges::Inventory;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::{read_format, wal_path};
-use crate::wal::inspect;
+use crate::store::{StoreState, read_format, store_state};
 
 /// Below what is checked.
 const FILE: &str = "store/data.mdb";
+const UNWRITTEN: &str = "after a power failure of a new database, nothing: the next opening makes it \
+                         anew; if the database was used for long, find out who removed it";
 const NO_BACKUPS: &str = "the graph is whole; the next backup must be a full one (the next \
                           checkpoint drops the list)";
 
@@ -143,17 +144,20 @@ impl<'f> Values<'f> {
 /// cannot be told.
 pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<u64>, Error> {
     let path = root.join(FILE);
-    if !root.join("store").is_dir() {
-        return Ok(None);
-    }
-    let Ok(file) = File::open(&path) else {
-        let logs = inspect::list(&wal_path(root)).unwrap_or_default();
-        if logs.is_empty() {
+    match store_state(root)? {
+        StoreState::Written => {}
+        StoreState::Unwritten => {
+            let what = "it was never written, or not as far as the disk; all there is stands in \
+                        the log, which begins at commit 1";
+            report.add(Severity::Suspect, FILE, "the file", what, UNWRITTEN);
             return Ok(Some(0));
         }
-        report.damage(FILE, "the file", "it is missing, but there is a log", RESTORE);
-        return Ok(None);
-    };
+        StoreState::Lost(what) => {
+            report.damage(FILE, "the file", what, RESTORE);
+            return Ok(None);
+        }
+    }
+    let file = File::open(&path).map_err(Error::file("cannot open", &path))?;
     let mut values = Values::new(FILE);
     let mut wrong = Vec::new();
     let mut unreadable = Vec::new();

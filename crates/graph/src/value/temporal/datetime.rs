@@ -85,10 +85,11 @@ impl LocalDateTime {
     }
 }
 
-/// Prints the date, `T` and the time of day.
+/// Prints the date, `T` and the time of day, with `{:#}` always with seconds.
 impl fmt::Display for LocalDateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}T{}", self.date, self.time)
+        write!(f, "{}T", self.date)?;
+        self.time.fmt(f)
     }
 }
 
@@ -266,10 +267,12 @@ impl PartialOrd for DateTime {
     }
 }
 
-/// Prints the local date and time, the offset, and `[zone]` when one is named.
+/// Prints the local date and time, the offset, and `[zone]` when one is named; with `{:#}` always
+/// with seconds.
 impl fmt::Display for DateTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.local, self.offset)?;
+        self.local.fmt(f)?;
+        self.offset.fmt(f)?;
         match &self.zone {
             Some(zone) => write!(f, "[{zone}]"),
             None => Ok(()),
@@ -289,7 +292,7 @@ pub struct ParsedDateTime {
 }
 
 /// Accepts any form of a local date and time; then, after a time of day, perhaps an offset; then
-/// perhaps the name of a zone in brackets.
+/// perhaps the name of a zone in brackets, in which blanks may stand for underscores.
 impl FromStr for ParsedDateTime {
     type Err = TemporalError;
 
@@ -306,7 +309,8 @@ impl FromStr for ParsedDateTime {
         };
         let zone =
             if scanner.at_end() { None } else { Some(scanner.bracketed().ok_or_else(syntax)?) };
-        zone.map_or(Ok(()), check_zone_name)?;
+        let zone = zone.map(|zone| zone.replace(' ', "_"));
+        zone.as_deref().map_or(Ok(()), check_zone_name)?;
         Ok(Self {
             local: resolve_local(date, time)?,
             offset: offset.map(OffsetFields::resolve).transpose()?,

@@ -16,7 +16,7 @@ use super::{
 };
 
 /// A twelfth of 365.2425 days.
-pub(super) const SECONDS_PER_MONTH: i64 = 2_629_746;
+const SECONDS_PER_MONTH: i64 = 2_629_746;
 
 const NANOS_PER_MONTH: i64 = SECONDS_PER_MONTH * NANOS_PER_SECOND;
 const OVERFLOW: TemporalError = TemporalError::Overflow { target: "a duration" };
@@ -64,8 +64,9 @@ impl Duration {
         })
     }
 
-    /// The duration nearest these amounts. The fraction of a month becomes days of the average
-    /// month, the fraction of a day becomes time, and time is rounded to a nanosecond.
+    /// The duration of these amounts. The fraction of a month becomes days of the average month,
+    /// the fraction of a day becomes seconds, and what is left below a nanosecond is dropped: step
+    /// by step in floats, as Neo4j does it, so that both drop the same.
     ///
     /// # Errors
     ///
@@ -76,19 +77,15 @@ impl Duration {
         seconds: f64,
         nanos: f64,
     ) -> Result<Self, TemporalError> {
-        let (whole_months, month_part) = split(months)?;
-        let (whole_days, day_part) = split(days)?;
-        let (whole_seconds, second_part) = split(seconds)?;
-        let (whole_nanos, nano_part) = split(nanos)?;
-        let below_days = month_part * NANOS_PER_MONTH as f64 + day_part * NANOS_PER_DAY as f64;
-        let below_seconds = second_part * NANOS_PER_SECOND as f64 + nano_part;
-        let day = i128::from(NANOS_PER_DAY);
-        // Both sums are below 2^53, so the casts are exact.
-        let day_nanos = whole_days * day + below_days.round_ties_even() as i128;
-        let time_nanos = whole_seconds * i128::from(NANOS_PER_SECOND)
-            + whole_nanos
-            + below_seconds.round_ties_even() as i128;
-        Self::from_wide(whole_months, day_nanos / day, day_nanos % day + time_nanos)
+        let rest = |amount: f64, whole: i128, nanos: i64| (amount - whole as f64) * nanos as f64;
+        let whole_months = whole(months)?;
+        let days = days + rest(months, whole_months, NANOS_PER_MONTH) / NANOS_PER_DAY as f64;
+        let whole_days = whole(days)?;
+        let seconds = seconds + rest(days, whole_days, NANOS_PER_DAY) / NANOS_PER_SECOND as f64;
+        let whole_seconds = whole(seconds)?;
+        let nanos = whole(nanos + rest(seconds, whole_seconds, NANOS_PER_SECOND))?;
+        let time_nanos = whole_seconds * i128::from(NANOS_PER_SECOND) + nanos;
+        Self::from_wide(whole_months, whole_days, time_nanos)
     }
 
     /// Whole months, years included.
@@ -210,14 +207,10 @@ impl Duration {
     }
 }
 
-/// The integer part and the fraction, both with the sign of `x`.
-fn split(x: f64) -> Result<(i128, f64), TemporalError> {
+/// The integer part, with the sign of `x`.
+fn whole(x: f64) -> Result<i128, TemporalError> {
     // 2^63: what is beyond does not fit an amount anyhow. Also false for NaN.
-    if x.abs() <= 9_223_372_036_854_775_808.0 {
-        Ok((x.trunc() as i128, x.fract()))
-    } else {
-        Err(OVERFLOW)
-    }
+    if x.abs() <= 9_223_372_036_854_775_808.0 { Ok(x.trunc() as i128) } else { Err(OVERFLOW) }
 }
 
 impl Ord for Duration {

@@ -1,11 +1,12 @@
 //! Parser of durations.
 //!
-//! Amounts are read as integers scaled by 10^18, so that `P0.75M` and `PT0.1S` come out exactly;
-//! decimals beyond the eighteenth are dropped.
+//! Amounts are read as integers scaled by 10^18, so that `PT0.1S` comes out exactly; decimals
+//! beyond the eighteenth are dropped. A fraction of anything but seconds is carried on in floats,
+//! by [`Duration::from_fractional`].
 
-use super::duration::{Duration, SECONDS_PER_MONTH};
+use super::duration::Duration;
 use super::parse::Scanner;
-use super::{NANOS_PER_SECOND, SECONDS_PER_DAY, TemporalError};
+use super::{NANOS_PER_SECOND, TemporalError};
 
 /// One, scaled.
 const ONE: i128 = 1_000_000_000_000_000_000;
@@ -18,12 +19,23 @@ const NANO: i128 = ONE / NANOS_PER_SECOND as i128;
 
 const OVERFLOW: TemporalError = TemporalError::Overflow { target: "a duration" };
 
-/// Scaled sums of the amounts read.
+/// Sums of the amounts read: scaled; and as floats, seconds without their fraction.
 #[derive(Default)]
 struct Amounts {
     months: i128,
     days: i128,
     seconds: i128,
+    floats: [f64; 3],
+    /// The fraction of the seconds.
+    nanos: i128,
+    /// Whether a larger amount than seconds has a fraction.
+    fractional: bool,
+}
+
+/// A decimal number, scaled and as a float.
+struct Amount {
+    scaled: i128,
+    float: f64,
 }
 
 /// None on a syntax error; some error when an amount does not fit.
@@ -61,19 +73,28 @@ fn parse_units(scanner: &mut Scanner<'_>) -> Option<Result<Amounts, TemporalErro
         let amount = read_amount(scanner)?;
         // Each unit at most once and none after a smaller one.
         let unit = *units.find(|unit| scanner.eat(**unit))?;
-        let (sum, scale) = match (unit, in_time) {
-            (b'Y', _) => (&mut amounts.months, 12),
-            (b'M', false) => (&mut amounts.months, 1),
-            (b'W', _) => (&mut amounts.days, 7),
-            (b'D', _) => (&mut amounts.days, 1),
-            (b'H', _) => (&mut amounts.seconds, 3_600),
-            (b'M', true) => (&mut amounts.seconds, 60),
-            _ => (&mut amounts.seconds, 1),
+        let (sum, float, scale) = match (unit, in_time) {
+            (b'Y', _) => (&mut amounts.months, 0, 12),
+            (b'M', false) => (&mut amounts.months, 0, 1),
+            (b'W', _) => (&mut amounts.days, 1, 7),
+            (b'D', _) => (&mut amounts.days, 1, 1),
+            (b'H', _) => (&mut amounts.seconds, 2, 3_600),
+            (b'M', true) => (&mut amounts.seconds, 2, 60),
+            _ => (&mut amounts.seconds, 2, 1),
         };
-        let added = amount.and_then(|a| a.checked_mul(scale)).and_then(|a| sum.checked_add(a));
-        match added {
-            Some(added) => *sum = added,
-            None => fits = None,
+        let seconds = float == 2 && scale == 1;
+        let added = amount.as_ref().and_then(|a| a.scaled.checked_mul(scale));
+        match (amount, added.and_then(|added| sum.checked_add(added))) {
+            (Some(amount), Some(added)) => {
+                *sum = added;
+                let whole = if seconds { amount.float.trunc() } else { amount.float };
+                amounts.floats[float] += whole * scale as f64;
+                amounts.fractional |= !seconds && amount.scaled % ONE != 0;
+                if seconds {
+                    amounts.nanos += amount.scaled % ONE / NANO;
+                }
+            }
+            _ => fits = None,
         }
         if scanner.at_end() {
             return Some(fits.map(|()| amounts).ok_or(OVERFLOW));
@@ -83,7 +104,7 @@ fn parse_units(scanner: &mut Scanner<'_>) -> Option<Result<Amounts, TemporalErro
 
 /// Reads a signed decimal number. The outer option is none on a syntax error, the inner one when
 /// the number has too many digits before the point.
-fn read_amount(scanner: &mut Scanner<'_>) -> Option<Option<i128>> {
+fn read_amount(scanner: &mut Scanner<'_>) -> Option<Option<Amount>> {
     let negative = scanner.sign().unwrap_or(false);
     let whole = scanner.digits();
     let decimals = if scanner.eat(b'.') || scanner.eat(b',') {
@@ -100,7 +121,11 @@ fn read_amount(scanner: &mut Scanner<'_>) -> Option<Option<i128>> {
     }
     let decimals = &decimals[..decimals.len().min(DECIMALS)];
     let scaled: i128 = format!("{whole}{decimals:0<DECIMALS$}").parse().ok()?;
-    Some(Some(if negative { -scaled } else { scaled }))
+    let float: f64 = format!("0{whole}.{decimals}0").parse().ok()?;
+    Some(Some(match negative {
+        true => Amount { scaled: -scaled, float: -float },
+        false => Amount { scaled, float },
+    }))
 }
 
 /// Reads a date and perhaps a time of day, each field an amount.
@@ -118,13 +143,10 @@ fn parse_date_form(scanner: &mut Scanner<'_>) -> Option<Result<Duration, Tempora
 impl Amounts {
     /// Carries fractions of months into days and fractions of days into time.
     fn into_duration(self) -> Result<Duration, TemporalError> {
-        let nanos_of =
-            |fraction: i128, unit_seconds: i64| fraction * i128::from(unit_seconds) / NANO;
-        let day = i128::from(SECONDS_PER_DAY * NANOS_PER_SECOND);
-        let day_nanos = (self.days / ONE) * day
-            + nanos_of(self.days % ONE, SECONDS_PER_DAY)
-            + nanos_of(self.months % ONE, SECONDS_PER_MONTH);
-        let time_nanos = self.seconds / NANO + day_nanos % day;
-        Duration::from_wide(self.months / ONE, day_nanos / day, time_nanos)
+        if self.fractional {
+            let [months, days, seconds] = self.floats;
+            return Duration::from_fractional(months, days, seconds, self.nanos as f64);
+        }
+        Duration::from_wide(self.months / ONE, self.days / ONE, self.seconds / NANO)
     }
 }

@@ -137,9 +137,16 @@ fn date_times_parse_every_iso_form() {
         "2015-07-21Z",
         "2015T10Z[",
         "2015T10Z[]",
-        "2015T10Z[a b]",
+        "2015T10Z[a\tb]",
+        "2015T10Z[a#b]",
         "2015T10Z[a]b",
     ]);
+
+    // As in Neo4j, blanks stand for underscores in the name of a zone.
+    canonical::<DateTime>(&[(
+        "2015-07-21T10:00-04:00[America/New York]",
+        "2015-07-21T10:00-04:00[America/New_York]",
+    )]);
 
     let parsed: ParsedDateTime = parse("2015-07-21T21:40:32.142[Europe/London]");
     assert_eq!(parsed.offset, None);

@@ -115,11 +115,12 @@ impl LocalTime {
     }
 }
 
-/// Prints `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fraction`, whichever is the shortest that is exact.
+/// Prints `HH:MM`, `HH:MM:SS` or `HH:MM:SS.fraction`, whichever is the shortest that is exact; with
+/// `{:#}` the seconds always stand there, as `toString()` of Cypher has them.
 impl fmt::Display for LocalTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:02}:{:02}", self.hour(), self.minute())?;
-        if self.second() != 0 || self.nanosecond() != 0 {
+        if f.alternate() || self.second() != 0 || self.nanosecond() != 0 {
             write!(f, ":{:02}", self.second())?;
         }
         write_fraction(f, i64::from(self.nanosecond()))
@@ -270,7 +271,8 @@ impl PartialOrd for Time {
 /// Prints the local time followed by the offset.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.local, self.offset)
+        self.local.fmt(f)?;
+        self.offset.fmt(f)
     }
 }
 

@@ -89,6 +89,7 @@ impl Binder<'_> {
             found: before.found.clone(),
             facts: before.facts.clone(),
             expected: before.expected,
+            starts: None,
         };
         if let ([node], []) = (&solver.pattern.nodes[..], &solver.pattern.relationships[..]) {
             let (_, found) = solver.start_at(*node, &|slot| solver.knows(slot));

@@ -96,6 +96,12 @@ impl Model {
     /// too large, or of a kind that is solved in the order in which it stands.
     pub(super) fn of(solver: &Solver<'_, '_>, mut facts: Facts) -> Option<Self> {
         let pattern = &solver.pattern;
+        let counted = pattern.conditions.len() <= CONDITIONS_MAX
+            && pattern.relationships.len() <= RELATIONSHIPS_MAX
+            && pattern.nodes.len() <= NODES_MAX;
+        if !pattern.selections.is_empty() || !counted {
+            return None;
+        }
         let ends = pattern.relationships.iter().flat_map(|r| [r.from, r.to]);
         let mut nodes: Vec<Slot> = Vec::new();
         for node in pattern.nodes.iter().copied().chain(ends) {
@@ -103,10 +109,7 @@ impl Model {
                 nodes.push(node);
             }
         }
-        let counted = pattern.conditions.len() <= CONDITIONS_MAX
-            && pattern.relationships.len() <= RELATIONSHIPS_MAX
-            && nodes.len() <= NODES_MAX;
-        if !pattern.selections.is_empty() || nodes.len() < 2 || !counted {
+        if !(2..=NODES_MAX).contains(&nodes.len()) {
             return None;
         }
         let counts = solver.binder.counts();

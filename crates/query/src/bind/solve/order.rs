@@ -5,7 +5,7 @@
 //! tested. The start with the lowest sum wins. Of indexes and scans for one node, the index is
 //! taken whatever the figures say: they are old when the plan is used.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Solver;
@@ -16,6 +16,8 @@ use crate::expr::Expr;
 use crate::plan::estimate::Facts;
 use crate::plan::{Sought, Types};
 
+/// Nodes and relationships from which on a pattern is large.
+const LARGE_PARTS: usize = 128;
 /// Nodes that a scan is expected to find at least: a graph that is empty now may grow.
 const SCAN_MIN: f64 = 10.0;
 
@@ -124,7 +126,10 @@ impl Solver<'_, '_> {
     }
 
     /// Where to begin, if anything is left that nothing known leads to.
-    pub(super) fn next_start(&self) -> Option<Start> {
+    pub(super) fn next_start(&mut self) -> Option<Start> {
+        if self.is_large() {
+            return self.next_start_of_large();
+        }
         let mut starts: Vec<(Start, f64)> = Vec::new();
         let knows = |slot: Slot| self.knows(slot);
         let nodes = self.pattern.nodes.iter().copied().filter(|node| !knows(*node));
@@ -138,6 +143,31 @@ impl Solver<'_, '_> {
         let costs: Vec<f64> = starts.iter().map(cost).collect();
         let best = (0..starts.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]))?;
         Some(starts.swap_remove(best).0)
+    }
+
+    /// Whether to look for the cheapest of all starts would take too long: each costs as many steps
+    /// as are left, and each of those a look at all relationships.
+    fn is_large(&self) -> bool {
+        self.starts.is_some()
+            || self.pattern.nodes.len() + self.pattern.relationships.len() > LARGE_PARTS
+    }
+
+    /// The start with the fewest rows of its own, whatever comes behind it. They are put in order
+    /// once, by what is known before the first.
+    fn next_start_of_large(&mut self) -> Option<Start> {
+        let begun = self.starts.take();
+        let knows = |slot: Slot| self.knows(slot);
+        let order = || {
+            let unknown = self.pattern.nodes.iter().copied().filter(|node| !knows(*node));
+            let mut starts: Vec<(Slot, f64)> =
+                unknown.map(|node| (node, self.start_at(node, &knows).1)).collect();
+            starts.sort_by(|a, b| a.1.total_cmp(&b.1));
+            starts.into_iter().map(|(node, _)| node).collect()
+        };
+        let mut starts: VecDeque<Slot> = begun.unwrap_or_else(order);
+        let next = std::iter::from_fn(|| starts.pop_front()).find(|node| !self.knows(*node));
+        self.starts = Some(starts);
+        next.map(|node| self.start_at(node, &|slot| self.knows(slot)).0)
     }
 
     /// How a relationship is found by an index, with both of its nodes, and how many.

@@ -115,7 +115,8 @@ impl Solver<'_, '_> {
         let (bound, found, facts) = Default::default();
         let (binder, plan) = (&mut *self.binder, Plan::Unit);
         let expected = Expected { rows: 1.0, inner: false };
-        let mut part = Solver { binder, plan, bound, pattern, found, facts, expected };
+        let starts = None;
+        let mut part = Solver { binder, plan, bound, pattern, found, facts, expected, starts };
         let (nodes, conditions) = (rest.nodes, rest.conditions);
         part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
         let Solver { plan: build, bound, found, facts, .. } = part;

@@ -17,9 +17,9 @@ mod partition;
 mod rows;
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt};
 use std::path::PathBuf;
 
 pub(super) use merge::Merge;
@@ -72,7 +72,8 @@ impl ScratchFolder {
 
 impl Scratch for ScratchFolder {
     fn create(&self) -> io::Result<Box<dyn ScratchFile>> {
-        std::fs::create_dir_all(&self.0)?;
+        // Rows are data: a folder that is missing is made for its owner only, as files are.
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
         Ok(Box::new(tempfile::tempfile_in(&self.0)?))
     }
 
@@ -153,7 +154,7 @@ fn failed(who: &str, what: &str, place: &str, error: &io::Error) -> QueryError {
             "; the rows that do not fit into memory need more room there, or \
              limits.statement_memory (Limits::memory) must be higher"
         }
-        false => "",
+        false => "; limits.temporary_folder (Limits::scratch) names another place",
     };
     let message = format!("{who} cannot {what} a temporary file in {place}: {error}{advice}");
     QueryError::runtime(ErrorKind::Database, "TemporaryFileFailed", message)

@@ -7,12 +7,14 @@ use super::fields::Fields;
 use super::{Kind, Parts, Zone, current_offset, in_zone, now};
 use crate::error::EvalError;
 use crate::function::{Context, Moment, args};
+use crate::query_error::ErrorKind;
 
 /// What `date(input)` and its four siblings yield.
 pub(super) fn construct(kind: Kind, input: &Value, context: &Context) -> Result<Value, EvalError> {
     match input {
         Value::Null => Ok(Value::Null),
-        Value::String(text) => parse(kind, text, context),
+        // Neo4j calls a text that is no date an error of syntax, too.
+        Value::String(text) => parse(kind, text, context).map_err(|e| e.of_kind(ErrorKind::Syntax)),
         Value::Map(map) => match Fields::read(kind, map)? {
             None => Ok(Value::Null),
             Some(fields) => from_fields(kind, &fields, context),
@@ -24,6 +26,7 @@ pub(super) fn construct(kind: Kind, input: &Value, context: &Context) -> Result<
             });
             let parts = parts.ok_or_else(|| {
                 EvalError::argument_type(kind.name(), "a STRING, MAP or temporal value", other)
+                    .of_kind(ErrorKind::ProcedureFailed)
             })?;
             parts.into_value(kind, context)
         }

@@ -5,18 +5,22 @@ use telar_graph::value::Duration;
 
 use crate::error::EvalError;
 use crate::function::{Context, args};
+use crate::query_error::ErrorKind;
 
 pub(super) fn construct(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     match &args[0] {
-        Value::String(text) => Ok(text.parse::<Duration>()?.into()),
+        Value::String(text) => match text.parse::<Duration>() {
+            Ok(duration) => Ok(duration.into()),
+            Err(e) => Err(EvalError::from(e).of_kind(ErrorKind::Syntax)),
+        },
         Value::Duration(_) => Ok(args[0].clone()),
         Value::Map(_) => from_map(&args[0]),
         other => Err(EvalError::argument_type("duration()", "a STRING, MAP or DURATION", other)),
     }
 }
 
-/// Integers are summed exactly. Floats are summed apart, since a fraction of a month or day carries
-/// into what is smaller.
+/// Integers are summed exactly. With a float among them all are summed as floats, since a fraction
+/// of a month or day carries into what is smaller.
 fn from_map(map: &Value) -> Result<Value, EvalError> {
     let map = args::map("duration()", map)?;
     if map.is_empty() {
@@ -24,6 +28,7 @@ fn from_map(map: &Value) -> Result<Value, EvalError> {
     }
     let mut whole = [0_i128; 3];
     let mut floats = [0.0; 4];
+    let mut fractional = false;
     for (key, amount) in map {
         // Which amount, how many of it a unit is, and the nanoseconds of units below a second.
         let (at, factor) = match &**key {
@@ -43,16 +48,27 @@ fn from_map(map: &Value) -> Result<Value, EvalError> {
                 return Err(EvalError::argument_value(message));
             }
         };
-        match amount {
+        let number = match amount {
             Value::Null => return Ok(Value::Null),
-            Value::Int(amount) => whole[at] += i128::from(*amount) * i128::from(factor),
-            Value::Float(amount) if at < 2 => floats[at] += amount * factor as f64,
-            Value::Float(amount) if factor >= NANOS => {
-                floats[2] += amount * (factor / NANOS) as f64;
+            Value::Int(amount) => {
+                whole[at] += i128::from(*amount) * i128::from(factor);
+                *amount as f64
             }
-            Value::Float(amount) => floats[3] += amount * factor as f64,
+            Value::Float(amount) => {
+                fractional = true;
+                *amount
+            }
             other => return Err(EvalError::argument_type("duration()", "numbers", other)),
+        };
+        match factor {
+            NANOS.. if at == 2 => floats[2] += number * (factor / NANOS) as f64,
+            _ if at == 2 => floats[3] += number * factor as f64,
+            _ => floats[at] += number * factor as f64,
         }
+    }
+    if fractional {
+        let [months, days, seconds, nanos] = floats;
+        return Ok(Duration::from_fractional(months, days, seconds, nanos)?.into());
     }
     let overflow = |_| EvalError::overflow("duration()");
     let second = i128::from(NANOS);
@@ -62,9 +78,7 @@ fn from_map(map: &Value) -> Result<Value, EvalError> {
         i64::try_from(whole[2].div_euclid(second)).map_err(overflow)?,
         whole[2].rem_euclid(second) as i64,
     )?;
-    let [months, days, seconds, nanos] = floats;
-    let fractional = Duration::from_fractional(months, days, seconds, nanos)?;
-    Ok(whole.checked_add(&fractional)?.into())
+    Ok(whole.into())
 }
 
 const NANOS: i64 = 1_000_000_000;

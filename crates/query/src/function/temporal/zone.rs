@@ -13,6 +13,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 use telar_graph::value::{DateTime, Duration, LocalDateTime, TemporalError, UtcOffset};
 
 use crate::error::EvalError;
+use crate::query_error::ErrorKind;
 
 static RULES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
 
@@ -35,17 +36,25 @@ impl Zone {
     pub const UTC: Self = Self::Offset(UtcOffset::UTC);
 
     /// The zone that a text names: `Z`, an offset such as `+01:00`, or a name such as
-    /// `Europe/Stockholm`, in any case.
+    /// `Europe/Stockholm`, in any case and with blanks for underscores.
     ///
     /// # Errors
     ///
     /// `InvalidArgumentValue` when there is no such zone.
     pub fn parse(text: &str) -> Result<Self, EvalError> {
         if text.starts_with(['+', '-']) || text.eq_ignore_ascii_case("z") {
-            return Ok(Self::Offset(text.parse()?));
+            let offset = text.parse().map_err(EvalError::from);
+            return Ok(Self::Offset(offset.map_err(|e| e.of_kind(ErrorKind::Syntax))?));
         }
-        let unknown = || EvalError::argument_value(format!("{text:?} is not a known time zone"));
-        let zone = RULES.get(text).map_err(|_| unknown())?;
+        let unknown = || {
+            EvalError::argument_value(format!("{text:?} is not a known time zone"))
+                .of_kind(ErrorKind::Syntax)
+        };
+        let zone = match text.contains(' ') {
+            true => RULES.get(&text.replace(' ', "_")),
+            false => RULES.get(text),
+        };
+        let zone = zone.map_err(|_| unknown())?;
         zone.iana_name().ok_or_else(unknown)?;
         Ok(Self::Named(zone))
     }

@@ -352,8 +352,18 @@ pub(crate) fn fails(cases: &[(&str, Detail)]) {
 #[track_caller]
 pub(crate) fn prints(cases: &[(&str, &str)]) {
     for (expression, expected) in cases {
-        let found = evaluate(&format!("toString({expression})"));
-        let found = found.unwrap_or_else(|error| panic!("{expression}: {error:?}"));
-        assert_eq!(found, Value::from(*expected), "{expression}");
+        let found = evaluate(expression).unwrap_or_else(|e| panic!("{expression}: {e:?}"));
+        assert_eq!(shown(&found), *expected, "{expression}");
+    }
+}
+
+/// A value as results show it, with the shortest text of times.
+pub(crate) fn shown(value: &Value) -> String {
+    match value {
+        Value::LocalTime(x) => x.to_string(),
+        Value::Time(x) => x.to_string(),
+        Value::LocalDateTime(x) => x.to_string(),
+        Value::DateTime(x) => x.to_string(),
+        other => crate::function::text_of(other).unwrap_or_default(),
     }
 }

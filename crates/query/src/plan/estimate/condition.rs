@@ -19,7 +19,11 @@ impl Counts<'_> {
         match condition {
             Expr::And(parts) => parts.iter().map(|part| self.share(part, facts)).product(),
             Expr::Or(parts) => {
-                let fails = |part| 1.0 - self.share(part, &mut facts.clone());
+                // A comparison notes nothing: of thousands of them none needs a copy of the facts.
+                let fails = |part: &Expr| match part {
+                    Expr::Binary(op, a, b) => 1.0 - self.comparison(*op, a, b, facts),
+                    _ => 1.0 - self.share(part, &mut facts.clone()),
+                };
                 1.0 - parts.iter().map(fails).product::<f64>()
             }
             Expr::Unary(Unary::Not, inner) => 1.0 - self.share(inner, &mut facts.clone()),
@@ -50,7 +54,13 @@ impl Counts<'_> {
             }
             Labels::And(parts) => parts.iter().map(|part| self.labels(slot, part, facts)).product(),
             Labels::Or(parts) => {
-                let of = |part| self.labels(slot, part, &mut facts.clone());
+                let of = |part: &Labels| match part {
+                    // One that nothing has says nothing: of thousands, few need a copy.
+                    Labels::Name(name) if self.graph.find_label(name).is_none() => {
+                        self.labels(slot, part, facts)
+                    }
+                    _ => self.labels(slot, part, &mut facts.clone()),
+                };
                 parts.iter().map(of).sum::<f64>().min(1.0)
             }
             Labels::Not(inner) => 1.0 - self.labels(slot, inner, &mut facts.clone()),

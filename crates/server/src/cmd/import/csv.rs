@@ -25,7 +25,8 @@ pub(super) struct CsvArgs {
     /// Between two fields: a character, or TAB [default: ,]
     #[arg(long, value_name = "C")]
     delimiter: Option<Character>,
-    /// Between two elements of a list: a character, or TAB [default: ;]
+    /// Between two elements of a list: a character, or TAB [default: ;, or a comma if fields are
+    /// delimited by ;]
     #[arg(long, value_name = "C")]
     array_delimiter: Option<Character>,
     /// Around fields with special characters [default: "]
@@ -34,6 +35,13 @@ pub(super) struct CsvArgs {
     /// Drop blanks around fields
     #[arg(long)]
     trim: bool,
+    /// Fields without quotes that say that there is no value, as in --null NA,NULL,NaN
+    #[arg(long, value_name = "TOKEN,..", value_delimiter = ',')]
+    null: Vec<String>,
+    /// Lines at the beginning of each file that are not read; of a file that only has the header
+    /// none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    skip_lines: u64,
     /// What ids are, where the header does not say
     #[arg(long, value_enum, default_value_t = IdType::String)]
     id_type: IdType,
@@ -143,9 +151,15 @@ fn import_of(options: &super::Options) -> CsvImport {
         }
     };
     set(&mut import.delimiter, csv.delimiter);
+    if import.delimiter == import.array_delimiter {
+        // Unless it is said, too.
+        import.array_delimiter = b',';
+    }
     set(&mut import.array_delimiter, csv.array_delimiter);
     set(&mut import.quote, csv.quote);
     import.trim = csv.trim;
+    import.null.clone_from(&csv.null);
+    import.skip_lines = csv.skip_lines;
     import.ids = match csv.id_type {
         IdType::String => Ids::Text,
         IdType::Integer => Ids::Integer,
@@ -186,7 +200,8 @@ fn summary(screen: Screen, options: &super::Options, report: &CsvReport) -> std:
         row("rejected", format!("{rows}, see {}", file.display()))?;
     }
     if report.spilled > 0 {
-        row("in files", format!("{} edges were sorted on disk", number::count(report.spilled)))?;
+        let edges = number::counted(report.spilled, "edge", "edges");
+        row("in files", format!("{edges} sorted on disk"))?;
     }
     let records = report.vertices + report.edges + report.rejected;
     let rate = number::rate(records, report.read_s, "rows");

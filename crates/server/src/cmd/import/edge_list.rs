@@ -1,7 +1,10 @@
 //! A file of edges.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use telar_bench::import::process_cpu_s;
 use telar_db::Database;
@@ -70,9 +73,25 @@ pub(super) fn run(options: &super::Options, file: &Path, db: Database) -> anyhow
     let progress = Progress::new();
     let report = import_edge_list(&db, file, &import, &|p| progress.update(p));
     progress.finish();
-    let report = report?;
+    let report = report.map_err(|error| match has_header(file) {
+        true => anyhow!(
+            "{error}; if these are no edges: --nodes LABEL={} makes a node of each row, with the \
+             properties that its header names (docs/import.md)",
+            file.display()
+        ),
+        false => error.into(),
+    })?;
     summary(screen, options, file, &report)?;
     super::finish(screen, options, db, process_cpu_s())
+}
+
+/// Whether a file begins with words, as a table does: edges begin with an id, or a comment.
+fn has_header(file: &Path) -> bool {
+    let mut head = [0; 4];
+    let read = File::open(file).and_then(|mut file| file.read(&mut head));
+    let head = &head[..read.unwrap_or(0)];
+    let head = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
+    head.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b':' | b'"'))
 }
 
 fn summary(

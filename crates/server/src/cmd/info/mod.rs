@@ -14,8 +14,8 @@ use crate::ui::Screen;
 /// Show what a database holds and what it costs.
 ///
 /// Counts per label and edge type, degrees, memory per edge, share of unsettled edges, log and
-/// checkpoint on disk, last commit. Recovers the database first if it was not closed; changes
-/// nothing of what it holds.
+/// checkpoint on disk, last commit. Replays the log in memory if the database was not closed;
+/// changes no file.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Directory of the database
@@ -29,9 +29,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     super::expect_database(&options.db)?;
     // No background pass: what is shown as unsettled is what recovery left unsettled.
-    let mut settings = Settings::default();
-    settings.background_interval_ms = 0;
-    let db = telar_db::open_with(&options.db, settings)?;
+    let db = telar_db::Database::open_to_read(&options.db, Settings::default())?;
     let report = report::Report::collect(&db, &options.db)?;
     let screen = Screen::new();
     match options.json {

@@ -16,20 +16,30 @@ pub(super) fn raise_limit() -> anyhow::Result<Limit> {
              the hard limit (LimitNOFILE, ulimit -n)"
         );
     }
-    tracing::info!(before = limit.before, now = limit.now, "limit of open files");
     Ok(limit)
 }
 
-/// Makes the numbers of connections fit into it.
-pub(super) fn fit(limit: Limit, settings: &mut Settings) {
+/// Makes the numbers of connections fit into it. Whether they had to change.
+#[must_use]
+pub(super) fn fit(limit: Limit, settings: &mut Settings) -> bool {
     let Settings { bolt, http } = settings;
     let mut wanted = vec![&mut bolt.connections_max, &mut bolt.newcomers_max];
     if let Some(http) = http {
         wanted.extend([&mut http.settings.connections_max, &mut http.settings.newcomers_max]);
     }
-    if files::fit(limit.now, &mut wanted) {
+    files::fit(limit.now, &mut wanted)
+}
+
+/// Logs what became of the limit, and of the numbers of connections if they did not fit.
+pub(super) fn report(limit: Limit, fitted: bool, Settings { bolt, http }: &Settings) {
+    let (before, now) = (limit.before, limit.now);
+    match before == now {
+        true => tracing::debug!(now, "limit of open files"),
+        false => tracing::info!(before, now, "the limit of open files was raised"),
+    }
+    if fitted {
         tracing::warn!(
-            files = limit.now,
+            files = now,
             bolt.connections = bolt.connections_max,
             bolt.newcomers = bolt.newcomers_max,
             http.connections = http.as_ref().map(|http| http.settings.connections_max),

@@ -1,47 +1,65 @@
 //! `telar shell`: queries typed by a person, or read from a file.
 //!
-//! - `line`: editing, completion, colours.
-//! - `command`: what begins with a colon.
-//! - `state`: the session, parameters, the open transaction; runs what was typed.
-//! - `output`: results as a table, CSV, JSON or graph.
+//! - `line`: editing, completion, colours; `login`: passwords; `interrupt`: Ctrl-C.
+//! - `command`: what begins with a colon; `script`: statements and where they stand.
+//! - `backend`: a database that is opened, or a server.
+//! - `state`: parameters, the open transaction; runs what was typed.
+//! - `output`: results as a table, CSV, JSON or graph; `table`: as wide as the terminal.
 //! - `text`: values as Cypher writes them.
 //! - `pager`: long results, page by page.
 
+mod backend;
 mod command;
+mod interrupt;
 mod line;
+mod login;
 mod output;
 mod pager;
+mod script;
 mod state;
+mod table;
 mod text;
 
 use std::io::{IsTerminal, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_db::{Database, Retention, Session, Settings, Workers};
+use telar_db::{Database, Isolation, Retention, Session, Settings, Workers};
 
+use backend::Backend;
+use interrupt::Interrupt;
 use output::Format;
 use state::State;
+use telar_server::bolt::client::Address;
 
-/// Run openCypher on a database, typed or from a file.
+/// Run openCypher on a database or a server, typed or from a file.
 ///
 /// Statements end with a semicolon and may span lines; each is a transaction of its own unless one
-/// was begun with :begin. The database is made if there is none, and must not be open elsewhere.
+/// was begun with :begin. A database is made if there is none, and must not be open elsewhere; one
+/// that a server has open is reached by the server's address.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar shell social.telar
   telar shell social.telar -c \"MATCH (n) RETURN labels(n), count(*)\" --format csv
   telar shell social.telar -f schema.cypher -P 'since=>date(\"2026-01-01\")'
+  telar shell bolt://127.0.0.1:7687 -u neo4j
   echo 'RETURN 1 AS one;' | telar shell --memory
 
 In the shell, :help lists its commands.")]
 pub(crate) struct Options {
-    /// Directory of the database
-    #[arg(required_unless_present = "memory")]
+    /// Directory of the database, or address of a server: bolt://host:port; bolt+s:// encrypts,
+    /// bolt+ssc:// whatever the certificate is
+    #[arg(required_unless_present = "memory", value_name = "DB|ADDRESS")]
     db: Option<PathBuf>,
+    /// Who logs in at a server; the password is asked for, or taken from TELAR_PASSWORD
+    #[arg(short, long, value_name = "NAME", env = "TELAR_USER")]
+    user: Option<String>,
+    /// The database of a server [default: the user's own]
+    #[arg(short, long, value_name = "NAME")]
+    database: Option<String>,
     /// Begin with an empty database in memory, gone at the end
     #[arg(long, conflicts_with = "db")]
     memory: bool,
@@ -63,13 +81,92 @@ pub(crate) struct Options {
     /// Folder below which LOAD CSV may read files
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
+    /// How transactions are isolated: serializable prevents write skew, too [default: snapshot, or
+    /// what the server says]
+    #[arg(long, value_enum)]
+    isolation: Option<Level>,
     /// Threads that a long query may use [default: one for each processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
+/// A level of isolation: docs/transactions.md.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Level {
+    Snapshot,
+    Serializable,
+}
+
+impl From<Level> for Isolation {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Snapshot => Self::Snapshot,
+            Level::Serializable => Self::Serializable,
+        }
+    }
+}
+
+impl Options {
+    /// The server that is meant, if one is.
+    fn server(&self) -> anyhow::Result<Option<Address>> {
+        let named = self.db.as_deref().and_then(Path::to_str).filter(|db| Address::is_meant(db));
+        let Some(address) = named else {
+            if self.database.is_some() {
+                bail!("--database goes with the address of a server: telar shell bolt://...");
+            }
+            return Ok(None);
+        };
+        for (flag, given) in [
+            ("--retain", self.retain.is_some()),
+            ("--import-folder", self.import_folder.is_some()),
+            ("--threads", self.threads.is_some()),
+        ] {
+            if given {
+                bail!("{flag} is for a database that the shell opens: a server has its settings");
+            }
+        }
+        address.parse().map(Some).map_err(anyhow::Error::msg)
+    }
+
+    /// Runs what is to be run.
+    fn work(&self, backend: Backend<'_, '_>, interrupt: Interrupt) -> anyhow::Result<()> {
+        let terminal = std::io::stdout().is_terminal();
+        let format = self.format.unwrap_or(if terminal { Format::Table } else { Format::Csv });
+        let mut state = State::new(backend, format, interrupt);
+        for param in &self.params {
+            state.set_parameter(param)?;
+        }
+        match (&self.command, &self.file) {
+            (Some(text), _) => state.run_script(text, None)?,
+            (None, Some(file)) => {
+                let name = file.display().to_string();
+                let text = std::fs::read_to_string(file);
+                state.run_script(&text.with_context(|| format!("reading {name}"))?, Some(&name))?;
+            }
+            (None, None) if std::io::stdin().is_terminal() => line::interact(&mut state)?,
+            (None, None) => {
+                let mut text = String::new();
+                std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
+                state.run_script(&text, None)?;
+            }
+        }
+        if state.in_transaction() {
+            bail!("a transaction was left open and is undone: end it with :commit");
+        }
+        Ok(())
+    }
+}
+
 /// Runs `telar shell`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    if let Some(address) = options.server()? {
+        let (user, database) = (options.user.as_deref(), options.database.as_deref());
+        let mut client = login::connect(&address, user, database, &interrupt.flag())?;
+        client.set_isolation(options.isolation.map(Isolation::from));
+        options.work(Backend::Server(Box::new(client)), interrupt)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut settings = Settings::default();
     if let Some(commits) = options.retain {
         settings.retain = Retention::commits(commits);
@@ -80,38 +177,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     let limits = telar_db::query::Limits {
         import_folder: options.import_folder.clone(),
+        cancelled: Some(interrupt.flag()),
         ..telar_db::query::Limits::default()
     };
-    let mut session = Session::new(&db).with_limits(limits);
+    let session = Session::new(&db).with_limits(limits);
+    let mut session =
+        session.with_isolation(options.isolation.map(Isolation::from).unwrap_or_default());
     if let Some(threads) = options.threads {
         session = session.with_workers(Arc::new(Workers::new(threads.into())));
     }
-    let terminal = std::io::stdout().is_terminal();
-    let format = options.format.unwrap_or(if terminal { Format::Table } else { Format::Csv });
-    let mut state = State::new(&db, &session, format);
-    for param in &options.params {
-        state.set_parameter(param)?;
-    }
-    let script = match (&options.command, &options.file) {
-        (Some(text), _) => Some(text.clone()),
-        (None, Some(file)) => Some(
-            std::fs::read_to_string(file).with_context(|| format!("reading {}", file.display()))?,
-        ),
-        (None, None) if std::io::stdin().is_terminal() => None,
-        (None, None) => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).context("reading standard input")?;
-            Some(text)
-        }
-    };
-    match script {
-        Some(text) => state.run_script(&text)?,
-        None => line::interact(&mut state)?,
-    }
-    if state.in_transaction() {
-        bail!("a transaction was left open and is undone: end it with :commit");
-    }
-    drop(state);
+    let embedded = Backend::Embedded { db: &db, session: &session, transaction: None };
+    options.work(embedded, interrupt)?;
     drop(session);
     db.close()?;
     Ok(ExitCode::SUCCESS)

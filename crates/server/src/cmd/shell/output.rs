@@ -3,12 +3,11 @@
 use std::fmt::Write;
 
 use clap::ValueEnum;
-use comfy_table::Table;
-use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde_json::{Map, Value as Json, json};
 use telar_db::Value;
-use telar_db::query::QueryResult;
+use telar_server::bolt::client::Answer;
 
+use super::table::{self, Shown};
 use super::text;
 
 /// How results are shown.
@@ -24,35 +23,41 @@ pub(crate) enum Format {
     Graph,
 }
 
-/// The text of a result.
-pub(crate) fn render(result: &QueryResult, format: Format) -> anyhow::Result<String> {
-    if let Some(plan) = &result.plan
-        && result.rows.is_empty()
+/// Whether tables are turned on their side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// If they would not fit.
+    Auto,
+    /// Always.
+    Vertical,
+    /// Never; what does not fit is not cut either.
+    Wide,
+}
+
+/// The text of a result. Only tables care for the width of the terminal.
+pub(crate) fn render(
+    answer: &Answer,
+    format: Format,
+    layout: Layout,
+    width: Option<usize>,
+) -> anyhow::Result<Shown> {
+    if let Some(plan) = &answer.plan
+        && answer.rows.is_empty()
     {
-        return Ok(plan.to_string());
+        return Ok(Shown { text: plan.clone(), cut: false });
     }
-    match format {
-        Format::Table => Ok(table(result)),
-        Format::Csv => Ok(csv(result)),
-        Format::Json => json_rows(result),
-        Format::Graph => graph(result),
-    }
+    let text = match (format, layout) {
+        (Format::Table, Layout::Auto) => return Ok(table::fitted(answer, width)),
+        (Format::Table, Layout::Wide) => return Ok(table::fitted(answer, None)),
+        (Format::Table, Layout::Vertical) => table::vertical(answer),
+        (Format::Csv, _) => csv(answer),
+        (Format::Json, _) => json_rows(answer)?,
+        (Format::Graph, _) => graph(answer)?,
+    };
+    Ok(Shown { text, cut: false })
 }
 
-fn table(result: &QueryResult) -> String {
-    if result.columns.is_empty() {
-        return String::new();
-    }
-    let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED);
-    table.set_header(result.columns.iter().map(|name| name.to_string()));
-    for row in &result.rows {
-        table.add_row(row.iter().map(|value| text::show(value, &result.entities)));
-    }
-    format!("{table}\n")
-}
-
-fn csv(result: &QueryResult) -> String {
+fn csv(result: &Answer) -> String {
     fn field(out: &mut String, text: &str) {
         if text.contains([',', '"', '\n', '\r']) {
             let _ = write!(out, "\"{}\"", text.replace('"', "\"\""));
@@ -85,7 +90,7 @@ fn csv(result: &QueryResult) -> String {
     out
 }
 
-fn json_rows(result: &QueryResult) -> anyhow::Result<String> {
+fn json_rows(result: &Answer) -> anyhow::Result<String> {
     let mut out = String::new();
     for row in &result.rows {
         let entry = |(name, value): (&std::sync::Arc<str>, &Value)| {
@@ -97,7 +102,7 @@ fn json_rows(result: &QueryResult) -> anyhow::Result<String> {
     Ok(out)
 }
 
-fn graph(result: &QueryResult) -> anyhow::Result<String> {
+fn graph(result: &Answer) -> anyhow::Result<String> {
     let entities = &result.entities;
     let nodes = entities.nodes.keys().map(|v| text::json(&Value::Vertex(*v), entities));
     let edges = entities.relationships.keys().map(|e| text::json(&Value::from(*e), entities));

@@ -8,13 +8,18 @@ use crate::ui::Screen;
 /// Lines up to which a result is simply printed.
 const LINES_MAX: usize = 40;
 
-/// Shows text: through `$PAGER` (by default `less`, which ends by itself where one screen is
-/// enough) if it is long and somebody looks at it.
-pub(crate) fn show(text: &str, paging: bool) -> anyhow::Result<()> {
-    let long = text.lines().count() > LINES_MAX;
-    if paging && long && std::io::stdout().is_terminal() && paged(text) {
-        return Ok(());
-    }
+/// Whether a text is long, and somebody looks who wants it page by page.
+pub(crate) fn is_wanted(text: &str, paging: bool) -> bool {
+    paging && text.lines().nth(LINES_MAX).is_some() && std::io::stdout().is_terminal()
+}
+
+/// Shows text through `$PAGER`: by default `less`, which ends by itself where one screen is enough.
+pub(crate) fn show(text: &str) -> anyhow::Result<()> {
+    if paged(text) { Ok(()) } else { print(text) }
+}
+
+/// Prints it as it is.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let screen = Screen::new();
     for line in text.lines() {
         screen.line(line)?;

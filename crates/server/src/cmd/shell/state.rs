@@ -3,60 +3,90 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, anyhow, bail};
-use telar_db::query::{QueryError, QueryResult, cypher};
-use telar_db::{Database, QueryTransaction, Session, ValueMap};
+use anyhow::{anyhow, bail};
+use telar_db::ValueMap;
+use telar_server::bolt::client::Answer;
 
+use super::backend::Backend;
 use super::command;
-use super::output::{self, Format};
+use super::interrupt::Interrupt;
+use super::output::{self, Format, Layout};
 use super::pager;
+use super::script::{Piece, Place, Trouble, pieces};
+use super::table;
+
+/// What ends a statement that is to be shown with a line per value.
+pub(crate) const VERTICAL: &str = "\\G";
 
 /// The shell between two statements.
 pub(crate) struct State<'s, 'd> {
-    pub(crate) db: &'d Database,
-    session: &'s Session<'d>,
-    transaction: Option<QueryTransaction<'s, 'd>>,
+    pub(crate) backend: Backend<'s, 'd>,
     pub(crate) parameters: ValueMap,
     pub(crate) format: Format,
+    pub(crate) layout: Layout,
     pub(crate) timing: bool,
     pub(crate) paging: bool,
+    interrupt: Interrupt,
+    /// Names that can stand in a query, for completion; none if they may have changed.
+    names: Option<[Vec<String>; 3]>,
 }
 
 impl<'s, 'd> State<'s, 'd> {
-    pub(crate) fn new(db: &'d Database, session: &'s Session<'d>, format: Format) -> Self {
-        let (parameters, timing, paging) = (ValueMap::new(), true, true);
-        Self { db, session, transaction: None, parameters, format, timing, paging }
+    pub(crate) fn new(backend: Backend<'s, 'd>, format: Format, interrupt: Interrupt) -> Self {
+        let (parameters, layout, timing, paging) = (ValueMap::new(), Layout::Auto, true, true);
+        Self { backend, parameters, format, layout, timing, paging, interrupt, names: None }
     }
 
     pub(crate) fn in_transaction(&self) -> bool {
-        self.transaction.is_some()
+        self.backend.in_transaction()
     }
 
     pub(crate) fn begin(&mut self) -> anyhow::Result<()> {
         if self.in_transaction() {
             bail!("a transaction is open already");
         }
-        self.transaction = Some(self.session.begin()?);
-        Ok(())
+        told(self.backend.begin())
     }
 
     pub(crate) fn commit(&mut self) -> anyhow::Result<()> {
-        let transaction = self.transaction.take().context("no transaction is open")?;
-        transaction.commit()?;
-        Ok(())
+        self.expect_transaction()?;
+        self.names = None;
+        let Self { interrupt, backend, .. } = self;
+        told(interrupt.during(|| backend.commit()))
     }
 
     pub(crate) fn rollback(&mut self) -> anyhow::Result<()> {
-        let transaction = self.transaction.take().context("no transaction is open")?;
-        transaction.rollback();
-        Ok(())
+        self.expect_transaction()?;
+        told(self.backend.rollback())
     }
 
-    fn query(&mut self, text: &str) -> Result<QueryResult, QueryError> {
-        match &mut self.transaction {
-            Some(transaction) => transaction.run(text, &self.parameters),
-            None => self.session.run_with(text, &self.parameters),
+    fn expect_transaction(&self) -> anyhow::Result<()> {
+        if self.in_transaction() { Ok(()) } else { bail!("no transaction is open") }
+    }
+
+    /// Runs a statement; Ctrl-C ends it.
+    pub(crate) fn query(&mut self, text: &str) -> Result<Answer, Trouble> {
+        let Self { interrupt, backend, parameters, .. } = self;
+        let answer = interrupt.during(|| backend.run(text, parameters))?;
+        if answer.counters.any() {
+            self.names = None;
         }
+        Ok(answer)
+    }
+
+    /// The names of labels, relationship types and property keys; none while they cannot be had.
+    pub(crate) fn names(&mut self) -> [Vec<String>; 3] {
+        // On a server that would be statements of the transaction, and a failure would end it.
+        if self.names.is_none() && !self.in_transaction() {
+            let Self { interrupt, backend, .. } = self;
+            self.names = interrupt.during(|| backend.names()).ok();
+        }
+        self.names.clone().unwrap_or_default()
+    }
+
+    /// Asks for the names again when they are needed next.
+    pub(crate) fn forget_names(&mut self) {
+        self.names = None;
     }
 
     /// Sets a parameter from `name=>expression`, or as `:param` writes it, `name => expression`.
@@ -68,154 +98,115 @@ impl<'s, 'd> State<'s, 'd> {
             return Err(form());
         }
         let query = format!("RETURN {} AS value", expression.trim().trim_end_matches(';'));
-        let result = self.session.run_with(&query, &self.parameters)?;
-        let value = result.rows.into_iter().flatten().next().unwrap_or_default();
+        let answer = told(self.query(&query))?;
+        let value = answer.rows.into_iter().flatten().next().unwrap_or_default();
         self.parameters.insert(Arc::from(name), value);
         Ok(())
     }
 
-    /// Runs statements and commands, and stops at the first that fails.
-    pub(crate) fn run_script(&mut self, text: &str) -> anyhow::Result<()> {
-        for piece in pieces(text) {
+    /// Runs statements and commands of a file, or of what was typed, and stops at the first that
+    /// fails.
+    pub(crate) fn run_script(&mut self, text: &str, file: Option<&str>) -> anyhow::Result<()> {
+        for (begins, piece) in pieces(text) {
+            let place = Place::of(file, text, begins);
             match piece {
                 Piece::Command(line) => {
-                    if command::run(line, self)? == command::Next::Quit {
+                    let done = command::run(line, self).map_err(|error| match file {
+                        Some(file) => anyhow!("{file}:{}: {error:#}", place.line),
+                        None => error,
+                    });
+                    if done? == command::Next::Quit {
                         return Ok(());
                     }
                 }
-                Piece::Statement(text) => self.run_statement(text)?,
+                Piece::Statement(text) => self.run_statement(text, place)?,
             }
         }
         Ok(())
     }
 
-    /// Runs one statement and shows its result.
-    pub(crate) fn run_statement(&mut self, text: &str) -> anyhow::Result<()> {
+    /// Runs one statement, which begins at `place`, and shows its result.
+    pub(crate) fn run_statement(&mut self, text: &str, place: Place<'_>) -> anyhow::Result<()> {
+        let (text, layout) = match text.trim_end().strip_suffix(VERTICAL) {
+            Some(text) => (text, Layout::Vertical),
+            None => (text, self.layout),
+        };
         let begun = Instant::now();
-        let result = self.query(text).map_err(|e| anyhow!("{}", describe(&e)))?;
+        let answer = self.query(text).map_err(|trouble| anyhow!("{}", trouble.shown(place)))?;
         let took = begun.elapsed();
-        let shown = output::render(&result, self.format)?;
-        pager::show(&shown, self.paging)?;
-        if let Some(plan) = &result.plan
-            && !result.rows.is_empty()
+        let shown = output::render(&answer, self.format, layout, table::terminal_width())?;
+        if pager::is_wanted(&shown.text, self.paging) {
+            // Who ends the pager does not want to end the shell.
+            self.interrupt.elsewhere(|| pager::show(&shown.text))?;
+        } else {
+            pager::print(&shown.text)?;
+        }
+        if let Some(plan) = &answer.plan
+            && !answer.rows.is_empty()
         {
             // Rows may be for a program; what PROFILE measured is for people.
             eprintln!("{plan}");
         }
-        for notification in &result.notifications {
-            eprintln!("{}: {}", notification.kind.severity().to_lowercase(), notification.message);
+        for remark in &answer.remarks {
+            eprintln!("{}: {}", remark.severity.to_lowercase(), remark.message);
         }
         if self.timing && self.format == Format::Table {
-            eprintln!("{}", summary(&result, took));
+            let cut = if shown.cut { "; cut to fit: end with \\G to see all" } else { "" };
+            eprintln!("{}{cut}", summary(&answer, took));
         }
         Ok(())
     }
 }
 
-/// An error with its code, place and excerpt, on several lines.
-fn describe(error: &QueryError) -> String {
-    format!("{error}\n[{}]", error.code())
+/// What came of something that has no place in a script.
+fn told<T>(done: Result<T, Trouble>) -> anyhow::Result<T> {
+    done.map_err(|trouble| {
+        let place = Place { file: None, line: 1, column: 1 };
+        anyhow!("{}", trouble.shown(place))
+    })
 }
 
 /// `3 rows, 2 nodes created, in 1.2 ms`
-fn summary(result: &QueryResult, took: Duration) -> String {
-    let mut parts = Vec::new();
-    let mut count = |n: u64, what: &str| {
-        if n > 0 {
-            parts.push(format!("{n} {what}"));
-        }
-    };
-    let c = &result.counters;
-    count(c.nodes_created, "nodes created");
-    count(c.nodes_deleted, "nodes deleted");
-    count(c.relationships_created, "relationships created");
-    count(c.relationships_deleted, "relationships deleted");
-    count(c.properties_set, "properties set");
-    count(c.labels_added, "labels added");
-    count(c.labels_removed, "labels removed");
-    count(c.indexes_added, "indexes created");
-    count(c.indexes_removed, "indexes dropped");
-    count(c.constraints_added, "constraints created");
-    count(c.constraints_removed, "constraints dropped");
-    let rows = result.rows.len();
-    if !result.columns.is_empty() || parts.is_empty() {
-        parts.insert(0, format!("{rows} row{}", if rows == 1 { "" } else { "s" }));
+fn summary(answer: &Answer, took: Duration) -> String {
+    let c = &answer.counters;
+    let counts = [
+        (c.nodes_created, "node created", "nodes created"),
+        (c.nodes_deleted, "node deleted", "nodes deleted"),
+        (c.relationships_created, "relationship created", "relationships created"),
+        (c.relationships_deleted, "relationship deleted", "relationships deleted"),
+        (c.properties_set, "property set", "properties set"),
+        (c.labels_added, "label added", "labels added"),
+        (c.labels_removed, "label removed", "labels removed"),
+        (c.indexes_added, "index created", "indexes created"),
+        (c.indexes_removed, "index dropped", "indexes dropped"),
+        (c.constraints_added, "constraint created", "constraints created"),
+        (c.constraints_removed, "constraint dropped", "constraints dropped"),
+        (c.system_updates, "change of the server", "changes of the server"),
+    ];
+    let counted =
+        |n: u64, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, one, many)| counted(n, one, many))
+        .collect();
+    if !answer.columns.is_empty() || parts.is_empty() {
+        parts.insert(0, counted(answer.rows.len() as u64, "row", "rows"));
     }
     format!("{}, in {:.1} ms", parts.join(", "), took.as_secs_f64() * 1e3)
 }
 
-/// A part of a script.
-#[derive(Debug, PartialEq, Eq)]
-enum Piece<'t> {
-    /// A line that begins with a colon.
-    Command(&'t str),
-    /// A statement without its semicolon.
-    Statement(&'t str),
-}
-
-/// Cuts a script into statements, which semicolons end, and commands, which stand on lines of
-/// their own between statements.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut found = Vec::new();
-    let mut rest = text;
-    loop {
-        rest = without_comments(rest);
-        if rest.is_empty() {
-            return found;
-        }
-        if rest.starts_with(':') {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            found.push(Piece::Command(rest[..end].trim_end()));
-            rest = &rest[end..];
-            continue;
-        }
-        // One look at the text for all statements up to the next command.
-        let mut end = None;
-        for statement in cypher::split(rest) {
-            let text = &rest[statement.range()];
-            if text.starts_with(':') {
-                break;
-            }
-            found.push(Piece::Statement(text));
-            end = Some(statement.range().end);
-        }
-        let Some(end) = end else { return found };
-        rest = rest[end..].find(';').map_or("", |at| &rest[end + at + 1..]);
-    }
-}
-
-/// The text from its first word on.
-fn without_comments(mut text: &str) -> &str {
-    loop {
-        text = text.trim_start();
-        let end = match text.get(..2) {
-            Some("//") => text.find('\n'),
-            Some("/*") => text.find("*/").map(|at| at + 2),
-            _ => return text,
-        };
-        text = &text[end.unwrap_or(text.len())..];
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn scripts_are_cut_at_semicolons_and_commands_at_lines() {
-        let text =
-            ":param a => 1\nRETURN ';' AS x; // end;\n:begin\nCREATE (n)\n  SET n.x = 1;\nRETURN 2";
-        let expected = [
-            Piece::Command(":param a => 1"),
-            Piece::Statement("RETURN ';' AS x"),
-            Piece::Command(":begin"),
-            Piece::Statement("CREATE (n)\n  SET n.x = 1"),
-            Piece::Statement("RETURN 2"),
-        ];
-        let found = pieces(text);
-        assert_eq!(found.len(), expected.len(), "{found:?}");
-        assert_eq!(found[0], expected[0]);
-        assert_eq!(found[1], expected[1]);
-        assert_eq!(found[4], expected[4]);
-    }
+#[test]
+fn what_there_is_one_of_is_said_in_the_singular() {
+    let mut answer = Answer::default();
+    let c = &mut answer.counters;
+    (c.nodes_created, c.relationships_created, c.properties_set) = (1, 1, 2);
+    (c.labels_added, c.indexes_added) = (1, 1);
+    let said = summary(&answer, Duration::from_micros(1200));
+    let expected = "1 node created, 1 relationship created, 2 properties set, 1 label added, \
+                    1 index created, in 1.2 ms";
+    assert_eq!(said, expected);
+    answer.columns = vec!["x".into()];
+    answer.rows = vec![Vec::new()];
+    assert!(summary(&answer, Duration::ZERO).starts_with("1 row, 1 node"), "and rows");
 }

@@ -68,6 +68,11 @@ pub(crate) fn plain(value: &Value) -> String {
     }
 }
 
+/// A name, without what would end the line or control a terminal.
+pub(crate) fn one_line(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 fn quoted(text: &str, out: &mut String) {
     out.push('\'');
     for c in text.chars() {
@@ -77,6 +82,8 @@ fn quoted(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
+            // A terminal would do what it says.
+            c if c.is_control() => _ = write!(out, "\\u{:04x}", u32::from(c)),
             c => out.push(c),
         }
     }

@@ -3,7 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use telar_db::query::cypher::Secret;
+
 use super::*;
+use crate::dbms::FirstLogin;
 
 #[test]
 fn the_first_password_must_be_changed_before_anything_else() {
@@ -352,4 +355,29 @@ fn what_is_stored_is_refused_if_it_cannot_be_trusted() {
     // It is a database as any other.
     let db = telar_db::open(folder.path()).unwrap();
     db.close().unwrap();
+}
+
+/// Said at every start until somebody has set a password.
+#[test]
+fn the_first_user_is_told_how_to_get_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |password: Option<&str>, enabled| {
+        let mut settings = settings();
+        settings.security.initial_password = password.map(Secret::new);
+        settings.security.enabled = enabled;
+        Arc::new(Dbms::open(Some(folder.path()), settings).unwrap())
+    };
+    assert_eq!(open(None, false).first_login(), None);
+    std::fs::remove_dir_all(folder.path().join("dbms")).unwrap();
+    assert_eq!(open(None, true).first_login(), Some(FirstLogin::Default));
+    let dbms = open(None, true);
+    assert_eq!(dbms.first_login(), Some(FirstLogin::Expired));
+    let client = login(&dbms, "neo4j", "neo4j").unwrap();
+    run_on(&client, "system", "ALTER CURRENT USER SET PASSWORD FROM 'neo4j' TO 'long enough'");
+    assert_eq!(dbms.first_login(), None);
+    drop(client);
+    drop(dbms);
+    assert_eq!(open(Some("initial one"), true).first_login(), None);
+    std::fs::remove_dir_all(folder.path().join("dbms")).unwrap();
+    assert_eq!(open(Some("initial one"), true).first_login(), Some(FirstLogin::Made));
 }

@@ -4,7 +4,7 @@ use super::*;
 
 /// A statement of each kind, and the least role that may run it: 0 anybody, 1 reader, 2 writer,
 /// 3 admin.
-const STATEMENTS: [(&str, u8); 43] = [
+const STATEMENTS: [(&str, u8); 47] = [
     ("RETURN 1", 1),
     ("MATCH (n) RETURN n", 1),
     ("EXPLAIN MATCH (n) DELETE n", 1),
@@ -32,6 +32,10 @@ const STATEMENTS: [(&str, u8); 43] = [
     ("DROP INDEX iy IF EXISTS", 2),
     ("CREATE CONSTRAINT c IF NOT EXISTS FOR (n:C) REQUIRE n.x IS UNIQUE", 2),
     ("SHOW USERS", 3),
+    ("SHOW USERS WITH AUTH YIELD user, provider, auth", 3),
+    ("SHOW SETTINGS", 3),
+    ("SHOW SETTINGS 'bolt.address' YIELD name, value", 3),
+    ("CALL dbms.listConfig('bolt')", 3),
     ("SHOW ROLES", 3),
     ("SHOW ROLES WITH USERS", 3),
     ("SHOW PRIVILEGES", 3),

@@ -4,8 +4,8 @@ use base64ct::{Base64, Encoding};
 use std::fmt::Display;
 use std::io::Write;
 
-use telar_db::query::Rows;
 use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
+use telar_db::query::{QueryError, Rows, watch};
 use telar_db::value::{Path, Point};
 use telar_db::{EdgeId, Value, ValueMap, VertexId};
 
@@ -16,6 +16,8 @@ use super::Notation;
 pub(crate) struct Writer<'a, 'r> {
     pub(crate) notation: Notation,
     pub(crate) rows: Option<&'a Rows<'r>>,
+    /// Where in the output the row begins.
+    pub(crate) begin: usize,
 }
 
 /// A JSON string.
@@ -36,16 +38,17 @@ fn write_bare(out: &mut Vec<u8>, shown: impl Display) {
 fn write_list<T>(
     out: &mut Vec<u8>,
     items: impl Iterator<Item = T>,
-    mut f: impl FnMut(&mut Vec<u8>, T),
-) {
+    mut f: impl FnMut(&mut Vec<u8>, T) -> Result<(), QueryError>,
+) -> Result<(), QueryError> {
     out.push(b'[');
     for (at, item) in items.enumerate() {
         if at > 0 {
             out.push(b',');
         }
-        f(out, item);
+        f(out, item)?;
     }
     out.push(b']');
+    Ok(())
 }
 
 /// A float as Java prints it, which is what clients of Neo4j expect: `4.56`, `1.5E300`, `NaN`.
@@ -99,26 +102,40 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 impl Writer<'_, '_> {
-    /// One row: its values in brackets.
-    pub(crate) fn row(&self, out: &mut Vec<u8>, rows: &Rows<'_>, row: usize, columns: usize) {
-        write_list(out, 0..columns, |out, column| self.value(out, &rows.get(row, column)));
+    /// One row: its values in brackets. In part it may be written when this fails: if the statement
+    /// ends, or the row becomes too large.
+    pub(crate) fn row(
+        &self,
+        out: &mut Vec<u8>,
+        rows: &Rows<'_>,
+        row: usize,
+        columns: usize,
+    ) -> Result<(), QueryError> {
+        write_list(out, 0..columns, |out, column| self.value(out, &rows.get(row, column)))
     }
 
-    pub(crate) fn value(&self, out: &mut Vec<u8>, value: &Value) {
+    pub(crate) fn value(&self, out: &mut Vec<u8>, value: &Value) -> Result<(), QueryError> {
+        watch::wrote(watch::units_of(value), out.len() - self.begin)?;
         if self.notation == Notation::Plain {
             return self.content(out, value);
         }
-        self.typed(out, type_name(value), |out| self.content(out, value));
+        self.typed(out, type_name(value), |out| self.content(out, value))
     }
 
-    fn typed(&self, out: &mut Vec<u8>, name: &str, content: impl FnOnce(&mut Vec<u8>)) {
+    fn typed(
+        &self,
+        out: &mut Vec<u8>,
+        name: &str,
+        content: impl FnOnce(&mut Vec<u8>) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
         write_bare(out, format_args!("{{\"$type\":\"{name}\",\"_value\":"));
-        content(out);
+        content(out)?;
         out.push(b'}');
+        Ok(())
     }
 
     /// The value without its type.
-    fn content(&self, out: &mut Vec<u8>, value: &Value) {
+    fn content(&self, out: &mut Vec<u8>, value: &Value) -> Result<(), QueryError> {
         let typed = self.notation == Notation::Typed;
         match value {
             Value::Null => out.extend_from_slice(b"null"),
@@ -131,8 +148,10 @@ impl Writer<'_, '_> {
             }
             Value::String(text) => write_string(out, text),
             Value::Bytes(bytes) => write_shown(out, Base64::encode_string(bytes)),
-            Value::List(list) => write_list(out, list.iter(), |out, value| self.value(out, value)),
-            Value::Map(map) => self.map(out, map),
+            Value::List(list) => {
+                return write_list(out, list.iter(), |out, value| self.value(out, value));
+            }
+            Value::Map(map) => return self.map(out, map),
             Value::Date(x) => write_shown(out, x),
             Value::LocalTime(x) => write_shown(out, x),
             Value::Time(x) => write_shown(out, x),
@@ -140,13 +159,14 @@ impl Writer<'_, '_> {
             Value::DateTime(x) => write_shown(out, x),
             Value::Duration(x) => write_shown(out, x),
             Value::Point(point) => write_shown(out, point_text(point)),
-            Value::Vertex(vertex) => self.node(out, *vertex),
-            Value::Edge(edge) => self.relationship(out, edge),
-            Value::Path(path) => self.path(out, path),
+            Value::Vertex(vertex) => return self.node(out, *vertex),
+            Value::Edge(edge) => return self.relationship(out, edge),
+            Value::Path(path) => return self.path(out, path),
         }
+        Ok(())
     }
 
-    fn map(&self, out: &mut Vec<u8>, map: &ValueMap) {
+    fn map(&self, out: &mut Vec<u8>, map: &ValueMap) -> Result<(), QueryError> {
         out.push(b'{');
         for (at, (key, value)) in map.iter().enumerate() {
             if at > 0 {
@@ -154,9 +174,10 @@ impl Writer<'_, '_> {
             }
             write_string(out, key);
             out.push(b':');
-            self.value(out, value);
+            self.value(out, value)?;
         }
         out.push(b'}');
+        Ok(())
     }
 
     /// The names of the fields of nodes and relationships differ between the notations.
@@ -164,20 +185,24 @@ impl Writer<'_, '_> {
         if self.notation == Notation::Plain { plain } else { typed }
     }
 
-    fn node(&self, out: &mut Vec<u8>, vertex: VertexId) {
+    fn node(&self, out: &mut Vec<u8>, vertex: VertexId) -> Result<(), QueryError> {
         let node = self.rows.map(|rows| rows.node(vertex)).unwrap_or_default();
         let (id, labels) =
             (self.field("elementId", "_element_id"), self.field("labels", "_labels"));
         let properties = self.field("properties", "_properties");
         let element_id = element_id_of_vertex(vertex);
         write_bare(out, format_args!("{{\"{id}\":\"{element_id}\",\"{labels}\":"));
-        write_list(out, node.labels.iter(), |out, label| write_string(out, label));
+        write_list(out, node.labels.iter(), |out, label| {
+            write_string(out, label);
+            Ok(())
+        })?;
         write_bare(out, format_args!(",\"{properties}\":"));
-        self.map(out, &node.properties);
+        self.map(out, &node.properties)?;
         out.push(b'}');
+        Ok(())
     }
 
-    fn relationship(&self, out: &mut Vec<u8>, edge: &EdgeId) {
+    fn relationship(&self, out: &mut Vec<u8>, edge: &EdgeId) -> Result<(), QueryError> {
         let relationship = self.rows.map(|rows| rows.relationship(*edge)).unwrap_or_default();
         let ids = [
             (self.field("elementId", "_element_id"), element_id_of_edge(edge)),
@@ -197,25 +222,27 @@ impl Writer<'_, '_> {
         write_bare(out, format_args!("\"{}\":", self.field("type", "_type")));
         write_string(out, &relationship.ty);
         write_bare(out, format_args!(",\"{}\":", self.field("properties", "_properties")));
-        self.map(out, &relationship.properties);
+        self.map(out, &relationship.properties)?;
         out.push(b'}');
+        Ok(())
     }
 
     /// Nodes and relationships in turn.
-    fn path(&self, out: &mut Vec<u8>, path: &Path) {
+    fn path(&self, out: &mut Vec<u8>, path: &Path) -> Result<(), QueryError> {
         out.push(b'[');
         let mut edges = path.edges().iter();
         for (at, vertex) in path.vertices().iter().enumerate() {
             if at > 0 {
                 out.push(b',');
             }
-            self.value(out, &Value::Vertex(*vertex));
+            self.value(out, &Value::Vertex(*vertex))?;
             if let Some(edge) = edges.next() {
                 out.push(b',');
-                self.value(out, &Value::Edge(std::sync::Arc::new(*edge)));
+                self.value(out, &Value::Edge(std::sync::Arc::new(*edge)))?;
             }
         }
         out.push(b']');
+        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::oneshot;
 
 use self::worker::{Command, Job, Worker};
 use super::App;
@@ -32,19 +32,20 @@ use super::input::{self, Caller};
 use super::output::Output;
 use super::refusal::Refusal;
 use super::reply::{Cancelled, Pending, reply};
+use crate::dbms::{Owner, Place, Quota};
 
 /// The open transactions.
 #[derive(Debug)]
 pub(crate) struct Transactions {
     open: Arc<Mutex<HashMap<String, Entry>>>,
-    places: Arc<Semaphore>,
+    places: Arc<Quota>,
     idle: Duration,
 }
 
 #[derive(Debug, Clone)]
 struct Entry {
     database: String,
-    owner: String,
+    owner: Owner,
     commands: SyncSender<Command>,
     /// Set while a request is with it.
     busy: Arc<AtomicBool>,
@@ -56,7 +57,7 @@ struct Entry {
 struct Listed {
     id: String,
     open: Arc<Mutex<HashMap<String, Entry>>>,
-    place: Mutex<Option<OwnedSemaphorePermit>>,
+    place: Mutex<Option<Place>>,
 }
 
 impl Listed {
@@ -74,8 +75,8 @@ impl Drop for Listed {
 }
 
 impl Transactions {
-    pub(crate) fn new(most: usize, idle: Duration) -> Self {
-        Self { open: Arc::default(), places: Arc::new(Semaphore::new(most)), idle }
+    pub(crate) fn new(places: Arc<Quota>, idle: Duration) -> Self {
+        Self { open: Arc::default(), places, idle }
     }
 
     /// How many are open.
@@ -92,9 +93,9 @@ impl Transactions {
     }
 
     /// The transaction of this caller with this id.
-    fn find(&self, database: &str, owner: &str, id: &str) -> Result<Entry, Refusal> {
+    fn find(&self, database: &str, owner: &Owner, id: &str) -> Result<Entry, Refusal> {
         let found = self.open.lock().get(id).cloned();
-        let own = found.filter(|entry| entry.owner == owner && entry.database == database);
+        let own = found.filter(|entry| entry.owner == *owner && entry.database == database);
         own.ok_or_else(|| Refusal::no_transaction(id))
     }
 }
@@ -141,17 +142,18 @@ pub(crate) async fn begin(
     if app.is_closing() {
         return Err(Refusal::closing());
     }
-    let transactions = &app.transactions;
-    let place = Arc::clone(&transactions.places).try_acquire_owned();
-    let place = place.map_err(|_| Refusal::too_many("too many transactions are open"))?;
     let cancelled = Cancelled::default();
     let options = input::options(name.clone(), &mut request, &cancelled);
+    input::await_bookmarks(&app, &caller.client, &options).await?;
+    let transactions = &app.transactions;
+    let place = transactions.places.take(caller.client.standing());
+    let place = place.map_err(|full| full.failure("transactions", "http.transactions"))?;
     let (job, pending) = job(&app, &caller, request, &cancelled, false);
     let id = new_id()?;
     let (commands, commands_of) = mpsc::sync_channel(1);
     let busy = Arc::new(AtomicBool::new(true));
     let entry =
-        Entry { database: name, owner: caller.name, commands, busy: Arc::clone(&busy), cancelled };
+        Entry { database: name, owner: caller.owner, commands, busy: Arc::clone(&busy), cancelled };
     transactions.open.lock().insert(id.clone(), entry);
     let (open, place) = (Arc::clone(&transactions.open), Mutex::new(Some(place)));
     let listed = Listed { id: id.clone(), open, place };
@@ -172,7 +174,7 @@ async fn ask(
     commit: bool,
 ) -> Result<Response, Refusal> {
     let request = input::read(&app, request).await?;
-    let entry = app.transactions.find(&name, &caller.name, &id)?;
+    let entry = app.transactions.find(&name, &caller.owner, &id)?;
     // ORDERING: acquire and release, so that requests to a transaction follow one another.
     if entry.busy.swap(true, Ordering::AcqRel) {
         let message = "another request to this transaction is running".to_owned();
@@ -211,7 +213,7 @@ pub(crate) async fn roll_back(
     Path((name, id)): Path<(String, String)>,
     caller: Caller,
 ) -> Result<Response, Refusal> {
-    let entry = app.transactions.find(&name, &caller.name, &id)?;
+    let entry = app.transactions.find(&name, &caller.owner, &id)?;
     // ORDERING: acquire and release, as in `ask`.
     if entry.busy.swap(true, Ordering::AcqRel) {
         // ORDERING: relaxed, as nothing else is read because of the flag.

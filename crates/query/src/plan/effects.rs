@@ -1,0 +1,394 @@
+//! What operators read of the graph, and what they change in it.
+//!
+//! Sets may be too large, never too small: where a name is not known before the query runs, it is
+//! any. What an operator does includes the plans inside of it and those in its expressions.
+
+use std::sync::Arc;
+
+use telar_graph::Value;
+
+use super::{CreateStep, LabelName, Plan, SetItem, Sought, Types};
+use crate::batch::Slot;
+use crate::expr::{Expr, GraphFunction, Labels, SubqueryKind};
+
+/// Names of labels, types or property keys.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    any: bool,
+    some: Vec<Arc<str>>,
+}
+
+impl Names {
+    fn add(&mut self, name: &Arc<str>) {
+        if !self.some.contains(name) {
+            self.some.push(Arc::clone(name));
+        }
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.any |= other.any;
+        other.some.iter().for_each(|name| self.add(name));
+    }
+
+    fn is_empty(&self) -> bool {
+        !self.any && self.some.is_empty()
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        match (self.any, other.any) {
+            (true, _) => !other.is_empty(),
+            (_, true) => !self.is_empty(),
+            _ => self.some.iter().any(|name| other.some.contains(name)),
+        }
+    }
+}
+
+/// Properties or labels of nodes and relationships: by the variable that holds these, if only one
+/// does, and by name, if that is known.
+#[derive(Debug, Default)]
+pub(super) struct Parts(Vec<(Option<Slot>, Option<Arc<str>>)>);
+
+impl Parts {
+    fn add(&mut self, of: Option<Slot>, name: Option<&Arc<str>>) {
+        let part = (of, name.cloned());
+        if !self.0.contains(&part) {
+            self.0.push(part);
+        }
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        other.0.iter().for_each(|(of, name)| self.add(*of, name.as_ref()));
+    }
+
+    /// Whether both have the same part of what may be the same object in different rows. No two
+    /// rows have the same object in a variable of `unique`.
+    fn meets(&self, other: &Self, unique: &[Slot]) -> bool {
+        let same = |a: &Option<Arc<str>>, b: &Option<Arc<str>>| match (a, b) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        };
+        self.0.iter().any(|(of, name)| {
+            let own = |other: &Option<Slot>| {
+                of.is_some_and(|slot| *other == Some(slot) && unique.contains(&slot))
+            };
+            other.0.iter().any(|(object, other)| same(name, other) && !own(object))
+        })
+    }
+}
+
+/// What is read of the graph.
+#[derive(Debug, Default)]
+pub(super) struct Reads {
+    /// Nodes are looked for: all, or those with a label.
+    nodes: Names,
+    /// Relationships are looked for, by type.
+    types: Names,
+    labels: Parts,
+    properties: Parts,
+    /// Anything at all.
+    any: bool,
+}
+
+/// What is changed in it.
+#[derive(Debug, Default)]
+pub(super) struct Writes {
+    nodes: bool,
+    /// Labels of nodes that are made.
+    made: Names,
+    /// Types of relationships that are made.
+    types: Names,
+    /// Labels and properties of what exists.
+    labels: Parts,
+    properties: Parts,
+    deletes: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    pub(super) reads: Reads,
+    pub(super) writes: Writes,
+}
+
+impl Reads {
+    fn everything(&mut self) {
+        self.any = true;
+        self.nodes.any = true;
+        self.types.any = true;
+        self.labels.add(None, None);
+        self.properties.add(None, None);
+    }
+
+    /// Whether rows that are still to be read may come out otherwise for what is written.
+    pub(super) fn meet(&self, writes: &Writes, unique: &[Slot]) -> bool {
+        let nodes = writes.nodes && (self.nodes.any || self.nodes.meets(&writes.made));
+        nodes
+            || self.types.meets(&writes.types)
+            || self.labels.meets(&writes.labels, unique)
+            || self.properties.meets(&writes.properties, unique)
+            || (writes.deletes && self.any)
+    }
+
+    /// Whether reading beside these changes costs more than to hold the rows back: a scan looks
+    /// through all nodes whose labels the transaction has changed, a list of relationships through
+    /// what it has added to it.
+    pub(super) fn is_slow_beside(&self, writes: &Writes) -> bool {
+        let makes = writes.nodes || !writes.types.is_empty();
+        (!self.types.is_empty() && makes) || (!self.nodes.is_empty() && !writes.labels.0.is_empty())
+    }
+}
+
+impl Writes {
+    pub(super) fn is_empty(&self) -> bool {
+        !self.nodes && self.types.is_empty() && !self.changes()
+    }
+
+    /// Whether they change or delete what exists already.
+    pub(super) fn changes(&self) -> bool {
+        self.deletes || !self.labels.0.is_empty() || !self.properties.0.is_empty()
+    }
+
+    /// Whether it matters in which order both are done.
+    pub(super) fn meet(&self, other: &Self, unique: &[Slot]) -> bool {
+        self.labels.meets(&other.labels, unique)
+            || self.properties.meets(&other.properties, unique)
+            || (self.deletes && !other.is_empty())
+            || (other.deletes && !self.is_empty())
+    }
+}
+
+impl Effects {
+    pub(super) fn absorb(&mut self, other: &Self) {
+        let (reads, writes) = (&other.reads, &other.writes);
+        self.reads.nodes.absorb(&reads.nodes);
+        self.reads.types.absorb(&reads.types);
+        self.reads.labels.absorb(&reads.labels);
+        self.reads.properties.absorb(&reads.properties);
+        self.reads.any |= reads.any;
+        self.writes.nodes |= writes.nodes;
+        self.writes.made.absorb(&writes.made);
+        self.writes.types.absorb(&writes.types);
+        self.writes.labels.absorb(&writes.labels);
+        self.writes.properties.absorb(&writes.properties);
+        self.writes.deletes |= writes.deletes;
+    }
+
+    /// What an operator does, but for its inputs and the plans inside that are no expressions.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut effects = Self::default();
+        plan.exprs(&mut |e| effects.expr(e));
+        effects.operator(plan);
+        effects
+    }
+
+    /// Reads what a result shows of a column.
+    pub(super) fn shows(&mut self, slot: Slot) {
+        self.reads.any = true;
+        self.reads.labels.add(Some(slot), None);
+        self.reads.properties.add(Some(slot), None);
+    }
+
+    fn whole(&mut self, plan: &Plan) {
+        self.absorb(&Self::of(plan));
+        plan.inputs().into_iter().for_each(|input| self.whole(input));
+    }
+
+    fn operator(&mut self, plan: &Plan) {
+        match plan {
+            Plan::NodeScan(p) => self.finds(p.label.as_ref()),
+            Plan::IndexSeek(p) => {
+                self.finds(Some(&p.label));
+                self.seeks(&p.sought);
+            }
+            Plan::RelationshipSeek(p) => {
+                self.reads.types.add(&p.ty);
+                self.seeks(&p.sought);
+            }
+            Plan::NodeById(_) => self.finds(None),
+            Plan::Expand(p) => self.follows(&p.types),
+            Plan::Intersect(p) => p.legs.iter().for_each(|leg| self.follows(&leg.types)),
+            Plan::Degrees(p) => {
+                self.follows(&p.types);
+                if let Some(label) = &p.label {
+                    self.reads.labels.add(None, Some(label));
+                }
+            }
+            Plan::VarExpand(p) => self.follows(&p.types),
+            Plan::ShortestPath(p) => self.follows(&p.types),
+            Plan::CountStore(_) | Plan::Call(_) => self.reads.everything(),
+            Plan::Create(p) => self.makes(&p.steps),
+            Plan::Merge(p) => {
+                self.makes(&p.steps);
+                p.properties.iter().for_each(|e| self.expr(e));
+                p.on_create.iter().chain(&p.on_match).for_each(|item| self.sets(item));
+            }
+            Plan::Set(_, items) => items.iter().for_each(|item| self.sets(item)),
+            Plan::Delete(_) => self.writes.deletes = true,
+            _ => {}
+        }
+    }
+
+    fn finds(&mut self, label: Option<&Arc<str>>) {
+        self.reads.any = true;
+        match label {
+            Some(label) => {
+                self.reads.nodes.add(label);
+                self.reads.labels.add(None, Some(label));
+            }
+            None => self.reads.nodes.any = true,
+        }
+    }
+
+    fn seeks(&mut self, sought: &Sought) {
+        self.reads.any = true;
+        sought.keys.iter().for_each(|key| self.reads.properties.add(None, Some(key)));
+    }
+
+    fn follows(&mut self, types: &Types) {
+        self.reads.any = true;
+        match types {
+            Types::Of(names) => names.iter().for_each(|name| self.reads.types.add(name)),
+            Types::Any | Types::Where(_) => self.reads.types.any = true,
+        }
+    }
+
+    fn makes(&mut self, steps: &[CreateStep]) {
+        for step in steps {
+            match step {
+                CreateStep::Node { labels, .. } => {
+                    self.writes.nodes = true;
+                    labels.iter().for_each(|label| named(&mut self.writes.made, label));
+                }
+                CreateStep::Relationship { ty, .. } => named(&mut self.writes.types, ty),
+                CreateStep::Extend(..) => {}
+            }
+        }
+    }
+
+    fn sets(&mut self, item: &SetItem) {
+        let writes = &mut self.writes;
+        match item {
+            SetItem::Property { object, key, .. } => {
+                let key = text(key);
+                writes.properties.add(slot_of(object), key.as_ref());
+            }
+            SetItem::Properties { object, value: Expr::Map(entries), replace: false } => {
+                let keys = entries.iter().map(|(key, _)| key);
+                keys.for_each(|key| writes.properties.add(slot_of(object), Some(key)));
+            }
+            SetItem::Properties { object, value, .. } => {
+                writes.properties.add(slot_of(object), None);
+                // Of a node its properties are taken.
+                if may_be_object(value) {
+                    self.reads.any = true;
+                    self.reads.properties.add(slot_of(value), None);
+                }
+            }
+            SetItem::AddLabels { node, labels } | SetItem::RemoveLabels { node, labels } => {
+                for label in labels {
+                    let name = match label {
+                        LabelName::Static(name) => Some(name),
+                        LabelName::Dynamic(_) => None,
+                    };
+                    writes.labels.add(slot_of(node), name);
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        let reads = &mut self.reads;
+        match e {
+            Expr::Property(object, key) => {
+                reads.any = true;
+                reads.properties.add(slot_of(object), Some(key));
+            }
+            Expr::Index(object, key) if !matches!(**key, Expr::Const(Value::Int(_))) => {
+                reads.any = true;
+                reads.properties.add(slot_of(object), text(key).as_ref());
+            }
+            Expr::HasLabels(object, labels) => {
+                reads.any = true;
+                tested(labels, slot_of(object), &mut reads.labels);
+            }
+            Expr::GraphFunction(function, arguments) => {
+                reads.any = true;
+                let of = arguments.first().and_then(slot_of);
+                match function {
+                    GraphFunction::Labels => reads.labels.add(of, None),
+                    GraphFunction::Properties | GraphFunction::Keys => {
+                        reads.properties.add(of, None);
+                    }
+                    GraphFunction::Id
+                    | GraphFunction::ElementId
+                    | GraphFunction::Type
+                    | GraphFunction::StartNode
+                    | GraphFunction::EndNode => {}
+                }
+            }
+            Expr::MapProjection(m) if m.all => {
+                reads.any = true;
+                reads.properties.add(slot_of(&m.object), None);
+            }
+            Expr::Subquery(subquery) => self.whole(&subquery.plan),
+            _ => {}
+        }
+        e.parts(&mut |part| self.expr(part));
+    }
+}
+
+fn named(names: &mut Names, label: &LabelName) {
+    match label {
+        LabelName::Static(name) => names.add(name),
+        LabelName::Dynamic(_) => names.any = true,
+    }
+}
+
+fn slot_of(e: &Expr) -> Option<Slot> {
+    if let Expr::Slot(slot) = e { Some(*slot) } else { None }
+}
+
+fn text(e: &Expr) -> Option<Arc<str>> {
+    if let Expr::Const(Value::String(text)) = e { Some(Arc::clone(text)) } else { None }
+}
+
+/// The labels that a condition is on.
+fn tested(labels: &Labels, of: Option<Slot>, reads: &mut Parts) {
+    match labels {
+        Labels::Name(name) => reads.add(of, Some(name)),
+        Labels::Dynamic(..) | Labels::Wildcard => reads.add(of, None),
+        Labels::Not(inner) => tested(inner, of, reads),
+        Labels::And(parts) | Labels::Or(parts) => {
+            parts.iter().for_each(|part| tested(part, of, reads));
+        }
+    }
+}
+
+/// Whether a value may be, or hold, a node or relationship.
+pub(super) fn may_be_object(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_)
+        | Expr::Param(_)
+        | Expr::Property(..)
+        | Expr::Unary(..)
+        | Expr::And(_)
+        | Expr::Or(_)
+        | Expr::Xor(_)
+        | Expr::IsNull(..)
+        | Expr::IsTyped(..)
+        | Expr::IsNormalized(..)
+        | Expr::HasLabels(..)
+        | Expr::Quantifier(..) => false,
+        Expr::GraphFunction(function, _) => {
+            matches!(function, GraphFunction::StartNode | GraphFunction::EndNode)
+        }
+        Expr::Map(entries) => entries.iter().any(|(_, e)| may_be_object(e)),
+        Expr::Binary(_, a, b) => may_be_object(a) || may_be_object(b),
+        Expr::Chain(first, rest) => {
+            may_be_object(first) || rest.iter().any(|(_, e)| may_be_object(e))
+        }
+        Expr::Subquery(subquery) => {
+            matches!(subquery.kind, SubqueryKind::Collect(_) | SubqueryKind::First(_))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,81 @@
+//! Where statements run: in a database that the shell has opened, or on a server.
+
+use telar_db::{Database, QueryTransaction, Session, ValueMap};
+use telar_server::bolt::client::{Answer, Client};
+
+use super::script::Trouble;
+
+/// Where statements run.
+pub(crate) enum Backend<'s, 'd> {
+    Embedded {
+        db: &'d Database,
+        session: &'s Session<'d>,
+        transaction: Option<Box<QueryTransaction<'s, 'd>>>,
+    },
+    Server(Box<Client>),
+}
+
+impl Backend<'_, '_> {
+    pub(crate) fn in_transaction(&self) -> bool {
+        match self {
+            Self::Embedded { transaction, .. } => transaction.is_some(),
+            Self::Server(client) => client.in_transaction(),
+        }
+    }
+
+    pub(crate) fn begin(&mut self) -> Result<(), Trouble> {
+        match self {
+            Self::Embedded { session, transaction, .. } => {
+                *transaction = Some(Box::new(session.begin()?));
+            }
+            Self::Server(client) => client.begin()?,
+        }
+        Ok(())
+    }
+
+    /// Commits the transaction, if one is open.
+    pub(crate) fn commit(&mut self) -> Result<(), Trouble> {
+        match self {
+            Self::Embedded { transaction, .. } => {
+                transaction.take().map_or(Ok(()), |open| open.commit().map(drop))?;
+            }
+            Self::Server(client) => client.commit()?,
+        }
+        Ok(())
+    }
+
+    /// Undoes the transaction, if one is open.
+    pub(crate) fn rollback(&mut self) -> Result<(), Trouble> {
+        match self {
+            Self::Embedded { transaction, .. } => drop(transaction.take()),
+            Self::Server(client) => client.rollback()?,
+        }
+        Ok(())
+    }
+
+    /// Runs a statement, in the transaction if one is open.
+    pub(crate) fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<Answer, Trouble> {
+        Ok(match self {
+            Self::Embedded { transaction: Some(open), .. } => open.run(text, parameters)?.into(),
+            Self::Embedded { session, .. } => session.run_with(text, parameters)?.into(),
+            Self::Server(client) => client.run(text, parameters)?,
+        })
+    }
+
+    /// The names of labels, relationship types and property keys.
+    pub(crate) fn names(&mut self) -> Result<[Vec<String>; 3], Trouble> {
+        if let Self::Embedded { db, .. } = self {
+            let types = db.edge_types().into_iter().map(|(name, _)| name).collect();
+            return Ok([db.labels(), types, db.property_keys()]);
+        }
+        let mut names = |procedure: &str| -> Result<Vec<String>, Trouble> {
+            let answer = self.run(&format!("CALL {procedure}()"), &ValueMap::new())?;
+            let name = |value| match value {
+                telar_db::Value::String(name) => Some(name.to_string()),
+                _ => None,
+            };
+            Ok(answer.rows.into_iter().flatten().filter_map(name).collect())
+        };
+        Ok([names("db.labels")?, names("db.relationshipTypes")?, names("db.propertyKeys")?])
+    }
+}

@@ -78,11 +78,12 @@ pub use telar_engine::{
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, WriteWait, ops,
+    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, WriteWait,
+    machine_memory_bytes, ops,
 };
 pub use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
-    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, value,
+    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, heap, name, value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

@@ -8,10 +8,11 @@ use telar_engine::{
     Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot, WriteWait,
 };
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
+use telar_query::watch::{self, watched};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
     Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, SharedSnapshot, Sink,
-    Summary, Threads, Transactions, Workers, watch::watched,
+    Summary, Threads, Transactions, Workers,
 };
 
 use crate::again::Again;
@@ -20,6 +21,9 @@ use crate::runtime::Runtime;
 
 /// How long a write waits, unless it is said, for a transaction that has written the same.
 const WRITE_WAIT: Duration = Duration::from_secs(1);
+
+/// Bytes of memory that a statement's tree and plan may take for each byte of its text.
+const TREE_BYTES: usize = 32;
 
 /// Runs queries on a database. Threads may share one.
 ///
@@ -231,7 +235,10 @@ impl<'d> Session<'d> {
         // Who looks sees no passwords.
         let shown = telar_query::cypher::without_secrets(text);
         listed.set_query(Some(shown.as_ref().into()), Moment::now());
-        let prepare = || telar_query::prepare(text, graph, self.runtime.procedures());
+        let prepare = || {
+            watch::room(text.len().saturating_mul(TREE_BYTES))?;
+            telar_query::prepare(text, graph, self.runtime.procedures())
+        };
         let plan = Arc::new(watched(limits, prepare)?);
         // What is kept holds no passwords.
         if plan.administration().is_none() {

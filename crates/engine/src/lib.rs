@@ -91,6 +91,7 @@ pub use index::{
     ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
 };
 pub use intents::WriteWait;
+pub use mapped::machine::memory_bytes as machine_memory_bytes;
 pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};

@@ -140,6 +140,7 @@ impl WordBuf {
                 rustix::mm::madvise(start.as_ptr(), whole, rustix::mm::Advice::LinuxHugepage)
             };
         }
+        telar_graph::heap::grew(rounded);
         Self {
             ptr: start.cast(),
             len,
@@ -257,6 +258,7 @@ impl Drop for WordBuf {
             // SAFETY: allocated in `on_heap` with the same layout, freed once.
             Memory::Heap => unsafe { dealloc(self.ptr.as_ptr().cast(), Self::layout(self.len)) },
             Memory::Mapped { bytes, .. } => {
+                telar_graph::heap::shrank(bytes);
                 // SAFETY: exactly the range that was mapped, and no slice of it outlives self. If
                 // unmapping fails, address space leaks and nothing else.
                 let _ = unsafe { rustix::mm::munmap(self.ptr.as_ptr().cast(), bytes) };

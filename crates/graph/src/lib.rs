@@ -11,6 +11,7 @@
 //! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
 pub mod codec;
+pub mod heap;
 pub mod ids;
 pub mod name;
 pub mod order;

@@ -34,6 +34,8 @@ pub enum Detail {
     TimedOut,
     /// A result would be larger than the bounds in [`crate::function::limits`].
     ResultTooLarge,
+    /// The server holds as much as it may, see [`crate::budget`].
+    MemoryBudgetExceeded,
 }
 
 impl Detail {
@@ -51,7 +53,7 @@ impl Detail {
             Self::UnknownFunction => ErrorKind::Syntax,
             Self::Terminated => ErrorKind::Terminated,
             Self::TimedOut => ErrorKind::TimedOut,
-            Self::ResultTooLarge => ErrorKind::OutOfMemory,
+            Self::ResultTooLarge | Self::MemoryBudgetExceeded => ErrorKind::OutOfMemory,
             Self::InvalidArgumentType
             | Self::InvalidPropertyType
             | Self::ListElementAccessByNonInteger

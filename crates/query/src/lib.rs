@@ -23,6 +23,7 @@
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
 //! - [`watch`]: whether a statement is to go on.
+//! - [`budget`]: one bound for all that a server holds.
 //! - [`workers`]: threads that help queries which only read.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
@@ -30,6 +31,7 @@ mod administration;
 pub mod aggregate;
 mod batch;
 mod bind;
+pub mod budget;
 pub mod description;
 pub mod error;
 mod exec;

@@ -1,6 +1,7 @@
 //! Whether the statement on this thread is to go on: asked by whatever takes long.
 //!
-//! A statement is given up when its time is over or when somebody ends it. Operators ask through
+//! A statement is given up when its time is over, when somebody ends it, or when it holds much of
+//! what a server is out of ([`Budget`]). Operators ask through
 //! their `Exec`, batch by batch. What works inside of a batch, before a plan is there, or after its
 //! rows have left it, has none: parsing and planning, functions on long texts, comparisons of long
 //! lists, encoders of results. They ask here:
@@ -22,8 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use telar_graph::Value;
+use telar_graph::{Value, heap};
 
+use crate::budget::{Budget, SMALL_BYTES};
 use crate::error::{Detail, EvalError};
 use crate::exec::Limits;
 use crate::function::limits;
@@ -39,6 +41,7 @@ struct Watch {
     flags: [Option<Arc<AtomicBool>>; 2],
     /// Bytes that a row of the result may take, written out.
     memory: Option<usize>,
+    budget: Option<&'static Budget>,
 }
 
 thread_local! {
@@ -61,7 +64,8 @@ impl Drop for Outer {
 /// Runs `f`, inside of which [`check`] and [`work`] fail once these limits say so.
 pub fn watched<T>(limits: &Limits, f: impl FnOnce() -> T) -> T {
     let flags = [limits.cancelled.clone(), limits.terminated.clone()];
-    let watch = Watch { deadline: limits.deadline, flags, memory: limits.memory };
+    let budget = limits.budget;
+    let watch = Watch { deadline: limits.deadline, flags, memory: limits.memory, budget };
     let _outer = Outer(Some(WATCH.replace(watch)));
     f()
 }
@@ -69,17 +73,22 @@ pub fn watched<T>(limits: &Limits, f: impl FnOnce() -> T) -> T {
 /// Whether the statement on this thread goes on.
 ///
 /// # Errors
-/// `TimedOut` after its deadline, `Terminated` if somebody wants it to end.
+/// `TimedOut` after its deadline, `Terminated` if somebody wants it to end,
+/// `MemoryBudgetExceeded` if the server has no memory left for it.
 pub fn check() -> Result<(), EvalError> {
-    WATCH.with_borrow(|watch| ended(watch.deadline, watch.flags.iter().flatten()))
+    WATCH.with_borrow(|watch| ended(watch.deadline, watch.flags.iter().flatten(), watch.budget))
 }
 
-/// The same for a deadline and flags.
+/// The same for a deadline, flags and a budget.
 pub(crate) fn ended<'f>(
     deadline: Option<Instant>,
     flags: impl IntoIterator<Item = &'f Arc<AtomicBool>>,
+    budget: Option<&Budget>,
 ) -> Result<(), EvalError> {
     raised(flags)?;
+    if let Some(budget) = budget {
+        budget.room(heap::since_mark(), 0)?;
+    }
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         let message = "the query took longer than its time limit";
         return Err(EvalError::new(Detail::TimedOut, message));
@@ -112,6 +121,22 @@ pub fn work(units: usize) -> Result<(), EvalError> {
     }
     DONE.set(0);
     check()
+}
+
+/// Whether there is room for so many bytes more: asked before they are allocated, where it may be
+/// many.
+///
+/// # Errors
+/// `MemoryBudgetExceeded`.
+#[inline]
+pub fn room(bytes: usize) -> Result<(), EvalError> {
+    if bytes < SMALL_BYTES {
+        return Ok(());
+    }
+    WATCH.with_borrow(|watch| match &watch.budget {
+        Some(budget) => budget.room(heap::since_mark(), bytes),
+        None => Ok(()),
+    })
 }
 
 /// Notes what an encoder writes: so many units of work, in a row that takes so many bytes so far.

@@ -8,15 +8,62 @@
 //! better off with huge pages; a server has a thread per connection.
 #![expect(unsafe_code, reason = "calls of a C library and advice on its memory")]
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::{c_int, c_long};
 use std::fs;
 use std::ops::Range;
 
 use mimalloc::MiMalloc;
 use rustix::mm::{Advice, madvise};
+use telar_db::heap;
 
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: Counting = Counting(MiMalloc);
+
+/// mimalloc, and a count of what it has handed out.
+struct Counting(MiMalloc);
+
+// SAFETY: every call goes on to mimalloc unchanged; counting allocates nothing by it, apart from
+// what registering the thread's destructor takes, once, when its count is in place.
+unsafe impl GlobalAlloc for Counting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller guarantees.
+        counted(unsafe { self.0.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as the caller guarantees.
+        counted(unsafe { self.0.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        heap::shrank(layout.size());
+        // SAFETY: as the caller guarantees.
+        unsafe { self.0.dealloc(ptr, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: as the caller guarantees.
+        let moved = counted(unsafe { self.0.realloc(ptr, layout, new_size) }, new_size);
+        if !moved.is_null() {
+            heap::shrank(layout.size());
+        }
+        moved
+    }
+}
+
+/// Counts a block that was handed out.
+#[inline]
+fn counted(block: *mut u8, bytes: usize) -> *mut u8 {
+    if !block.is_null() {
+        heap::grew(bytes);
+    }
+    block
+}
 
 /// Whether arenas are asked to be on huge pages: a place in `enum mi_option_e` of mimalloc 3, which
 /// its Rust crate does not name. `tests/bolt/memory.rs` fails if it moves.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 /// Memory of the machine or of the control group this process is in, whichever is less, in bytes;
 /// `u64::MAX` where it cannot be told.
-pub(super) fn memory_bytes() -> u64 {
+#[must_use]
+pub fn memory_bytes() -> u64 {
     let read = |path: &Path| fs::read_to_string(path).ok();
     let machine = read(Path::new("/proc/meminfo")).and_then(|text| total(&text));
     let groups = read(Path::new("/proc/self/cgroup")).unwrap_or_default();

@@ -25,7 +25,7 @@
 //!    every later begin, commit, snapshot and checkpoint fails with it (decisions/0016).
 
 pub(crate) mod generation;
-mod machine;
+pub(crate) mod machine;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod ranges;

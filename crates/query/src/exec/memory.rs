@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Exec;
 use super::state::Limits;
+use crate::budget::SMALL_BYTES;
 use crate::query_error::{ErrorKind, QueryError};
 
 /// What a query holds, all operators together.
@@ -109,7 +110,8 @@ impl Held {
     /// Takes more bytes.
     ///
     /// # Errors
-    /// `OutOfMemory` beyond the limit of the query; the bytes are taken nevertheless.
+    /// `OutOfMemory` beyond the limit of the query, or that of the server; the bytes are taken
+    /// nevertheless.
     pub(crate) fn grow(&mut self, more: usize, cx: &Exec<'_>) -> Result<(), QueryError> {
         if more == 0 {
             return Ok(());
@@ -122,7 +124,16 @@ impl Held {
         }
         let all = memory.grow(more);
         let limit = memory.limit;
-        if all > limit { Err(self.too_much(all, limit, cx)) } else { Ok(()) }
+        if all > limit {
+            return Err(self.too_much(all, limit, cx));
+        }
+        // The server as a whole is asked from time to time.
+        if all / SMALL_BYTES != (all - more) / SMALL_BYTES
+            && let Some(budget) = &cx.limits().budget
+        {
+            budget.room(all, 0)?;
+        }
+        Ok(())
     }
 
     /// Gives bytes back.

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use telar_graph::Graph;
+use telar_graph::{Graph, heap};
 
 use super::counted::CountedRead;
 use super::degrees::KnownEnds;
@@ -282,6 +282,7 @@ impl<'t, S: Send> Team<'t, S> {
         let mut cx = Exec::new(Access::Read(graph), inputs);
         (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
         cx.profile.clone_from(&own);
+        heap::mark();
         watched(inputs.limits, || self.work(None, Some(place), &mut cx));
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);

@@ -15,6 +15,7 @@ use super::profile::Profile;
 use super::share::Quit;
 use super::spill::Scratch;
 use crate::batch::Slot;
+use crate::budget::Budget;
 use crate::function::Context;
 use crate::host::Host;
 use crate::procedure::{CallContext, Procedure, Procedures, Rows};
@@ -79,16 +80,20 @@ pub struct Limits {
     pub cancelled: Option<Arc<AtomicBool>>,
     /// The same, set by `TERMINATE TRANSACTIONS`.
     pub terminated: Option<Arc<AtomicBool>>,
+    /// What all statements, and all else in the process, may hold together: one for the process,
+    /// as its heap is.
+    pub budget: Option<&'static Budget>,
 }
 
 impl Limits {
     /// Fails if the query is to be given up.
     ///
     /// # Errors
-    /// [`ErrorKind::Terminated`], [`ErrorKind::TimedOut`].
+    /// [`ErrorKind::Terminated`], [`ErrorKind::TimedOut`], [`ErrorKind::OutOfMemory`].
     pub fn check(&self) -> Result<(), QueryError> {
         let flags = [&self.cancelled, &self.terminated];
-        Ok(watch::ended(self.deadline, flags.into_iter().flatten())?)
+        let budget = self.budget;
+        Ok(watch::ended(self.deadline, flags.into_iter().flatten(), budget)?)
     }
 
     /// Whether somebody wants it to be given up.

@@ -20,22 +20,22 @@ pub const LIST_LEN_MAX: usize = 1 << 24;
 
 /// # Errors
 ///
-/// `ResultTooLarge` when a string of so many bytes is too long.
+/// `ResultTooLarge` when a string of so many bytes is too long, `MemoryBudgetExceeded`.
 pub fn check_string(what: &str, bytes: usize) -> Result<(), EvalError> {
     if bytes > STRING_BYTES_MAX {
         return Err(EvalError::too_large(what, "bytes", STRING_BYTES_MAX));
     }
-    Ok(())
+    watch::room(bytes)
 }
 
 /// # Errors
 ///
-/// `ResultTooLarge` when a list of so many elements is too long.
+/// `ResultTooLarge` when a list of so many elements is too long, `MemoryBudgetExceeded`.
 pub fn check_list(what: &str, elements: usize) -> Result<(), EvalError> {
     if elements > LIST_LEN_MAX {
         return Err(EvalError::too_large(what, "elements", LIST_LEN_MAX));
     }
-    Ok(())
+    watch::room(elements.saturating_mul(size_of::<Value>()))
 }
 
 /// Most elements of a value with everything in it, written out: what a list shares with others

@@ -7,6 +7,9 @@
 //! `00 00` between messages says that the peer is there, and nothing else.
 #![expect(clippy::big_endian_bytes, reason = "the protocol is big-endian")]
 
+use telar_db::query::EvalError;
+use telar_db::query::budget::{Budget, SMALL_BYTES};
+
 use super::message::{GOODBYE, RESET};
 use super::packstream::STRUCTURE;
 
@@ -31,6 +34,12 @@ pub(crate) struct Input {
     chunk_left: usize,
     /// Of the message that is still to come: what came of it.
     partial: Vec<u8>,
+    /// Bytes that came of it.
+    came: usize,
+    /// What all messages that come in, and all else, may take together.
+    budget: Option<&'static Budget>,
+    /// Why what comes of this message is not kept.
+    refused: Option<EvalError>,
 }
 
 /// What a client asks for behind what it asked for before.
@@ -43,7 +52,18 @@ pub(crate) enum Urgent {
 impl Input {
     pub(crate) fn new() -> Self {
         let bytes = vec![0; READ_BYTES];
-        Self { bytes, start: 0, end: 0, chunk_left: 0, partial: Vec::new() }
+        let (partial, budget, refused) = (Vec::new(), None, None);
+        Self { bytes, start: 0, end: 0, chunk_left: 0, partial, came: 0, budget, refused }
+    }
+
+    /// From now on, messages are kept while this has room for them.
+    pub(crate) fn set_budget(&mut self, budget: Option<&'static Budget>) {
+        self.budget = budget;
+    }
+
+    /// Why the message that was taken last is empty, if there was no room for it.
+    pub(crate) fn refused(&mut self) -> Option<EvalError> {
+        self.refused.take()
     }
 
     /// Where to read into; then say how much it was with [`came`](Self::came).
@@ -88,10 +108,22 @@ impl Input {
                 if taken == 0 {
                     return Ok(false);
                 }
-                if self.partial.len() + taken > limit {
+                let came = self.came + taken;
+                if came > limit {
                     return Err(TooLarge);
                 }
-                self.partial.extend_from_slice(&unread[..taken]);
+                if came / SMALL_BYTES != self.came / SMALL_BYTES
+                    && let Some(budget) = &self.budget
+                    && let Err(error) = budget.room(came, SMALL_BYTES)
+                {
+                    // The rest is read and forgotten, so that the client hears why.
+                    self.partial = Vec::new();
+                    self.refused.get_or_insert(error);
+                }
+                if self.refused.is_none() {
+                    self.partial.extend_from_slice(&unread[..taken]);
+                }
+                self.came = came;
                 self.start += taken;
                 self.chunk_left -= taken;
                 continue;
@@ -99,7 +131,8 @@ impl Input {
             let Some(header) = unread.first_chunk::<2>() else { return Ok(false) };
             self.chunk_left = usize::from(u16::from_be_bytes(*header));
             self.start += 2;
-            if self.chunk_left == 0 && !self.partial.is_empty() {
+            if self.chunk_left == 0 && self.came > 0 {
+                self.came = 0;
                 std::mem::swap(message, &mut self.partial);
                 self.partial.clear();
                 // A large message's room is not kept for the small ones that follow.

@@ -17,7 +17,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use telar_db::{Value, ValueMap};
+use telar_db::{Value, ValueMap, heap};
 
 use super::connections::Admitted;
 use super::extra::{self, Wanted};
@@ -169,6 +169,7 @@ impl Connection<'_> {
         if self.shared.is_stopping() {
             return Err(Exit::Closed);
         }
+        heap::mark();
         match self.link.next()? {
             Request::Run(run) => self.statement(&run),
             Request::Begin(extra) => match extra::wanted(&extra, &self.filter) {

@@ -4,6 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use telar_db::query::budget::Budget;
+use telar_db::query::watch::watched;
+use telar_db::query::{Limits, QueryError};
+
 use super::LOGIN_BYTES_MAX;
 use super::chunk;
 use super::message::{IGNORED, Request, SUCCESS};
@@ -57,14 +61,24 @@ pub(crate) struct Link {
     limit: (usize, &'static str),
     /// Gives what this thread has freed back to the system.
     give_back: fn(),
+    /// What reading a request may use.
+    limits: Limits,
 }
 
 impl Link {
-    pub(crate) fn new(wire: Arc<Wire>, version: Version, give_back: fn()) -> Self {
+    /// Messages are read while `budget` has room for them.
+    pub(crate) fn new(
+        wire: Arc<Wire>,
+        version: Version,
+        give_back: fn(),
+        budget: Option<&'static Budget>,
+    ) -> Self {
+        wire.io().lock().input.set_budget(budget);
+        let limits = Limits { budget, ..Limits::default() };
         let modern = version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
         let (out, message) = (Vec::new(), Vec::new());
-        Self { wire, version, dialect, out, message, limit: LOGIN_LIMIT, give_back }
+        Self { wire, version, dialect, out, message, limit: LOGIN_LIMIT, give_back, limits }
     }
 
     /// Whether a version, or a later one, is spoken.
@@ -86,9 +100,7 @@ impl Link {
     pub(crate) fn next(&mut self) -> Result<Request, Exit> {
         loop {
             let interrupted = self.receive()?;
-            let memory = self.limit.0 * MEMORY_FACTOR;
-            let request = Request::read(&self.message, self.version, self.dialect, memory)
-                .map_err(Exit::Protocol)?;
+            let request = self.read()?;
             if self.message.capacity() > KEPT_BYTES {
                 self.message = Vec::new();
             }
@@ -102,6 +114,16 @@ impl Link {
                 _ => return Ok(request),
             }
         }
+    }
+
+    /// What the message asks for.
+    fn read(&mut self) -> Result<Request, Exit> {
+        if let Some(error) = self.wire.io().lock().input.refused() {
+            return Ok(Request::Unacceptable(QueryError::from(error).into()));
+        }
+        let memory = self.limit.0 * MEMORY_FACTOR;
+        let read = || Request::read(&self.message, self.version, self.dialect, memory);
+        watched(&self.limits, read).map_err(Exit::Protocol)
     }
 
     /// Waits for a whole message; says whether a RESET waits behind it. Of a client that is silent

@@ -249,7 +249,8 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
     // A client that hung up, took too long, or speaks something else hears no more.
     if let Ok(Some(version)) = open {
         let give_back = shared.settings.give_back;
-        let link = Link::new(Arc::clone(&admitted.connection), version, give_back);
+        let budget = shared.dbms.settings().limits.budget;
+        let link = Link::new(Arc::clone(&admitted.connection), version, give_back, budget);
         let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
         connection::serve(link, &shared, peer, &admitted);
     }

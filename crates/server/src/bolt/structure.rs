@@ -21,7 +21,9 @@
 
 use std::sync::Arc;
 
+use telar_db::query::budget::SMALL_BYTES;
 use telar_db::query::function::temporal::Zone;
+use telar_db::query::{QueryError, watch};
 use telar_db::value::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset,
 };
@@ -79,6 +81,8 @@ pub(crate) struct Decoder<'b> {
     dialect: Dialect,
     /// Bytes of memory that its values may still take.
     memory: usize,
+    /// Those that they took since the server was asked whether it has room.
+    unasked: usize,
     /// Where nodes and relationships go. Without, they are refused: they are no parameters.
     graph: Option<Graph>,
 }
@@ -95,7 +99,7 @@ fn unacceptable(message: impl Into<String>) -> Refusal {
 impl<'b> Decoder<'b> {
     /// Reads a message whose values may take so many bytes of memory.
     pub(crate) fn new(bytes: &'b [u8], dialect: Dialect, memory: usize) -> Self {
-        Self { reader: Reader::new(bytes), dialect, memory, graph: None }
+        Self { reader: Reader::new(bytes), dialect, memory, unasked: 0, graph: None }
     }
 
     /// The same, for what a server sent.
@@ -115,6 +119,11 @@ impl<'b> Decoder<'b> {
                 "the values of a message take more memory than they may (bolt.message_bytes)",
             )
         })?;
+        self.unasked += bytes;
+        if self.unasked >= SMALL_BYTES {
+            let asked = std::mem::take(&mut self.unasked);
+            watch::room(asked).map_err(|e| Refusal::Unacceptable(QueryError::from(e).into()))?;
+        }
         Ok(())
     }
 
@@ -137,8 +146,11 @@ impl<'b> Decoder<'b> {
             Item::List(len) => {
                 let below = below(levels)?;
                 self.hold(len * size_of::<Value>() + SHARED_BYTES)?;
-                let elements: Result<Vec<Value>, _> = (0..len).map(|_| self.value(below)).collect();
-                Value::List(elements?.into())
+                let mut elements = Vec::with_capacity(len);
+                for _ in 0..len {
+                    elements.push(self.value(below)?);
+                }
+                Value::List(elements.into())
             }
             Item::Map(len) => Value::Map(Arc::new(self.entries(len, levels)?)),
             Item::Structure { tag, fields } => {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use telar_db::query::budget::Budget;
 use telar_server::config::{Config, Loaded};
 use telar_server::dbms::{Dbms, DbmsSettings, FirstLogin, Security, StatementLimits};
 use telar_server::logs::{self, Destination, Watch};
@@ -120,7 +121,10 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
     let mut engine = telar_db::Settings::default();
     engine.durability = config.durability;
     engine.retain = config.retention;
-    engine.memory_limit_bytes = config.memory_limit.map(|bytes| bytes.0);
+    let most = config.memory.map(|bytes| bytes.0);
+    // A graph leaves some of it to statements.
+    let graph = most.map(|most| (most / 8 * 5).max(1 << 20));
+    engine.memory_limit_bytes = config.memory_limit.map(|bytes| bytes.0).or(graph);
     engine.log_archive_bytes_max = config.log_archive.0;
     DbmsSettings {
         default_database: config.default_database.as_str().into(),
@@ -136,6 +140,7 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
             timeout: config.statement_timeout,
             write_wait: Some(config.write_wait),
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
+            budget: Some(Box::leak(Box::new(Budget::new(most.unwrap_or_else(share_of_machine))))),
             temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
             user_share: config.user_share,
@@ -147,6 +152,11 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
         audit_log: config.log_audit.clone(),
         shown: loaded.shown().into(),
     }
+}
+
+/// What a server holds at most if nobody says: the system and its file cache need some, too.
+fn share_of_machine() -> u64 {
+    telar_db::machine_memory_bytes() / 5 * 4
 }
 
 fn to_usize(bytes: u64) -> usize {

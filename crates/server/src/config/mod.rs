@@ -151,6 +151,9 @@ settings! {
         "How long a statement may take; clients can ask for less.";
     "limits.statement_memory" statement_memory: Option<Bytes> = Some(Bytes(1 << 30)),
         "Memory that a statement may hold; rows beyond it go to temporary files.";
+    "limits.memory" memory: Option<Bytes> = None,
+        "Memory that the server as a whole may hold, graphs and statements together. Unset: four \
+         fifths of the machine's or the control group's.";
     "limits.write_wait" write_wait: Duration = seconds(1),
         "How long a write waits for an open transaction that has written the same; 0s: not at all.";
     "limits.temporary_folder" temporary_folder: Option<PathBuf> = None,
@@ -225,6 +228,7 @@ impl Config {
             ("http.stall_timeout", self.http_stall_timeout.is_zero()),
             ("limits.statement_timeout", never(self.statement_timeout)),
             ("limits.statement_memory", none(self.statement_memory)),
+            ("limits.memory", none(self.memory)),
             ("limits.transactions", self.transactions == Some(0)),
             ("limits.user_share", self.user_share == 0),
             ("limits.threads", self.threads == Some(0)),

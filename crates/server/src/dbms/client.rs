@@ -458,6 +458,7 @@ impl Call {
         let limits = Limits {
             cancelled: options.cancelled.clone(),
             memory: settings.limits.memory,
+            budget: settings.limits.budget,
             scratch: settings.limits.temporary_folder.clone().map(|folder| {
                 let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder));
                 scratch

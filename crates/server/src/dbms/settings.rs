@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use telar_db::query::ShownSetting;
+use telar_db::query::budget::Budget;
 use telar_db::query::cypher::Secret;
 
 use super::Isolations;
@@ -62,6 +63,8 @@ pub struct StatementLimits {
     pub write_wait: Option<Duration>,
     /// Bytes that it may hold; rows beyond that go to temporary files.
     pub memory: Option<usize>,
+    /// What all of them, and all else in the process, may hold together.
+    pub budget: Option<&'static Budget>,
     /// Where these are, if not in the folder of the database.
     pub temporary_folder: Option<PathBuf>,
     /// Transactions and statements that run at once, in all databases.
@@ -83,6 +86,7 @@ impl Default for StatementLimits {
             timeout: None,
             write_wait: None,
             memory: None,
+            budget: None,
             temporary_folder: None,
             transactions: None,
             user_share: USER_SHARE,

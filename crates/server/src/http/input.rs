@@ -10,6 +10,8 @@ use axum::extract::{FromRequestParts, Request as HttpRequest};
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
+use telar_db::query::QueryError;
+use telar_db::query::budget::SMALL_BYTES;
 use tokio::time::{sleep, timeout};
 
 use super::json::Notation;
@@ -83,7 +85,20 @@ pub(crate) async fn read(app: &App, request: HttpRequest) -> Result<Request, Ref
         Refusal::request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     })?;
     let bytes = read_body(app, &parts.headers, body).await?;
+    let more = bytes.len().saturating_mul(VALUE_BYTES);
+    room(app, bytes.len(), more)?;
     decode(notation, &bytes)
+}
+
+/// Bytes of memory that the values of a body may take for each of its own: a number and a comma
+/// become a value of 24.
+const VALUE_BYTES: usize = 12;
+
+/// Refuses what a server that is out of memory has no room for.
+fn room(app: &App, held: usize, more: usize) -> Result<(), Refusal> {
+    let budget = app.dbms.settings().limits.budget;
+    let room = budget.map_or(Ok(()), |budget| budget.room(held, more));
+    room.map_err(|error| Failure::from(QueryError::from(error)).into())
 }
 
 fn decode(notation: Notation, bytes: &[u8]) -> Result<Request, Refusal> {
@@ -111,6 +126,9 @@ async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>
             };
             if bytes.len() + data.len() > most {
                 return Err(too_large());
+            }
+            if (bytes.len() + data.len()) / SMALL_BYTES != bytes.len() / SMALL_BYTES {
+                room(app, bytes.len(), SMALL_BYTES)?;
             }
             bytes.extend_from_slice(&data);
         }

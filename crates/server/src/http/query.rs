@@ -3,7 +3,7 @@
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use telar_db::ValueMap;
+use telar_db::{ValueMap, heap};
 
 use super::App;
 use super::input::{self, Caller};
@@ -58,6 +58,7 @@ pub(crate) async fn run(
     let (parameters, include_counters) = (request.parameters, request.include_counters);
     let statement = Statement { client, options, text, parameters, include_counters };
     tokio::task::spawn_blocking(move || {
+        heap::mark();
         statement.run(output);
         drop(place);
     });

@@ -19,6 +19,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use telar_db::heap;
+
 use crate::dbms::{Database, Dbms};
 use process::Process;
 
@@ -75,6 +77,9 @@ pub struct Metrics {
 #[derive(Debug, Default)]
 struct Asked {
     uptime: Gauge<f64, AtomicU64>,
+    heap: Gauge,
+    heap_max: Gauge,
+    heap_refused: Counter,
     transactions: Gauge,
     running: Family<ByDatabase, Gauge>,
     commits: Family<ByDatabase, Gauge>,
@@ -190,6 +195,12 @@ impl Metrics {
         r.register_with_unit("uptime", "Since the start", Unit::Seconds, asked.uptime.clone());
         let help = "Transactions that are open over HTTP";
         r.register("http_transactions", help, asked.transactions.clone());
+        let help = "Memory that the process has allocated";
+        r.register_with_unit("heap", help, Unit::Bytes, asked.heap.clone());
+        let help = "Memory that it may allocate";
+        r.register_with_unit("heap_max", help, Unit::Bytes, asked.heap_max.clone());
+        let help = "Requests that gave way as the server had no memory left";
+        r.register("heap_refusals", help, asked.heap_refused.clone());
         let help = "Statements and transactions that run or are open";
         r.register("transactions", help, asked.running.clone());
         let help = "Timestamp of the newest commit: as many were made";
@@ -253,6 +264,11 @@ impl Metrics {
         asked.uptime.set(self.began.elapsed().as_secs_f64());
         asked.transactions.set(signed(transactions));
         self.process.look();
+        asked.heap.set(bounded(heap::live()));
+        if let Some(budget) = dbms.settings().limits.budget {
+            asked.heap_max.set(bounded(budget.limit()));
+            asked.heap_refused.inner().store(budget.refused(), Ordering::Relaxed);
+        }
         asked.forget();
         for database in dbms.databases() {
             asked.look_at(&database);

@@ -1,0 +1,149 @@
+//! How much memory the process has allocated, and who of its threads how much.
+//!
+//! ```text
+//!  allocator of the program ── grew, shrank ──► this thread: live, told ──(64 KiB)──► LIVE
+//!                                                    ▲                                  ▲
+//!                  since_mark: this request ─────────┘        Budget: the whole server ─┘
+//! ```
+//!
+//! A server cannot bound its memory by adding up what its parts say that they hold: values that an
+//! expression builds, messages that are decoded, texts that are parsed, plans and caches would each
+//! have to be counted by hand, and whatever was forgotten is where the memory goes. So the
+//! allocator of the program counts, as ClickHouse's `MemoryTracker` does, and the budget of
+//! `telar-query` compares. A program whose allocator does not count has a [`live`] of next to 0, and
+//! budgets that nothing exceeds.
+//!
+//! Blocks may be freed by another thread than the one that allocated them, so the balance of a
+//! thread is a hint of who holds much, while the sum over all threads is exact, up to
+//! [`TOLD_BYTES`] for each thread.
+//!
+//! Cost: two additions to variables of the thread for each call of the allocator.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+/// Bytes by which a thread's balance may differ from what it has told all.
+const TOLD_BYTES: i64 = 64 << 10;
+
+/// Bytes that all threads together have allocated and not freed. It may be below 0 for moments, as
+/// a thread tells of what it freed before another one tells of having allocated it.
+static LIVE: AtomicI64 = AtomicI64::new(0);
+
+/// What a thread has allocated more than it has freed.
+struct Here {
+    live: Cell<i64>,
+    /// The part of it that is in [`LIVE`].
+    told: Cell<i64>,
+    /// `live` when the request at hand began.
+    mark: Cell<i64>,
+    /// Whether [`Last`] sees to it that the rest is told at the end.
+    kept: Cell<bool>,
+}
+
+/// Tells the rest when the thread ends.
+struct Last;
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        // What is allocated or freed after this goes to all at once: `kept` is false again, and
+        // the thread-local variable of this type cannot be had any more.
+        HERE.with(|here| {
+            here.kept.set(false);
+            here.tell();
+        });
+    }
+}
+
+thread_local! {
+    // Without a destructor, so that it is there as long as the thread allocates.
+    static HERE: Here = const {
+        Here { live: Cell::new(0), told: Cell::new(0), mark: Cell::new(0), kept: Cell::new(false) }
+    };
+    static LAST: Last = const { Last };
+}
+
+// ORDERING: relaxed, as the sum orders nothing.
+impl Here {
+    #[inline]
+    fn add(&self, bytes: i64) {
+        let live = self.live.get() + bytes;
+        self.live.set(live);
+        if !self.kept.get() || (live - self.told.get()).abs() >= TOLD_BYTES {
+            self.settle();
+        }
+    }
+
+    #[cold]
+    fn settle(&self) {
+        if !self.kept.get() {
+            // To register a destructor may allocate, and so come back here.
+            self.kept.set(true);
+            self.kept.set(LAST.try_with(|_| ()).is_ok());
+        }
+        self.tell();
+    }
+
+    fn tell(&self) {
+        let live = self.live.get();
+        LIVE.fetch_add(live - self.told.replace(live), Ordering::Relaxed);
+    }
+}
+
+/// Notes that the calling thread has allocated so many bytes.
+#[inline]
+pub fn grew(bytes: usize) {
+    // No block is larger than `isize::MAX` bytes.
+    HERE.with(|here| here.add(bytes as i64));
+}
+
+/// Notes that the calling thread has freed so many bytes.
+#[inline]
+pub fn shrank(bytes: usize) {
+    HERE.with(|here| here.add(-(bytes as i64)));
+}
+
+/// Bytes that all threads have allocated and not freed; 0 if the program's allocator does not
+/// count.
+#[must_use]
+pub fn live() -> u64 {
+    u64::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// A request begins on this thread: what is allocated from now on is for it.
+pub fn mark() {
+    HERE.with(|here| here.mark.set(here.live.get()));
+}
+
+/// Bytes that the request on this thread holds, as far as this thread allocated them.
+#[must_use]
+pub fn since_mark() -> usize {
+    HERE.with(|here| usize::try_from(here.live.get() - here.mark.get()).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This test alone calls `grew` and `shrank` in this process.
+    #[test]
+    fn the_sum_is_what_all_threads_have_whoever_frees_it() {
+        const BYTES: usize = 100;
+        let threads: Vec<_> =
+            (0..8).map(|_| std::thread::spawn(|| (0..10_000).for_each(|_| grew(BYTES)))).collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(live(), 8 * 10_000 * BYTES as u64);
+
+        mark();
+        (0..5_000).for_each(|_| shrank(8 * BYTES));
+        assert_eq!(since_mark(), 0);
+        mark();
+        (0..5_000).for_each(|_| shrank(8 * BYTES));
+        grew(7);
+        assert!(live() < TOLD_BYTES as u64);
+        mark();
+        grew(1 << 20);
+        assert_eq!((since_mark(), live()), (1 << 20, (1 << 20) + 7));
+        shrank(1 << 20);
+        assert_eq!((since_mark(), live()), (0, 7));
+    }
+}

@@ -3,15 +3,15 @@
 //!
 //! Each case runs on a database of its own on disk, through queries, as users write them: a
 //! statement in a transaction, which is then committed. What it wrote is counted before its time is
-//! returned. Memory is that of the process which is not pages of files, less what there was before:
-//! once the statement is done (the write set, above all), and at most while it is committed.
+//! returned. Memory is what the process has allocated, less what it had before: once the
+//! statement is done (the write set, above all), and at most while it is committed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_db::{Database, Retention, Session, Settings, Value, ValueMap, ops};
+use telar_db::{Database, Retention, Session, Settings, Value, ValueMap, heap, ops};
 
 use crate::report::{Report, Table, digits};
 
@@ -129,11 +129,9 @@ fn cases(options: &Options) -> Vec<Case> {
     cases
 }
 
-/// Bytes of the process that are not pages of files; none where the system does not say.
-fn anonymous() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
-    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+/// Bytes that the process has allocated, if its allocator counts them.
+fn allocated() -> Option<u64> {
+    Some(heap::live()).filter(|bytes| *bytes > 0)
 }
 
 /// What a case took.
@@ -146,20 +144,20 @@ struct Took {
 /// Runs the statement in a transaction and commits it.
 fn measure(db: &Database, statement: &str) -> Result<Took, Failed> {
     let session = Session::new(db);
-    let before = anonymous();
+    let before = allocated();
     let begun = Instant::now();
     let mut transaction = session.begin()?;
     transaction.run(statement, &ValueMap::new())?;
-    let (written, done) = (anonymous(), AtomicBool::new(false));
+    let (written, done) = (allocated(), AtomicBool::new(false));
     let (seconds, peak) = thread::scope(|scope| {
         let peak = scope.spawn(|| {
             let mut peak = written;
             // ORDERING: relaxed, as nothing else is read because of it.
             while !done.load(Ordering::Relaxed) {
-                peak = peak.max(anonymous());
+                peak = peak.max(allocated());
                 thread::sleep(Duration::from_millis(2));
             }
-            peak.max(anonymous())
+            peak.max(allocated())
         });
         let committed = transaction.commit();
         let seconds = begun.elapsed().as_secs_f64();

@@ -22,6 +22,23 @@ pub(crate) const ALL_STRIPES: u32 = u32::MAX;
 /// writers the holder may be descheduled; spinning longer only keeps it so.
 const SPINS_MAX: u32 = 64;
 
+/// Time slices that a waiter gives up before it sleeps: a large commit holds its latches for
+/// seconds, and whoever waited awake would take a processor from it.
+const YIELDS_MAX: u32 = 256;
+/// Longest sleep, in microseconds.
+const SLEEP_MAX: u32 = 1000;
+
+/// Lets others run before attempt number `attempt` of somebody who has waited awake for a while.
+pub(crate) fn pause(attempt: u32) {
+    match attempt.checked_sub(YIELDS_MAX) {
+        Some(longer) if cfg!(not(feature = "shuttle")) => {
+            let micros = longer.saturating_add(1).min(SLEEP_MAX);
+            std::thread::sleep(std::time::Duration::from_micros(micros.into()));
+        }
+        _ => thread::yield_now(),
+    }
+}
+
 /// One latch word of 32 stripes.
 #[derive(Debug, Default)]
 pub(crate) struct Latch(AtomicU32);
@@ -66,7 +83,7 @@ impl Latch {
                     return true;
                 }
             }
-            spins += 1;
+            spins = u32::saturating_add(spins, 1);
             if spins < SPINS_MAX {
                 hint::spin_loop();
                 continue;
@@ -77,7 +94,7 @@ impl Latch {
                 }
                 return false;
             }
-            thread::yield_now();
+            pause(spins - SPINS_MAX);
         }
     }
 

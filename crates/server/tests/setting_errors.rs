@@ -149,6 +149,7 @@ fn by_statement() -> Vec<(&'static str, String)> {
     [
         ("limits.statement_timeout", &["limits.statement_timeout=50ms"][..], FOREVER),
         ("limits.statement_memory", &["limits.statement_memory=1MiB"], collected),
+        ("limits.memory", &["limits.memory=4MiB"], collected),
         ("limits.temporary_folder", &["limits.statement_memory=1MiB"], sorted),
         (
             "limits.temporary_folder",

@@ -34,6 +34,10 @@ use crate::txn::write_set::{
 /// So few changes are compared with each other.
 const FEW_CHANGES: usize = 8;
 
+/// So many entries that a commit adds are sorted, and each partition takes its own at once: one by
+/// one they would follow the links of the partitions that those before them have cut.
+const MANY_ENTRIES: usize = if cfg!(feature = "shuttle") { 4 } else { 1 << 10 };
+
 /// An object's key before and after the commit, where they differ.
 #[derive(Debug, PartialEq)]
 pub(super) struct Change {
@@ -59,6 +63,7 @@ pub(crate) struct Maintenance<'a> {
     reads: &'a [Read],
     pub(super) changes: SmallVec<[Change; 2]>,
     /// For each new key, in the order of the changes: its partition, or one to the left of it.
+    /// Nothing of indexes that get many.
     partitions: SmallVec<[u32; 64]>,
     /// Whether a change depends on values that are not the commit's own.
     depends: bool,
@@ -223,7 +228,7 @@ impl<'a> Maintenance<'a> {
         self.partitions.clear();
         for same in self.changes.chunk_by(|a, b| a.index == b.index) {
             let index = &self.list[same[0].index];
-            if !index.is_loaded() {
+            if !index.is_loaded() || added(same) >= MANY_ENTRIES {
                 continue;
             }
             match index.entries() {
@@ -374,8 +379,8 @@ impl<'a> Maintenance<'a> {
                 continue;
             }
             let objects = index.objects(self.shared, guard);
-            let new = same.iter().filter(|change| change.new.is_some()).count();
-            let (here, rest) = partitions.split_at(new);
+            let new = added(same);
+            let (here, rest) = partitions.split_at(if new < MANY_ENTRIES { new } else { 0 });
             partitions = rest;
             match index.entries() {
                 Entries::None => {}
@@ -388,6 +393,11 @@ impl<'a> Maintenance<'a> {
             }
         }
     }
+}
+
+/// How many entries these changes add.
+fn added(changes: &[Change]) -> usize {
+    changes.iter().filter(|change| change.new.is_some()).count()
 }
 
 /// The entries of new keys.
@@ -407,7 +417,13 @@ fn apply_to<const N: usize>(
     guard: &Guard,
 ) {
     let new = new_entries(changes, &item_of);
-    tree.add_all(&new, partitions, ts, upkeep, guard);
+    if new.len() < MANY_ENTRIES {
+        tree.add_all(&new, partitions, ts, upkeep, guard);
+    } else {
+        let mut sorted: Vec<_> = new.iter().map(|(key, item)| ((*key).clone(), *item)).collect();
+        sorted.sort_unstable();
+        tree.add_sorted(&sorted, ts, upkeep, guard);
+    }
     // After the tree: who drops an old entry from both holds up whoever adds it anew.
     if let Some(front) = upkeep.front {
         new.iter().for_each(|(key, item)| front.insert(key, item[0], guard));

@@ -8,6 +8,7 @@
 
 use crossbeam_utils::CachePadded;
 
+use crate::latch::pause;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::thread;
 
@@ -17,6 +18,9 @@ use crate::sync::thread;
 const RING: usize = 1 << 14;
 #[cfg(feature = "shuttle")]
 const RING: usize = 4;
+
+/// Looks at the clock before whoever waits for it lets others run.
+const SPINS_MAX: u32 = 32;
 
 /// Source of commit timestamps and of the read timestamp of new snapshots.
 #[derive(Debug)]
@@ -102,11 +106,10 @@ impl Clock {
             if self.published() >= ts {
                 return;
             }
-            spins += 1;
-            if spins > 32 {
-                thread::yield_now();
-            } else {
-                crate::sync::hint::spin_loop();
+            spins = spins.saturating_add(1);
+            match spins.checked_sub(SPINS_MAX) {
+                Some(longer) => pause(longer),
+                None => crate::sync::hint::spin_loop(),
             }
         }
     }

@@ -285,4 +285,28 @@ mod tests {
         feed(&mut input, &[0, 0, 0, 1, 0xB0, 0, 1, 0x02]);
         assert_eq!(input.urgent(), Some(Urgent::Goodbye));
     }
+
+    #[test]
+    fn a_message_without_room_is_read_to_its_end_and_forgotten() {
+        static FULL: Budget = Budget::new(1);
+        let (mut input, mut found) = (Input::new(), Vec::new());
+        input.set_budget(Some(&FULL));
+        let small = vec![1; SMALL_BYTES - 1];
+        let bytes = [framed(&small), framed(&vec![2; SMALL_BYTES]), framed(&[3])].concat();
+        let mut messages = Vec::new();
+        for piece in bytes.chunks(1000) {
+            feed(&mut input, piece);
+            while input.take(&mut found, usize::MAX).unwrap() {
+                messages.push((found.clone(), input.refused().is_some()));
+            }
+        }
+        assert_eq!(messages, [(small, false), (Vec::new(), true), (vec![3], false)]);
+        // Its length is bounded all the same.
+        let bytes = framed(&vec![2; 2 * SMALL_BYTES]);
+        let taken = bytes.chunks(1000).try_for_each(|piece| {
+            feed(&mut input, piece);
+            input.take(&mut found, SMALL_BYTES + 5000).map(|_| ())
+        });
+        assert_eq!(taken, Err(TooLarge));
+    }
 }

@@ -1,6 +1,6 @@
 """Attacks on a server by those who may log in, and what others notice of them.
 
-    python attacks.py TELAR [--memory SIZE] [--seconds S] [--strict] [ATTACK]...
+    python attacks.py TELAR [--memory SIZE] [--part N] [--seconds S] [--strict] [ATTACK]...
 
 Starts `TELAR serve` with its default settings on a store of its own, sends one kind of attack after
 the other (all, unless some are named), and meanwhile reads single nodes from another process. What
@@ -12,7 +12,8 @@ has to hold:
   machine is not ours alone), and comes down again;
 - `--strict`: 99 of 100 point reads take 50 ms at most, what is told to end does so within a second.
 
-The numbers of the attacks are those of the report they come from. A line for each says how long it
+`--part N` makes attacks a N-th as large: for a build that is slow, with less memory. The numbers of
+the attacks are those of the report they come from. A line for each says how long it
 took, the errors by code, the slowest of 100 reads, and the most memory.
 """
 
@@ -40,6 +41,7 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 logging.getLogger("neo4j").setLevel(logging.CRITICAL)
 PASSWORD = "attacks-password"
+PART, STRICT = 1, False
 NODES = 10_000
 ATTACKS = {}
 
@@ -93,6 +95,11 @@ def attack(name):
         ATTACKS[name] = function
         return function
     return register
+
+
+def n(number):
+    """A size, or the part of it that was asked for."""
+    return max(1, number // PART)
 
 
 def outcome(function, *arguments, **named):
@@ -164,10 +171,10 @@ def kept_plans(server, seconds):
         for i in range(200):
             if time.monotonic() > end:
                 break
-            text = f"RETURN '{'x' * 1_000_000}' AS x, {i} AS i"
+            text = f"RETURN '{'x' * n(1_000_000)}' AS x, {i} AS i"
             found[outcome(lambda: session.run(text).consume())] += 1
     for i in range(8):
-        text = f"RETURN {i} /* {'x' * 60_000_000} */"
+        text = f"RETURN {i} /* {'x' * n(60_000_000)} */"
         found[outcome(statement, server, "nobody", text, "system")] += 1
         found[outcome(statement, server, "reader", text)] += 1
         if time.monotonic() > end:
@@ -226,7 +233,7 @@ def packed(value):
 @attack("6 parameters")
 def parameters(server, seconds):
     # 20 MB on the wire, small numbers of a byte each.
-    numbers = b"\xd6" + (20_000_000).to_bytes(4, "big") + bytes(20_000_000)
+    numbers = b"\xd6" + n(20_000_000).to_bytes(4, "big") + bytes(n(20_000_000))
     run = b"\xb3\x10" + packed("RETURN size($n)") + b"\xa1" + packed("n") + numbers + b"\xa0"
 
     def ask():
@@ -242,13 +249,13 @@ def parameters(server, seconds):
 
 @attack("6 statements that hold much")
 def held(server, seconds):
-    texts = ["UNWIND range(1, 50000000) AS i RETURN size(collect(i))",
-             "UNWIND range(1, 50000000) AS i RETURN size(collect({a: i, b: toString(i)}))",
-             "UNWIND range(1, 3000) AS i RETURN size(collect(toString(i) + '" + "x" * 100_000 + "'))",
-             "UNWIND range(1, 10000000) AS i WITH toString(i) AS t ORDER BY t RETURN count(*)",
-             "UNWIND range(1, 10000000) AS i WITH i, count(*) AS c RETURN max(c)",
-             "WITH range(1, 16000000) AS a UNWIND range(1, 100) AS i RETURN size(a + i)",
-             "RETURN [x IN range(1, 16000000) | {a: x, b: [x]}]"]
+    texts = [f"UNWIND range(1, {n(50_000_000)}) AS i RETURN size(collect(i))",
+             f"UNWIND range(1, {n(50_000_000)}) AS i RETURN size(collect({{a: i, b: toString(i)}}))",
+             f"UNWIND range(1, {n(30_000)}) AS i RETURN size(collect(toString(i) + '" + "x" * 100_000 + "'))",
+             f"UNWIND range(1, {n(10_000_000)}) AS i WITH toString(i) AS t ORDER BY t RETURN count(*)",
+             f"UNWIND range(1, {n(10_000_000)}) AS i WITH i, count(*) AS c RETURN max(c)",
+             f"WITH range(1, {n(16_000_000)}) AS a UNWIND range(1, 100) AS i RETURN size(a + i)",
+             f"RETURN [x IN range(1, {n(16_000_000)}) | {{a: x, b: [x]}}]"]
     return at_once([(statement, server, "reader", text, None, None, seconds / 2) for text in texts * 3], seconds)
 
 
@@ -267,7 +274,7 @@ def open_writes(server, seconds):
 
 @attack("6 bodies over HTTP")
 def bodies(server, seconds):
-    body = json.dumps({"statement": "RETURN size($n)", "parameters": {"n": [1] * 5_000_000}}).encode()
+    body = json.dumps({"statement": "RETURN size($n)", "parameters": {"n": [1] * n(5_000_000)}}).encode()
     login = "Basic " + base64.b64encode(f"reader:{PASSWORD}".encode()).decode()
     headers = {"Authorization": login, "Content-Type": "application/json"}
 
@@ -384,7 +391,7 @@ def open_quote(server, seconds):
     folder = os.path.join(server.folder, "import")
     with open(os.path.join(folder, "quote.csv"), "wb") as file:
         file.write(b'a,b\n1,"')
-        for _ in range(200):
+        for _ in range(n(200)):
             file.write(b"x" * 1_000_000)
     os.mkfifo(os.path.join(folder, "fifo.csv"))
     texts = [f"LOAD CSV FROM 'file:///{name}' AS row RETURN count(row)" for name in ("quote.csv", "fifo.csv")]
@@ -393,7 +400,7 @@ def open_quote(server, seconds):
 
 @attack("M2 a large transaction")
 def large_transaction(server, seconds):
-    text = "UNWIND range(1, 2000000) AS i CREATE (:P {id: i, x: i % 97})"
+    text = f"UNWIND range(1, {n(2_000_000)}) AS i CREATE (:P {{id: i, x: i % 97}})"
     return at_once([(statement, server, "writer", text)] * 2, seconds)
 
 
@@ -403,7 +410,7 @@ def ended(server, seconds):
     texts = ["UNWIND range(1, 100000000000) AS i RETURN sum(i)",
              "MATCH (a)" + "-->()" * 1000 + " RETURN count(*)",
              "UNWIND range(1, 50000000) AS i WITH toString(i) AS t ORDER BY t RETURN count(*)",
-             "UNWIND range(1, 3000000) AS i CREATE (:Ended {id: i})",
+             f"UNWIND range(1, {n(3_000_000)}) AS i CREATE (:Ended {{id: i}})",
              "MATCH (a:Person), (b:Person), (c:Person) RETURN sum(a.id * b.id * c.id)",
              "UNWIND range(1, 1000) AS i WITH range(1, 10000000) AS l, range(1, 10000000) AS k, i RETURN count(l = k)",
              "UNWIND range(1, 100000000) AS i RETURN i, range(1, 100)"]
@@ -510,15 +517,16 @@ def budget(server):
 
 
 def main():
-    global STRICT
+    global PART, STRICT
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("telar")
     parser.add_argument("attacks", nargs="*", metavar="ATTACK", help="numbers or names; all, if none is given")
     parser.add_argument("--memory", help="limits.memory of the server; its default if not given")
+    parser.add_argument("--part", type=int, default=1, metavar="N", help="make them a N-th as large")
     parser.add_argument("--seconds", type=float, default=60, help="that an attack may take")
     parser.add_argument("--strict", action="store_true", help="times have to hold, too")
     options = parser.parse_intermixed_args()
-    STRICT = options.strict
+    PART, STRICT = options.part, options.strict
     wanted = [name for name in ATTACKS
               if not options.attacks or any(name.startswith(want) for want in options.attacks)]
     if not wanted:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Proves the server with what others wrote: Neo4j's official drivers, the openCypher TCK over Bolt,
-# load, and a kill.
+# load, a kill, and attacks.
 #
 #   tools/drivers.sh TELAR [PART]...
 #
-# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load (all of
-# these if none is named), and with TELAR_LONG=1 also java go tck. Servers run on free ports of the
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load attacks
+# (all of these if none is named), and with TELAR_LONG=1 also java go tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
 # Ends with the sum of all parts in the form of `cargo test`.
@@ -25,7 +25,7 @@ telar=$(realpath "${1:?the path of the telar binary}")
 shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
-    parts=(python python6 javascript javascript6 load)
+    parts=(python python6 javascript javascript6 load attacks)
     if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go tck); fi
 fi
 
@@ -168,6 +168,13 @@ load() {
     "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-20}" --kills 2
 }
 
+# What those send who want the server to end, or all of its memory. Whatever the build: sizes and times
+# are for the slow one of the gate, and for machines where others are at work.
+attacks() {
+    fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    "$installed/python/bin/python" drivers/attacks.py "$telar" --memory 512MiB --part 10 --seconds 60
+}
+
 status=0
 for part in "${parts[@]}"; do
     printf -- '--- %s\n' "$part"
@@ -178,7 +185,7 @@ for part in "${parts[@]}"; do
     javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
     java) command=(java_behaviours) ;;
     go) command=(go_behaviours) ;;
-    tck | load) command=("$part") ;;
+    tck | load | attacks) command=("$part") ;;
     *)
         printf 'no such part: %s\n' "$part" >&2
         exit 2

@@ -194,7 +194,7 @@ fn run_case(case: &Case, folder: &Path) -> Result<Took, Failed> {
     if case.beside == Beside::History {
         settings.retain = Retention::Keep { commits: 1 << 20, ms: 0 };
     }
-    let db = Database::open(&folder.join("db"), settings)?;
+    let db = Database::open(folder.join("db"), settings)?;
     let session = Session::new(&db);
     for text in &case.before {
         session.run(text, &[])?;

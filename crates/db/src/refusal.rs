@@ -37,22 +37,27 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
 pub(crate) struct Waiting<'l> {
     limits: &'l Limits,
     listed: Cell<Option<Listed>>,
+    /// Why it was to end, when it was asked last: a moment later the server may have memory again.
+    why: Cell<Option<QueryError>>,
 }
 
 impl<'l> Waiting<'l> {
     pub(crate) fn new(limits: &'l Limits, listed: Listed) -> Self {
-        Self { limits, listed: Cell::new(Some(listed)) }
+        Self { limits, listed: Cell::new(Some(listed)), why: Cell::new(None) }
     }
 
     /// One that stands on no list of its own.
     pub(crate) fn unlisted(limits: &'l Limits) -> Self {
-        Self { limits, listed: Cell::new(None) }
+        Self { limits, listed: Cell::new(None), why: Cell::new(None) }
     }
 }
 
 impl Interrupt for Waiting<'_> {
     fn is_asked(&self) -> bool {
-        self.limits.check().is_err()
+        let why = self.limits.check().err();
+        let is_asked = why.is_some();
+        self.why.set(why);
+        is_asked
     }
 
     fn is_asked_last(&self) -> bool {
@@ -77,7 +82,7 @@ pub(crate) fn commit(
     }
     let committed = transaction.commit_unless(waiting);
     committed.map(|committed| committed.ts).map_err(|error| match &error {
-        Error::Interrupted => waiting.limits.check().err().unwrap_or_else(terminated),
+        Error::Interrupted => waiting.why.take().unwrap_or_else(terminated),
         Error::ConstraintViolated { constraint, violation } if made.contains_key(constraint) => {
             let why = message(db, violation, None);
             let message = format!("Unable to create {}: {why}", made[constraint]);

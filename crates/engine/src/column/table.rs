@@ -35,7 +35,8 @@ struct Version<V> {
 struct ColTail<V> {
     /// Number of the newest entry, plus one; 0 if the chunk's value holds.
     heads: Box<[AtomicU32; SEGMENT_VERTICES]>,
-    entries: GrowArray<OnceLock<Version<V>>>,
+    /// Few at first: a schema may have thousands of keys, each with a value or two.
+    entries: GrowArray<OnceLock<Version<V>>, 3>,
     len: AtomicU32,
     /// Entries at which the tail is settled.
     settle_at: u32,
@@ -331,7 +332,7 @@ impl<C: Chunk + 'static> Segments for ColTable<C> {
 pub(crate) struct ColTable<C: Chunk> {
     /// Number in the global latch order.
     pub(crate) id: u32,
-    segments: GrowArray<ColSegment<C>>,
+    segments: GrowArray<ColSegment<C>, 2>,
     bound: AtomicU32,
     /// Where segments that are not loaded come from.
     source: Source,

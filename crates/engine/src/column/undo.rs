@@ -69,7 +69,7 @@ impl<V> Default for Runs<V> {
 /// The superseded values of a column. Empty, and without memory, where no history is kept.
 #[derive(Debug)]
 pub(crate) struct ColUndo<V> {
-    segments: GrowArray<Mutex<Runs<V>>>,
+    segments: GrowArray<Mutex<Runs<V>>, 2>,
     stored: Lazy<Vec<OldValue<V>>>,
     /// No entry is newer: who reads at or after it need not look.
     until: AtomicU64,

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use telar_db::query::budget::SMALL_BYTES;
 use telar_db::query::function::temporal::Zone;
-use telar_db::query::{QueryError, watch};
+use telar_db::query::{EvalError, QueryError, watch};
 use telar_db::value::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset,
 };
@@ -92,6 +92,10 @@ const ENTRY_BYTES: usize = 96;
 /// Memory that a list, map, text or the like takes beside its contents.
 const SHARED_BYTES: usize = 64;
 
+fn no_room(error: EvalError) -> Refusal {
+    Refusal::Unacceptable(QueryError::from(error).into())
+}
+
 fn unacceptable(message: impl Into<String>) -> Refusal {
     Refusal::Unacceptable(Failure::new("Neo.ClientError.Request.Invalid", message))
 }
@@ -122,7 +126,7 @@ impl<'b> Decoder<'b> {
         self.unasked += bytes;
         if self.unasked >= SMALL_BYTES {
             let asked = std::mem::take(&mut self.unasked);
-            watch::room(asked).map_err(|e| Refusal::Unacceptable(QueryError::from(e).into()))?;
+            watch::room(asked).map_err(no_room)?;
         }
         Ok(())
     }
@@ -146,6 +150,8 @@ impl<'b> Decoder<'b> {
             Item::List(len) => {
                 let below = below(levels)?;
                 self.hold(len * size_of::<Value>() + SHARED_BYTES)?;
+                // Once more as much while the list is made of them.
+                watch::room(2 * len * size_of::<Value>()).map_err(no_room)?;
                 let mut elements = Vec::with_capacity(len);
                 for _ in 0..len {
                     elements.push(self.value(below)?);

@@ -94,8 +94,7 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                // Whatever is wrong with it, the next `accept` says so.
-                let _ = poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&TICK));
+                self.wait();
             }
             // The peer has gone again.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -103,9 +102,21 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         }
     }
 
+    /// Waits until somebody knocks, for a tick at most; says whether somebody does.
+    fn wait(&self) -> bool {
+        let mut knocks = [PollFd::new(&self.listener, PollFlags::IN)];
+        // Whatever is wrong with it, the next `accept` says so.
+        poll(&mut knocks, Some(&TICK)).is_ok_and(|ready| ready > 0)
+    }
+
     /// Closes the connection that cannot be taken in, in the place of the spare file: its peer is
     /// to know at once, and not to wait in a queue that nobody looks at.
     fn refuse(&mut self, error: &io::Error) {
+        // Linux says that there are no files before it looks whether anybody knocks. The spare file
+        // is given up only for somebody: another listener of this process would take its place.
+        if !self.wait() {
+            return;
+        }
         if self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {
             tracing::warn!(
                 %error,
@@ -115,11 +126,13 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         }
         let no_file = [Errno::MFILE, Errno::NFILE].map(|e| Some(e.raw_os_error()));
         let had_spare = self.spare.take().is_some();
-        if had_spare && no_file.contains(&error.raw_os_error()) && self.listener.accept().is_ok() {
+        let is_closed =
+            had_spare && no_file.contains(&error.raw_os_error()) && self.listener.accept().is_ok();
+        self.spare = spare();
+        if is_closed {
             (self.refused)();
         } else {
             thread::sleep(EXHAUSTED);
         }
-        self.spare = spare();
     }
 }

@@ -178,12 +178,22 @@ fn by_clients() -> Vec<(&'static str, String)> {
     let mut found = Vec::new();
 
     let server = Server::start(&["bolt.connections=1"]);
-    let mut first = server.shell();
-    let mut first = Process::start(first.stdin(Stdio::piped()).stdout(Stdio::piped())).unwrap();
-    // Once it has an answer, the place is its own.
-    first.stdin.as_mut().unwrap().write_all(b"RETURN 1;\n").unwrap();
-    assert_eq!(first.stdout.as_mut().unwrap().read(&mut [0]).unwrap(), 1);
-    let refused = server.run("RETURN 1");
+    let begin = || {
+        let mut shell = server.shell();
+        Process::start(shell.stdin(Stdio::piped()).stdout(Stdio::null())).unwrap()
+    };
+    let mut first = begin();
+    let begun = Instant::now();
+    let refused = loop {
+        let said = server.run("RETURN 1");
+        if said.contains("error") || begun.elapsed() > Duration::from_secs(60) {
+            break said;
+        }
+        // It was this one that came second.
+        if first.try_wait().unwrap().is_some() {
+            first = begin();
+        }
+    };
     found.extend([("bolt.connections", refused.clone()), ("limits.user_share", refused)]);
     drop(first);
 
@@ -223,6 +233,14 @@ fn by_clients() -> Vec<(&'static str, String)> {
             let said = server.ask("", "RETURN 1");
             if said.contains("errors") || begun.elapsed() > Duration::from_secs(60) {
                 break said;
+            }
+            // Or it was the first one that came second.
+            first.set_nonblocking(true).unwrap();
+            let has_answer = first.peek(&mut [0]).is_ok();
+            first.set_nonblocking(false).unwrap();
+            if has_answer {
+                Server::receive(&mut first);
+                Server::statement(&mut first, "", FOREVER);
             }
         };
         found.push((setting, refused));

@@ -94,7 +94,7 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.wait();
+                self.knocks(&TICK);
             }
             // The peer has gone again.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -102,11 +102,11 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         }
     }
 
-    /// Waits until somebody knocks, for a tick at most; says whether somebody does.
-    fn wait(&self) -> bool {
-        let mut knocks = [PollFd::new(&self.listener, PollFlags::IN)];
+    /// Whether somebody knocks before so much time is over.
+    fn knocks(&self, time: &Timespec) -> bool {
+        let mut door = [PollFd::new(&self.listener, PollFlags::IN)];
         // Whatever is wrong with it, the next `accept` says so.
-        poll(&mut knocks, Some(&TICK)).is_ok_and(|ready| ready > 0)
+        poll(&mut door, Some(time)).is_ok_and(|ready| ready > 0)
     }
 
     /// Closes the connection that cannot be taken in, in the place of the spare file: its peer is
@@ -114,7 +114,8 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
     fn refuse(&mut self, error: &io::Error) {
         // Linux says that there are no files before it looks whether anybody knocks. The spare file
         // is given up only for somebody: another listener of this process would take its place.
-        if !self.wait() {
+        if !self.knocks(&Timespec::default()) {
+            self.knocks(&TICK);
             return;
         }
         if self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {

@@ -7,15 +7,16 @@
 //! others do, and an overload ends by itself.
 //!
 //! ```text
-//!  allocated  0 ────────────────────────── 13/16 ─────────── 14/16 ─────────── bound
-//!  requests that hold a sixteenth of it, or more │ give way ─► │                 │
-//!  all that hold 256 KiB, or more                              │ give way ─────► │
-//!  what the allocator needs for itself                         │ ◄─────────────► │
+//!  allocated  0 ────────────────────────── 11/16 ────────── 12/16 ─────────── bound
+//!  requests that hold a sixteenth of it, or more │ give way ─► │                │
+//!  all that hold 256 KiB, or more                              │ give way ────► │
+//!  lists that move as they grow, the allocator's own pages     │ ◄────────────► │
 //! ```
 //!
-//! So what comes on top is at most 256 KiB for each request at work, and what is allocated between
-//! two questions: whoever makes a large block asks for it first.
+//! Whoever makes a large block asks for it first, and what was granted counts from then on
+//! ([`Budget::grant`]): several who ask at once are not all told that there is room for one.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::heap;
@@ -24,6 +25,42 @@ use crate::error::{Detail, EvalError};
 
 /// Bytes that a request holds before it is asked to give way.
 pub const SMALL_BYTES: usize = 256 << 10;
+
+/// Bytes that threads were granted and may not have allocated yet.
+static GRANTED: AtomicU64 = AtomicU64::new(0);
+
+/// The part of it that is a thread's.
+struct Grant(Cell<u64>);
+
+// ORDERING: relaxed, as the number orders nothing.
+impl Grant {
+    fn set(&self, bytes: u64) {
+        let before = self.0.replace(bytes);
+        if before != bytes {
+            GRANTED.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Grant {
+    fn drop(&mut self) {
+        self.set(0);
+    }
+}
+
+thread_local! {
+    static GRANT: Grant = const { Grant(Cell::new(0)) };
+}
+
+/// What this thread was granted has been allocated, or is not wanted any more.
+#[inline]
+pub fn settle_grant() {
+    GRANT.with(|grant| {
+        if grant.0.get() != 0 {
+            grant.set(0);
+        }
+    });
+}
 
 /// What a process may hold.
 #[derive(Debug)]
@@ -34,8 +71,8 @@ pub struct Budget {
 
 // ORDERING: relaxed, as the number orders nothing.
 impl Budget {
-    /// A bound of so many bytes of memory. An eighth of it is left to the allocator, whose pages
-    /// are never full.
+    /// A bound of so many bytes of memory. A quarter of it is for what is allocated only for
+    /// moments, and for the allocator, whose pages are never full.
     #[must_use]
     pub const fn new(limit: u64) -> Self {
         Self { limit, refused: AtomicU64::new(0) }
@@ -59,26 +96,44 @@ impl Budget {
     /// `MemoryBudgetExceeded`, which is worth trying again, if there is no room.
     #[inline]
     pub fn room(&self, held: usize, more: usize) -> Result<(), EvalError> {
-        if heap::live().saturating_add(more as u64) < self.limit / 16 * 13 {
+        let used = heap::live().saturating_add(GRANTED.load(Ordering::Relaxed));
+        if used.saturating_add(more as u64) < self.limit / 16 * 11 {
             return Ok(());
         }
-        self.near(held.saturating_add(more), more as u64)
+        self.near(held.saturating_add(more), used.saturating_add(more as u64))
     }
 
-    /// The same close to the bound: `held` with what is to come.
+    /// The same for a block that this thread is about to allocate: it counts from now on, until the
+    /// thread asks for the next one or [settles](settle_grant).
+    ///
+    /// # Errors
+    /// As [`room`](Self::room).
+    pub fn grant(&self, held: usize, more: usize) -> Result<(), EvalError> {
+        GRANT.with(|grant| {
+            // First the claim, then the question: of two who claim at once, one sees the other.
+            grant.set(more as u64);
+            let room = self.room(held.saturating_add(more), 0);
+            if room.is_err() {
+                grant.set(0);
+            }
+            room
+        })
+    }
+
+    /// The same close to the bound: `held` and `used` with what is to come.
     #[cold]
-    fn near(&self, held: usize, more: u64) -> Result<(), EvalError> {
-        let (live, limit) = (heap::live(), self.limit);
-        let above = live.saturating_add(more) >= limit / 16 * 14;
+    fn near(&self, held: usize, used: u64) -> Result<(), EvalError> {
+        let limit = self.limit;
+        let above = used >= limit / 16 * 12;
         let large = held as u64 >= limit / 16;
         if held < SMALL_BYTES || !(above || large) {
             return Ok(());
         }
         self.refused.fetch_add(1, Ordering::Relaxed);
         let message = format!(
-            "the server has no memory left for this: it has allocated {live} bytes of \
-             the {limit} that limits.memory lets it hold, an eighth of which is the allocator's, \
-             and this request would hold {held}; try again later, ask for less at once, or raise \
+            "the server has no memory left for this: with it, {used} bytes would be in \
+             use of the {limit} that limits.memory allows, a quarter of which is kept for moments, \
+             and {held} of them by this request; try again later, ask for less at once, or raise \
              limits.memory"
         );
         Err(EvalError::new(Detail::MemoryBudgetExceeded, message))
@@ -94,10 +149,10 @@ mod tests {
     fn who_holds_little_goes_on_and_who_holds_much_gives_way() {
         let budget = Budget::new(64 << 20);
         budget.room(usize::MAX, 0).unwrap();
-        budget.room(0, 51 << 20).unwrap();
+        budget.room(0, 43 << 20).unwrap();
         // Close to the bound, one that holds a sixteenth.
-        assert!(budget.room(0, 53 << 20).is_err());
-        assert!(budget.room(usize::MAX, 52 << 20).is_err());
+        assert!(budget.room(0, 45 << 20).is_err());
+        assert!(budget.room(usize::MAX, 44 << 20).is_err());
         // Whatever the bound is, who holds little goes on.
         let tiny = Budget::new(16);
         tiny.room(SMALL_BYTES - 17, 16).unwrap();
@@ -106,5 +161,17 @@ mod tests {
         assert_eq!(error.detail, Detail::MemoryBudgetExceeded);
         assert!(error.message.contains("limits.memory"), "{}", error.message);
         assert_eq!((budget.refused(), tiny.refused()), (3, 1));
+
+        // What one thread was granted another one does not get.
+        budget.grant(0, 30 << 20).unwrap();
+        let other = || budget.grant(0, 30 << 20).is_ok();
+        assert!(!std::thread::scope(|scope| scope.spawn(other).join().unwrap()));
+        budget.grant(0, 30 << 20).unwrap();
+        settle_grant();
+        assert!(std::thread::scope(|scope| scope.spawn(other).join().unwrap()));
+        // The thread has ended, and with it its grant.
+        budget.grant(0, 30 << 20).unwrap();
+        assert!(budget.grant(30 << 20, 50 << 20).is_err());
+        budget.room(0, 30 << 20).unwrap();
     }
 }

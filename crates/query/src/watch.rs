@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use telar_graph::{Value, heap};
 
-use crate::budget::{Budget, SMALL_BYTES};
+use crate::budget::{Budget, SMALL_BYTES, settle_grant};
 use crate::error::{Detail, EvalError};
 use crate::exec::Limits;
 use crate::function::limits;
@@ -87,6 +87,7 @@ pub(crate) fn ended<'f>(
 ) -> Result<(), EvalError> {
     raised(flags)?;
     if let Some(budget) = budget {
+        settle_grant();
         budget.room(heap::since_mark(), 0)?;
     }
     if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -134,7 +135,7 @@ pub fn room(bytes: usize) -> Result<(), EvalError> {
         return Ok(());
     }
     WATCH.with_borrow(|watch| match &watch.budget {
-        Some(budget) => budget.room(heap::since_mark(), bytes),
+        Some(budget) => budget.grant(heap::since_mark(), bytes),
         None => Ok(()),
     })
 }

@@ -341,6 +341,10 @@ impl Column {
 
     /// The chunk of these rows, at most a segment of them, in this order.
     pub(super) fn chunk(&self, rows: impl Iterator<Item = usize> + Clone) -> PropertyChunk {
+        self.wide_chunk(rows).tight()
+    }
+
+    fn wide_chunk(&self, rows: impl Iterator<Item = usize> + Clone) -> PropertyChunk {
         let mut some = Box::new([0; BITMAP_WORDS]);
         let mut any = false;
         for (i, row) in rows.clone().enumerate() {

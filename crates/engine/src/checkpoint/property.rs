@@ -75,6 +75,8 @@ fn presence_of(f: impl Fn(usize) -> bool) -> Presence {
 pub(crate) fn encode(chunk: &PropertyChunk, out: &mut Vec<u8>) {
     match chunk {
         PropertyChunk::Absent => out.push(ABSENT),
+        // How many there are is no matter of the format.
+        PropertyChunk::Few(_) => encode(&PropertyChunk::wide(&chunk.values()), out),
         PropertyChunk::Bool(some, values) => {
             out.push(BOOL);
             put_presence(some, out);
@@ -314,7 +316,7 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
         }
         kind => return Err(format!("unknown kind of values {kind}")),
     };
-    if input.is_empty() { Ok(chunk) } else { Err("bytes after the last value".into()) }
+    if input.is_empty() { Ok(chunk.tight()) } else { Err("bytes after the last value".into()) }
 }
 
 #[cfg(test)]

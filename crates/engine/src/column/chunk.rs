@@ -10,6 +10,10 @@ use crate::adjacency::SEGMENT_VERTICES;
 use crate::checkpoint::{property, segment};
 use crate::mapped;
 
+/// So few values are kept as a list. A schema may have thousands of keys that a handful of vertices
+/// has, and an array of 1024 places for each would be all of the memory.
+pub(crate) const FEW_MAX: usize = 16;
+
 /// Words of a presence bitmap.
 pub(crate) const BITMAP_WORDS: usize = SEGMENT_VERTICES / 64;
 
@@ -81,6 +85,8 @@ pub(crate) type Presence = Box<[u64; BITMAP_WORDS]>;
 pub(crate) enum PropertyChunk {
     /// No values.
     Absent,
+    /// At most [`FEW_MAX`] values of any type, each with its place, ascending.
+    Few(Box<[(u16, Value)]>),
     /// Truth values.
     Bool(Presence, Presence),
     /// Integers.
@@ -131,68 +137,16 @@ fn share_text(values: &[Value; SEGMENT_VERTICES]) -> Box<[Option<Arc<str>>; SEGM
     out
 }
 
-impl PropertyChunk {
-    /// Whether there is a value at `local`.
-    pub(crate) fn has(&self, local: usize) -> bool {
-        match self {
-            Self::Absent => false,
-            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => bit(some, local),
-            Self::Text(v) => v[local].is_some(),
-            Self::Mixed(v) => !v[local].is_null(),
-        }
-    }
-
-    /// The integer at `local`, if it is one.
-    #[inline]
-    pub(crate) fn int(&self, local: usize) -> Option<i64> {
-        match self {
-            Self::Int(some, v) if bit(some, local) => Some(v[local]),
-            Self::Mixed(v) => match v[local] {
-                Value::Int(int) => Some(int),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The text at `local`, if there is any value there; `None` if it is no text.
-    #[inline]
-    pub(crate) fn text(&self, local: usize) -> Option<Option<&str>> {
-        match self {
-            Self::Absent => Some(None),
-            Self::Text(v) => Some(v[local].as_deref()),
-            Self::Mixed(v) => match &v[local] {
-                Value::String(text) => Some(Some(text)),
-                Value::Null => Some(None),
-                _ => None,
-            },
-            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => {
-                (!bit(some, local)).then_some(None)
-            }
-        }
-    }
+/// The value at `local` of few.
+#[inline]
+fn find(few: &[(u16, Value)], local: usize) -> Option<&Value> {
+    let at = few.binary_search_by_key(&local, |(place, _)| usize::from(*place)).ok()?;
+    Some(&few[at].1)
 }
 
-impl Chunk for PropertyChunk {
-    type Value = Value;
-
-    fn absent() -> Self {
-        Self::Absent
-    }
-
-    fn get(&self, local: usize) -> Value {
-        match self {
-            Self::Absent => Value::Null,
-            Self::Bool(some, v) if bit(some, local) => Value::Bool(bit(v, local)),
-            Self::Int(some, v) if bit(some, local) => Value::Int(v[local]),
-            Self::Float(some, v) if bit(some, local) => Value::Float(v[local]),
-            Self::Text(v) => v[local].clone().map_or(Value::Null, Value::String),
-            Self::Mixed(v) => v[local].clone(),
-            Self::Bool(..) | Self::Int(..) | Self::Float(..) => Value::Null,
-        }
-    }
-
-    fn build(values: &[Value; SEGMENT_VERTICES]) -> Self {
+impl PropertyChunk {
+    /// One whose values have a place each, however few they are.
+    pub(crate) fn wide(values: &[Value; SEGMENT_VERTICES]) -> Self {
         let mut present = values.iter().filter(|v| !v.is_null());
         let Some(first) = present.next() else {
             return Self::Absent;
@@ -219,6 +173,107 @@ impl Chunk for PropertyChunk {
         }
     }
 
+    /// The same values, as a list if they are few.
+    pub(crate) fn tight(self) -> Self {
+        let places = || (0..SEGMENT_VERTICES).filter(|local| self.has(*local));
+        match places().take(FEW_MAX + 1).count() {
+            0 => Self::Absent,
+            1..=FEW_MAX => {
+                Self::Few(places().map(|local| (local as u16, self.get(local))).collect())
+            }
+            _ => self,
+        }
+    }
+
+    /// Every value, nulls included.
+    pub(crate) fn values(&self) -> Box<[Value; SEGMENT_VERTICES]> {
+        let mut values = Box::new([const { Value::Null }; SEGMENT_VERTICES]);
+        values.iter_mut().enumerate().for_each(|(local, value)| *value = self.get(local));
+        values
+    }
+
+    /// Whether there is a value at `local`.
+    pub(crate) fn has(&self, local: usize) -> bool {
+        match self {
+            Self::Absent => false,
+            Self::Few(few) => find(few, local).is_some(),
+            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => bit(some, local),
+            Self::Text(v) => v[local].is_some(),
+            Self::Mixed(v) => !v[local].is_null(),
+        }
+    }
+
+    /// The integer at `local`, if it is one.
+    #[inline]
+    pub(crate) fn int(&self, local: usize) -> Option<i64> {
+        match self {
+            Self::Int(some, v) if bit(some, local) => Some(v[local]),
+            Self::Few(few) => match find(few, local) {
+                Some(Value::Int(int)) => Some(*int),
+                _ => None,
+            },
+            Self::Mixed(v) => match v[local] {
+                Value::Int(int) => Some(int),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The text at `local`, if there is any value there; `None` if it is no text.
+    #[inline]
+    pub(crate) fn text(&self, local: usize) -> Option<Option<&str>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Text(v) => Some(v[local].as_deref()),
+            Self::Few(few) => match find(few, local) {
+                Some(Value::String(text)) => Some(Some(text)),
+                Some(_) => None,
+                None => Some(None),
+            },
+            Self::Mixed(v) => match &v[local] {
+                Value::String(text) => Some(Some(text)),
+                Value::Null => Some(None),
+                _ => None,
+            },
+            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => {
+                (!bit(some, local)).then_some(None)
+            }
+        }
+    }
+}
+
+impl Chunk for PropertyChunk {
+    type Value = Value;
+
+    fn absent() -> Self {
+        Self::Absent
+    }
+
+    fn get(&self, local: usize) -> Value {
+        match self {
+            Self::Absent => Value::Null,
+            Self::Few(few) => find(few, local).cloned().unwrap_or_default(),
+            Self::Bool(some, v) if bit(some, local) => Value::Bool(bit(v, local)),
+            Self::Int(some, v) if bit(some, local) => Value::Int(v[local]),
+            Self::Float(some, v) if bit(some, local) => Value::Float(v[local]),
+            Self::Text(v) => v[local].clone().map_or(Value::Null, Value::String),
+            Self::Mixed(v) => v[local].clone(),
+            Self::Bool(..) | Self::Int(..) | Self::Float(..) => Value::Null,
+        }
+    }
+
+    fn build(values: &[Value; SEGMENT_VERTICES]) -> Self {
+        let present = || values.iter().enumerate().filter(|(_, value)| !value.is_null());
+        match present().take(FEW_MAX + 1).count() {
+            0 => Self::Absent,
+            1..=FEW_MAX => {
+                Self::Few(present().map(|(local, value)| (local as u16, value.clone())).collect())
+            }
+            _ => Self::wide(values),
+        }
+    }
+
     fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {
         property::decode(value.body, value.version)
     }
@@ -227,6 +282,11 @@ impl Chunk for PropertyChunk {
         const BITMAP: usize = BITMAP_WORDS * 8;
         match self {
             Self::Absent => 0,
+            Self::Few(few) => {
+                let text =
+                    |v: &Value| if let Value::String(text) = v { text.len() + 16 } else { 0 };
+                size_of_val(&**few) + few.iter().map(|(_, v)| text(v)).sum::<usize>()
+            }
             Self::Bool(..) => 2 * BITMAP,
             Self::Int(..) | Self::Float(..) => BITMAP + SEGMENT_VERTICES * 8,
             Self::Text(v) => {
@@ -268,14 +328,41 @@ mod tests {
                 if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) }
             },
         ];
-        for make in makers {
-            let input = values(make);
+        for (make, present) in makers.iter().flat_map(|make| {
+            [0, 1, FEW_MAX / 2, FEW_MAX, FEW_MAX + 1, SEGMENT_VERTICES].map(|n| (make, n))
+        }) {
+            // So many of the values, spread over the segment.
+            let mut input = values(make);
+            let some: Vec<usize> = (0..SEGMENT_VERTICES).filter(|i| !input[*i].is_null()).collect();
+            let step = (some.len() / present.max(1)).max(1);
+            for (n, i) in some.iter().enumerate() {
+                if n % step != 0 || n / step >= present {
+                    input[*i] = Value::Null;
+                }
+            }
+            let present = input.iter().filter(|v| !v.is_null()).count();
             let chunk = PropertyChunk::build(&input);
-            for (i, v) in input.iter().enumerate() {
-                let got = chunk.get(i);
-                assert_eq!(&got, v);
-                assert_eq!(std::mem::discriminant(&got), std::mem::discriminant(v));
-                assert_eq!(chunk.has(i), !v.is_null());
+            let is_few = matches!(chunk, PropertyChunk::Few(_));
+            assert_eq!(is_few, (1..=FEW_MAX).contains(&present));
+            assert_eq!(matches!(chunk, PropertyChunk::Absent), present == 0);
+            let wide = PropertyChunk::wide(&input);
+            assert!(!is_few || chunk.bytes() < wide.bytes());
+            for chunk in [chunk, wide.tight(), PropertyChunk::wide(&input)] {
+                assert_eq!(chunk.values(), input);
+                for (i, v) in input.iter().enumerate() {
+                    let got = chunk.get(i);
+                    assert_eq!(&got, v);
+                    assert_eq!(std::mem::discriminant(&got), std::mem::discriminant(v));
+                    assert_eq!(chunk.has(i), !v.is_null());
+                    let int = if let Value::Int(int) = v { Some(*int) } else { None };
+                    assert_eq!(chunk.int(i), int);
+                    let text = match v {
+                        Value::Null => Some(None),
+                        Value::String(text) => Some(Some(&**text)),
+                        _ => None,
+                    };
+                    assert_eq!(chunk.text(i), text);
+                }
             }
         }
     }

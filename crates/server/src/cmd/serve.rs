@@ -121,10 +121,10 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
     let mut engine = telar_db::Settings::default();
     engine.durability = config.durability;
     engine.retain = config.retention;
-    let most = config.memory.map(|bytes| bytes.0);
-    // A graph leaves some of it to statements.
-    let graph = most.map(|most| (most / 8 * 5).max(1 << 20));
-    engine.memory_limit_bytes = config.memory_limit.map(|bytes| bytes.0).or(graph);
+    let most = config.memory.map_or_else(share_of_machine, |bytes| bytes.0);
+    // A graph leaves the other half to statements.
+    let graph = config.memory_limit.map_or((most / 2).max(1 << 20), |bytes| bytes.0);
+    engine.memory_limit_bytes = Some(graph);
     engine.log_archive_bytes_max = config.log_archive.0;
     DbmsSettings {
         default_database: config.default_database.as_str().into(),
@@ -140,7 +140,7 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
             timeout: config.statement_timeout,
             write_wait: Some(config.write_wait),
             memory: config.statement_memory.map(|bytes| to_usize(bytes.0)),
-            budget: Some(Box::leak(Box::new(Budget::new(most.unwrap_or_else(share_of_machine))))),
+            budget: Some(Box::leak(Box::new(Budget::new(most)))),
             temporary_folder: config.temporary_folder.clone(),
             transactions: config.transactions,
             user_share: config.user_share,

@@ -82,7 +82,7 @@ settings! {
     "store.retention" retention: Retention = Retention::AsStored,
         "How far back the past can be read and changes be followed.";
     "store.memory_limit" memory_limit: Option<Bytes> = None,
-        "Memory for the graph; what is above it is read from disk. Unset: half of the machine's.";
+        "Memory for a graph; what is above it is read from disk. Unset: half of limits.memory.";
     "store.huge_pages" huge_pages: bool = false,
         "Keep the heap on huge pages: up to 10% faster where queries visit much, 1.3 MiB more for \
          each connection.";

@@ -3,6 +3,7 @@
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use telar_db::query::budget::settle_grant;
 use telar_db::{ValueMap, heap};
 
 use super::App;
@@ -60,6 +61,7 @@ pub(crate) async fn run(
     tokio::task::spawn_blocking(move || {
         heap::mark();
         statement.run(output);
+        settle_grant();
         drop(place);
     });
     pending.response().await.ok_or_else(|| {

@@ -2,7 +2,8 @@
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
-//! - `expression`: expressions, `kind`: what is known of their values.
+//! - `expression`: expressions, `kind`: what is known of their values, `types`: which types they
+//!   may have.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
@@ -28,6 +29,7 @@ mod show;
 mod solve;
 mod subquery;
 mod syntax;
+mod types;
 mod update;
 mod writes;
 
@@ -155,6 +157,7 @@ pub(crate) fn bind(
         }
         StatementKind::Show(show) => binder.show(show, statement.span)?,
         StatementKind::Terminate(c) => binder.terminate(c, statement.span)?,
+        StatementKind::Transactions(all) => binder.transaction_commands(all)?,
         StatementKind::CreateIndex(c) => {
             command = Some(binder.create_index(c)?);
             (Plan::Unit, Vec::new())

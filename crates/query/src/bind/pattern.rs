@@ -11,7 +11,7 @@ use telar_cypher::ast::{
 use super::Binder;
 use super::group::{self, Group};
 use super::hint::Hints;
-use super::scope::Kind;
+use super::scope::{Kind, Variable};
 use super::select::{Selection, Wanted};
 use super::subquery::conjuncts;
 use crate::batch::Slot;
@@ -394,7 +394,14 @@ impl Binder<'_> {
             ArrowDirection::Left => Way::In,
             ArrowDirection::Either => Way::Both,
         };
-        let types = self.types(r.types.as_ref())?;
+        let (types, named) = match self.types(r.types.as_ref())? {
+            // Which names these are is known row by row: the relationships are asked.
+            Types::Where(labels) if labels.is_dynamic() => (Types::Any, Some(labels)),
+            types => (types, None),
+        };
+        let named = |slot| {
+            named.map(|labels| Expr::HasLabels(Box::new(Expr::Slot(slot)), labels))
+        };
         let times = match (&r.length, times) {
             (Some(length), _) => Some((length.min.unwrap_or(1), length.max)),
             // The same as a group around it.
@@ -409,6 +416,7 @@ impl Binder<'_> {
         let bound = before.contains(&slot);
         let length = match length {
             None => {
+                found.conditions.extend(named(slot));
                 self.property_conditions(r.properties.as_ref(), slot, found)?;
                 if let Some(filter) = &r.filter {
                     found.conditions.push(self.condition(filter)?);
@@ -418,17 +426,16 @@ impl Binder<'_> {
             Some((min, max, shortest)) => {
                 let each = self.new_slot();
                 let mut conditions = Pattern::default();
+                conditions.conditions.extend(named(each));
                 self.property_conditions(r.properties.as_ref(), each, &mut conditions)?;
                 if let Some(filter) = &r.filter {
                     let name = r.variable.as_ref();
                     let condition = self.inner_scope(|b| {
                         if let Some(name) = name {
                             b.scope.variables.retain(|v| *v.name != *name.text);
-                            b.scope.variables.push(super::scope::Variable {
-                                name: name.text.as_ref().into(),
-                                slot: each,
-                                kind: Kind::Relationship,
-                            });
+                            let text = name.text.as_ref().into();
+                            let variable = Variable::new(text, each, Kind::Relationship);
+                            b.scope.variables.push(variable);
                         }
                         b.condition(filter)
                     })?;

@@ -12,7 +12,9 @@ use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
 
 use super::clause::Columns;
 use super::scope::{Kind, Scope, Variable};
+use super::types::TypeSet;
 use super::{Binder, syntax};
+use crate::aggregate;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
@@ -149,18 +151,19 @@ impl Binder<'_> {
             let message = format!("{function}() takes {wanted} arguments");
             return Err(self.syntax("InvalidNumberOfArguments", message, e.span));
         }
-        if let (
-            "avg" | "sum" | "stdev" | "stdevp" | "percentilecont" | "percentiledisc",
-            [first, ..],
-        ) = (function.as_str(), arguments)
-        {
-            let numbers = [Kind::Int, Kind::Float, Kind::Other];
-            self.expect(first, &numbers, "InvalidArgumentType")?;
+        if let ExprKind::Function(call) = &e.kind {
+            self.check_arguments(call)?;
         }
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Inside);
         let bound = self.expressions(arguments);
         self.aggregation = around;
         let arguments = bound?;
+        if let ("percentilecont" | "percentiledisc", [_, Expr::Const(fraction)]) =
+            (function.as_str(), &arguments[..])
+            && let Err(error) = aggregate::percentile::fraction(fraction)
+        {
+            return Err(self.syntax("NumberOutOfRange", error.to_string(), e.span));
+        }
         if let [Expr::Function(f, _)] = &arguments[..]
             && !f.deterministic
             && f.name == "rand"
@@ -237,7 +240,8 @@ impl Binder<'_> {
             self.know(&input);
         }
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
-        let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
+        let kinds: Vec<(Kind, TypeSet)> =
+            items.iter().map(|(_, e)| (self.kind_of(e), self.types_of(e))).collect();
         let writes = self.writes(&input);
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
@@ -249,10 +253,8 @@ impl Binder<'_> {
         let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
         columns.iter().for_each(|(name, slot)| self.name_slot(*slot, name));
         let behind = columns.iter().zip(kinds);
-        let variable = |((name, slot), kind): (&(Arc<str>, Slot), Kind)| Variable {
-            name: name.clone(),
-            slot: *slot,
-            kind,
+        let variable = |((name, slot), (kind, types)): (&(Arc<str>, Slot), (Kind, TypeSet))| {
+            Variable { types, ..Variable::new(name.clone(), *slot, kind) }
         };
         self.scope = self.scope_behind(behind.map(variable));
         let skip = self.row_count(p.skip.as_ref(), "SKIP")?;
@@ -344,7 +346,7 @@ impl Binder<'_> {
         }
         for ((name, _), slot) in items.iter().zip(&slots) {
             scope.variables.retain(|v| v.name != *name);
-            scope.variables.push(Variable { name: name.clone(), slot: *slot, kind: Kind::Any });
+            scope.variables.push(Variable::new(name.clone(), *slot, Kind::Any));
         }
         self.scope = scope;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(known));
@@ -380,8 +382,8 @@ impl Binder<'_> {
             known.push((e.clone(), slot));
             slots.push(Some(slot));
         }
-        let mut outer = before.slots();
-        outer.retain(|slot| self.constants.iter().all(|v| v.slot != *slot));
+        // Those that a subquery sees everywhere are no grouping keys either, as in Neo4j.
+        let outer = before.slots();
         let (calls, in_list) = (Vec::new(), false);
         let collect = Aggregation::Collect { known, calls, outer, in_list };
         let around = std::mem::replace(&mut self.aggregation, collect);
@@ -442,7 +444,7 @@ impl Binder<'_> {
         for ((name, e), slot) in items.iter().zip(slots) {
             let slot = slot.expect("INVARIANT: each was given one");
             whole.push((e.clone(), slot));
-            variables.push(Variable { name: name.clone(), slot, kind: Kind::Any });
+            variables.push(Variable::new(name.clone(), slot, Kind::Any));
         }
         self.scope = self.scope_behind(variables);
         if let Aggregation::Collect { outer, .. } = &mut self.aggregation {

@@ -12,6 +12,7 @@ use telar_cypher::span::Span;
 
 use super::Binder;
 use super::scope::Kind;
+use super::types::TypeSet;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Claimed, CreateStep, LabelName, Plan, SetItem};
@@ -288,24 +289,11 @@ impl Binder<'_> {
         self.expression(e)
     }
 
-    /// Refuses `n.a` of a node or relationship where one is wanted: no property holds any.
-    fn no_property(&self, e: &ast::Expr) -> Result<(), QueryError> {
-        let ast::ExprKind::Property { object, .. } = &e.kind else { return Ok(()) };
-        match self.kind_of(object) {
-            Kind::Node | Kind::Relationship => {
-                let message = "expected a node or a relationship, found a property of one";
-                Err(self.syntax("InvalidArgumentType", message, e.span))
-            }
-            _ => Ok(()),
-        }
-    }
-
     fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>, QueryError> {
         let mut bound = Vec::new();
         for item in items {
             bound.push(match &item.kind {
                 SetItemKind::Property { object, key, value } => {
-                    self.no_property(object)?;
                     let object = self.object(object)?;
                     SetItem::Property {
                         object,
@@ -315,11 +303,13 @@ impl Binder<'_> {
                 }
                 SetItemKind::DynamicProperty { object, key, value } => {
                     let object = self.object(object)?;
+                    self.expect_types(key, TypeSet::STRING)?;
                     let key = self.expression(key)?;
                     SetItem::Property { object, key, value: self.expression(value)? }
                 }
                 SetItemKind::Replace { variable, value }
                 | SetItemKind::Merge { variable, value } => {
+                    self.expect_types(value, TypeSet::KEYED)?;
                     let replace = matches!(item.kind, SetItemKind::Replace { .. });
                     let object = Expr::Slot(self.variable(variable)?.slot);
                     SetItem::Properties { object, value: self.expression(value)?, replace }
@@ -348,7 +338,10 @@ impl Binder<'_> {
         for label in labels {
             names.push(match label {
                 LabelRef::Static(name) => LabelName::Static(Arc::from(&*name.text)),
-                LabelRef::Dynamic(e) => LabelName::Dynamic(self.expression(e)?),
+                LabelRef::Dynamic(e) => {
+                    self.expect_types(e, TypeSet::STRING.or(TypeSet::LIST))?;
+                    LabelName::Dynamic(self.expression(e)?)
+                }
             });
         }
         Ok((Expr::Slot(slot), names))
@@ -364,6 +357,7 @@ impl Binder<'_> {
                 }
                 RemoveItemKind::DynamicProperty { object, key } => {
                     let object = self.object(object)?;
+                    self.expect_types(key, TypeSet::STRING)?;
                     SetItem::Property { object, key: self.expression(key)?, value: Expr::NULL }
                 }
                 RemoveItemKind::Labels { variable, labels } => {

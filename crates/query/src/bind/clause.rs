@@ -362,7 +362,12 @@ impl Binder<'_> {
                 return Err(self.syntax("InvalidArgumentType", message, argument.span));
             }
         }
-        self.expect_types(argument, TypeSet::named(&field.of.to_string()))?;
+        let wanted = match TypeSet::named(&field.of.to_string()) {
+            // An integer is taken for a float.
+            TypeSet::FLOAT => TypeSet::NUMBER,
+            wanted => wanted,
+        };
+        self.expect_types(argument, wanted)?;
         if syntax::has_aggregate(argument) {
             let message = "an aggregating function cannot stand in the arguments of a procedure";
             return Err(self.syntax("InvalidAggregation", message, argument.span));

@@ -341,7 +341,7 @@ impl Binder<'_> {
                 Labels::Name(name.text.as_ref().into())
             }
             LabelExprKind::Dynamic { names, any } => {
-                self.expect_types(names, TypeSet::STRING.or(TypeSet::LIST))?;
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Labels::Dynamic(Box::new(self.expression(names)?), *any)
             }
             LabelExprKind::Wildcard => Labels::Wildcard,

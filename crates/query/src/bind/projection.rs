@@ -246,7 +246,7 @@ impl Binder<'_> {
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
             true => self.grouped(&items, p, filter, &before, input)?,
-            false => self.plain(&items, p, filter, &before, input)?,
+            false => self.plain(&items, &kinds, p, filter, &before, input)?,
         };
         let Projected { mut plan, slots, sort, filter } = bound;
         let names = items.iter().map(|(name, _)| name.clone());
@@ -311,6 +311,7 @@ impl Binder<'_> {
     fn plain(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
+        kinds: &[(Kind, TypeSet)],
         p: &Projection,
         filter: Option<&ast::Expr>,
         before: &Scope,
@@ -344,9 +345,10 @@ impl Binder<'_> {
             // Of rows that became one, none has a line.
             self.csv = None;
         }
-        for ((name, _), slot) in items.iter().zip(&slots) {
+        for (((name, _), slot), (_, types)) in items.iter().zip(&slots).zip(kinds) {
             scope.variables.retain(|v| v.name != *name);
-            scope.variables.push(Variable::new(name.clone(), *slot, Kind::Any));
+            let variable = Variable::new(name.clone(), *slot, Kind::Any);
+            scope.variables.push(Variable { types: *types, ..variable });
         }
         self.scope = scope;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(known));

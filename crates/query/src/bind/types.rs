@@ -275,7 +275,8 @@ fn wanted(name: &str, at: usize) -> TypeSet {
         ) => TypeSet::LIST,
         ("isempty", _) => string.or(TypeSet::LIST).or(TypeSet::KEYED),
         ("reverse" | "size", _) | ("split", 1) => string.or(TypeSet::LIST),
-        ("left" | "right" | "substring" | "range", _) => TypeSet::INT,
+        // Not `range`: openCypher has it fail when it runs.
+        ("left" | "right" | "substring", _) => TypeSet::INT,
         ("toboolean", _) => TypeSet::BOOL.or(TypeSet::INT).or(string),
         ("tofloat", _) => num.or(string),
         ("tointeger", _) => num.or(string).or(TypeSet::BOOL).or(TypeSet::LIST),
@@ -297,6 +298,14 @@ impl Binder<'_> {
         }
         let message = format!("expected {}, found {}", wanted.names(), found.names());
         Err(self.syntax("InvalidArgumentType", message, span))
+    }
+
+    /// Refuses what can never be a name that is given as a value, or several of them.
+    pub(crate) fn expect_name(&self, e: &Expr, wanted: TypeSet) -> Result<(), QueryError> {
+        if let ExprKind::Literal(Literal::Null) = &e.kind {
+            return Err(self.syntax("InvalidArgumentType", "null is not a name", e.span));
+        }
+        self.expect_types(e, wanted)
     }
 
     /// Refuses operands of a chain of operators that can never go together.

@@ -155,6 +155,7 @@ impl Binder<'_> {
         let one = match r.types.as_ref().map(|types| &types.kind) {
             Some(LabelExprKind::Label(name)) => Some(LabelName::Static(name.text.as_ref().into())),
             Some(LabelExprKind::Dynamic { names, .. }) => {
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Some(LabelName::Dynamic(self.expression(names)?))
             }
             _ => None,
@@ -198,6 +199,7 @@ impl Binder<'_> {
         match &labels.kind {
             LabelExprKind::Label(name) => Ok(vec![LabelName::Static(name.text.as_ref().into())]),
             LabelExprKind::Dynamic { names, .. } => {
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Ok(vec![LabelName::Dynamic(self.expression(names)?)])
             }
             LabelExprKind::And(parts) => {
@@ -303,7 +305,7 @@ impl Binder<'_> {
                 }
                 SetItemKind::DynamicProperty { object, key, value } => {
                     let object = self.object(object)?;
-                    self.expect_types(key, TypeSet::STRING)?;
+                    self.expect_name(key, TypeSet::STRING)?;
                     let key = self.expression(key)?;
                     SetItem::Property { object, key, value: self.expression(value)? }
                 }
@@ -339,7 +341,7 @@ impl Binder<'_> {
             names.push(match label {
                 LabelRef::Static(name) => LabelName::Static(Arc::from(&*name.text)),
                 LabelRef::Dynamic(e) => {
-                    self.expect_types(e, TypeSet::STRING.or(TypeSet::LIST))?;
+                    self.expect_name(e, TypeSet::STRING.or(TypeSet::LIST))?;
                     LabelName::Dynamic(self.expression(e)?)
                 }
             });
@@ -357,7 +359,7 @@ impl Binder<'_> {
                 }
                 RemoveItemKind::DynamicProperty { object, key } => {
                     let object = self.object(object)?;
-                    self.expect_types(key, TypeSet::STRING)?;
+                    self.expect_name(key, TypeSet::STRING)?;
                     SetItem::Property { object, key: self.expression(key)?, value: Expr::NULL }
                 }
                 RemoveItemKind::Labels { variable, labels } => {

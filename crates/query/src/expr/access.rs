@@ -73,6 +73,22 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
     }
 }
 
+/// As [`property`], where what the query has deleted has none: to ask for one is no error then.
+pub(crate) fn property_left(
+    objects: &Column,
+    key: &str,
+    cx: &Exec<'_>,
+) -> Result<Column, QueryError> {
+    if cx.deleted_vertices.is_empty() && cx.deleted_edges.is_empty() {
+        return property(objects, key, cx);
+    }
+    let values = (0..objects.len()).map(|row| match objects.get(row) {
+        object if cx.is_deleted(&object) => Ok(Value::Null),
+        object => property_of(&object, key, cx),
+    });
+    Ok(Column::Values(values.collect::<Result<_, _>>()?))
+}
+
 /// The property `key` of one object.
 pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Value, QueryError> {
     match object {
@@ -224,8 +240,17 @@ pub(crate) fn graph_function(
         (GraphFunction::Labels, _) => refuse("labels()", "a node"),
         (GraphFunction::Type, Value::Edge(edge)) => Ok(type_name(**edge, cx)),
         (GraphFunction::Type, _) => refuse("type()", "a relationship"),
+        // Of a relationship that the query has deleted they are an error, as in Neo4j.
+        (GraphFunction::Properties | GraphFunction::Keys, Value::Edge(edge)) => {
+            cx.check_edge(**edge)?;
+            let properties = properties_of(object, cx)?;
+            Ok(match function {
+                GraphFunction::Keys => Value::list(properties.into_keys().map(Value::from)),
+                _ => Value::Map(Arc::new(properties)),
+            })
+        }
         (GraphFunction::Properties, _) => Ok(Value::Map(Arc::new(properties_left(object, cx)?))),
-        (GraphFunction::Keys, Value::Vertex(_) | Value::Edge(_) | Value::Map(_)) => {
+        (GraphFunction::Keys, Value::Vertex(_) | Value::Map(_)) => {
             Ok(Value::list(properties_left(object, cx)?.into_keys().map(Value::from)))
         }
         (GraphFunction::Keys, _) => refuse("keys()", "a node, relationship or map"),
@@ -257,6 +282,7 @@ pub(crate) fn has_labels(
                 let found = cx.graph().labels(vertex).unwrap_or_default();
                 found.iter().map(|l| Value::from(&*label_names[usize::from(l.get())])).collect()
             }
+            Value::Edge(edge) if cx.deleted_edges.contains(&*edge) => Vec::new(),
             Value::Edge(edge) => vec![type_name(*edge, cx)],
             Value::Null => {
                 values.push(Value::Null);

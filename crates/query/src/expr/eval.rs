@@ -128,7 +128,14 @@ pub(crate) fn eval(
             })?
         }
         Expr::IsNull(operand, negated) => {
-            let operand = eval(operand, batch, cx)?;
+            let operand = match &**operand {
+                // What the query has deleted has no property, so it is known that it is null.
+                Expr::Property(object, key) => {
+                    let objects = eval(object, batch, cx)?;
+                    Arc::new(access::property_left(&objects, key, cx)?)
+                }
+                operand => eval(operand, batch, cx)?,
+            };
             Column::Bools((0..rows).map(|row| operand.is_null(row) != *negated).collect())
         }
         Expr::IsTyped(operand, ty, negated) => {

@@ -46,9 +46,7 @@ fn from_json(value: &serde_json::Value) -> Value {
     match value {
         Json::Null => Value::Null,
         Json::Bool(b) => Value::Bool(*b),
-        Json::Number(n) => {
-            n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap()), Value::Int)
-        }
+        Json::Number(n) => n.as_i64().map_or_else(|| Value::Float(n.as_f64().unwrap()), Value::Int),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => Value::list(items.iter().map(from_json)),
         Json::Object(entries) => Value::Map(Arc::new(map(entries))),

@@ -228,11 +228,7 @@ impl Parser<'_> {
     fn element_labels(&mut self) -> Parsed<Option<LabelExpr>> {
         self.colon_after_bar = None;
         let is = self.eat(K::Is);
-        if is || self.eat(T::Colon) {
-            self.label_expression(true, is).map(Some)
-        } else {
-            Ok(None)
-        }
+        if is || self.eat(T::Colon) { self.label_expression(true, is).map(Some) } else { Ok(None) }
     }
 
     fn node_labels(&mut self) -> Parsed<Option<LabelExpr>> {

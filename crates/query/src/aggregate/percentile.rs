@@ -86,10 +86,6 @@ impl Percentile {
         let (low, high) = (float(below as usize), float(position.ceil() as usize));
         let share = position - below;
         // Between two infinities of one sign there is no distance.
-        Value::Float(if low == high {
-            low
-        } else {
-            low * (1.0 - share) + high * share
-        })
+        Value::Float(if low == high { low } else { low * (1.0 - share) + high * share })
     }
 }

@@ -390,7 +390,7 @@ impl Binder<'_> {
         }
         let importing = matches!(call.scope, SubqueryScope::Importing);
         let (inner, columns) = self.subquery_body(call, &outer, imported, importing)?;
-        self.scope = outer;
+        let returned = std::mem::replace(&mut self.scope, outer);
         let mut new = Vec::new();
         for (name, slot) in &columns {
             if self.scope.find(name).is_some() {
@@ -398,7 +398,10 @@ impl Binder<'_> {
                     format!("the subquery returns `{name}`, which exists outside already");
                 return Err(self.syntax("VariableAlreadyBound", message, call.span));
             }
-            self.scope.variables.push(Variable::new(name.clone(), *slot, Kind::Any));
+            let known = returned.variables.iter().find(|v| v.slot == *slot);
+            let types = known.map_or(TypeSet::ANY, |v| v.types);
+            let variable = Variable::new(name.clone(), *slot, Kind::Any);
+            self.scope.variables.push(Variable { types, ..variable });
             new.push(*slot);
         }
         let returns = !columns.is_empty();

@@ -425,9 +425,7 @@ impl Binder<'_> {
             Types::Where(labels) if labels.is_dynamic() => (Types::Any, Some(labels)),
             types => (types, None),
         };
-        let named = |slot| {
-            named.map(|labels| Expr::HasLabels(Box::new(Expr::Slot(slot)), labels))
-        };
+        let named = |slot| named.map(|labels| Expr::HasLabels(Box::new(Expr::Slot(slot)), labels));
         let times = match (&r.length, times) {
             (Some(length), _) => Some((length.min.unwrap_or(1), length.max)),
             // The same as a group around it.

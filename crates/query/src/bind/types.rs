@@ -6,8 +6,7 @@
 //! element of a list any of those that the list was written with.
 
 use telar_cypher::ast::{
-    ArithmeticLink, ArithmeticOp, Expr, ExprKind, FunctionCall, Literal, SubqueryKind,
-    UnaryOp,
+    ArithmeticLink, ArithmeticOp, Expr, ExprKind, FunctionCall, Literal, SubqueryKind, UnaryOp,
 };
 use telar_cypher::span::Span;
 
@@ -182,9 +181,7 @@ fn right_of(left: TypeSet, op: ArithmeticOp) -> TypeSet {
         ArithmeticOp::Subtract => {
             &[(num, num), (TypeSet::INSTANT.or(TypeSet::DURATION), TypeSet::DURATION)]
         }
-        ArithmeticOp::Multiply => {
-            &[(num, num.or(TypeSet::DURATION)), (TypeSet::DURATION, num)]
-        }
+        ArithmeticOp::Multiply => &[(num, num.or(TypeSet::DURATION)), (TypeSet::DURATION, num)],
         ArithmeticOp::Divide => &[(num.or(TypeSet::DURATION), num)],
         ArithmeticOp::Modulo | ArithmeticOp::Power => &[(num, num)],
         ArithmeticOp::Concatenate => {
@@ -237,29 +234,62 @@ fn wanted(name: &str, at: usize) -> TypeSet {
     let (num, string) = (TypeSet::NUMBER, TypeSet::STRING);
     match (name, at) {
         (
-            "abs" | "acos" | "asin" | "atan" | "atan2" | "ceil" | "ceiling" | "cos" | "cosh" | "cot"
-            | "coth" | "degrees" | "exp" | "floor" | "haversin" | "isnan" | "ln" | "log" | "log10"
-            | "radians" | "sign" | "sin" | "sinh" | "sqrt" | "tan" | "tanh" | "stdev" | "stdevp"
-            | "datetime.fromepoch" | "datetime.fromepochmillis" | "percentilecont"
+            "abs"
+            | "acos"
+            | "asin"
+            | "atan"
+            | "atan2"
+            | "ceil"
+            | "ceiling"
+            | "cos"
+            | "cosh"
+            | "cot"
+            | "coth"
+            | "degrees"
+            | "exp"
+            | "floor"
+            | "haversin"
+            | "isnan"
+            | "ln"
+            | "log"
+            | "log10"
+            | "radians"
+            | "sign"
+            | "sin"
+            | "sinh"
+            | "sqrt"
+            | "tan"
+            | "tanh"
+            | "stdev"
+            | "stdevp"
+            | "datetime.fromepoch"
+            | "datetime.fromepochmillis"
+            | "percentilecont"
             | "percentiledisc",
             _,
         )
         | ("round", 0 | 1) => num,
         ("avg" | "sum", _) => num.or(TypeSet::DURATION),
         (
-            "btrim" | "char_length" | "character_length" | "lower" | "upper" | "tolower" | "toupper"
-            | "trim" | "ltrim" | "rtrim" | "replace" | "normalize",
+            "btrim" | "char_length" | "character_length" | "lower" | "upper" | "tolower"
+            | "toupper" | "trim" | "ltrim" | "rtrim" | "replace" | "normalize",
             _,
         )
         | ("left" | "right" | "substring" | "split", 0)
         | (
-            "date.truncate" | "time.truncate" | "localtime.truncate" | "datetime.truncate"
+            "date.truncate"
+            | "time.truncate"
+            | "localtime.truncate"
+            | "datetime.truncate"
             | "localdatetime.truncate",
             0,
         )
         | ("round", 2) => string,
         (
-            "date.truncate" | "time.truncate" | "localtime.truncate" | "datetime.truncate"
+            "date.truncate"
+            | "time.truncate"
+            | "localtime.truncate"
+            | "datetime.truncate"
             | "localdatetime.truncate",
             2,
         )
@@ -269,8 +299,15 @@ fn wanted(name: &str, at: usize) -> TypeSet {
         ("labels", _) => TypeSet::NODE,
         ("length" | "nodes" | "relationships", _) => TypeSet::PATH,
         (
-            "head" | "last" | "tail" | "tobooleanlist" | "tofloatlist" | "tointegerlist"
-            | "tostringlist" | "vector.similarity.cosine" | "vector.similarity.euclidean",
+            "head"
+            | "last"
+            | "tail"
+            | "tobooleanlist"
+            | "tofloatlist"
+            | "tointegerlist"
+            | "tostringlist"
+            | "vector.similarity.cosine"
+            | "vector.similarity.euclidean",
             _,
         ) => TypeSet::LIST,
         ("isempty", _) => string.or(TypeSet::LIST).or(TypeSet::KEYED),
@@ -292,7 +329,12 @@ impl Binder<'_> {
     }
 
     /// As [`expect_types`](Self::expect_types), for a value of which no more is known.
-    pub(super) fn fitting(&self, found: TypeSet, wanted: TypeSet, span: Span) -> Result<(), QueryError> {
+    pub(super) fn fitting(
+        &self,
+        found: TypeSet,
+        wanted: TypeSet,
+        span: Span,
+    ) -> Result<(), QueryError> {
         if found.may_be(wanted) {
             return Ok(());
         }
@@ -375,7 +417,9 @@ impl Binder<'_> {
             ExprKind::Slice { list, .. } => {
                 TypeSet { own: TypeSet::LIST.own, ..self.types_of(list) }
             }
-            ExprKind::Variable(name) => self.scope.find(&name.text).map_or(TypeSet::ANY, |v| v.types),
+            ExprKind::Variable(name) => {
+                self.scope.find(&name.text).map_or(TypeSet::ANY, |v| v.types)
+            }
             ExprKind::Property { object, .. } => match self.types_of(object) {
                 TypeSet { own, .. } if own & !TypeSet::ENTITY.own == 0 => TypeSet::PROPERTY,
                 _ => TypeSet::ANY,
@@ -461,7 +505,9 @@ mod tests {
     fn operators_know_what_goes_together() {
         let add = |left| right_of(left, ArithmeticOp::Add);
         assert!(!add(TypeSet::STRING).may_be(TypeSet::BOOL));
-        assert!(add(TypeSet::BOOL).may_be(TypeSet::LIST) && !add(TypeSet::BOOL).may_be(TypeSet::STRING));
+        assert!(
+            add(TypeSet::BOOL).may_be(TypeSet::LIST) && !add(TypeSet::BOOL).may_be(TypeSet::STRING)
+        );
         assert!(add(TypeSet::PROPERTY).may_be(TypeSet::PATH), "a list may be stored");
         assert_eq!(computed(TypeSet::INT, ArithmeticOp::Power, TypeSet::INT), TypeSet::FLOAT);
     }

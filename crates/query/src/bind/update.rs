@@ -385,7 +385,6 @@ impl Binder<'_> {
                 target.kind,
                 ast::ExprKind::Binary { .. }
                     | ast::ExprKind::Arithmetic { .. }
-                    | ast::ExprKind::Literal(_)
                     | ast::ExprKind::Comparison { .. }
             ) {
                 let message = "DELETE needs a node, relationship or path";

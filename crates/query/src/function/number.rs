@@ -27,16 +27,16 @@ pub(crate) fn text_of_float(x: f64) -> String {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` when the number does not fit, as Neo4j has it.
+/// `IntegerOverflow` when the number does not fit, with the kind that Neo4j has for it.
 pub(super) fn parse_int(text: &str) -> Result<Option<i64>, EvalError> {
     if let Ok(int) = text.parse() {
         return Ok(Some(int));
     }
     let Some(decimal) = Decimal::parse(text) else { return Ok(None) };
-    decimal.whole().map(Some).ok_or_else(|| {
-        let message = format!("toInteger(): {text} does not fit an INTEGER");
-        EvalError::argument_value(message).of_kind(ErrorKind::Type)
-    })
+    decimal
+        .whole()
+        .map(Some)
+        .ok_or_else(|| EvalError::overflow("toInteger()").of_kind(ErrorKind::Type))
 }
 
 /// The float that a text spells; none when it spells none.

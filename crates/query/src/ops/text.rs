@@ -59,12 +59,10 @@ impl CompiledRegex {
             // feed ends.
             Err(_) => Regex::new(pattern).and_then(|_| whole("\n")),
         };
-        compiled
-            .map(Self)
-            .map_err(|error| {
-                let message = format!("invalid pattern: {error}");
-                EvalError::argument_value(message).of_kind(ErrorKind::Semantic)
-            })
+        compiled.map(Self).map_err(|error| {
+            let message = format!("invalid pattern: {error}");
+            EvalError::argument_value(message).of_kind(ErrorKind::Semantic)
+        })
     }
 
     /// Whether the pattern matches all of `text`; null unless that is a string.

@@ -340,7 +340,10 @@ impl Plan {
     /// Whether the operator itself changes the graph.
     pub(crate) fn changes_graph(&self) -> bool {
         match self {
-            Self::Create(_) | Self::Merge(_) | Self::Set(..) | Self::Delete(_)
+            Self::Create(_)
+            | Self::Merge(_)
+            | Self::Set(..)
+            | Self::Delete(_)
             | Self::Foreach(_) => true,
             Self::Call(call) => call.procedure.0.mode() == Mode::Write,
             _ => false,

@@ -747,8 +747,9 @@ pub(crate) fn terminate(count: usize) -> Shown {
             number.parse::<u64>().ok()
         };
         if let Some(id) = ids.iter().find(|id| parsed(id).is_none()) {
-            let message =
-                format!("could not parse id '{id}' (expected format: <databasename>-transaction-<id>)");
+            let message = format!(
+                "could not parse id '{id}' (expected format: <databasename>-transaction-<id>)"
+            );
             let kind = ErrorKind::InvalidArguments;
             return Err(QueryError::runtime(kind, "InvalidArgumentValue", message));
         }

@@ -16,7 +16,8 @@ const METADATA_CHARS_MAX: usize = 2048;
 const SECTIONS: [&str; 3] = ["GRAPH COUNTS", "TOKENS", "QUERIES"];
 
 /// Columns that say what became of a command.
-const DONE: [(&str, &str); 3] = [("section", "STRING"), ("success", "BOOLEAN"), ("message", "STRING")];
+const DONE: [(&str, &str); 3] =
+    [("section", "STRING"), ("success", "BOOLEAN"), ("message", "STRING")];
 
 pub(super) fn add(procedures: &mut Procedures) {
     let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
@@ -182,9 +183,7 @@ fn counts(graph: &dyn Graph) -> Value {
     let labels = used(graph.label_names(), found.vertices_by_label).map(one("label"));
     let types = used(graph.edge_type_names(), found.edges_by_type).map(one("relationshipType"));
     let rules = graph.rules();
-    let rule = |rule: &telar_graph::Rule| {
-        Value::map([("name", Value::from(rule.name.as_str()))])
-    };
+    let rule = |rule: &telar_graph::Rule| Value::map([("name", Value::from(rule.name.as_str()))]);
     let (indexes, constraints): (Vec<_>, Vec<_>) =
         rules.iter().partition(|rule| rule.kind == telar_graph::RuleKind::Range);
     Value::map([

@@ -54,11 +54,11 @@ fn show_indexes_has_the_columns_of_neo4j() {
         ),
         [
             "'by_age' 'ONLINE' 100.0 'RANGE' 'NODE' ['Person'] ['age', 'name'] NULL \
-             'CREATE RANGE INDEX by_age FOR (n:Person) ON (n.age, n.name)'",
+             'CREATE RANGE INDEX `by_age` FOR (n:`Person`) ON (n.`age`, n.`name`)'",
             "'name' 'ONLINE' 100.0 'RANGE' 'NODE' ['Person'] ['name'] 'name' \
-             'CREATE CONSTRAINT name FOR (n:Person) REQUIRE (n.name) IS UNIQUE'",
+             'CREATE CONSTRAINT `name` FOR (n:`Person`) REQUIRE (n.`name`) IS UNIQUE'",
             "'since' 'ONLINE' 100.0 'RANGE' 'RELATIONSHIP' ['KNOWS'] ['since'] NULL \
-             'CREATE RANGE INDEX since FOR ()-[r:KNOWS]-() ON (r.since)'",
+             'CREATE RANGE INDEX `since` FOR ()-[r:`KNOWS`]-() ON (r.`since`)'",
         ]
     );
     assert!(run(&db, "SHOW TEXT INDEXES").rows.is_empty());
@@ -136,8 +136,8 @@ fn show_procedures_and_functions_lists_what_can_be_called() {
         shown,
         [
             "'db.awaitIndex' 'db.awaitIndex(indexName :: STRING, \
-             timeOutSeconds :: INTEGER = 300) :: ()'",
-            "'db.awaitIndexes' 'db.awaitIndexes(timeOutSeconds :: INTEGER = 300) :: ()'",
+             timeOutSeconds = 300 :: INTEGER)'",
+            "'db.awaitIndexes' 'db.awaitIndexes(timeOutSeconds = 300 :: INTEGER)'",
         ]
     );
     assert_eq!(

@@ -3,10 +3,12 @@
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
 //! - `meta`, `counts`: the same in the form that tools around language models ask for.
+//! - `connections`: who is connected to the server.
 //! - `names`: makes names, `upkeep`: about plans, statistics and the own transaction.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod connections;
 mod counts;
 mod describe;
 mod meta;
@@ -231,6 +233,7 @@ impl Procedures {
         meta::add(&mut procedures);
         counts::add(&mut procedures);
         names::add(&mut procedures);
+        connections::add(&mut procedures);
         upkeep::add(&mut procedures);
         procedures
     }

@@ -459,8 +459,8 @@ impl Binder<'_> {
         let constants = imported.variables.clone();
         let importable = importing.then_some(outer);
         self.scope = imported;
-        let bound =
-            self.with_constants(constants, |b| b.query(&call.query, Plan::Argument, importable));
+        let bound = self
+            .with_constants(constants, false, |b| b.query(&call.query, Plan::Argument, importable));
         self.aggregation = around;
         self.csv = csv;
         bound

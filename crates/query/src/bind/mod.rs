@@ -109,6 +109,9 @@ pub(crate) struct Binder<'a> {
     scope: Scope,
     /// Variables of the query around a subquery, which all of it sees.
     constants: Vec<Variable>,
+    /// True if they may stand beside aggregating functions in `WITH`: in `EXISTS`, `COUNT` and
+    /// `COLLECT`, as in Neo4j.
+    constants_in_groups: bool,
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
@@ -143,6 +146,7 @@ pub(crate) fn bind(
         unknown: Vec::new(),
         scope: Scope::default(),
         constants: Vec::new(),
+        constants_in_groups: false,
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
         database: None,

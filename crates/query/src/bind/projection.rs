@@ -245,7 +245,7 @@ impl Binder<'_> {
         let writes = self.writes(&input);
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
-            true => self.grouped(&items, p, filter, &before, input)?,
+            true => self.grouped(&items, (p, with), filter, &before, input)?,
             false => self.plain(&items, &kinds, p, filter, &before, input)?,
         };
         let Projected { mut plan, slots, sort, filter } = bound;
@@ -364,7 +364,7 @@ impl Binder<'_> {
     fn grouped(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
-        p: &Projection,
+        (p, with): (&Projection, bool),
         filter: Option<&ast::Expr>,
         before: &Scope,
         input: Plan,
@@ -384,8 +384,11 @@ impl Binder<'_> {
             known.push((e.clone(), slot));
             slots.push(Some(slot));
         }
-        // Those that a subquery sees everywhere are no grouping keys either, as in Neo4j.
-        let outer = before.slots();
+        // Those that a subquery sees everywhere are grouping keys only where they are columns.
+        let mut outer = before.slots();
+        if with && self.constants_in_groups {
+            outer.retain(|slot| self.constants.iter().all(|v| v.slot != *slot));
+        }
         let (calls, in_list) = (Vec::new(), false);
         let collect = Aggregation::Collect { known, calls, outer, in_list };
         let around = std::mem::replace(&mut self.aggregation, collect);

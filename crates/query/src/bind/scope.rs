@@ -100,14 +100,18 @@ impl Binder<'_> {
         Scope { variables }
     }
 
-    /// Runs `f` for a subquery of which `constants` are seen everywhere.
+    /// Runs `f` for a subquery of which `constants` are seen everywhere; `in_groups`, if its `WITH`
+    /// may have them beside aggregating functions.
     pub(crate) fn with_constants<T>(
         &mut self,
         constants: Vec<Variable>,
+        in_groups: bool,
         f: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let around = std::mem::replace(&mut self.constants, constants);
+        let groups_around = std::mem::replace(&mut self.constants_in_groups, in_groups);
         let result = f(self);
+        self.constants_in_groups = groups_around;
         self.constants = around;
         result
     }

@@ -171,7 +171,7 @@ impl Binder<'_> {
                     }
                 }
                 let constants = b.scope.variables.clone();
-                b.with_constants(constants, |b| b.query(query, Plan::Argument, None))
+                b.with_constants(constants, true, |b| b.query(query, Plan::Argument, None))
             }
         })?;
         let kind = match (subquery.kind, &columns[..]) {

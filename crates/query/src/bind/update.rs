@@ -291,6 +291,14 @@ impl Binder<'_> {
         self.expression(e)
     }
 
+    /// As [`object`](Self::object), to remove a property of it: of a property of something, too, as
+    /// in Neo4j, which then fails when it runs unless it is null.
+    fn object_left(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
+        let kinds = [Kind::Node, Kind::Relationship];
+        self.expect_kind(self.kind_of(e), &kinds, "InvalidArgumentType", e.span)?;
+        self.expression(e)
+    }
+
     fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>, QueryError> {
         let mut bound = Vec::new();
         for item in items {
@@ -354,11 +362,11 @@ impl Binder<'_> {
         for item in &clause.items {
             items.push(match &item.kind {
                 RemoveItemKind::Property { object, key } => {
-                    let object = self.object(object)?;
+                    let object = self.object_left(object)?;
                     SetItem::Property { object, key: Expr::text(&key.text), value: Expr::NULL }
                 }
                 RemoveItemKind::DynamicProperty { object, key } => {
-                    let object = self.object(object)?;
+                    let object = self.object_left(object)?;
                     self.expect_name(key, TypeSet::STRING)?;
                     SetItem::Property { object, key: self.expression(key)?, value: Expr::NULL }
                 }

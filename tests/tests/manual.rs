@@ -136,7 +136,7 @@ fn shown(answer: &Result<QueryResult, QueryError>, ordered: bool) -> Vec<String>
     lines
 }
 
-/// What is wrong with the answer of a case.
+/// The difference between the answer of a case and the expected one, if there is one.
 fn difference(case: &Case) -> Option<String> {
     let db = telar_db::open_in_memory().unwrap();
     let session = Session::new(&db);

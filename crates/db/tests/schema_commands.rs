@@ -274,7 +274,7 @@ fn lookup_indexes_are_always_there() {
          indexProvider, createStatement",
     );
     let row = |id: i64, name: &str, entity: &str, target: &str| {
-        let statement = format!("CREATE LOOKUP INDEX {name} FOR {target}");
+        let statement = format!("CREATE LOOKUP INDEX `{name}` FOR {target}");
         let [name, state, kind, entity] = [name, "ONLINE", "LOOKUP", entity].map(Value::from);
         let none = Value::Null;
         let provider = "token-lookup-1.0".into();

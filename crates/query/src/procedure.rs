@@ -114,7 +114,7 @@ impl fmt::Debug for CallContext<'_> {
     }
 }
 
-/// What a procedure works on.
+/// The part of the database that a procedure works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// It reads the graph.
@@ -148,7 +148,7 @@ pub trait Procedure: Send + Sync {
     /// One line for `SHOW PROCEDURES`.
     fn description(&self) -> &str;
 
-    /// What it works on.
+    /// The part of the database that it works on.
     fn mode(&self) -> Mode {
         Mode::Read
     }

@@ -58,7 +58,7 @@ pub fn query_id(number: u64) -> String {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) origin: Origin,
-    /// What is listed with it: first what the origin says.
+    /// Metadata that are listed with it: at first those of the origin.
     pub(crate) metadata: Mutex<ValueMap>,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,

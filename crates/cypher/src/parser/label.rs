@@ -7,7 +7,7 @@ use crate::diagnostic::{Detail, Diagnostic};
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
 
-/// How the labels of an expression are put together.
+/// Signs between the labels of an expression.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LabelSigns {
     /// The first colon between two of them.

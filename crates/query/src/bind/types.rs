@@ -61,12 +61,12 @@ impl TypeSet {
     pub(crate) const INSTANT: Self = Self { own: 0b1_1111 << 11, elements: 0 };
     pub(crate) const NUMBER: Self = Self::INT.or(Self::FLOAT);
     pub(crate) const ENTITY: Self = Self::NODE.or(Self::RELATIONSHIP);
-    /// What has entries: maps, nodes and relationships.
+    /// Types with entries: maps, nodes and relationships.
     pub(crate) const KEYED: Self = Self::ENTITY.or(Self::MAP);
     pub(crate) const ANY: Self = Self { own: u16::MAX, elements: u16::MAX };
     /// No type: of which a set is begun.
     const NONE: Self = Self { own: 0, elements: 0 };
-    /// What can be stored.
+    /// Types that can be stored.
     const PROPERTY: Self = Self { own: !(Self::KEYED.own | Self::PATH.own), elements: u16::MAX };
 
     const fn bit(at: u16) -> Self {
@@ -86,14 +86,15 @@ impl TypeSet {
         self.own & wanted.own != 0
     }
 
-    /// What an element of such a value is, if it is a list.
+    /// The types of the elements of such a value, if it is a list.
     pub(crate) const fn element(self) -> Self {
         // What the lists inside of lists hold is not known.
         let own = if self.elements == 0 { u16::MAX } else { self.elements };
         Self { own, elements: u16::MAX }
     }
 
-    /// What `UNWIND` makes of such a value: anything but a list is a list of one.
+    /// The types of the rows that `UNWIND` makes of such a value: anything but a list is a list of
+    /// one.
     pub(crate) const fn unwound(self) -> Self {
         let scalar = Self { own: self.own & !Self::LIST.own, elements: 0 };
         if self.may_be(Self::LIST) { scalar.or(self.element()) } else { scalar }
@@ -165,7 +166,7 @@ impl TypeSet {
     }
 }
 
-/// What may stand on the right of an operator whose left side is one of these types.
+/// Types that fit on the right of an operator whose left side has one of these.
 fn right_of(left: TypeSet, op: ArithmeticOp) -> TypeSet {
     let num = TypeSet::NUMBER;
     // For each type on the left those that go with it.
@@ -192,7 +193,7 @@ fn right_of(left: TypeSet, op: ArithmeticOp) -> TypeSet {
     fitting.fold(TypeSet::NONE, |all, (_, right)| all.or(*right))
 }
 
-/// What may stand on the left of an operator.
+/// Types that fit on the left of an operator.
 fn left_of(op: ArithmeticOp) -> TypeSet {
     match op {
         ArithmeticOp::Add => TypeSet::ANY,
@@ -203,7 +204,7 @@ fn left_of(op: ArithmeticOp) -> TypeSet {
     }
 }
 
-/// What `left op right` may be.
+/// The types of `left op right`.
 fn computed(left: TypeSet, op: ArithmeticOp, right: TypeSet) -> TypeSet {
     let only = |types: TypeSet, of: TypeSet| types.own & !of.own == 0;
     if only(left, TypeSet::INT) && only(right, TypeSet::INT) && op != ArithmeticOp::Power {
@@ -229,7 +230,7 @@ fn computed(left: TypeSet, op: ArithmeticOp, right: TypeSet) -> TypeSet {
     TypeSet::ANY
 }
 
-/// What a function takes as its argument number `at`; the name is in lower case.
+/// The types that a function takes as its argument number `at`; the name is in lower case.
 fn wanted(name: &str, at: usize) -> TypeSet {
     let (num, string) = (TypeSet::NUMBER, TypeSet::STRING);
     match (name, at) {
@@ -450,7 +451,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What a call of a function may yield.
+    /// The types that a call of a function may yield.
     fn result_types(&self, call: &FunctionCall) -> TypeSet {
         let name = call.name.dotted().to_ascii_lowercase();
         let arguments = || TypeSet::of_any(&call.arguments, |e| self.types_of(e));

@@ -13,7 +13,7 @@ use crate::query_error::{ErrorKind, QueryError};
 /// Seconds for which drivers may rely on a routing table: there is one server, which stays.
 const ROUTES_LAST_S: i64 = 300;
 
-/// What is said of each connection that is to be ended.
+/// Columns that describe a connection that is to be ended.
 const ENDED: [(&str, &str); 3] =
     [("connectionId", "STRING"), ("username", "STRING"), ("message", "STRING")];
 

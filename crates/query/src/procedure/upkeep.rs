@@ -12,7 +12,7 @@ use crate::query_error::{ErrorKind, QueryError};
 /// Characters that the metadata of a transaction may have when they are set, as in Neo4j.
 const METADATA_CHARS_MAX: usize = 2048;
 
-/// What `db.stats` knows, as Neo4j calls it.
+/// Sections of `db.stats`, as Neo4j calls them.
 const SECTIONS: [&str; 3] = ["GRAPH COUNTS", "TOKENS", "QUERIES"];
 
 /// Columns that say what became of a command.

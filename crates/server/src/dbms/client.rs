@@ -103,7 +103,7 @@ pub struct Done {
 pub struct Client {
     dbms: Arc<Dbms>,
     number: u64,
-    /// What others see of it.
+    /// The part that others see.
     connected: Arc<Connected>,
     /// With whose rights the statement or transaction runs that it is at.
     caller: Mutex<Weak<Caller>>,

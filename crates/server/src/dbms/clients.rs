@@ -48,7 +48,7 @@ impl Connected {
 
     fn shown(&self) -> ShownConnection {
         let since = i64::try_from(self.since_ms).unwrap_or(i64::MAX);
-        let (seconds, nanos) = (since.div_euclid(1000), since.rem_euclid(1000) as u32 * 1_000_000);
+        let (seconds, nanos) = (since.div_euclid(1000), since.rem_euclid(1000) * 1_000_000);
         let since = DateTime::from_epoch(seconds, nanos, UtcOffset::default()).ok();
         ShownConnection {
             id: Arc::clone(&self.connection),

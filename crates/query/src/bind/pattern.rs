@@ -137,6 +137,14 @@ fn whole_path(path: &PathPattern) -> Option<&ast::GroupPattern> {
     wanted.then_some(group)
 }
 
+/// True if a group of the path is repeated.
+fn repeats(path: &PathPattern) -> bool {
+    path.parts.iter().any(|part| match part {
+        PathPart::Group(group) => group.quantifier.is_some() || repeats(&group.path),
+        _ => false,
+    })
+}
+
 impl Binder<'_> {
     /// Binds the patterns of a clause, whose variables come into scope.
     pub(crate) fn pattern(&mut self, patterns: &[PathPattern]) -> Result<Pattern, QueryError> {
@@ -144,8 +152,10 @@ impl Binder<'_> {
         // Variables first, so that conditions may name those of later parts; nodes first of all, so
         // that those inside of groups may.
         let mut outside = before.clone();
-        for path in patterns {
-            self.declare_nodes(path, &mut outside)?;
+        if patterns.iter().any(repeats) {
+            for path in patterns {
+                self.declare_nodes(path, &mut outside)?;
+            }
         }
         let mut declared = Vec::new();
         for path in patterns {

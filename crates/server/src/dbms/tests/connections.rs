@@ -31,7 +31,7 @@ fn connections_are_listed_for_those_who_have_them_and_for_administrators() {
     assert_eq!(sorted(&admin).len(), 2);
     let rest = "CALL dbms.listConnections() YIELD connector, userAgent, clientAddress, connectTime \
                 RETURN connector, userAgent, clientAddress, datetime(connectTime) <= datetime()";
-    assert_eq!(run(&ann, rest), ["'bolt' 'test/1' '127.0.0.1:4711' true"]);
+    assert_eq!(run(&ann, rest), ["'bolt' 'test/1' '127.0.0.1:4711' TRUE"]);
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //!
 //! Cases whose title ends with `(server)` need a server and are left to `tests/cypher/ask.py`, which
 //! asks a real Neo4j and writes its answers down.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,7 @@ fn read(path: &Path) -> Vec<Case> {
             continue;
         }
         // Telar's own answer, where there is one, stands behind that of Neo4j.
-        let answer = parts.last().unwrap_or_default();
+        let answer = parts.next_back().unwrap_or_default();
         let json = script.iter().find_map(|line| line.strip_prefix("$$ "));
         let json = json.map(|json| serde_json::from_str(json).unwrap());
         let script: Vec<&str> =
@@ -87,7 +88,7 @@ fn read(path: &Path) -> Vec<Case> {
             before,
             statement,
             answer: answer.iter().filter(|line| !line.is_empty()).map(|&l| l.into()).collect(),
-            ordered: lines.iter().any(|line| *line == "---- in order"),
+            ordered: lines.contains(&"---- in order"),
         });
     }
     cases

@@ -402,3 +402,42 @@ fn an_embedded_database_has_no_users_and_says_so() {
     let missing = session.run("DROP USER $name", &[]).unwrap_err();
     assert_eq!(missing.kind, ErrorKind::ParameterMissing);
 }
+
+/// Procedures that write do so in the transaction of their query, and nowhere else.
+#[test]
+fn names_are_made_by_procedures_where_a_query_may_write() {
+    let db = sample();
+    let made = |name: &str| {
+        let text = format!(
+            "CALL db.stats.retrieve('TOKENS') YIELD data RETURN '{name}' IN data.labels + \
+             data.relationshipTypes + data.propertyKeys"
+        );
+        rows(&db, &text) == ["TRUE"]
+    };
+    run(&db, "UNWIND ['One', 'Two'] AS name CALL db.createLabel(name) RETURN count(*)");
+    run(&db, "CALL db.createRelationshipType('THREE') CALL db.createProperty('four')");
+    assert!(["One", "Two", "THREE", "four"].into_iter().all(made));
+    // Nothing has them yet.
+    assert!(!rows(&db, "CALL db.labels()").contains(&"'One'".to_owned()));
+    let session = Session::new(&db);
+    for (text, detail) in [
+        ("AT TIMESTAMP 0 CALL db.createLabel('No')", "InvalidClauseComposition"),
+        ("RETURN EXISTS { CALL db.createLabel('No') } AS e", "InvalidClauseComposition"),
+        (
+            "RETURN COUNT { CALL db.createLabel('No') RETURN 1 AS x } AS e",
+            "InvalidClauseComposition",
+        ),
+        ("CALL db.createLabel('')", "InvalidName"),
+        ("CALL db.createLabel(null)", "InvalidName"),
+        ("CALL db.createLabel(1)", "InvalidArgumentType"),
+    ] {
+        assert_eq!(session.run(text, &[]).unwrap_err().detail, detail, "{text}");
+    }
+    run(&db, "EXPLAIN CALL db.createLabel('No')");
+    assert!(!made("No"));
+    let shown = "SHOW PROCEDURES YIELD name, mode WHERE mode = 'WRITE' RETURN collect(name)";
+    assert_eq!(
+        rows(&db, shown),
+        ["['db.createLabel', 'db.createProperty', 'db.createRelationshipType']"]
+    );
+}

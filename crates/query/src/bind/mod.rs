@@ -190,6 +190,10 @@ pub(crate) fn bind(
         shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
     }
     let writes = plan.writes();
+    if writes && at.is_some() {
+        let message = "a query of the past cannot change the graph";
+        return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
+    }
     if writes {
         let columns: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
         separate(&mut plan, &columns);

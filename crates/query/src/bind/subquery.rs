@@ -174,6 +174,11 @@ impl Binder<'_> {
                 b.with_constants(constants, true, |b| b.query(query, Plan::Argument, None))
             }
         })?;
+        // By a procedure that writes: clauses that do were looked for above.
+        if plan.writes() {
+            let message = "a subquery expression cannot change the graph";
+            return Err(self.syntax("InvalidClauseComposition", message, span));
+        }
         let kind = match (subquery.kind, &columns[..]) {
             (AstKind::Exists, _) => SubqueryKind::Exists,
             (AstKind::Count, _) => SubqueryKind::Count,

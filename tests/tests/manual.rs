@@ -1,7 +1,7 @@
 //! Cases written from a reading of Neo4j's Cypher manual, with what Neo4j 5.26 answers.
 //!
-//! `tests/cypher/manual/**/*.test` hold them. A file begins with what it is about; then come blocks,
-//! each with a line `== title`:
+//! `tests/cypher/manual/**/*.test` hold them. A file begins with what it is about; then come
+//! blocks, each with a line `== title`:
 //!
 //! - `== graph ...`: statements that make the graph of the cases behind it.
 //! - any other: a case. Lines `$$ {...}` are its parameters, as JSON. Of the statements, which end
@@ -10,8 +10,8 @@
 //!   `---- in order`, and what was counted; or `error` and the code.
 //! - `---- telar, because ...` behind that: where Telar answers something else, and why.
 //!
-//! Cases whose title ends with `(server)` need a server and are left to `tests/cypher/ask.py`, which
-//! asks a real Neo4j and writes its answers down.
+//! Cases whose title ends with `(server)` need a server and are left to `tests/cypher/ask.py`,
+//! which asks a real Neo4j and writes its answers down.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;

@@ -113,6 +113,8 @@ pub enum StatementKind {
     Show(Box<Show>),
     /// `TERMINATE TRANSACTIONS ...`.
     Terminate(Box<Terminate>),
+    /// `SHOW` and `TERMINATE TRANSACTIONS`, one after the other.
+    Transactions(Box<TransactionCommands>),
     /// Users, roles, databases.
     Administration(Box<Administration>),
 }

@@ -50,6 +50,14 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
             checker.expressions(&terminate.ids);
             checker.output(&terminate.output);
         }
+        StatementKind::Transactions(all) => {
+            for command in &all.commands {
+                checker.expressions(&command.ids);
+                checker.projection(&command.yields);
+                checker.optional(command.filter.as_ref());
+            }
+            checker.projection(&all.returns.projection);
+        }
         StatementKind::CreateIndex(index) => checker.optional(index.options.as_ref()),
         StatementKind::CreateConstraint(constraint) => {
             checker.optional(constraint.options.as_ref());

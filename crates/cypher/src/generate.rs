@@ -145,6 +145,9 @@ impl<'a> Generator<'a> {
             5 => StatementKind::CreateConstraint(Box::new(self.create_constraint())),
             6 => StatementKind::Drop(self.drop_command()),
             7 => StatementKind::Administration(Box::new(self.administration())),
+            _ if self.chance() && self.chance() => {
+                StatementKind::Transactions(Box::new(self.transaction_commands()))
+            }
             _ if self.chance() => StatementKind::Terminate(Box::new(self.terminate())),
             _ => StatementKind::Show(Box::new(self.show())),
         };

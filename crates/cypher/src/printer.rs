@@ -43,6 +43,7 @@ impl Display for Statement {
             StatementKind::Drop(command) => command::drop(f, command),
             StatementKind::Show(command) => command::show(f, command),
             StatementKind::Terminate(command) => command::terminate(f, command),
+            StatementKind::Transactions(all) => command::transactions(f, all),
             StatementKind::Administration(command) => administration::administration(f, command),
         }
     }

@@ -79,10 +79,7 @@ impl Plans {
     /// The plan for `text`, if it was made for this version.
     pub(crate) fn find(&mut self, text: &str, version: u64) -> Option<Arc<Prepared>> {
         if self.version != version {
-            self.places.clear();
-            self.free.clear();
-            self.by_text.clear();
-            (self.hand, self.bytes) = (0, 0);
+            self.clear();
             self.version = version;
         }
         let kept = self.by_text.get(text).and_then(|at| self.places[*at].as_mut());
@@ -93,6 +90,16 @@ impl Plans {
         self.uses.hits += 1;
         place.used = true;
         Some(Arc::clone(&place.plan))
+    }
+
+    /// Forgets every plan, and says how many there were.
+    pub(crate) fn clear(&mut self) -> usize {
+        let kept = self.by_text.len();
+        self.places.clear();
+        self.free.clear();
+        self.by_text.clear();
+        (self.hand, self.bytes) = (0, 0);
+        kept
     }
 
     /// Keeps a plan of so many bytes that was made for this version, unless it has passed.

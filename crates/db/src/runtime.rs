@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use telar_graph::Value;
-use telar_query::procedure::{Field, Rows};
+use telar_query::procedure::{Field, Mode, Rows};
 use telar_query::{CallContext, Prepared, Procedure, Procedures, QueryError, Running, Workers};
 
 use crate::plans::{PlanUses, Plans};
@@ -54,6 +54,37 @@ impl Procedure for PlansProcedure {
     }
 }
 
+/// `db.clearQueryCaches`: forgets the plans that are kept.
+#[derive(Debug)]
+struct ClearPlans {
+    plans: Arc<Mutex<Plans>>,
+    columns: [Field; 1],
+}
+
+impl Procedure for ClearPlans {
+    fn arguments(&self) -> &[Field] {
+        &[]
+    }
+
+    fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    fn description(&self) -> &str {
+        "Forgets the plans that are kept."
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Dbms
+    }
+
+    fn run(&self, _: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
+        let cleared = self.plans.lock().clear();
+        let message = format!("Query caches successfully cleared of {cleared} queries.");
+        Ok(vec![vec![message.into()]])
+    }
+}
+
 impl Default for Runtime {
     /// With the built-in procedures.
     fn default() -> Self {
@@ -70,6 +101,9 @@ impl Runtime {
         let columns = columns.map(|name| Field::new(name, "INTEGER")).into();
         let shown = PlansProcedure { plans: Arc::clone(&plans), columns };
         procedures.add("telar.plans", Arc::new(shown));
+        let columns = [Field::new("value", "STRING")];
+        let clear = ClearPlans { plans: Arc::clone(&plans), columns };
+        procedures.add("db.clearQueryCaches", Arc::new(clear));
         let workers = Arc::clone(Workers::of_program());
         Self { procedures, plans, workers, conflicts: AtomicU64::new(0) }
     }

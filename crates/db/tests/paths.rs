@@ -279,11 +279,11 @@ fn patterns_that_mean_nothing_are_refused() {
         "CREATE ()",
         &[
             ("MATCH (x) ((x)-->(y))+ RETURN 1", &["VariableAlreadyBound..."]),
-            ("MATCH ((x)-->(y))+ (y) RETURN 1", &["VariableTypeConflict..."]),
+            ("MATCH ((x)-->(y))+ (y) RETURN 1", &["VariableAlreadyBound..."]),
             ("MATCH ((x)-->(y))+ ((x)-->(z))+ RETURN 1", &["VariableAlreadyBound..."]),
             ("MATCH (n) MATCH ((n)-->())+ RETURN 1", &["VariableAlreadyBound..."]),
             ("MATCH (n)-[r]->() MATCH ()-[r]->+() RETURN 1", &["VariableAlreadyBound..."]),
-            ("MATCH (s) ((x)-->(y) WHERE x.h = s.h)+ RETURN 1", &["UndefinedVariable..."]),
+            ("MATCH (s)-[e]->() ((x)-->(y) WHERE x.h = e.h)+ RETURN 1", &["UndefinedVariable..."]),
             ("MATCH ((x))+ RETURN 1", &["InvalidPathPattern..."]),
             ("MATCH ((x)-[*]->(y))+ RETURN 1", &["InvalidPathPattern..."]),
             ("MATCH ((x) ((y)-->())+ (z))+ RETURN 1", &["InvalidPathPattern..."]),

@@ -274,7 +274,7 @@ fn lookup_indexes_are_always_there() {
          indexProvider, createStatement",
     );
     let row = |id: i64, name: &str, entity: &str, target: &str| {
-        let statement = format!("CREATE LOOKUP INDEX {name} FOR {target}");
+        let statement = format!("CREATE LOOKUP INDEX `{name}` FOR {target}");
         let [name, state, kind, entity] = [name, "ONLINE", "LOOKUP", entity].map(Value::from);
         let none = Value::Null;
         let provider = "token-lookup-1.0".into();
@@ -290,7 +290,7 @@ fn lookup_indexes_are_always_there() {
     for (text, detail) in [
         ("CREATE LOOKUP INDEX FOR (n) ON EACH labels(n)", "EquivalentSchemaRuleAlreadyExists"),
         (
-            "CREATE LOOKUP INDEX index_f7700477 FOR ()-[r]-() ON EACH type(r)",
+            "CREATE LOOKUP INDEX `index_f7700477` FOR ()-[r]-() ON EACH type(r)",
             "EquivalentSchemaRuleAlreadyExists",
         ),
         ("CREATE LOOKUP INDEX mine FOR (n) ON EACH labels(n)", "IndexAlreadyExists"),
@@ -347,7 +347,7 @@ fn key_constraints_are_there_after_a_restart() {
     run(&db, "CREATE (:A {x: 1, y: 1})");
     let check = |db: &Database| {
         let shown = run(db, "SHOW CONSTRAINTS YIELD type, createStatement");
-        let statement = "CREATE CONSTRAINT k FOR (n:A) REQUIRE (n.x, n.y) IS NODE KEY";
+        let statement = "CREATE CONSTRAINT `k` FOR (n:`A`) REQUIRE (n.`x`, n.`y`) IS NODE KEY";
         assert_eq!(shown.rows, [[Value::from("NODE_KEY"), statement.into()]]);
         for text in ["CREATE (:A {x: 1})", "CREATE (:A {x: 1, y: 1})", "MATCH (n:A) SET n.x = null"]
         {

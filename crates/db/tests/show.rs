@@ -54,11 +54,11 @@ fn show_indexes_has_the_columns_of_neo4j() {
         ),
         [
             "'by_age' 'ONLINE' 100.0 'RANGE' 'NODE' ['Person'] ['age', 'name'] NULL \
-             'CREATE RANGE INDEX by_age FOR (n:Person) ON (n.age, n.name)'",
+             'CREATE RANGE INDEX `by_age` FOR (n:`Person`) ON (n.`age`, n.`name`)'",
             "'name' 'ONLINE' 100.0 'RANGE' 'NODE' ['Person'] ['name'] 'name' \
-             'CREATE CONSTRAINT name FOR (n:Person) REQUIRE (n.name) IS UNIQUE'",
+             'CREATE CONSTRAINT `name` FOR (n:`Person`) REQUIRE (n.`name`) IS UNIQUE'",
             "'since' 'ONLINE' 100.0 'RANGE' 'RELATIONSHIP' ['KNOWS'] ['since'] NULL \
-             'CREATE RANGE INDEX since FOR ()-[r:KNOWS]-() ON (r.since)'",
+             'CREATE RANGE INDEX `since` FOR ()-[r:`KNOWS`]-() ON (r.`since`)'",
         ]
     );
     assert!(run(&db, "SHOW TEXT INDEXES").rows.is_empty());
@@ -136,8 +136,8 @@ fn show_procedures_and_functions_lists_what_can_be_called() {
         shown,
         [
             "'db.awaitIndex' 'db.awaitIndex(indexName :: STRING, \
-             timeOutSeconds :: INTEGER = 300) :: ()'",
-            "'db.awaitIndexes' 'db.awaitIndexes(timeOutSeconds :: INTEGER = 300) :: ()'",
+             timeOutSeconds = 300 :: INTEGER)'",
+            "'db.awaitIndexes' 'db.awaitIndexes(timeOutSeconds = 300 :: INTEGER)'",
         ]
     );
     assert_eq!(
@@ -401,4 +401,43 @@ fn an_embedded_database_has_no_users_and_says_so() {
     assert_eq!(plan.details, "EXPLAIN CREATE USER $name SET PASSWORD '******'");
     let missing = session.run("DROP USER $name", &[]).unwrap_err();
     assert_eq!(missing.kind, ErrorKind::ParameterMissing);
+}
+
+/// Procedures that write do so in the transaction of their query, and nowhere else.
+#[test]
+fn names_are_made_by_procedures_where_a_query_may_write() {
+    let db = sample();
+    let made = |name: &str| {
+        let text = format!(
+            "CALL db.stats.retrieve('TOKENS') YIELD data RETURN '{name}' IN data.labels + \
+             data.relationshipTypes + data.propertyKeys"
+        );
+        rows(&db, &text) == ["TRUE"]
+    };
+    run(&db, "UNWIND ['One', 'Two'] AS name CALL db.createLabel(name) RETURN count(*)");
+    run(&db, "CALL db.createRelationshipType('THREE') CALL db.createProperty('four')");
+    assert!(["One", "Two", "THREE", "four"].into_iter().all(made));
+    // Nothing has them yet.
+    assert!(!rows(&db, "CALL db.labels()").contains(&"'One'".to_owned()));
+    let session = Session::new(&db);
+    for (text, detail) in [
+        ("AT TIMESTAMP 0 CALL db.createLabel('No')", "InvalidClauseComposition"),
+        ("RETURN EXISTS { CALL db.createLabel('No') } AS e", "InvalidClauseComposition"),
+        (
+            "RETURN COUNT { CALL db.createLabel('No') RETURN 1 AS x } AS e",
+            "InvalidClauseComposition",
+        ),
+        ("CALL db.createLabel('')", "InvalidName"),
+        ("CALL db.createLabel(null)", "InvalidName"),
+        ("CALL db.createLabel(1)", "InvalidArgumentType"),
+    ] {
+        assert_eq!(session.run(text, &[]).unwrap_err().detail, detail, "{text}");
+    }
+    run(&db, "EXPLAIN CALL db.createLabel('No')");
+    assert!(!made("No"));
+    let shown = "SHOW PROCEDURES YIELD name, mode WHERE mode = 'WRITE' RETURN collect(name)";
+    assert_eq!(
+        rows(&db, shown),
+        ["['db.createLabel', 'db.createProperty', 'db.createRelationshipType']"]
+    );
 }

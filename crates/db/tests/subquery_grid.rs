@@ -113,8 +113,10 @@ const BESIDE: &[Body] = &[
     body("MATCH (p)-[:K]->(d) WITH count(d) AS c", Some("c + p.v"), |p| {
         vec![out(p).len() as i64 + p]
     }),
-    body("MATCH (p)-[:K]->(d) RETURN count(d) + p.v AS v", None, |p| vec![out(p).len() as i64 + p]),
-    body("MATCH (n:Missing) RETURN p.v + count(*) + k AS v", None, |p| vec![p + SMALL]),
+    body("MATCH (p)-[:K]->(d) WITH count(d) AS c RETURN c + p.v AS v", None, |p| {
+        vec![out(p).len() as i64 + p]
+    }),
+    body("MATCH (n:Missing) WITH count(*) AS c RETURN p.v + c + k AS v", None, |p| vec![p + SMALL]),
     body(
         "MATCH (d:X) WITH d.v % 2 AS h, max(d.v) AS top ORDER BY h + p.v WHERE top > p.v",
         Some("top"),

@@ -43,15 +43,26 @@ fn outer_variables_are_seen_behind_with() {
             ),
             (
                 "MATCH (p:P) CALL (p) { UNWIND [1, 1, 2] AS i WITH DISTINCT i ORDER BY p.name
-                                        RETURN p.name + sum(i) AS n }
+                                        WITH sum(i) AS s RETURN p.name + s AS n }
                  RETURN n",
                 &["'A3'", "'B3'", "'C3'"],
             ),
-            // Aggregations: they are constants, no grouping keys, and there without a row.
+            // Aggregations: they are constants, there without a row, and no grouping keys.
+            (
+                "MATCH (p:P) CALL (p) { MATCH (p)-[:K]->(q) WITH count(q) AS c
+                                        RETURN p.name + c AS n }
+                 RETURN n",
+                &["'A1'", "'B0'", "'C0'"],
+            ),
             (
                 "MATCH (p:P) CALL (p) { MATCH (p)-[:K]->(q) RETURN p.name + count(q) AS n }
                  RETURN n",
-                &["'A1'", "'B0'", "'C0'"],
+                &["AmbiguousAggregationExpression..."],
+            ),
+            (
+                "MATCH (p:P) RETURN COLLECT { UNWIND [1, 2] AS i WITH p.name + count(i) AS n
+                                              RETURN n } AS l",
+                &["['A2']", "['B2']", "['C2']"],
             ),
             (
                 "MATCH (p:P) CALL (p) { MATCH (p)-[:K]->(q) WITH count(q) AS c

@@ -28,7 +28,7 @@
 
 mod distinct;
 mod number;
-mod percentile;
+pub(crate) mod percentile;
 mod size;
 
 #[cfg(test)]

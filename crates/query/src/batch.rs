@@ -63,7 +63,7 @@ impl Column {
         }
     }
 
-    /// The value in a row as a condition: null is `None`, and so is what is no truth value.
+    /// The value in a row of a column of conditions: null is `None`.
     pub(crate) fn truth(&self, row: usize) -> Option<bool> {
         match self {
             Self::Bools(v) => Some(v[row]),

@@ -67,11 +67,40 @@ pub trait Host: Send + Sync {
     /// What runs, in every database.
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)>;
 
+    /// The connections that the caller may see: for administrators all.
+    fn connections(&self) -> Vec<ShownConnection>;
+
+    /// Where drivers reach the server, if it speaks Bolt: the address that is advertised, the one
+    /// that was asked for, or the one it listens at.
+    fn bolt_address(&self, asked: Option<&str>) -> Option<String>;
+
+    /// Ends a connection. Who had it, if there is one of this name that the caller may end.
+    fn end_connection(&self, id: &str) -> Option<Arc<str>>;
+
     /// Whether the caller administers the server: may see and end what others run.
     fn is_admin(&self) -> bool;
 
     /// The caller's name.
     fn user(&self) -> Arc<str>;
+}
+
+/// A connection, as `dbms.listConnections` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownConnection {
+    /// Its name: `bolt-17`.
+    pub id: Arc<str>,
+    /// Since when there is it, as a date and time.
+    pub since: String,
+    /// `bolt` or `http`.
+    pub connector: &'static str,
+    /// Who has logged in.
+    pub user: Arc<str>,
+    /// What the client says it is.
+    pub agent: String,
+    /// Where the server was reached.
+    pub server: String,
+    /// Where the client is.
+    pub client: Arc<str>,
 }
 
 /// A database, as `SHOW DATABASES` shows it.

@@ -3,26 +3,32 @@
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
 //! - `meta`, `counts`: the same in the form that tools around language models ask for.
+//! - `connections`: who is connected to the server.
+//! - `names`: makes names, `upkeep`: about plans, statistics and the own transaction.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod connections;
 mod counts;
 mod describe;
 mod meta;
+mod names;
 pub(crate) mod privileges;
 mod schema;
 pub(crate) mod show;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use telar_graph::{Graph, Value};
+use telar_graph::{Graph, Update, Value};
 
 use crate::host::Host;
 use crate::planning::Planning;
-use crate::query_error::QueryError;
-use crate::running::Running;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::running::{Entry, Running};
 use crate::value_type::ValueType;
 
 /// A named, typed argument or column of a procedure.
@@ -81,6 +87,8 @@ pub struct CallContext<'a> {
     /// The server around the database, if there is one.
     pub host: Option<&'a dyn Host>,
     pub(crate) check: &'a dyn Fn() -> Result<(), QueryError>,
+    /// By which the transaction is told to end: none other has it.
+    pub(crate) ended: Option<&'a Arc<AtomicBool>>,
 }
 
 impl CallContext<'_> {
@@ -91,6 +99,13 @@ impl CallContext<'_> {
     pub fn check(&self) -> Result<(), QueryError> {
         (self.check)()
     }
+
+    /// The transaction that calls, as it is listed.
+    pub(crate) fn transaction(&self) -> Option<Arc<Entry>> {
+        let ended = self.ended?;
+        let all = self.procedures.running.all().into_iter();
+        all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
+    }
 }
 
 impl fmt::Debug for CallContext<'_> {
@@ -99,7 +114,30 @@ impl fmt::Debug for CallContext<'_> {
     }
 }
 
-/// Something that `CALL` can run. It reads the graph at the query's snapshot.
+/// The part of the database that a procedure works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It reads the graph.
+    Read,
+    /// It changes the graph: [`Procedure::change`] is called.
+    Write,
+    /// It is about the server or the session.
+    Dbms,
+}
+
+impl Mode {
+    /// As `SHOW PROCEDURES` names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "READ",
+            Self::Write => "WRITE",
+            Self::Dbms => "DBMS",
+        }
+    }
+}
+
+/// Something that `CALL` can run. It reads the graph at the query's snapshot, or changes it.
 pub trait Procedure: Send + Sync {
     /// What it takes.
     fn arguments(&self) -> &[Field];
@@ -110,11 +148,26 @@ pub trait Procedure: Send + Sync {
     /// One line for `SHOW PROCEDURES`.
     fn description(&self) -> &str;
 
+    /// The part of the database that it works on.
+    fn mode(&self) -> Mode {
+        Mode::Read
+    }
+
     /// Its rows for these arguments, which have the types it asks for or are null.
     ///
     /// # Errors
     /// Whatever it cannot do.
     fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError>;
+
+    /// The same for one that [writes](Mode::Write), in the transaction of the query.
+    ///
+    /// # Errors
+    /// Whatever it cannot do.
+    fn change(&self, graph: &mut dyn Update, arguments: &[Value]) -> Result<Rows, QueryError> {
+        let (_, _) = (graph, arguments);
+        let message = "this procedure changes nothing";
+        Err(QueryError::runtime(ErrorKind::ProcedureFailed, "ProcedureCallFailed", message))
+    }
 }
 
 /// A procedure as a plan holds it.
@@ -127,16 +180,20 @@ impl fmt::Debug for Bound {
     }
 }
 
-/// `name(argument :: TYPE = default, ...) :: (column :: TYPE, ...)`
+/// `name(argument = default :: TYPE, ...) :: (column :: TYPE, ...)`; nothing behind the arguments
+/// of a procedure without columns.
 pub(crate) fn signature(name: &str, procedure: &dyn Procedure) -> String {
     let field = |field: &Field| {
         let default = field.default.as_ref();
         let default = default.map(|v| format!(" = {}", crate::expr::print::literal(v)));
-        format!("{} :: {}{}", field.name, field.of, default.unwrap_or_default())
+        format!("{}{} :: {}", field.name, default.unwrap_or_default(), field.of)
     };
     let list = |fields: &[Field]| fields.iter().map(field).collect::<Vec<_>>().join(", ");
     let (arguments, columns) = (list(procedure.arguments()), list(procedure.columns()));
-    format!("{name}({arguments}) :: ({columns})")
+    match procedure.columns() {
+        [] => format!("{name}({arguments})"),
+        _ => format!("{name}({arguments}) :: ({columns})"),
+    }
 }
 
 /// Procedures by name, and what runs beside them.
@@ -175,6 +232,9 @@ impl Procedures {
         schema::add(&mut procedures);
         meta::add(&mut procedures);
         counts::add(&mut procedures);
+        names::add(&mut procedures);
+        connections::add(&mut procedures);
+        upkeep::add(&mut procedures);
         procedures
     }
 

@@ -58,6 +58,8 @@ pub fn query_id(number: u64) -> String {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) origin: Origin,
+    /// Metadata that are listed with it: at first those of the origin.
+    pub(crate) metadata: Mutex<ValueMap>,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
     pub(crate) ended: Arc<AtomicBool>,
@@ -101,7 +103,8 @@ impl Running {
         let own = origin.number.filter(|number| !entries.by_number.contains_key(number));
         let number = own.unwrap_or_else(|| self.number());
         let ended = Arc::new(AtomicBool::new(entries.closed));
-        let entry = Arc::new(Entry { origin, began, began_at, ended, query: Mutex::default() });
+        let (metadata, query) = (Mutex::new(origin.metadata.clone()), Mutex::default());
+        let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, query });
         entries.by_number.insert(number, Arc::clone(&entry));
         drop(entries);
         Listed { running: Arc::clone(self), number, entry }

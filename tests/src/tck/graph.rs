@@ -46,7 +46,8 @@ pub fn to_tck(value: &Value, entities: &dyn Entities) -> Result<TckValue, String
         Value::Vertex(id) => TckValue::Node(node(*id, entities)?),
         Value::Edge(id) => TckValue::Relationship(relationship(**id, entities)?),
         Value::Path(path) => TckValue::Path(Box::new(to_path(path, entities)?)),
-        Value::Bytes(_) | Value::Point(_) => {
+        Value::Point(value) => TckValue::string(value.to_string()),
+        Value::Bytes(_) => {
             return Err(format!("the TCK has no notation for {}", value.type_name()));
         }
     })

@@ -232,6 +232,29 @@ pub enum DatabaseFilter {
     Home,
 }
 
+/// `SHOW TRANSACTIONS ... YIELD ... TERMINATE TRANSACTIONS ... YIELD ... RETURN ...`: each command
+/// runs for every row of those before it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactionCommands {
+    /// At least two.
+    pub commands: Vec<TransactionCommand>,
+    /// What is made of the rows.
+    pub returns: Return,
+}
+
+/// `SHOW TRANSACTIONS` or `TERMINATE TRANSACTIONS` among several commands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransactionCommand {
+    /// `TERMINATE`
+    pub terminates: bool,
+    /// Strings or lists of strings; with `SHOW` there may be none.
+    pub ids: Vec<Expr>,
+    /// `YIELD`: columns by name, order and limits.
+    pub yields: Projection,
+    /// `WHERE`
+    pub filter: Option<Expr>,
+}
+
 /// `TERMINATE TRANSACTIONS ids YIELD ... WHERE ...`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Terminate {

@@ -109,7 +109,7 @@ fn what_is_near_a_rule_is_accepted() {
         "CREATE (a) WITH a MATCH (b) RETURN b",
         "CREATE (a) MATCH (b) RETURN b",
         "WITH 1 AS x, 2 AS y WITH x, y AS z RETURN *",
-        "CREATE (a:A:B&$(x) $p)-[:A $q]->(b)<-[:$(t)]-(c)",
+        "CREATE (a:A:B:$(x) $p)-[:A $q]->(b)<-[:$(t)]-(c)",
         "MERGE (a)-[:A]-(b)",
         "CREATE ()-[r]->()",
         "MATCH (a) RETURN NOT (a)-->(), exists((a)-->()), [x IN [1] WHERE (a)-->()]",

@@ -128,6 +128,17 @@ impl Generator<'_> {
         Terminate { ids: self.some(1, Self::expr), output: self.output() }
     }
 
+    pub(super) fn transaction_commands(&mut self) -> TransactionCommands {
+        let commands = self.some(2, |g| {
+            let terminates = g.chance();
+            let ids = g.some(1, Self::expr);
+            let items = g.some(1, Self::column);
+            let yields = g.limits(false, false, items);
+            TransactionCommand { terminates, ids, yields, filter: g.maybe(Self::expr) }
+        });
+        TransactionCommands { commands, returns: self.return_clause() }
+    }
+
     fn output(&mut self) -> CommandOutput {
         let yields = self.maybe(|g| {
             let star = g.chance();

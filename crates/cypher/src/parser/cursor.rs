@@ -1,5 +1,6 @@
 //! The parser's place in the tokens: looking, taking, and saying what was expected.
 
+use super::label::LabelSigns;
 use super::{ASKED_EVERY, NESTING_MAX, PARTS_MAX, Parsed};
 use crate::ast::Name;
 use crate::diagnostic::{Detail, Diagnostic};
@@ -38,6 +39,8 @@ pub(super) struct Parser<'a> {
     pub(super) bar_ends: bool,
     /// Where the last relationship pattern has `|:`, as alternatives were once written.
     pub(super) colon_after_bar: Option<Span>,
+    /// Signs in the label expression at hand.
+    pub(super) label_signs: LabelSigns,
     /// What is wrong before this place.
     pub(super) errors: Vec<Diagnostic>,
     /// Looks at tokens, which is what time is made of.
@@ -87,6 +90,7 @@ impl<'a> Parser<'a> {
             goes_on,
             bar_ends: false,
             colon_after_bar: None,
+            label_signs: LabelSigns::default(),
             errors: Vec::new(),
             #[cfg(test)]
             steps: std::cell::Cell::new(0),

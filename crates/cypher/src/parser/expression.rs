@@ -255,7 +255,7 @@ impl Parser<'_> {
         if negated {
             return self.fail();
         }
-        let labels = self.label_expression(!self.bar_ends)?;
+        let labels = self.label_expression(!self.bar_ends, true)?;
         Ok(ExprKind::HasLabels { operand, labels })
     }
 
@@ -309,7 +309,7 @@ impl Parser<'_> {
             self.bump();
             self.grow()?;
             let start = expr.span;
-            let labels = self.label_expression(!self.bar_ends)?;
+            let labels = self.label_expression(!self.bar_ends, false)?;
             let operand = Box::new(expr);
             expr = Expr { kind: ExprKind::HasLabels { operand, labels }, span: self.since(start) };
             expr = self.accesses(expr)?;

@@ -201,7 +201,7 @@ impl Parser<'_> {
             return self.fail();
         }
         let variable = self.element_variable()?;
-        let labels = self.element_labels()?;
+        let labels = self.node_labels()?;
         let properties = self.element_properties()?;
         let filter = self.filter()?;
         self.expect(T::RightParen)?;
@@ -227,11 +227,16 @@ impl Parser<'_> {
 
     fn element_labels(&mut self) -> Parsed<Option<LabelExpr>> {
         self.colon_after_bar = None;
-        if self.eat(T::Colon) || self.eat(K::Is) {
-            self.label_expression(true).map(Some)
-        } else {
-            Ok(None)
-        }
+        let is = self.eat(K::Is);
+        if is || self.eat(T::Colon) { self.label_expression(true, is).map(Some) } else { Ok(None) }
+    }
+
+    fn node_labels(&mut self) -> Parsed<Option<LabelExpr>> {
+        let labels = self.element_labels()?;
+        let Some(colon) = self.colon_after_bar.take() else { return Ok(labels) };
+        let message = "'|:' cannot stand between the labels of a node";
+        let error = Diagnostic::syntax(Detail::UnexpectedSyntax, colon, message);
+        Err(Box::new(error.with_help("write '|' without the colon")))
     }
 
     fn element_properties(&mut self) -> Parsed<Option<Expr>> {

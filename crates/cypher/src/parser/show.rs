@@ -5,7 +5,7 @@ use super::cursor::{Expected, Parser};
 use crate::ast::{
     CommandOutput, ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, Executable, Expr,
     ExprKind, NameOrParameter, PrivilegeFilter, Projection, ProjectionItem, Show, ShowTarget,
-    StatementKind, Terminate,
+    StatementKind, Terminate, TransactionCommand, TransactionCommands,
 };
 use crate::token::{Keyword as K, TokenKind as T};
 
@@ -14,7 +14,52 @@ impl Parser<'_> {
         self.bump();
         let target = self.show_target()?;
         let output = self.output()?;
+        if let ShowTarget::Transactions { ids } = &target
+            && self.goes_on(&output)
+        {
+            return self.transaction_commands(false, ids.clone(), output);
+        }
         Ok(StatementKind::Show(Box::new(Show { target, output })))
+    }
+
+    /// True if another command takes the rows that this one yields.
+    fn goes_on(&self, output: &CommandOutput) -> bool {
+        let next = matches!(self.kind(), T::Keyword(K::Show | K::Terminate));
+        let named = output.yields.as_ref().is_some_and(|yields| !yields.star);
+        next && named && output.returns.is_none()
+    }
+
+    /// The commands behind the first one, which yields `output`.
+    fn transaction_commands(
+        &mut self,
+        terminates: bool,
+        ids: Vec<Expr>,
+        output: CommandOutput,
+    ) -> Parsed<StatementKind> {
+        let (mut terminates, mut ids, mut output) = (terminates, ids, output);
+        let mut commands = Vec::new();
+        loop {
+            let CommandOutput { yields, filter, returns } = output;
+            let Some(yields) = yields.filter(|yields| !yields.star) else {
+                self.note(Expected::Text("YIELD with the names of columns"));
+                return self.fail();
+            };
+            commands.push(TransactionCommand { terminates, ids, yields, filter });
+            if let Some(returns) = returns {
+                let commands = TransactionCommands { commands, returns };
+                return Ok(StatementKind::Transactions(Box::new(commands)));
+            }
+            terminates = self.eat(K::Terminate);
+            if !terminates {
+                self.note(Expected::Word("RETURN"));
+                self.expect(K::Show)?;
+            }
+            if !self.eat(K::Transactions) {
+                self.expect_word("TRANSACTION")?;
+            }
+            ids = if terminates { self.list(Self::expression)? } else { self.names_of_rows()? };
+            output = self.output()?;
+        }
     }
 
     pub(super) fn terminate(&mut self) -> Parsed<StatementKind> {
@@ -24,6 +69,9 @@ impl Parser<'_> {
         }
         let ids = self.list(Self::expression)?;
         let output = self.output()?;
+        if self.goes_on(&output) {
+            return self.transaction_commands(true, ids, output);
+        }
         Ok(StatementKind::Terminate(Box::new(Terminate { ids, output })))
     }
 

@@ -108,12 +108,16 @@ impl Parser<'_> {
 
     /// `:A:B`, `:$(expr)`, `IS A`
     fn label_refs(&mut self) -> Parsed<Vec<LabelRef>> {
-        if self.kind() != T::Colon && !self.eat(K::Is) {
+        let start = self.span();
+        let is = self.eat(K::Is);
+        if self.kind() != T::Colon && !is {
             self.note(Expected::Token(T::Colon));
             self.note(Expected::Token(T::Dot));
             return self.fail();
         }
-        self.eat(T::Colon);
+        if !is {
+            self.expect(T::Colon)?;
+        }
         let mut labels = Vec::new();
         loop {
             if self.eat(T::Dollar) {
@@ -124,10 +128,16 @@ impl Parser<'_> {
             } else {
                 labels.push(LabelRef::Static(self.name("a label")?));
             }
-            if !self.eat(T::Colon) && !self.eat(T::Ampersand) {
-                return Ok(labels);
+            if !self.eat(T::Colon) {
+                break;
             }
         }
+        if is && labels.len() > 1 {
+            let message = "IS takes one label here";
+            let error = Diagnostic::syntax(Detail::UnexpectedSyntax, self.since(start), message);
+            return Err(Box::new(error.with_help("write n IS A, n IS B")));
+        }
+        Ok(labels)
     }
 
     pub(super) fn delete(&mut self, start: Span) -> Parsed<Delete> {

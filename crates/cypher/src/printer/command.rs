@@ -8,7 +8,7 @@ use super::{filter, name, name_or_parameter, separated, variable};
 use crate::ast::{
     CommandOutput, ConstraintFilter, ConstraintKind, CreateConstraint, CreateIndex, DatabaseFilter,
     DropCommand, EntityKind, Executable, Expr, IndexKind, IndexTarget, Name, NameOrParameter,
-    PrivilegeFilter, Requirement, Show, ShowTarget, Terminate,
+    PrivilegeFilter, Requirement, Show, ShowTarget, Terminate, TransactionCommands,
 };
 
 pub(super) fn create_index(f: &mut Formatter<'_>, command: &CreateIndex) -> fmt::Result {
@@ -189,6 +189,20 @@ pub(super) fn terminate(f: &mut Formatter<'_>, command: &Terminate) -> fmt::Resu
     f.write_str("TERMINATE TRANSACTIONS ")?;
     expressions(f, &command.ids)?;
     output(f, &command.output)
+}
+
+pub(super) fn transactions(f: &mut Formatter<'_>, all: &TransactionCommands) -> fmt::Result {
+    for command in &all.commands {
+        f.write_str(if command.terminates { "TERMINATE" } else { "SHOW" })?;
+        f.write_str(" TRANSACTIONS ")?;
+        expressions(f, &command.ids)?;
+        f.write_str(" YIELD ")?;
+        projection(f, &command.yields)?;
+        filter(f, command.filter.as_ref())?;
+        f.write_str(" ")?;
+    }
+    f.write_str("RETURN ")?;
+    projection(f, &all.returns.projection)
 }
 
 fn output(f: &mut Formatter<'_>, output: &CommandOutput) -> fmt::Result {

@@ -51,7 +51,7 @@ fn printer_chooses_one_spelling() {
         ("match(n)where n.a<>1 return*", "MATCH (n) WHERE n.a <> 1 RETURN *"),
         ("MATCH (a)<-[]->(b) FINISH", "MATCH (a)--(b) FINISH"),
         ("MATCH (a)-[:A|:B]-(b)-[:A*2..2]-(c) FINISH", "MATCH (a)-[:A|B]-(b)-[:A*2]-(c) FINISH"),
-        ("MATCH (a IS A:B) FINISH", "MATCH (a:A&B) FINISH"),
+        ("MATCH (a IS A&B) FINISH", "MATCH (a:A&B) FINISH"),
         (
             "RETURN 0x1F, 0o17, 1_000, .5, 1e3, \"it's\", '\\u00e4'",
             "RETURN 31, 15, 1000, 0.5, 1000.0, 'it\\'s', 'ä'",

@@ -15,7 +15,7 @@ pub(super) struct Percentile {
 }
 
 /// The second argument of a percentile.
-pub(super) fn fraction(value: &Value) -> Result<f64, EvalError> {
+pub(crate) fn fraction(value: &Value) -> Result<f64, EvalError> {
     let fraction = match value {
         Value::Int(x) => *x as f64,
         Value::Float(x) => *x,
@@ -73,20 +73,19 @@ impl Percentile {
             let rank = (fraction * self.numbers.len() as f64).ceil() as usize;
             return at(rank.saturating_sub(1));
         }
+        let position = fraction * last as f64;
+        let below = position.floor();
+        if position == below {
+            return at(below as usize);
+        }
         let float = |index: usize| match at(index) {
             Value::Int(x) => x as f64,
             Value::Float(x) => x,
             _ => f64::NAN,
         };
-        let position = fraction * last as f64;
-        let below = position.floor();
         let (low, high) = (float(below as usize), float(position.ceil() as usize));
         let share = position - below;
         // Between two infinities of one sign there is no distance.
-        Value::Float(if share == 0.0 || low == high {
-            low
-        } else {
-            low * (1.0 - share) + high * share
-        })
+        Value::Float(if low == high { low } else { low * (1.0 - share) + high * share })
     }
 }

@@ -9,8 +9,9 @@ use telar_cypher::ast::{
 
 use telar_cypher::span::Span;
 
-use super::scope::{Kind, Scope};
+use super::scope::{Kind, Scope, Variable};
 use super::subquery::{conjuncts, is_update};
+use super::types::TypeSet;
 use super::{Binder, CsvPlace, syntax};
 use crate::batch::Slot;
 use crate::expr::Expr;
@@ -64,11 +65,7 @@ impl Binder<'_> {
         }
         self.scope = Scope::default();
         for (name, slot) in &common {
-            self.scope.variables.push(super::scope::Variable {
-                name: name.clone(),
-                slot: *slot,
-                kind: Kind::Any,
-            });
+            self.scope.variables.push(Variable::new(name.clone(), *slot, Kind::Any));
         }
         Ok((plan, common))
     }
@@ -239,18 +236,23 @@ impl Binder<'_> {
     fn let_clause(&mut self, clause: &Let, input: Plan) -> Result<Plan, QueryError> {
         let mut bound = Vec::with_capacity(clause.items.len());
         for item in &clause.items {
-            bound.push((self.expression(&item.value)?, self.kind_of(&item.value)));
+            let known = (self.kind_of(&item.value), self.types_of(&item.value));
+            bound.push((self.expression(&item.value)?, known));
         }
         let mut columns = Vec::with_capacity(bound.len());
-        for (item, (value, kind)) in clause.items.iter().zip(bound) {
-            columns.push((self.declare_new(&item.variable, kind)?, value));
+        for (item, (value, (kind, types))) in clause.items.iter().zip(bound) {
+            let slot = self.declare_new(&item.variable, kind)?;
+            self.narrow(slot, types);
+            columns.push((slot, value));
         }
         Ok(Plan::Extend(Box::new(input), columns))
     }
 
     fn unwind(&mut self, clause: &Unwind, input: Plan) -> Result<Plan, QueryError> {
         let list = self.expression(&clause.list)?;
+        let types = self.types_of(&clause.list).unwound();
         let slot = self.declare_new(&clause.variable, Kind::Any)?;
+        self.narrow(slot, types);
         Ok(Plan::Unwind(Box::new(input), slot, list))
     }
 
@@ -360,6 +362,12 @@ impl Binder<'_> {
                 return Err(self.syntax("InvalidArgumentType", message, argument.span));
             }
         }
+        let wanted = match TypeSet::named(&field.of.to_string()) {
+            // An integer is taken for a float.
+            TypeSet::FLOAT => TypeSet::NUMBER,
+            wanted => wanted,
+        };
+        self.expect_types(argument, wanted)?;
         if syntax::has_aggregate(argument) {
             let message = "an aggregating function cannot stand in the arguments of a procedure";
             return Err(self.syntax("InvalidAggregation", message, argument.span));
@@ -382,7 +390,7 @@ impl Binder<'_> {
         }
         let importing = matches!(call.scope, SubqueryScope::Importing);
         let (inner, columns) = self.subquery_body(call, &outer, imported, importing)?;
-        self.scope = outer;
+        let returned = std::mem::replace(&mut self.scope, outer);
         let mut new = Vec::new();
         for (name, slot) in &columns {
             if self.scope.find(name).is_some() {
@@ -390,10 +398,11 @@ impl Binder<'_> {
                     format!("the subquery returns `{name}`, which exists outside already");
                 return Err(self.syntax("VariableAlreadyBound", message, call.span));
             }
-            let kind = Kind::Any;
-            let (name, slot) = (name.clone(), *slot);
-            self.scope.variables.push(super::scope::Variable { name, slot, kind });
-            new.push(slot);
+            let known = returned.variables.iter().find(|v| v.slot == *slot);
+            let types = known.map_or(TypeSet::ANY, |v| v.types);
+            let variable = Variable::new(name.clone(), *slot, Kind::Any);
+            self.scope.variables.push(Variable { types, ..variable });
+            new.push(*slot);
         }
         let returns = !columns.is_empty();
         let row = self.new_slot();
@@ -420,6 +429,12 @@ impl Binder<'_> {
                 b.expression(rows)
             })?,
         };
+        if let (Expr::Const(telar_graph::Value::Int(n @ ..1)), Some(e)) =
+            (&rows, &transactions.rows)
+        {
+            let message = format!("{n} rows cannot be a transaction; it takes 1 or more");
+            return Err(self.syntax("NegativeIntegerArgument", message, e.span));
+        }
         let status = match &transactions.status {
             Some(name) if on_error == ast::OnError::Fail => {
                 let message = "REPORT STATUS needs ON ERROR CONTINUE or ON ERROR BREAK";
@@ -444,8 +459,8 @@ impl Binder<'_> {
         let constants = imported.variables.clone();
         let importable = importing.then_some(outer);
         self.scope = imported;
-        let bound =
-            self.with_constants(constants, |b| b.query(&call.query, Plan::Argument, importable));
+        let bound = self
+            .with_constants(constants, false, |b| b.query(&call.query, Plan::Argument, importable));
         self.aggregation = around;
         self.csv = csv;
         bound

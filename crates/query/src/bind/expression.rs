@@ -7,13 +7,12 @@ use telar_cypher::ast::{
     FunctionCall, LabelExpr, LabelExprKind, Literal, LogicalOp, MapProjection, MapProjectionItem,
     Name, QuantifierKind, UnaryOp,
 };
-use telar_cypher::parser::Level;
 use telar_cypher::suggest::closest;
 use telar_graph::Value;
 
-use super::kind::computed_kind;
 use super::projection::Aggregation;
 use super::scope::Kind;
+use super::types::TypeSet;
 use super::{Binder, syntax};
 use crate::expr::{
     self, Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, Unary,
@@ -59,8 +58,7 @@ impl Binder<'_> {
                 Expr::Property(Box::new(object), key.text.as_ref().into())
             }
             ExprKind::Index { object, index } => {
-                let kinds = &[Kind::List, Kind::Map, Kind::Node, Kind::Relationship];
-                self.expect(object, kinds, "InvalidArgumentType")?;
+                self.check_index(object, index)?;
                 let (object, index) = (self.expression(object)?, self.expression(index)?);
                 Expr::Index(Box::new(object), Box::new(index))
             }
@@ -68,6 +66,7 @@ impl Binder<'_> {
                 self.expect(list, LIST, "InvalidArgumentType")?;
                 let list = Box::new(self.expression(list)?);
                 let mut side = |side: &Option<Box<ast::Expr>>| -> Result<_, QueryError> {
+                    side.iter().try_for_each(|e| self.expect_types(e, TypeSet::INT))?;
                     side.as_ref().map(|e| Ok(Box::new(self.expression(e)?))).transpose()
                 };
                 let (from, to) = (side(from)?, side(to)?);
@@ -79,8 +78,9 @@ impl Binder<'_> {
                     UnaryOp::Plus => Unary::Plus,
                     UnaryOp::Minus => Unary::Minus,
                 };
-                if op == Unary::Not {
-                    self.expect(operand, BOOL, "InvalidArgumentType")?;
+                match op {
+                    Unary::Not => self.expect(operand, BOOL, "InvalidArgumentType")?,
+                    Unary::Plus | Unary::Minus => self.expect_types(operand, TypeSet::NUMBER)?,
                 }
                 Expr::Unary(op, Box::new(self.condition_operand(operand)?))
             }
@@ -262,7 +262,11 @@ impl Binder<'_> {
             ExprKind::Variable(name) => self.scope.find(&name.text).map(|list| list.slot),
             _ => None,
         };
+        let types = self.types_of(list);
         let slot = self.declare(&variable.text, kind);
+        if kind == Kind::Any {
+            self.narrow(slot, types.unwound());
+        }
         known.into_iter().for_each(|list| self.know_element(slot, list));
         slot
     }
@@ -288,16 +292,9 @@ impl Binder<'_> {
             Some((slot, links)) => (Expr::Slot(slot), links),
             None => (self.expression(first)?, 0),
         };
-        let mut kind = self.kind_of(first);
+        self.check_operands(first, rest)?;
         let mut links = Vec::with_capacity(rest.len() - known);
         for (at, ArithmeticLink { op, operand }) in rest.iter().enumerate() {
-            let right = self.kind_of(operand);
-            let numeric = [Kind::Int, Kind::Float, Kind::Other];
-            if let Level::Multiply | Level::Power = Level::of(*op) {
-                self.expect_kind(kind, &numeric, "InvalidArgumentType", first.span)?;
-                self.expect_kind(right, &numeric, "InvalidArgumentType", operand.span)?;
-            }
-            kind = computed_kind(kind, *op, right);
             if at >= known {
                 links.push((arithmetic_op(*op), self.expression(operand)?));
             }
@@ -320,7 +317,11 @@ impl Binder<'_> {
             BinaryOp::StartsWith => Binary::StartsWith,
             BinaryOp::EndsWith => Binary::EndsWith,
             BinaryOp::Contains => Binary::Contains,
-            BinaryOp::Matches => Binary::Matches,
+            BinaryOp::Matches => {
+                self.expect_types(left, TypeSet::STRING)?;
+                self.expect_types(right, TypeSet::STRING)?;
+                Binary::Matches
+            }
             BinaryOp::In => {
                 self.expect(right, LIST, "InvalidArgumentType")?;
                 Binary::In
@@ -340,6 +341,7 @@ impl Binder<'_> {
                 Labels::Name(name.text.as_ref().into())
             }
             LabelExprKind::Dynamic { names, any } => {
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Labels::Dynamic(Box::new(self.expression(names)?), *any)
             }
             LabelExprKind::Wildcard => Labels::Wildcard,
@@ -420,15 +422,7 @@ impl Binder<'_> {
             return Err(self.syntax("InvalidAggregation", message, e.span));
         }
         self.arity(found.name, call, found.args_min, found.args_max, e)?;
-        let kinds: &[Kind] = match &*name {
-            "size" | "char_length" | "character_length" => &[Kind::List, Kind::String],
-            "length" | "nodes" | "relationships" => &[Kind::Path],
-            "head" | "last" | "tail" => LIST,
-            _ => &[],
-        };
-        if !kinds.is_empty() {
-            self.expect(&call.arguments[0], kinds, "InvalidArgumentType")?;
-        }
+        self.check_arguments(call)?;
         Ok(Expr::Function(found, self.expressions(&call.arguments)?))
     }
 
@@ -486,6 +480,10 @@ impl Binder<'_> {
 
     fn map_projection(&mut self, m: &MapProjection) -> Result<Expr, QueryError> {
         let object = self.variable_value(&m.variable)?;
+        if let Some(variable) = self.scope.find(&m.variable.text) {
+            let keyed = TypeSet::KEYED.or(TypeSet::INSTANT).or(TypeSet::DURATION);
+            self.fitting(variable.types, keyed, m.variable.span)?;
+        }
         let (mut all, mut entries) = (false, Vec::new());
         for item in &m.items {
             match item {

@@ -1,7 +1,8 @@
 //! Quantified path patterns: `((a)-[r:T]->(b) WHERE ...){1,3}`.
 //!
-//! A group is a pattern of its own. It sees the variables from before the clause and its own, each
-//! of which stands for one node or relationship inside and for the list of them outside.
+//! A group is a pattern of its own. It sees the variables from before the clause, the nodes outside
+//! of groups in the clause, which must be found before it, and its own variables, each of which
+//! stands for one node or relationship inside and for the list of them outside.
 
 use std::collections::HashSet;
 
@@ -35,6 +36,19 @@ pub(crate) struct Group {
     pub(crate) shortest: Option<Shortest>,
 }
 
+impl Group {
+    /// True if what its conditions ask for outside of it is known.
+    pub(crate) fn is_ready(&self, knows: &dyn Fn(Slot) -> bool) -> bool {
+        let Pattern { nodes, relationships, conditions, .. } = &self.pattern;
+        let own = |slot| {
+            nodes.contains(&slot)
+                || relationships.iter().any(|r| r.slot == slot)
+                || self.lists.iter().any(|(inner, _)| *inner == slot)
+        };
+        conditions.iter().all(|condition| condition.is_bound(&|slot| own(slot) || knows(slot)))
+    }
+}
+
 /// The relationship of a group that says nothing else: `(()-[r]->())+` is `-[r]->+`.
 pub(crate) fn only_relationship(group: &GroupPattern) -> Option<&RelationshipPattern> {
     fn plain(node: &NodePattern) -> bool {
@@ -51,24 +65,24 @@ pub(crate) fn only_relationship(group: &GroupPattern) -> Option<&RelationshipPat
 
 impl Binder<'_> {
     /// Binds a group that begins at node `from`, and brings its lists into scope. Where it ends the
-    /// caller says; `slot` is for the list of all its relationships.
+    /// caller says; `slot` is for the list of all its relationships. It sees what is `outside`.
     pub(crate) fn group(
         &mut self,
         group: &GroupPattern,
         times: &Quantifier,
         slot: Slot,
         from: Slot,
-        before: &HashSet<Slot>,
+        outside: &HashSet<Slot>,
     ) -> Result<Relationship, QueryError> {
         self.check_group(group)?;
         let (pattern, variables) = self.inner_scope(|b| {
-            b.scope.variables.retain(|v| before.contains(&v.slot));
+            b.scope.variables.retain(|v| outside.contains(&v.slot));
             let mut pattern = b.pattern(std::slice::from_ref(&group.path))?;
             if let Some(filter) = &group.filter {
                 pattern.filter(conjuncts(b.condition(filter)?));
             }
             let mut variables = b.scope.variables.clone();
-            variables.retain(|v| !before.contains(&v.slot));
+            variables.retain(|v| !outside.contains(&v.slot));
             Ok((pattern, variables))
         })?;
         let mut lists = Vec::new();

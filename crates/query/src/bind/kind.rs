@@ -5,6 +5,7 @@ use telar_cypher::span::Span;
 
 use super::Binder;
 use super::scope::Kind;
+use super::types::TypeSet;
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
@@ -15,7 +16,8 @@ impl Binder<'_> {
         kinds: &[Kind],
         detail: &str,
     ) -> Result<(), QueryError> {
-        self.expect_kind(self.kind_of(e), kinds, detail, e.span)
+        self.expect_kind(self.kind_of(e), kinds, detail, e.span)?;
+        self.expect_types(e, TypeSet::of_kinds(kinds))
     }
 
     /// As [`expect`](Self::expect), for a value of which no more is known than `kind`.
@@ -77,7 +79,7 @@ impl Binder<'_> {
 }
 
 /// What is known of `left op right`.
-pub(super) fn computed_kind(left: Kind, op: ArithmeticOp, right: Kind) -> Kind {
+fn computed_kind(left: Kind, op: ArithmeticOp, right: Kind) -> Kind {
     match (op, left, right) {
         (ArithmeticOp::Add | ArithmeticOp::Subtract | ArithmeticOp::Multiply, left, right) => {
             match (left, right) {

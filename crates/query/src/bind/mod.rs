@@ -2,7 +2,8 @@
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
-//! - `expression`: expressions, `kind`: what is known of their values.
+//! - `expression`: expressions, `kind`: what is known of their values, `types`: which types they
+//!   may have.
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
@@ -28,6 +29,7 @@ mod show;
 mod solve;
 mod subquery;
 mod syntax;
+mod types;
 mod update;
 mod writes;
 
@@ -107,6 +109,9 @@ pub(crate) struct Binder<'a> {
     scope: Scope,
     /// Variables of the query around a subquery, which all of it sees.
     constants: Vec<Variable>,
+    /// True if they may stand beside aggregating functions in `WITH`: in `EXISTS`, `COUNT` and
+    /// `COLLECT`, as in Neo4j.
+    constants_in_groups: bool,
     parameters: BTreeSet<Arc<str>>,
     /// What aggregating functions mean here.
     aggregation: projection::Aggregation,
@@ -141,6 +146,7 @@ pub(crate) fn bind(
         unknown: Vec::new(),
         scope: Scope::default(),
         constants: Vec::new(),
+        constants_in_groups: false,
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
         database: None,
@@ -155,6 +161,7 @@ pub(crate) fn bind(
         }
         StatementKind::Show(show) => binder.show(show, statement.span)?,
         StatementKind::Terminate(c) => binder.terminate(c, statement.span)?,
+        StatementKind::Transactions(all) => binder.transaction_commands(all)?,
         StatementKind::CreateIndex(c) => {
             command = Some(binder.create_index(c)?);
             (Plan::Unit, Vec::new())
@@ -183,6 +190,10 @@ pub(crate) fn bind(
         shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
     }
     let writes = plan.writes();
+    if writes && at.is_some() {
+        let message = "a query of the past cannot change the graph";
+        return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
+    }
     if writes {
         let columns: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
         separate(&mut plan, &columns);

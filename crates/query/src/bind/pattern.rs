@@ -11,7 +11,7 @@ use telar_cypher::ast::{
 use super::Binder;
 use super::group::{self, Group};
 use super::hint::Hints;
-use super::scope::Kind;
+use super::scope::{Kind, Variable};
 use super::select::{Selection, Wanted};
 use super::subquery::conjuncts;
 use crate::batch::Slot;
@@ -137,14 +137,29 @@ fn whole_path(path: &PathPattern) -> Option<&ast::GroupPattern> {
     wanted.then_some(group)
 }
 
+/// True if a group of the path is repeated.
+fn repeats(path: &PathPattern) -> bool {
+    path.parts.iter().any(|part| match part {
+        PathPart::Group(group) => group.quantifier.is_some() || repeats(&group.path),
+        _ => false,
+    })
+}
+
 impl Binder<'_> {
     /// Binds the patterns of a clause, whose variables come into scope.
     pub(crate) fn pattern(&mut self, patterns: &[PathPattern]) -> Result<Pattern, QueryError> {
         let before: HashSet<Slot> = self.scope.slots().into_iter().collect();
-        // Variables first, so that conditions may name those of later parts.
+        // Variables first, so that conditions may name those of later parts; nodes first of all, so
+        // that those inside of groups may.
+        let mut outside = before.clone();
+        if patterns.iter().any(repeats) {
+            for path in patterns {
+                self.declare_nodes(path, &mut outside)?;
+            }
+        }
         let mut declared = Vec::new();
         for path in patterns {
-            declared.push(self.declare_path(path, &before)?);
+            declared.push(self.declare_path(path, &before, &outside)?);
         }
         let mut found = Pattern::default();
         for path in declared {
@@ -153,21 +168,42 @@ impl Binder<'_> {
         Ok(found)
     }
 
+    /// Brings the nodes of a path into scope, but for those that are repeated.
+    fn declare_nodes(
+        &mut self,
+        path: &PathPattern,
+        outside: &mut HashSet<Slot>,
+    ) -> Result<(), QueryError> {
+        for part in &path.parts {
+            match part {
+                PathPart::Node(node) if node.variable.is_some() => {
+                    outside.insert(self.node_slot(node, &mut Pattern::default())?);
+                }
+                PathPart::Group(group) if group.quantifier.is_none() => {
+                    self.declare_nodes(&group.path, outside)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Brings the variables of a path into scope.
     fn declare_path<'p>(
         &mut self,
         path: &'p PathPattern,
         before: &HashSet<Slot>,
+        outside: &HashSet<Slot>,
     ) -> Result<Declared<'p>, QueryError> {
         let (parts, filters, found) = Default::default();
         let mut declared = Declared { path, parts, filters, found };
         let whole = whole_path(path);
         match whole {
             Some(group) => {
-                self.declare_parts(&group.path, before, &mut declared)?;
+                self.declare_parts(&group.path, (before, outside), &mut declared)?;
                 declared.filters.extend(&group.filter);
             }
-            None => self.declare_parts(path, before, &mut declared)?,
+            None => self.declare_parts(path, (before, outside), &mut declared)?,
         }
         self.node_between(&mut declared);
         let inner = whole.and_then(|group| group.path.variable.as_ref());
@@ -182,7 +218,7 @@ impl Binder<'_> {
     fn declare_parts<'p>(
         &mut self,
         path: &'p PathPattern,
-        before: &HashSet<Slot>,
+        (before, outside): (&HashSet<Slot>, &HashSet<Slot>),
         declared: &mut Declared<'p>,
     ) -> Result<(), QueryError> {
         for part in &path.parts {
@@ -203,7 +239,7 @@ impl Binder<'_> {
                 }
                 PathPart::Group(group) => match &group.quantifier {
                     None => {
-                        self.declare_inlined(group, before, declared)?;
+                        self.declare_inlined(group, (before, outside), declared)?;
                         continue;
                     }
                     Some(times) if let Some(r) = group::only_relationship(group) => {
@@ -216,7 +252,7 @@ impl Binder<'_> {
                         let slot = self.new_slot();
                         let from = declared.parts[declared.parts.len() - 1].0;
                         // The node after it is declared next.
-                        let repeated = self.group(group, times, slot, from, before)?;
+                        let repeated = self.group(group, times, slot, from, outside)?;
                         declared.found.relationships.push(repeated);
                         (slot, Part::Group)
                     }
@@ -236,14 +272,14 @@ impl Binder<'_> {
     fn declare_inlined<'p>(
         &mut self,
         group: &'p ast::GroupPattern,
-        before: &HashSet<Slot>,
+        seen: (&HashSet<Slot>, &HashSet<Slot>),
         declared: &mut Declared<'p>,
     ) -> Result<(), QueryError> {
         if group.path.variable.is_some() {
             let message = "a path inside a path cannot have a variable; give it to the whole path";
             return Err(self.unsupported(message, group.span));
         }
-        self.declare_parts(&group.path, before, declared)?;
+        self.declare_parts(&group.path, seen, declared)?;
         declared.filters.extend(&group.filter);
         Ok(())
     }
@@ -394,7 +430,12 @@ impl Binder<'_> {
             ArrowDirection::Left => Way::In,
             ArrowDirection::Either => Way::Both,
         };
-        let types = self.types(r.types.as_ref())?;
+        let (types, named) = match self.types(r.types.as_ref())? {
+            // Which names these are is known row by row: the relationships are asked.
+            Types::Where(labels) if labels.is_dynamic() => (Types::Any, Some(labels)),
+            types => (types, None),
+        };
+        let named = |slot| named.map(|labels| Expr::HasLabels(Box::new(Expr::Slot(slot)), labels));
         let times = match (&r.length, times) {
             (Some(length), _) => Some((length.min.unwrap_or(1), length.max)),
             // The same as a group around it.
@@ -409,6 +450,7 @@ impl Binder<'_> {
         let bound = before.contains(&slot);
         let length = match length {
             None => {
+                found.conditions.extend(named(slot));
                 self.property_conditions(r.properties.as_ref(), slot, found)?;
                 if let Some(filter) = &r.filter {
                     found.conditions.push(self.condition(filter)?);
@@ -418,17 +460,16 @@ impl Binder<'_> {
             Some((min, max, shortest)) => {
                 let each = self.new_slot();
                 let mut conditions = Pattern::default();
+                conditions.conditions.extend(named(each));
                 self.property_conditions(r.properties.as_ref(), each, &mut conditions)?;
                 if let Some(filter) = &r.filter {
                     let name = r.variable.as_ref();
                     let condition = self.inner_scope(|b| {
                         if let Some(name) = name {
                             b.scope.variables.retain(|v| *v.name != *name.text);
-                            b.scope.variables.push(super::scope::Variable {
-                                name: name.text.as_ref().into(),
-                                slot: each,
-                                kind: Kind::Relationship,
-                            });
+                            let text = name.text.as_ref().into();
+                            let variable = Variable::new(text, each, Kind::Relationship);
+                            b.scope.variables.push(variable);
                         }
                         b.condition(filter)
                     })?;

@@ -12,7 +12,9 @@ use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
 
 use super::clause::Columns;
 use super::scope::{Kind, Scope, Variable};
+use super::types::TypeSet;
 use super::{Binder, syntax};
+use crate::aggregate;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
@@ -149,18 +151,19 @@ impl Binder<'_> {
             let message = format!("{function}() takes {wanted} arguments");
             return Err(self.syntax("InvalidNumberOfArguments", message, e.span));
         }
-        if let (
-            "avg" | "sum" | "stdev" | "stdevp" | "percentilecont" | "percentiledisc",
-            [first, ..],
-        ) = (function.as_str(), arguments)
-        {
-            let numbers = [Kind::Int, Kind::Float, Kind::Other];
-            self.expect(first, &numbers, "InvalidArgumentType")?;
+        if let ExprKind::Function(call) = &e.kind {
+            self.check_arguments(call)?;
         }
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Inside);
         let bound = self.expressions(arguments);
         self.aggregation = around;
         let arguments = bound?;
+        if let ("percentilecont" | "percentiledisc", [_, Expr::Const(fraction)]) =
+            (function.as_str(), &arguments[..])
+            && let Err(error) = aggregate::percentile::fraction(fraction)
+        {
+            return Err(self.syntax("NumberOutOfRange", error.to_string(), e.span));
+        }
         if let [Expr::Function(f, _)] = &arguments[..]
             && !f.deterministic
             && f.name == "rand"
@@ -237,22 +240,21 @@ impl Binder<'_> {
             self.know(&input);
         }
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
-        let kinds: Vec<Kind> = items.iter().map(|(_, e)| self.kind_of(e)).collect();
+        let kinds: Vec<(Kind, TypeSet)> =
+            items.iter().map(|(_, e)| (self.kind_of(e), self.types_of(e))).collect();
         let writes = self.writes(&input);
         let before = std::mem::take(&mut self.scope);
         let bound = match aggregates {
-            true => self.grouped(&items, p, filter, &before, input)?,
-            false => self.plain(&items, p, filter, &before, input)?,
+            true => self.grouped(&items, (p, with), filter, &before, input)?,
+            false => self.plain(&items, &kinds, p, filter, &before, input)?,
         };
         let Projected { mut plan, slots, sort, filter } = bound;
         let names = items.iter().map(|(name, _)| name.clone());
         let columns: Vec<(Arc<str>, Slot)> = names.zip(slots.iter().copied()).collect();
         columns.iter().for_each(|(name, slot)| self.name_slot(*slot, name));
         let behind = columns.iter().zip(kinds);
-        let variable = |((name, slot), kind): (&(Arc<str>, Slot), Kind)| Variable {
-            name: name.clone(),
-            slot: *slot,
-            kind,
+        let variable = |((name, slot), (kind, types)): (&(Arc<str>, Slot), (Kind, TypeSet))| {
+            Variable { types, ..Variable::new(name.clone(), *slot, kind) }
         };
         self.scope = self.scope_behind(behind.map(variable));
         let skip = self.row_count(p.skip.as_ref(), "SKIP")?;
@@ -309,6 +311,7 @@ impl Binder<'_> {
     fn plain(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
+        kinds: &[(Kind, TypeSet)],
         p: &Projection,
         filter: Option<&ast::Expr>,
         before: &Scope,
@@ -342,9 +345,10 @@ impl Binder<'_> {
             // Of rows that became one, none has a line.
             self.csv = None;
         }
-        for ((name, _), slot) in items.iter().zip(&slots) {
+        for (((name, _), slot), (_, types)) in items.iter().zip(&slots).zip(kinds) {
             scope.variables.retain(|v| v.name != *name);
-            scope.variables.push(Variable { name: name.clone(), slot: *slot, kind: Kind::Any });
+            let variable = Variable::new(name.clone(), *slot, Kind::Any);
+            scope.variables.push(Variable { types: *types, ..variable });
         }
         self.scope = scope;
         let around = std::mem::replace(&mut self.aggregation, Aggregation::Known(known));
@@ -360,7 +364,7 @@ impl Binder<'_> {
     fn grouped(
         &mut self,
         items: &[(Arc<str>, ast::Expr)],
-        p: &Projection,
+        (p, with): (&Projection, bool),
         filter: Option<&ast::Expr>,
         before: &Scope,
         input: Plan,
@@ -380,8 +384,11 @@ impl Binder<'_> {
             known.push((e.clone(), slot));
             slots.push(Some(slot));
         }
+        // Those that a subquery sees everywhere are grouping keys only where they are columns.
         let mut outer = before.slots();
-        outer.retain(|slot| self.constants.iter().all(|v| v.slot != *slot));
+        if with && self.constants_in_groups {
+            outer.retain(|slot| self.constants.iter().all(|v| v.slot != *slot));
+        }
         let (calls, in_list) = (Vec::new(), false);
         let collect = Aggregation::Collect { known, calls, outer, in_list };
         let around = std::mem::replace(&mut self.aggregation, collect);
@@ -442,7 +449,7 @@ impl Binder<'_> {
         for ((name, e), slot) in items.iter().zip(slots) {
             let slot = slot.expect("INVARIANT: each was given one");
             whole.push((e.clone(), slot));
-            variables.push(Variable { name: name.clone(), slot, kind: Kind::Any });
+            variables.push(Variable::new(name.clone(), slot, Kind::Any));
         }
         self.scope = self.scope_behind(variables);
         if let Aggregation::Collect { outer, .. } = &mut self.aggregation {

@@ -6,6 +6,7 @@ use telar_cypher::ast::Name;
 use telar_cypher::suggest::closest;
 
 use super::Binder;
+use super::types::TypeSet;
 use crate::batch::Slot;
 use crate::query_error::QueryError;
 
@@ -61,6 +62,15 @@ pub(crate) struct Variable {
     pub(crate) name: Arc<str>,
     pub(crate) slot: Slot,
     pub(crate) kind: Kind,
+    /// The types that its values may have.
+    pub(crate) types: TypeSet,
+}
+
+impl Variable {
+    /// A variable of a kind, of which no more is known.
+    pub(crate) fn new(name: Arc<str>, slot: Slot, kind: Kind) -> Self {
+        Self { name, slot, kind, types: TypeSet::of(kind) }
+    }
 }
 
 /// The variables that can be seen, in the order they came.
@@ -90,14 +100,18 @@ impl Binder<'_> {
         Scope { variables }
     }
 
-    /// Runs `f` for a subquery of which `constants` are seen everywhere.
+    /// Runs `f` for a subquery of which `constants` are seen everywhere; `in_groups`, if its `WITH`
+    /// may have them beside aggregating functions.
     pub(crate) fn with_constants<T>(
         &mut self,
         constants: Vec<Variable>,
+        in_groups: bool,
         f: impl FnOnce(&mut Self) -> T,
     ) -> T {
         let around = std::mem::replace(&mut self.constants, constants);
+        let groups_around = std::mem::replace(&mut self.constants_in_groups, in_groups);
         let result = f(self);
+        self.constants_in_groups = groups_around;
         self.constants = around;
         result
     }
@@ -112,8 +126,15 @@ impl Binder<'_> {
         let slot = self.new_slot();
         self.name_slot(slot, name);
         self.scope.variables.retain(|v| *v.name != *name);
-        self.scope.variables.push(Variable { name: name.into(), slot, kind });
+        self.scope.variables.push(Variable::new(name.into(), slot, kind));
         slot
+    }
+
+    /// Says which types the values of a variable may have.
+    pub(crate) fn narrow(&mut self, slot: Slot, types: TypeSet) {
+        if let Some(variable) = self.scope.variables.iter_mut().find(|v| v.slot == slot) {
+            variable.types = types;
+        }
     }
 
     /// Makes a variable that must not exist yet.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use telar_cypher::ast::{
     CommandOutput, DatabaseFilter, Expr as AstExpr, ExprKind, Name, PrivilegeFilter, Projection,
-    ProjectionItem, Show, ShowTarget, Terminate,
+    ProjectionItem, Show, ShowTarget, Terminate, TransactionCommands,
 };
 use telar_cypher::span::Span;
 
@@ -66,6 +66,44 @@ impl Binder<'_> {
         let arguments = self.expressions(&c.ids)?;
         let shown = show::terminate(c.ids.len());
         self.shown("TERMINATE TRANSACTIONS", shown, arguments, &c.output, span)
+    }
+
+    /// Commands that take each other's rows: a call for each, of which the rows before are the
+    /// input.
+    pub(crate) fn transaction_commands(
+        &mut self,
+        all: &TransactionCommands,
+    ) -> Result<(Plan, Columns), QueryError> {
+        let mut plan = Plan::Unit;
+        for command in &all.commands {
+            let arguments = self.expressions(&command.ids)?;
+            let (name, shown) = match command.terminates {
+                true => ("TERMINATE TRANSACTIONS", show::terminate(command.ids.len())),
+                false => ("SHOW TRANSACTIONS", show::transactions(command.ids.len())),
+            };
+            let mut yields = Vec::new();
+            for item in &command.yields.items {
+                let ExprKind::Variable(column) = &item.expr.kind else { continue };
+                let at = shown.columns().iter().position(|c| *c.name == *column.text);
+                let Some(at) = at else {
+                    let message = format!("{name} has no column `{}`", column.text);
+                    return Err(self.syntax("UndefinedVariable", message, column.span));
+                };
+                let variable = item.alias.as_ref().unwrap_or(column);
+                yields.push((at, self.declare_new(variable, Kind::Any)?));
+            }
+            plan = Plan::Call(Box::new(plan::Call {
+                input: plan,
+                name: name.into(),
+                procedure: procedure::Bound(Arc::new(shown)),
+                arguments,
+                yields,
+                optional: false,
+            }));
+            let kept = Projection { star: true, items: Vec::new(), ..command.yields.clone() };
+            plan = self.projection(&kept, command.filter.as_ref(), true, plan)?.0;
+        }
+        self.projection(&all.returns.projection, None, false, plan)
     }
 
     /// `YIELD ... WHERE ... RETURN ...` over the rows of a procedure.

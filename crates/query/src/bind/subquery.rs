@@ -171,9 +171,14 @@ impl Binder<'_> {
                     }
                 }
                 let constants = b.scope.variables.clone();
-                b.with_constants(constants, |b| b.query(query, Plan::Argument, None))
+                b.with_constants(constants, true, |b| b.query(query, Plan::Argument, None))
             }
         })?;
+        // By a procedure that writes: clauses that do were looked for above.
+        if plan.writes() {
+            let message = "a subquery expression cannot change the graph";
+            return Err(self.syntax("InvalidClauseComposition", message, span));
+        }
         let kind = match (subquery.kind, &columns[..]) {
             (AstKind::Exists, _) => SubqueryKind::Exists,
             (AstKind::Count, _) => SubqueryKind::Count,

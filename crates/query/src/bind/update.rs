@@ -12,6 +12,7 @@ use telar_cypher::span::Span;
 
 use super::Binder;
 use super::scope::Kind;
+use super::types::TypeSet;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Claimed, CreateStep, LabelName, Plan, SetItem};
@@ -154,6 +155,7 @@ impl Binder<'_> {
         let one = match r.types.as_ref().map(|types| &types.kind) {
             Some(LabelExprKind::Label(name)) => Some(LabelName::Static(name.text.as_ref().into())),
             Some(LabelExprKind::Dynamic { names, .. }) => {
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Some(LabelName::Dynamic(self.expression(names)?))
             }
             _ => None,
@@ -197,6 +199,7 @@ impl Binder<'_> {
         match &labels.kind {
             LabelExprKind::Label(name) => Ok(vec![LabelName::Static(name.text.as_ref().into())]),
             LabelExprKind::Dynamic { names, .. } => {
+                self.expect_name(names, TypeSet::STRING.or(TypeSet::LIST))?;
                 Ok(vec![LabelName::Dynamic(self.expression(names)?)])
             }
             LabelExprKind::And(parts) => {
@@ -288,16 +291,12 @@ impl Binder<'_> {
         self.expression(e)
     }
 
-    /// Refuses `n.a` of a node or relationship where one is wanted: no property holds any.
-    fn no_property(&self, e: &ast::Expr) -> Result<(), QueryError> {
-        let ast::ExprKind::Property { object, .. } = &e.kind else { return Ok(()) };
-        match self.kind_of(object) {
-            Kind::Node | Kind::Relationship => {
-                let message = "expected a node or a relationship, found a property of one";
-                Err(self.syntax("InvalidArgumentType", message, e.span))
-            }
-            _ => Ok(()),
-        }
+    /// As [`object`](Self::object), to remove a property of it: of a property of something, too, as
+    /// in Neo4j, which then fails when it runs unless it is null.
+    fn object_left(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
+        let kinds = [Kind::Node, Kind::Relationship];
+        self.expect_kind(self.kind_of(e), &kinds, "InvalidArgumentType", e.span)?;
+        self.expression(e)
     }
 
     fn set_items(&mut self, items: &[ast::SetItem]) -> Result<Vec<SetItem>, QueryError> {
@@ -305,7 +304,6 @@ impl Binder<'_> {
         for item in items {
             bound.push(match &item.kind {
                 SetItemKind::Property { object, key, value } => {
-                    self.no_property(object)?;
                     let object = self.object(object)?;
                     SetItem::Property {
                         object,
@@ -315,11 +313,13 @@ impl Binder<'_> {
                 }
                 SetItemKind::DynamicProperty { object, key, value } => {
                     let object = self.object(object)?;
+                    self.expect_name(key, TypeSet::STRING)?;
                     let key = self.expression(key)?;
                     SetItem::Property { object, key, value: self.expression(value)? }
                 }
                 SetItemKind::Replace { variable, value }
                 | SetItemKind::Merge { variable, value } => {
+                    self.expect_types(value, TypeSet::KEYED)?;
                     let replace = matches!(item.kind, SetItemKind::Replace { .. });
                     let object = Expr::Slot(self.variable(variable)?.slot);
                     SetItem::Properties { object, value: self.expression(value)?, replace }
@@ -348,7 +348,10 @@ impl Binder<'_> {
         for label in labels {
             names.push(match label {
                 LabelRef::Static(name) => LabelName::Static(Arc::from(&*name.text)),
-                LabelRef::Dynamic(e) => LabelName::Dynamic(self.expression(e)?),
+                LabelRef::Dynamic(e) => {
+                    self.expect_name(e, TypeSet::STRING.or(TypeSet::LIST))?;
+                    LabelName::Dynamic(self.expression(e)?)
+                }
             });
         }
         Ok((Expr::Slot(slot), names))
@@ -359,11 +362,12 @@ impl Binder<'_> {
         for item in &clause.items {
             items.push(match &item.kind {
                 RemoveItemKind::Property { object, key } => {
-                    let object = self.object(object)?;
+                    let object = self.object_left(object)?;
                     SetItem::Property { object, key: Expr::text(&key.text), value: Expr::NULL }
                 }
                 RemoveItemKind::DynamicProperty { object, key } => {
-                    let object = self.object(object)?;
+                    let object = self.object_left(object)?;
+                    self.expect_name(key, TypeSet::STRING)?;
                     SetItem::Property { object, key: self.expression(key)?, value: Expr::NULL }
                 }
                 RemoveItemKind::Labels { variable, labels } => {
@@ -389,7 +393,6 @@ impl Binder<'_> {
                 target.kind,
                 ast::ExprKind::Binary { .. }
                     | ast::ExprKind::Arithmetic { .. }
-                    | ast::ExprKind::Literal(_)
                     | ast::ExprKind::Comparison { .. }
             ) {
                 let message = "DELETE needs a node, relationship or path";

@@ -192,7 +192,7 @@ fn create_relationship(
 ) -> Result<EdgeId, QueryError> {
     let (Some(from), Some(to)) = ends else {
         return Err(QueryError::runtime(
-            ErrorKind::Semantic,
+            ErrorKind::Argument,
             "InvalidArgumentType",
             "a relationship cannot be created: one of its nodes is null",
         ));

@@ -33,11 +33,12 @@ pub(crate) fn edge_types(types: &Types, graph: &dyn Graph) -> Vec<EdgeTypeId> {
     found
 }
 
-/// Whether a relationship of this type satisfies the expression. Dynamic names are tested later.
+/// True if a relationship of this type satisfies the expression.
 fn type_satisfies(labels: &Labels, name: &str) -> bool {
     match labels {
         Labels::Name(wanted) => **wanted == *name,
-        Labels::Wildcard | Labels::Dynamic(..) => true,
+        Labels::Wildcard => true,
+        Labels::Dynamic(..) => unreachable!("INVARIANT: a condition of its own"),
         Labels::Not(inner) => !type_satisfies(inner, name),
         Labels::And(parts) => parts.iter().all(|part| type_satisfies(part, name)),
         Labels::Or(parts) => parts.iter().any(|part| type_satisfies(part, name)),
@@ -169,7 +170,6 @@ impl<'p> Expand<'p> {
         let mut vertices: Vec<VertexId> = Vec::new();
         for row in from..to {
             if let Some(vertex) = sources.vertex(row) {
-                cx.check_vertex(vertex)?;
                 places.push(row as u32);
                 vertices.push(vertex);
             }

@@ -4,7 +4,7 @@ use super::spill::Rows;
 use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Slot};
 use crate::expr::Expr;
-use crate::expr::eval::eval;
+use crate::expr::eval::{self, eval};
 use crate::query_error::QueryError;
 
 /// The rows for which a condition is true.
@@ -23,7 +23,7 @@ impl Operator for Filter<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         while let Some(batch) = self.input.next(cx)? {
             cx.check()?;
-            let condition = eval(self.condition, &batch, cx)?;
+            let condition = eval::condition(self.condition, &batch, cx)?;
             let kept = batch.filter(&condition);
             if kept.rows() > 0 {
                 return Ok(Some(kept));

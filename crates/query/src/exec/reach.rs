@@ -109,7 +109,6 @@ impl<'p> Reach<'p> {
     ) -> Result<Vec<VertexId>, QueryError> {
         let p = self.plan;
         let Some(start) = rows.column(p.from).vertex(row) else { return Ok(Vec::new()) };
-        cx.check_vertex(start)?;
         let target = p.into.then(|| rows.column(p.to).vertex(row));
         let circles = p.way == Way::Both && p.min == 1 && !p.repeats;
         let mut search = Search {

@@ -9,7 +9,7 @@ use telar_graph::{IndexRange, IndexUnavailable, Value};
 use super::Exec;
 use crate::batch::{Batch, Column};
 use crate::expr::Expr;
-use crate::expr::eval::eval;
+use crate::expr::eval::{self, eval};
 use crate::plan::{NextKey, Sought};
 use crate::query_error::QueryError;
 
@@ -117,7 +117,7 @@ pub(super) fn tested(
     cx: &mut Exec<'_>,
 ) -> Result<Batch, QueryError> {
     for condition in &sought.test {
-        let holds = eval(condition, &rows, cx)?;
+        let holds = eval::condition(condition, &rows, cx)?;
         rows = rows.filter(&holds);
     }
     Ok(rows)

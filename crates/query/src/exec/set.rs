@@ -111,6 +111,28 @@ fn property(
     }
 }
 
+/// Sets properties of one object, all at once: of several values for one key the last is what is
+/// set, and counts once.
+fn set_together(
+    values: Vec<(Value, Arc<str>, Value)>,
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    for (at, (object, key, value)) in values.iter().enumerate() {
+        if values[at + 1..].iter().any(|(_, later, _)| later == key) {
+            // What cannot be stored is refused all the same.
+            storable(value.clone())?;
+        } else {
+            let before = cx.counters.properties_set;
+            set_property(object, key, value.clone(), cx)?;
+            // As Neo4j counts: one of them is set even if it is null and there was none.
+            if values[..at].iter().any(|(_, earlier, _)| earlier == key) && !cx.is_deleted(object) {
+                cx.counters.properties_set = before + 1;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Applies the items to one row.
 pub(crate) fn apply(
     items: &[SetItem],
@@ -129,9 +151,7 @@ pub(crate) fn apply(
             for item in change {
                 values.push(property(item, rows, cx)?);
             }
-            for (object, key, value) in values.into_iter().flatten() {
-                set_property(&object, &key, value, cx)?;
-            }
+            set_together(values.into_iter().flatten().collect(), cx)?;
             rest = behind;
             continue;
         }

@@ -18,7 +18,7 @@ use crate::batch::Slot;
 use crate::budget::Budget;
 use crate::function::Context;
 use crate::host::Host;
-use crate::procedure::{CallContext, Procedure, Procedures, Rows};
+use crate::procedure::{CallContext, Mode, Procedure, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 use crate::watch;
@@ -252,13 +252,17 @@ impl<'g> Exec<'g> {
 
     /// Runs a procedure.
     pub(crate) fn call(
-        &self,
+        &mut self,
         procedure: &dyn Procedure,
         arguments: &[Value],
     ) -> Result<Rows, QueryError> {
+        if procedure.mode() == Mode::Write {
+            return procedure.change(self.update()?, arguments);
+        }
         let check = || self.check_now();
         let (graph, procedures, host) = (self.graph(), self.procedures, self.host);
-        let call = CallContext { graph, procedures, host, check: &check };
+        let ended = self.limits.terminated.as_ref();
+        let call = CallContext { graph, procedures, host, check: &check, ended };
         procedure.run(&call, arguments)
     }
 

@@ -12,7 +12,7 @@ use super::memory::Held;
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column, heap_bytes};
 use crate::expr::Expr;
-use crate::expr::eval::eval;
+use crate::expr::eval;
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 
@@ -55,7 +55,7 @@ pub(crate) fn satisfying(
     }
     let mut candidates = rows.gather(&vec![row as u32; found.len()]);
     candidates.set(*slot, Column::Edges(found.iter().map(|(edge, _)| *edge).collect()));
-    let holds = eval(condition, &candidates, cx)?;
+    let holds = eval::condition(condition, &candidates, cx)?;
     let holds = |at: &usize| holds.truth(*at) == Some(true);
     Ok((0..found.len()).filter(holds).map(|at| found[at]).collect())
 }

@@ -73,6 +73,22 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
     }
 }
 
+/// As [`property`], where what the query has deleted has none: to ask for one is no error then.
+pub(crate) fn property_left(
+    objects: &Column,
+    key: &str,
+    cx: &Exec<'_>,
+) -> Result<Column, QueryError> {
+    if cx.deleted_vertices.is_empty() && cx.deleted_edges.is_empty() {
+        return property(objects, key, cx);
+    }
+    let values = (0..objects.len()).map(|row| match objects.get(row) {
+        object if cx.is_deleted(&object) => Ok(Value::Null),
+        object => property_of(&object, key, cx),
+    });
+    Ok(Column::Values(values.collect::<Result<_, _>>()?))
+}
+
 /// The property `key` of one object.
 pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Value, QueryError> {
     match object {
@@ -165,11 +181,11 @@ pub(crate) fn graph_column(
             }
         }
         (GraphFunction::Keys, Column::Vertices(vertices)) => {
-            cx.check_vertices(vertices)?;
             let (names, mut known) = (graph.property_key_names(), HashMap::default());
             let mut found = Vec::new();
             for vertex in vertices {
                 found.clear();
+                // What the query has deleted has none.
                 graph.all_vertex_properties(*vertex, &mut found);
                 let keys: Vec<PropertyKeyId> = found.iter().map(|(key, _)| *key).collect();
                 let list = |keys: &[PropertyKeyId]| {
@@ -224,9 +240,18 @@ pub(crate) fn graph_function(
         (GraphFunction::Labels, _) => refuse("labels()", "a node"),
         (GraphFunction::Type, Value::Edge(edge)) => Ok(type_name(**edge, cx)),
         (GraphFunction::Type, _) => refuse("type()", "a relationship"),
-        (GraphFunction::Properties, _) => Ok(Value::Map(Arc::new(properties_of(object, cx)?))),
-        (GraphFunction::Keys, Value::Vertex(_) | Value::Edge(_) | Value::Map(_)) => {
-            Ok(Value::list(properties_of(object, cx)?.into_keys().map(Value::from)))
+        // Of a relationship that the query has deleted they are an error, as in Neo4j.
+        (GraphFunction::Properties | GraphFunction::Keys, Value::Edge(edge)) => {
+            cx.check_edge(**edge)?;
+            let properties = properties_of(object, cx)?;
+            Ok(match function {
+                GraphFunction::Keys => Value::list(properties.into_keys().map(Value::from)),
+                _ => Value::Map(Arc::new(properties)),
+            })
+        }
+        (GraphFunction::Properties, _) => Ok(Value::Map(Arc::new(properties_left(object, cx)?))),
+        (GraphFunction::Keys, Value::Vertex(_) | Value::Map(_)) => {
+            Ok(Value::list(properties_left(object, cx)?.into_keys().map(Value::from)))
         }
         (GraphFunction::Keys, _) => refuse("keys()", "a node, relationship or map"),
         (GraphFunction::StartNode, Value::Edge(edge)) => Ok(Value::Vertex(edge.src)),
@@ -252,11 +277,12 @@ pub(crate) fn has_labels(
     let label_names = cx.graph().label_names();
     for row in 0..objects.len() {
         let names: Vec<Value> = match objects.get(row) {
+            // What the query has deleted has none.
             Value::Vertex(vertex) => {
-                cx.check_vertex(vertex)?;
                 let found = cx.graph().labels(vertex).unwrap_or_default();
                 found.iter().map(|l| Value::from(&*label_names[usize::from(l.get())])).collect()
             }
+            Value::Edge(edge) if cx.deleted_edges.contains(&*edge) => Vec::new(),
             Value::Edge(edge) => vec![type_name(*edge, cx)],
             Value::Null => {
                 values.push(Value::Null);
@@ -280,13 +306,10 @@ fn vertices_satisfy(
     let graph = cx.graph();
     let mut holds = Vec::with_capacity(vertices.len());
     match labels {
-        Labels::Name(name) => {
-            cx.check_vertices(vertices)?;
-            match graph.find_label(name) {
-                Some(label) => graph.have_label(vertices, label, &mut holds),
-                None => holds.resize(vertices.len(), false),
-            }
-        }
+        Labels::Name(name) => match graph.find_label(name) {
+            Some(label) => graph.have_label(vertices, label, &mut holds),
+            None => holds.resize(vertices.len(), false),
+        },
         Labels::Not(inner) => {
             let Some(inner) = vertices_satisfy(vertices, inner, cx)? else { return Ok(None) };
             holds.extend(inner.into_iter().map(|holds| !holds));

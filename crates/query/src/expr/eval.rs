@@ -18,6 +18,33 @@ use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch::{self, UNITS};
 
+/// The value of a condition in every row: true, false or null. Of a list it is whether it has
+/// elements, as in Neo4j; any other value is an error.
+pub(crate) fn condition(
+    expr: &Expr,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Arc<Column>, QueryError> {
+    let column = eval(expr, batch, cx)?;
+    let holds = |value: Value| match value {
+        Value::Bool(_) | Value::Null => Ok(value),
+        Value::List(list) => Ok(Value::Bool(!list.is_empty())),
+        other => Err(QueryError::wrong_type("a BOOLEAN", &other, "a condition")),
+    };
+    match &*column {
+        Column::Bools(_) | Column::Same(Value::Bool(_) | Value::Null, _) => Ok(column),
+        Column::Values(values)
+            if values.iter().all(|v| matches!(v, Value::Bool(_) | Value::Null)) =>
+        {
+            Ok(column)
+        }
+        other => {
+            let values = (0..other.len()).map(|row| holds(other.get(row)));
+            Ok(Arc::new(Column::Values(values.collect::<Result<_, _>>()?)))
+        }
+    }
+}
+
 /// The value of `expr` in every row.
 pub(crate) fn eval(
     expr: &Expr,
@@ -101,7 +128,14 @@ pub(crate) fn eval(
             })?
         }
         Expr::IsNull(operand, negated) => {
-            let operand = eval(operand, batch, cx)?;
+            let operand = match &**operand {
+                // What the query has deleted has no property, so it is known that it is null.
+                Expr::Property(object, key) => {
+                    let objects = eval(object, batch, cx)?;
+                    Arc::new(access::property_left(&objects, key, cx)?)
+                }
+                operand => eval(operand, batch, cx)?,
+            };
             Column::Bools((0..rows).map(|row| operand.is_null(row) != *negated).collect())
         }
         Expr::IsTyped(operand, ty, negated) => {
@@ -352,7 +386,7 @@ fn eval_case(case: &Case, batch: &Batch, cx: &mut Exec<'_>) -> Result<Column, Qu
             break;
         }
         let undecided = rows.gather(&open);
-        let holds = eval(condition, &undecided, cx)?;
+        let holds = self::condition(condition, &undecided, cx)?;
         let (mut taken, mut left) = (Vec::new(), Vec::new());
         for (at, row) in open.iter().enumerate() {
             if holds.truth(at) == Some(true) { taken.push(*row) } else { left.push(*row) }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use telar_graph::value::Path;
 use telar_graph::{EdgeId, Value};
 
-use super::eval::eval;
+use super::eval::{condition, eval};
 use super::{Expr, ListComprehension, Quantifier, Reduce};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
@@ -123,7 +123,7 @@ pub(crate) fn comprehension(
         let kept: Vec<u32> = match &c.filter {
             None => (0..numbers.len() as u32).collect(),
             Some(filter) => {
-                let holds = eval(filter, elements, cx)?;
+                let holds = condition(filter, elements, cx)?;
                 let holds = |at: &u32| holds.truth(*at as usize) == Some(true);
                 (0..numbers.len() as u32).filter(holds).collect()
             }
@@ -163,7 +163,7 @@ pub(crate) fn quantifier(
     let mut holds = vec![(0_usize, 0_usize); batch.rows()];
     let filter = c.filter.as_ref().expect("INVARIANT: a quantifier has a condition");
     for_elements(&lists, c.variable, batch, cx, &mut |elements, numbers, cx| {
-        let values = eval(filter, elements, cx)?;
+        let values = condition(filter, elements, cx)?;
         for (at, row) in numbers.iter().enumerate() {
             let counts = &mut holds[*row as usize];
             match values.truth(at) {

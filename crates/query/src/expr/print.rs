@@ -58,8 +58,13 @@ pub(crate) fn name(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || c == '_';
     match name.chars().all(plain) && name.chars().next().is_some_and(|c| !c.is_numeric()) {
         true => name.to_owned(),
-        false => format!("`{}`", name.replace('`', "``")),
+        false => quoted(name),
     }
+}
+
+/// A name in backticks.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
 }
 
 /// Names of a query's variables, by slot.

@@ -5,6 +5,13 @@ use crate::batch::{Slot, heap_bytes};
 use crate::plan::Plan;
 
 impl Labels {
+    /// True if a name in it is known row by row only.
+    pub(crate) fn is_dynamic(&self) -> bool {
+        let mut found = false;
+        self.visit(&mut |_| found = true);
+        found
+    }
+
     fn visit<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
         match self {
             Self::Name(_) | Self::Wildcard => {}

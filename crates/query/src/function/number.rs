@@ -1,6 +1,7 @@
 //! Numbers as text, the way Neo4j writes and reads them.
 
 use crate::error::EvalError;
+use crate::query_error::ErrorKind;
 
 /// A float as `toString` writes it: the fewest digits that read back as the same float, with a
 /// decimal point, and an exponent when it is below 10^-3 or from 10^7 on.
@@ -26,13 +27,16 @@ pub(crate) fn text_of_float(x: f64) -> String {
 ///
 /// # Errors
 ///
-/// `IntegerOverflow` when the number does not fit.
+/// `IntegerOverflow` when the number does not fit, with the kind that Neo4j has for it.
 pub(super) fn parse_int(text: &str) -> Result<Option<i64>, EvalError> {
     if let Ok(int) = text.parse() {
         return Ok(Some(int));
     }
     let Some(decimal) = Decimal::parse(text) else { return Ok(None) };
-    decimal.whole().map(Some).ok_or_else(|| EvalError::overflow("toInteger()"))
+    decimal
+        .whole()
+        .map(Some)
+        .ok_or_else(|| EvalError::overflow("toInteger()").of_kind(ErrorKind::Type))
 }
 
 /// The float that a text spells; none when it spells none.

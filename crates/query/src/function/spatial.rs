@@ -10,6 +10,7 @@ use telar_graph::{Value, ValueMap};
 
 use super::{Context, Eval, Function, args};
 use crate::error::{EvalError, describe};
+use crate::query_error::ErrorKind;
 
 const EARTH_RADIUS_METRES: f64 = 6_378_140.0;
 
@@ -37,32 +38,26 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (2, 2),
         "point.distance(from :: POINT, to :: POINT) :: FLOAT",
         "The distance of two points: in metres on the globe, in units of the axes elsewhere; null \
-         when their systems differ.",
-        |args, _| {
-            let from = point("point.distance()", &args[0])?;
-            Ok(distance(from, point("point.distance()", &args[1])?).into())
+         when their systems differ, or one is no point.",
+        |args, _| match args {
+            [Value::Point(from), Value::Point(to)] => Ok(distance(from, to).into()),
+            _ => Ok(Value::Null),
         },
     ),
     f(
         "point.withinBBox",
         (3, 3),
         "point.withinBBox(point :: POINT, lowerLeft :: POINT, upperRight :: POINT) :: BOOLEAN",
-        "Whether the point lies in the box or on its border; null when the systems differ.",
-        |args, _| {
-            let inner = point("point.withinBBox()", &args[0])?;
-            let low = point("point.withinBBox()", &args[1])?;
-            let high = point("point.withinBBox()", &args[2])?;
-            Ok(within(inner, low, high).into())
+        "Whether the point lies in the box or on its border; null when the systems differ, or one \
+         is no point.",
+        |args, _| match args {
+            [Value::Point(inner), Value::Point(low), Value::Point(high)] => {
+                Ok(within(inner, low, high).into())
+            }
+            _ => Ok(Value::Null),
         },
     ),
 ];
-
-fn point<'a>(function: &str, value: &'a Value) -> Result<&'a Point, EvalError> {
-    match value {
-        Value::Point(point) => Ok(point),
-        other => Err(EvalError::argument_type(function, "a POINT", other)),
-    }
-}
 
 /// Null when an entry of the map is, whatever it is called.
 fn make(args: &[Value], _: &Context) -> Result<Value, EvalError> {
@@ -83,7 +78,8 @@ fn make(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     let mut coordinates = Vec::with_capacity(3);
     for key in keys {
         if let Some(coordinate) = map.get(key) {
-            coordinates.push(args::number("point()", coordinate)?);
+            let number = args::number("point()", coordinate);
+            coordinates.push(number.map_err(|e| e.of_kind(ErrorKind::Argument))?);
         }
     }
     let flat = coordinates.len() == 2;

@@ -54,8 +54,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             };
             Ok(text[..byte_of(text, count)].into())
         },
-    )
-    .takes_null(),
+    ),
     f(
         "lower",
         (1, 1),
@@ -136,8 +135,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 Some(start) => text[start.map_or(0, |(at, _)| at)..].into(),
             })
         },
-    )
-    .takes_null(),
+    ),
     f(
         "rpad",
         (2, 3),
@@ -165,8 +163,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "substring(original :: STRING, start :: INTEGER, length :: INTEGER) :: STRING",
         "The characters from a position on, the first being 0, and at most so many.",
         substring,
-    )
-    .takes_null(),
+    ),
     f(
         "toLower",
         (1, 1),

@@ -35,7 +35,7 @@ fn date(date: Date, key: &str) -> Option<Value> {
         "weekyear" => date.week_year().into(),
         "day" => date.day().into(),
         "ordinalday" => i64::from(date.day_of_year()).into(),
-        "dayofquarter" => date.day_of_quarter().into(),
+        "dayofquarter" | "quarterday" => date.day_of_quarter().into(),
         "weekday" | "dayofweek" => date.day_of_week().into(),
         _ => return None,
     })

@@ -8,6 +8,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd, is_nfkc, is_nf
 
 use crate::error::EvalError;
 use crate::function::limits;
+use crate::query_error::ErrorKind;
 
 /// `a STARTS WITH b`: null unless both are strings.
 #[must_use]
@@ -58,9 +59,10 @@ impl CompiledRegex {
             // feed ends.
             Err(_) => Regex::new(pattern).and_then(|_| whole("\n")),
         };
-        compiled
-            .map(Self)
-            .map_err(|error| EvalError::argument_value(format!("invalid pattern: {error}")))
+        compiled.map(Self).map_err(|error| {
+            let message = format!("invalid pattern: {error}");
+            EvalError::argument_value(message).of_kind(ErrorKind::Semantic)
+        })
     }
 
     /// Whether the pattern matches all of `text`; null unless that is a string.

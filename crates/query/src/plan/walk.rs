@@ -3,6 +3,7 @@
 use super::{CreateStep, LabelName, Leg, Plan, SetItem, Sought};
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::procedure::Mode;
 
 /// The plan that an operator reads its rows from, borrowed one way or the other.
 macro_rules! input {
@@ -338,10 +339,15 @@ impl Plan {
 
     /// Whether the operator itself changes the graph.
     pub(crate) fn changes_graph(&self) -> bool {
-        matches!(
-            self,
-            Self::Create(_) | Self::Merge(_) | Self::Set(..) | Self::Delete(_) | Self::Foreach(_)
-        )
+        match self {
+            Self::Create(_)
+            | Self::Merge(_)
+            | Self::Set(..)
+            | Self::Delete(_)
+            | Self::Foreach(_) => true,
+            Self::Call(call) => call.procedure.0.mode() == Mode::Write,
+            _ => false,
+        }
     }
 
     /// Whether `CALL { } IN TRANSACTIONS` stands in the plan, or what forbids it there.

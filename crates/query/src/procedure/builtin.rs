@@ -20,19 +20,30 @@ const NEO4J_VERSION: &str = "5.26.0";
 pub(super) fn add(procedures: &mut Procedures) {
     let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
     let names = |names: Vec<String>| Ok(names.into_iter().map(|name| vec![name.into()]).collect());
+    let in_use = move |all: Vec<String>, counts: Vec<u64>| {
+        let used = all.into_iter().zip(counts).filter(|(_, count)| *count > 0);
+        names(used.map(|(name, _)| name).collect())
+    };
     add(
         "db.labels",
-        Shown::new("Every label.", Vec::new(), &[("label", "STRING")], move |call, _| {
-            names(call.graph.label_names())
-        }),
+        Shown::new(
+            "Every label that a node has.",
+            Vec::new(),
+            &[("label", "STRING")],
+            move |call, _| {
+                in_use(call.graph.label_names(), call.graph.statistics().vertices_by_label)
+            },
+        ),
     );
     add(
         "db.relationshipTypes",
         Shown::new(
-            "Every relationship type.",
+            "Every type that a relationship has.",
             Vec::new(),
             &[("relationshipType", "STRING")],
-            move |call, _| names(call.graph.edge_type_names()),
+            move |call, _| {
+                in_use(call.graph.edge_type_names(), call.graph.statistics().edges_by_type)
+            },
         ),
     );
     add(
@@ -130,7 +141,8 @@ pub(super) fn add(procedures: &mut Procedures) {
                 ("validValues", "STRING"),
             ],
             list_config,
-        ),
+        )
+        .of_the_server(),
     );
     add(
         "dbms.components",
@@ -149,7 +161,8 @@ pub(super) fn add(procedures: &mut Procedures) {
                     row("Telar", env!("CARGO_PKG_VERSION")),
                 ])
             },
-        ),
+        )
+        .of_the_server(),
     );
     add(
         "telar.statistics",
@@ -186,7 +199,7 @@ fn list_config(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, Quer
     Ok(found.into_iter().map(row).collect())
 }
 
-fn await_indexes(
+pub(super) fn await_indexes(
     call: &CallContext<'_>,
     name: Option<&Value>,
     seconds: Option<&Value>,

@@ -9,12 +9,12 @@ use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
 
 use super::describe::{described, taken_apart};
-use super::{CallContext, Field, Procedure, Rows, signature};
+use super::{CallContext, Field, Mode, Procedure, Rows, signature};
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
 use crate::host::{ShownDatabase, ShownSetting, ShownUser, needs_server};
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
 use crate::schema::{LOOKUP_PROVIDER, Lookup, RANGE_PROVIDER, about, type_name};
 
@@ -27,6 +27,7 @@ pub(crate) struct Shown {
     arguments: Vec<Field>,
     columns: Vec<Field>,
     default_columns: usize,
+    mode: Mode,
     run: Box<Run>,
 }
 
@@ -46,7 +47,13 @@ impl Shown {
     ) -> Self {
         let columns: Vec<Field> = columns.iter().map(|(name, of)| Field::new(name, of)).collect();
         let default_columns = columns.len();
-        Self { description, arguments, columns, default_columns, run: Box::new(run) }
+        let (mode, run) = (Mode::Read, Box::new(run));
+        Self { description, arguments, columns, default_columns, mode, run }
+    }
+
+    /// The same; it is about the server or the session.
+    pub(super) fn of_the_server(self) -> Self {
+        Self { mode: Mode::Dbms, ..self }
     }
 
     /// The same; without `YIELD` only the columns before `name` are shown.
@@ -75,6 +82,10 @@ impl Procedure for Shown {
         self.description
     }
 
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
     fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
         (self.run)(call, arguments)
     }
@@ -89,13 +100,13 @@ const ANY: &str = "ANY";
 /// The command that makes a rule.
 fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
     let (nodes, label, keys) = about(rule, graph);
-    let (label, name) = (print::name(&label), print::name(&rule.name));
+    let (label, name) = (print::quoted(&label), print::quoted(&rule.name));
     let (variable, pattern) = match nodes {
         true => ("n", format!("(n:{label})")),
         false => ("r", format!("()-[r:{label}]-()")),
     };
     let keys: Vec<String> =
-        keys.iter().map(|key| format!("{variable}.{}", print::name(key))).collect();
+        keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
     let keys = keys.join(", ");
     let required = match (rule.kind, nodes) {
         (RuleKind::Range, _) => {
@@ -299,7 +310,7 @@ pub(crate) fn procedures() -> Shown {
             vec![
                 name.into(),
                 procedure.description().into(),
-                "READ".into(),
+                procedure.mode().name().into(),
                 false.into(),
                 signature(name, procedure).into(),
                 fields(procedure.arguments()),
@@ -707,7 +718,7 @@ pub(crate) fn transactions(count: usize) -> Shown {
                 duration(entry.began_at.elapsed().as_nanos()),
                 query.as_ref().map(|query| moment(query.1)).into(),
                 query.as_ref().map(|query| duration(query.2.elapsed().as_nanos())).into(),
-                Value::Map(Arc::new(origin.metadata.clone())),
+                Value::Map(Arc::new(entry.metadata.lock().clone())),
                 origin.protocol.clone().into(),
                 // No transaction begins another that is listed.
                 "".into(),
@@ -730,6 +741,18 @@ pub(crate) fn terminate(count: usize) -> Shown {
     let columns = [("transactionId", S), ("username", S), ("message", S)];
     let run = |call: &CallContext<'_>, arguments: &[Value]| {
         let running = visible(call);
+        let ids = ids(arguments)?;
+        let parsed = |id: &str| {
+            let (_, number) = id.rsplit_once("-transaction-")?;
+            number.parse::<u64>().ok()
+        };
+        if let Some(id) = ids.iter().find(|id| parsed(id).is_none()) {
+            let message = format!(
+                "could not parse id '{id}' (expected format: <databasename>-transaction-<id>)"
+            );
+            let kind = ErrorKind::InvalidArguments;
+            return Err(QueryError::runtime(kind, "InvalidArgumentValue", message));
+        }
         let row = |id: Arc<str>| {
             let named = |(database, number, _): &&(Arc<str>, u64, _)| {
                 transaction_id(database, *number) == *id
@@ -742,7 +765,7 @@ pub(crate) fn terminate(count: usize) -> Shown {
             let user = ended.map(|(_, _, entry)| entry.origin.user.clone());
             vec![id.into(), user.into(), message.into()]
         };
-        Ok(ids(arguments)?.into_iter().map(row).collect())
+        Ok(ids.into_iter().map(row).collect())
     };
     Shown::new("Ends transactions.", id_arguments(count), &columns, run)
 }

@@ -43,7 +43,7 @@ impl Lookup {
 
     /// The command that would make it.
     pub(crate) fn create_statement(&self) -> String {
-        format!("CREATE LOOKUP INDEX {} FOR {}", self.name, Self::target(self.nodes))
+        format!("CREATE LOOKUP INDEX `{}` FOR {}", self.name, Self::target(self.nodes))
     }
 
     fn pattern(&self) -> &'static str {

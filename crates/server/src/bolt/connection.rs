@@ -63,6 +63,8 @@ pub(crate) fn serve(mut link: Link, shared: &Shared, peer: Peer, admitted: &Admi
     let exit = match hello(&mut link, &shared.dbms, peer) {
         Err(exit) => exit,
         Ok((client, extra)) => {
+            let wire = Arc::clone(&admitted.connection);
+            client.reached(shared.address.to_string(), move || wire.close());
             let filter = Filter::default();
             let mut connection =
                 Connection { client, shared, admitted, filter, reached_at: None, link };
@@ -110,10 +112,10 @@ impl Connection<'_> {
         let utc = patches.map_err(Exit::Protocol)?.iter().any(|patch| patch == "utc");
         let patched = utc && !self.link.since(5, 0);
         let state = if self.link.since(5, 1) { State::Authentication } else { self.login(extra)? };
-        let (routes, number) = (self.link.since(5, 8), self.admitted.number);
+        let (routes, connection) = (self.link.since(5, 8), Arc::clone(self.client.connection()));
         self.link.success(|map| {
             map.string("server", AGENT);
-            map.string("connection_id", &format!("bolt-{number}"));
+            map.string("connection_id", &connection);
             if patched {
                 let out = map.entry("patch_bolt");
                 put::list(out, 1);

@@ -166,6 +166,7 @@ impl Server {
         };
         let listener = TcpListener::bind(settings.address)?;
         let address = listener.local_addr()?;
+        dbms.reached_at(settings.advertised.clone(), address);
         let stop = Arc::clone(&stopping);
         let shared = Arc::new(Shared { dbms, settings, address, encryption, stopping: stop });
         let admitting = Arc::clone(&connections);

@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
-    Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownDatabase,
-    ShownPrivilege, ShownSetting, ShownUser,
+    Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownConnection,
+    ShownDatabase, ShownPrivilege, ShownSetting, ShownUser,
 };
 
 use super::Dbms;
@@ -392,6 +392,22 @@ impl Host for Caller {
             (Arc::clone(database.name()), Arc::clone(database.runtime().running()))
         };
         self.dbms.databases().into_iter().map(running).collect()
+    }
+
+    fn connections(&self) -> Vec<ShownConnection> {
+        let (own, all) = (self.identity.name(), self.is_admin());
+        self.dbms.clients.shown(|user| all || *user == *own)
+    }
+
+    fn bolt_address(&self, asked: Option<&str>) -> Option<String> {
+        let (advertised, listens) = self.dbms.bolt.get()?;
+        let asked = || asked.map(str::to_owned);
+        Some(advertised.clone().or_else(asked).unwrap_or_else(|| listens.to_string()))
+    }
+
+    fn end_connection(&self, id: &str) -> Option<Arc<str>> {
+        let (own, all) = (self.identity.name(), self.is_admin());
+        self.dbms.clients.end(id, |user| all || *user == *own)
     }
 
     fn is_admin(&self) -> bool {

@@ -13,6 +13,7 @@ use telar_db::query::{
 use telar_db::{CommitTs, Isolation, QueryTransaction, Session, ValueMap};
 
 use super::caller::{Caller, Identity, expired};
+use super::clients::Connected;
 use super::failure::forbidden;
 use super::isolation;
 use super::observer::Watched;
@@ -101,11 +102,9 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Client {
     dbms: Arc<Dbms>,
-    peer: Arc<Peer>,
-    /// `bolt-17`
-    connection: Arc<str>,
-    address: Arc<str>,
-    identity: Mutex<Option<Identity>>,
+    number: u64,
+    /// The part that others see.
+    connected: Arc<Connected>,
     /// With whose rights the statement or transaction runs that it is at.
     caller: Mutex<Weak<Caller>>,
 }
@@ -120,34 +119,43 @@ pub(crate) enum Owner {
     Anyone(String),
 }
 
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.dbms.clients.remove(self.number);
+    }
+}
+
 impl Client {
     /// A peer that has said nothing yet.
     #[must_use]
     pub fn new(dbms: Arc<Dbms>, peer: Peer) -> Self {
         // ORDERING: relaxed, as the number says nothing of anything else.
         let number = dbms.connections.fetch_add(1, Ordering::Relaxed);
-        let connection = format!("{}-{number}", peer.protocol).into();
-        let address = peer.address.map(|a| a.to_string()).unwrap_or_default().into();
-        let (identity, caller) = (Mutex::default(), Mutex::default());
-        Self { dbms, peer: Arc::new(peer), connection, address, identity, caller }
+        let connected = dbms.clients.add(number, Arc::new(peer));
+        Self { dbms, number, connected, caller: Mutex::default() }
+    }
+
+    /// Says where it reached the server, and how its connection is ended.
+    pub(crate) fn reached(&self, server: String, close: impl Fn() + Send + Sync + 'static) {
+        self.connected.reached(server, Box::new(close));
     }
 
     /// Who it is.
     #[must_use]
     pub fn peer(&self) -> &Peer {
-        &self.peer
+        &self.connected.peer
     }
 
     /// What the connection is called in lists.
     #[must_use]
     pub fn connection(&self) -> &Arc<str> {
-        &self.connection
+        &self.connected.connection
     }
 
     /// The user who has logged in, if any; of no name, where nobody has to.
     #[must_use]
     pub fn user(&self) -> Option<Arc<str>> {
-        self.identity.lock().as_ref().map(Identity::name)
+        self.connected.identity.lock().as_ref().map(Identity::name)
     }
 
     /// Logs in, as somebody else if somebody is. Costs tens of milliseconds of a processor, unless
@@ -156,19 +164,19 @@ impl Client {
     /// # Errors
     /// `Unauthorized`, for whatever reason, and `AuthenticationRateLimit`: nobody is logged in.
     pub fn login(&self, credentials: &Credentials) -> Result<(), Failure> {
-        *self.identity.lock() = None;
+        *self.connected.identity.lock() = None;
         let identity = match (self.dbms.settings.security.enabled, &*credentials.scheme) {
             (false, _) => Ok(Identity::Anyone),
             (true, "basic") => {
                 let Credentials { principal, credentials, .. } = credentials;
-                self.dbms.authenticate(&self.peer, principal, credentials)
+                self.dbms.authenticate(&self.connected.peer, principal, credentials)
             }
             (true, _) => Err(Failure::unauthorized()),
         };
         if let (Err(_), Some(observer)) = (&identity, self.dbms.observer.get()) {
-            observer.login_failed(&self.peer);
+            observer.login_failed(&self.connected.peer);
         }
-        *self.identity.lock() = Some(identity?);
+        *self.connected.identity.lock() = Some(identity?);
         Ok(())
     }
 
@@ -177,7 +185,7 @@ impl Client {
     /// # Errors
     /// If there is none, or this user may not read it.
     pub fn readable(&self, name: &str) -> Result<Arc<Database>, Failure> {
-        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
         let database = self.dbms.database(Some(name))?;
         match identity.user(&state)? {
@@ -192,7 +200,7 @@ impl Client {
 
     /// Who it is where places are shared out.
     pub(crate) fn standing(&self) -> Standing {
-        let identity = self.identity.lock();
+        let identity = self.connected.identity.lock();
         let Some(Identity::User { number, .. }) = &*identity else { return Standing::ANYONE };
         let state = self.dbms.state();
         let user = identity.as_ref().and_then(|identity| identity.user(&state).ok().flatten());
@@ -216,7 +224,7 @@ impl Client {
     /// # Errors
     /// If nobody has logged in.
     pub(crate) fn owner(&self, claimed: String) -> Result<Owner, Failure> {
-        match &*self.identity.lock() {
+        match &*self.connected.identity.lock() {
             None => Err(Failure::unauthorized()),
             Some(Identity::Anyone) => Ok(Owner::Anyone(claimed)),
             Some(Identity::User { number, .. }) => Ok(Owner::User(*number)),
@@ -234,7 +242,7 @@ impl Client {
 
     /// Logs out: until the next login nothing can be done.
     pub fn logout(&self) {
-        *self.identity.lock() = None;
+        *self.connected.identity.lock() = None;
     }
 
     /// What the database is called that a name, or none, means to this client.
@@ -242,7 +250,7 @@ impl Client {
     /// # Errors
     /// If there is none, or nobody has logged in.
     pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
-        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
         Ok(Arc::clone(self.database(name, &identity, &state)?.name()))
     }
@@ -310,7 +318,7 @@ impl Client {
         let Some(observer) = self.dbms.observer.get() else { return };
         observer.ran(&Ran {
             number: None,
-            peer: &self.peer,
+            peer: &self.connected.peer,
             user: &self.user().unwrap_or_default(),
             database: options.database.as_deref().unwrap_or_default(),
             text,
@@ -324,7 +332,7 @@ impl Client {
 
     /// What a statement or transaction begins with: who, where, and a place among those that run.
     fn call(&self, options: &Options, transaction: bool) -> Result<Call, Failure> {
-        let identity = self.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
         let own = identity.user(&state)?;
         let (identity, actor) = match &options.impersonated {
@@ -356,15 +364,15 @@ impl Client {
         })?;
         let origin = Origin {
             user: identity.name(),
-            connection: Arc::clone(&self.connection),
-            address: Arc::clone(&self.address),
-            protocol: self.peer.protocol.into(),
+            connection: Arc::clone(&self.connected.connection),
+            address: Arc::clone(&self.connected.address),
+            protocol: self.connected.peer.protocol.into(),
             metadata: options.metadata.clone(),
             number: Some(database.runtime().running().number()),
         };
         let caller = Arc::new(Caller {
             dbms: Arc::clone(&self.dbms),
-            peer: Arc::clone(&self.peer),
+            peer: Arc::clone(&self.connected.peer),
             identity,
             actor,
             database: Arc::clone(database.name()),

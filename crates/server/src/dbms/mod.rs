@@ -9,7 +9,8 @@
 //!                                                        Caller: what that one may do ◄─┘
 //! ```
 //!
-//! - `client`: what a protocol does on behalf of a peer, `caller`: what queries ask about it.
+//! - `client`: what a protocol does on behalf of a peer, `caller`: what queries ask about it,
+//!   `clients`: those there are.
 //! - `stranger`: what users may ask who have no role.
 //! - `state`: users, grants, databases as a value, `store`: its files, which survive crashes.
 //! - `database`: an open database, `procedures`: what can be called in it beside the built-in ones.
@@ -25,6 +26,7 @@ mod audit;
 mod bookmark;
 mod caller;
 mod client;
+mod clients;
 mod database;
 mod failure;
 mod isolation;
@@ -41,6 +43,7 @@ mod stranger;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, Weak};
@@ -56,6 +59,7 @@ use telar_db::query::{QueryError, ShownDatabase};
 use attempts::Attempts;
 use audit::{Audit, Event};
 use caller::Identity;
+use clients::Clients;
 use database::End;
 use failure::{no_database, storage, unavailable};
 use passwords::{Attempt, Passwords};
@@ -101,9 +105,13 @@ pub struct Dbms {
     /// Whether the users were made when this was opened.
     first: bool,
     connections: AtomicU64,
+    /// The clients there are.
+    clients: Clients,
     /// A place for each that may run at once, if that is limited.
     transactions: Option<Arc<Quota>>,
     observer: OnceLock<Arc<dyn Observer>>,
+    /// Where drivers reach it: what is advertised, and where it listens.
+    bolt: OnceLock<(Option<String>, SocketAddr)>,
 }
 
 /// What the first user needs to know.
@@ -160,6 +168,12 @@ impl Dbms {
         Self::with(database, None, settings).expect("INVARIANT: no file is touched")
     }
 
+    /// Says where drivers reach it: the address that is advertised, if any, and where it listens.
+    pub(crate) fn reached_at(&self, advertised: Option<String>, listens: SocketAddr) {
+        // The first listener is the one that is told of.
+        let _ = self.bolt.set((advertised, listens));
+    }
+
     fn with(
         default: Database,
         store: Option<Store>,
@@ -193,11 +207,13 @@ impl Dbms {
             others: RwLock::default(),
             first,
             connections: AtomicU64::new(0),
+            clients: Clients::default(),
             transactions: settings
                 .limits
                 .transactions
                 .map(|most| Quota::new(most, settings.limits.user_share)),
             observer: OnceLock::new(),
+            bolt: OnceLock::new(),
             workers: match settings.limits.threads {
                 Some(threads) => Arc::new(Workers::new(threads)),
                 None => Arc::clone(Workers::of_program()),

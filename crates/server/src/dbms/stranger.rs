@@ -55,7 +55,7 @@ fn is_asked(statement: &Statement) -> bool {
             T::Indexes { .. } | T::Constraints(_) | T::Settings { .. } => false,
         },
         // Of others' it ends nothing.
-        StatementKind::Terminate(_) => true,
+        StatementKind::Terminate(_) | StatementKind::Transactions(_) => true,
         StatementKind::Query { at: None, query } => is_call(query),
         _ => false,
     }

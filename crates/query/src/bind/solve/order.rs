@@ -49,10 +49,10 @@ pub(super) enum Start {
 /// How soon a relationship is followed where these slots are known: 0 between two known nodes, 1
 /// from one, 2 if it is several; `None` if it cannot be.
 pub(super) fn class(r: &Relationship, knows: Knows<'_>) -> Option<i32> {
-    // A condition on each relationship of a list is tested on the way.
+    // A condition on each relationship of a list, or on each repetition, is tested on the way.
     let ready = match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
         Some((each, condition)) => condition.is_bound(&|slot| slot == *each || knows(slot)),
-        None => true,
+        None => r.group.as_ref().is_none_or(|group| group.is_ready(knows)),
     };
     let (from, to) = (knows(r.from), knows(r.to));
     let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());

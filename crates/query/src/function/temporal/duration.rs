@@ -15,7 +15,10 @@ pub(super) fn construct(args: &[Value], _: &Context) -> Result<Value, EvalError>
         },
         Value::Duration(_) => Ok(args[0].clone()),
         Value::Map(_) => from_map(&args[0]),
-        other => Err(EvalError::argument_type("duration()", "a STRING, MAP or DURATION", other)),
+        other => {
+            let error = EvalError::argument_type("duration()", "a STRING, MAP or DURATION", other);
+            Err(error.of_kind(ErrorKind::ProcedureFailed))
+        }
     }
 }
 

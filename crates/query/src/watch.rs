@@ -188,6 +188,16 @@ pub(crate) fn before(value: &Value) -> Result<(), EvalError> {
     if is_large(value) { check() } else { work(1) }
 }
 
+/// Bytes of a value, without what is in its elements.
+pub(crate) fn shallow_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::List(list) => size_of_val(&**list),
+        _ => size_of::<Value>(),
+    }
+}
+
 /// Whether to compare, hash or copy a value may take more than some microseconds.
 #[inline]
 pub(crate) fn is_large(value: &Value) -> bool {

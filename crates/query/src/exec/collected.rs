@@ -15,6 +15,7 @@ use crate::batch::{Column, heap_bytes};
 use crate::error::{Detail, EvalError};
 use crate::function::limits;
 use crate::query_error::QueryError;
+use crate::watch;
 
 /// No value.
 const NONE: u32 = u32::MAX;
@@ -117,9 +118,14 @@ impl Collected {
         self.link(group);
     }
 
-    /// Whether so many more have numbers.
+    /// Whether so many more have numbers, and room where the lists are when they grow.
     fn check(&self, more: usize) -> Result<(), QueryError> {
-        if self.items.len() + more < NONE as usize {
+        let all = self.items.len() + more;
+        if all < NONE as usize {
+            if all > self.next.capacity() {
+                // Twice as large, beside what they are now.
+                watch::room(2 * all * (size_of::<Value>() + size_of::<u32>()))?;
+            }
             return Ok(());
         }
         let message = format!("collect() cannot take more than {NONE} values in all groups");

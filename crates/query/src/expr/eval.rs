@@ -163,7 +163,11 @@ pub(crate) fn eval(
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
-                values.iter().try_for_each(watch::before)?;
+                // What is made of a long text or list is mostly as long.
+                values.iter().try_for_each(|value| {
+                    watch::before(value)?;
+                    watch::room(watch::shallow_bytes(value))
+                })?;
                 let value = built(function.call(&values, context)?)?;
                 large.see(&value, cx)?;
                 Ok(value)

@@ -15,6 +15,7 @@ use crate::exec::Exec;
 use crate::exec::memory::Held;
 use crate::function::{Range, limits};
 use crate::query_error::QueryError;
+use crate::watch;
 
 /// Elements put into one batch at once.
 const ELEMENTS: usize = 4096;
@@ -142,6 +143,8 @@ pub(crate) fn comprehension(
     })?;
     let value = |(list, result): (&Option<_>, Vec<Value>)| match list {
         Some(_) => {
+            // It is there twice while it becomes a value.
+            watch::room(size_of_val(&result[..]))?;
             let value = Value::from(result);
             limits::check_value(&value)?;
             Ok(value)

@@ -81,8 +81,8 @@ pub use telar_engine::{
     Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, WriteWait, ops,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
-    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, value,
+    CommitTs, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, IndexId, IndexRange, LabelId,
+    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, name, spatial, value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

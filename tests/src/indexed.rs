@@ -4,6 +4,7 @@ use telar_engine::{
     ConstraintKind, ConstraintSpec, Engine, Error, IndexInfo, IndexKind, IndexSpec, IndexState,
     IndexTarget, Reader,
 };
+use telar_graph::spatial::code;
 use telar_graph::{
     Direction, EdgeId, EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Value, VertexId, View,
 };
@@ -131,7 +132,12 @@ fn compare<T: Copy + PartialEq + std::fmt::Debug>(
     let key =
         |object: &T| -> Vec<Value> { index.properties.iter().map(|k| value(object, *k)).collect() };
     let mut expected: Vec<(Vec<Value>, T)> = all.iter().map(|o| (key(o), *o)).collect();
-    let lacks = |(key, _): &(Vec<Value>, T)| key.iter().any(Value::is_null);
+    let is_held = |value: &Value| match index.kind {
+        IndexKind::Text => matches!(value, Value::String(_)),
+        IndexKind::Point => matches!(value, Value::Point(_)),
+        _ => !value.is_null(),
+    };
+    let lacks = |(key, _): &(Vec<Value>, T)| !key.iter().all(is_held);
     if index.kind == IndexKind::Constraint(ConstraintKind::Exists) {
         return expected
             .iter()
@@ -140,7 +146,13 @@ fn compare<T: Copy + PartialEq + std::fmt::Debug>(
     }
     expected.retain(|e| !lacks(e));
     // Stable: objects come in ascending order.
-    expected.sort_by(|a, b| a.0.cmp(&b.0));
+    match index.kind {
+        IndexKind::Point => expected.sort_by_key(|(key, _)| match &key[..] {
+            [Value::Point(point)] => code(point),
+            _ => 0,
+        }),
+        _ => expected.sort_by(|a, b| a.0.cmp(&b.0)),
+    }
     if index.kind == IndexKind::Constraint(ConstraintKind::Unique)
         && let Some(pair) = expected.windows(2).find(|pair| pair[0].0 == pair[1].0)
     {

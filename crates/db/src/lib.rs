@@ -82,8 +82,9 @@ pub use telar_engine::{
     machine_memory_bytes, ops,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId,
-    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, heap, name, value,
+    CommitTs, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, IndexId, IndexRange, LabelId,
+    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, heap, name, spatial,
+    value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

@@ -248,8 +248,6 @@ fn constraint_that_does_not_hold_is_not_made() {
 fn what_is_not_supported_says_what_is() {
     let db = telar_db::open_in_memory().unwrap();
     for text in [
-        "CREATE TEXT INDEX FOR (n:A) ON (n.x)",
-        "CREATE POINT INDEX FOR (n:A) ON (n.x)",
         "CREATE FULLTEXT INDEX f FOR (n:A) ON EACH [n.x]",
         "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS :: LIST<STRING NOT NULL>",
     ] {

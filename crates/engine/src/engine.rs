@@ -12,7 +12,7 @@ use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
-use crate::index::{self, ConstraintSpec, IndexInfo, IndexSpec};
+use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec};
 use crate::mapped::memory;
 use crate::recovery;
 use crate::settings::Settings;
@@ -207,6 +207,24 @@ impl Engine {
     /// [`Error::Log`]: nothing has changed.
     pub fn create_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
         index::create(&self.shared, spec.into())
+    }
+
+    /// As [`create_index`](Self::create_index), of an index of strings, on one property. Objects
+    /// whose value is no string are not in it.
+    ///
+    /// # Errors
+    /// As [`create_index`](Self::create_index).
+    pub fn create_text_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
+        index::create(&self.shared, Definition::of(spec, IndexKind::Text))
+    }
+
+    /// As [`create_index`](Self::create_index), of an index of points, on one property. Objects
+    /// whose value is no point are not in it.
+    ///
+    /// # Errors
+    /// As [`create_index`](Self::create_index).
+    pub fn create_point_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
+        index::create(&self.shared, Definition::of(spec, IndexKind::Point))
     }
 
     /// Makes a constraint beside writers; returns when everything is checked. Commits keep to it

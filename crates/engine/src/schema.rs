@@ -86,7 +86,7 @@ impl Shared {
                 id: index.id,
                 objects: objects(index.definition.target),
                 properties: index.definition.properties.clone(),
-                unique: index.definition.kind.is_unique(),
+                kind: rule_kind(index.definition.kind),
             })
             .collect()
     }
@@ -99,6 +99,18 @@ fn objects(target: IndexTarget) -> IndexedObjects {
     }
 }
 
+fn rule_kind(kind: IndexKind) -> RuleKind {
+    match kind {
+        IndexKind::Range => RuleKind::Range,
+        IndexKind::Text => RuleKind::Text,
+        IndexKind::Point => RuleKind::Point,
+        IndexKind::Constraint(ConstraintKind::Unique) => RuleKind::Unique,
+        IndexKind::Constraint(ConstraintKind::Key) => RuleKind::Key,
+        IndexKind::Constraint(ConstraintKind::Exists) => RuleKind::Exists,
+        IndexKind::Constraint(ConstraintKind::Type(ty)) => RuleKind::Typed(ty),
+    }
+}
+
 /// An index or constraint as queries list it.
 pub(crate) fn rule(info: IndexInfo) -> Rule {
     Rule {
@@ -106,13 +118,7 @@ pub(crate) fn rule(info: IndexInfo) -> Rule {
         name: info.name,
         objects: objects(info.target),
         properties: info.properties,
-        kind: match info.kind {
-            IndexKind::Range => RuleKind::Range,
-            IndexKind::Constraint(ConstraintKind::Unique) => RuleKind::Unique,
-            IndexKind::Constraint(ConstraintKind::Key) => RuleKind::Key,
-            IndexKind::Constraint(ConstraintKind::Exists) => RuleKind::Exists,
-            IndexKind::Constraint(ConstraintKind::Type(ty)) => RuleKind::Typed(ty),
-        },
+        kind: rule_kind(info.kind),
         state: match info.state {
             IndexState::Building { done, total } => RuleState::Building { done, total },
             IndexState::Online => RuleState::Online,

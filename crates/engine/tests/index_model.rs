@@ -5,22 +5,24 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "index_model/asked.rs"]
+mod asked;
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 
 use proptest::prelude::*;
 use telar_engine::{
     BulkOptions, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec,
     IndexState, IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
 };
-use telar_graph::order::OrderRank;
+use telar_graph::spatial::code;
 use telar_graph::{
     EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, LabelId, PropertyKeyId, Value,
     VertexId, View,
 };
 
+use asked::{expected, ranges, value};
 use common::{cases, no_background};
 
 type Properties = BTreeMap<PropertyKeyId, Value>;
@@ -53,14 +55,17 @@ impl Names {
     }
 }
 
-/// What can be made: three range indexes, two unique constraints, a key, two of the other kinds.
-const DEFINITIONS: usize = 8;
+/// What can be made: three range indexes, two unique constraints, a key, a text index, two of
+/// points, two constraints of the other kinds.
+const DEFINITIONS: usize = 11;
 /// Those before this one have entries.
-const WITHOUT_ENTRIES: usize = 6;
+const WITHOUT_ENTRIES: usize = 9;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Range,
+    Text,
+    Point,
     Constraint(ConstraintKind),
 }
 
@@ -80,7 +85,10 @@ fn definition(n: usize, names: &Names) -> (IndexTarget, Vec<PropertyKeyId>, Kind
             let target = IndexTarget::Vertices(names.labels[1]);
             (target, vec![y, x], Kind::Constraint(ConstraintKind::Key))
         }
-        6 => {
+        6 => (names.vertices(), vec![x], Kind::Text),
+        7 => (edges, vec![x], Kind::Point),
+        8 => (names.vertices(), vec![x], Kind::Point),
+        9 => {
             let target = IndexTarget::Vertices(names.labels[1]);
             (target, vec![y], Kind::Constraint(ConstraintKind::Exists))
         }
@@ -94,8 +102,11 @@ fn definition(n: usize, names: &Names) -> (IndexTarget, Vec<PropertyKeyId>, Kind
 fn make(db: &Engine, n: usize, names: &Names) -> Result<IndexId, Error> {
     let (target, properties, kind) = definition(n, names);
     let name = format!("index {n}");
+    let spec = |name, properties| IndexSpec { name, target, properties };
     match kind {
-        Kind::Range => db.create_index(IndexSpec { name, target, properties }),
+        Kind::Range => db.create_index(spec(name, properties)),
+        Kind::Text => db.create_text_index(spec(name, properties)),
+        Kind::Point => db.create_point_index(spec(name, properties)),
         Kind::Constraint(kind) => {
             db.create_constraint(ConstraintSpec { name, target, properties, kind })
         }
@@ -124,12 +135,22 @@ impl Model {
 
     /// What an index holds, in its order.
     fn entries(&self, n: usize, names: &Names) -> Vec<(Vec<Value>, Object)> {
+        let kind = definition(n, names).2;
+        let is_held = |value: &Value| match kind {
+            Kind::Text => matches!(value, Value::String(_)),
+            Kind::Point => matches!(value, Value::Point(_)),
+            _ => !value.is_null(),
+        };
         let objects = self.objects(n, names).into_iter();
         let mut entries: Vec<_> = objects
-            .filter(|(_, key)| key.iter().all(|v| !v.is_null()))
+            .filter(|(_, key)| key.iter().all(is_held))
             .map(|(object, key)| (key, object))
             .collect();
-        entries.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.number().cmp(&b.1.number())));
+        let order = |a: &[Value], b: &[Value]| match (a, b) {
+            ([Value::Point(a)], [Value::Point(b)]) if kind == Kind::Point => code(a).cmp(&code(b)),
+            (a, b) => a.cmp(b),
+        };
+        entries.sort_by(|a, b| order(&a.0, &b.0).then_with(|| a.1.number().cmp(&b.1.number())));
         entries
     }
 
@@ -139,7 +160,7 @@ impl Model {
         let exists =
             || self.objects(n, names).iter().all(|(_, key)| key.iter().all(|v| !v.is_null()));
         match definition(n, names).2 {
-            Kind::Range => true,
+            Kind::Range | Kind::Text | Kind::Point => true,
             Kind::Constraint(ConstraintKind::Unique) => unique(),
             Kind::Constraint(ConstraintKind::Exists) => exists(),
             Kind::Constraint(ConstraintKind::Key) => unique() && exists(),
@@ -230,19 +251,6 @@ struct Load {
     /// Constraint 3 is to come with the load.
     unique: bool,
     spill: bool,
-}
-
-/// Few different values of many types, so that keys meet.
-fn value() -> impl Strategy<Value = Value> {
-    let long = "a text of more than sixteen bytes, then ";
-    prop_oneof![
-        6 => (-2_i64..4).prop_map(Value::Int),
-        1 => (0_i64..3).prop_map(|x| Value::Float(x as f64 / 2.0)),
-        1 => "[ab]{1,2}".prop_map(Value::from),
-        1 => "[ab]{0,1}".prop_map(move |s| Value::from(format!("{long}{s}").as_str())),
-        1 => any::<bool>().prop_map(Value::from),
-        2 => Just(Value::Null),
-    ]
 }
 
 fn bulk() -> impl Strategy<Value = Load> {
@@ -479,77 +487,13 @@ fn load(db: &Engine, what: &Load, committed: &mut Model, snapshots: bool, names:
     }
 }
 
-/// Ranges worth asking for, from the values there are.
-fn ranges(entries: &[(Vec<Value>, Object)], properties: usize) -> Vec<IndexRange> {
-    let mut ranges = vec![
-        IndexRange::default(),
-        IndexRange { descending: true, ..IndexRange::default() },
-        IndexRange { limit: 2, ..IndexRange::default() },
-        IndexRange { limit: 3, descending: true, ..IndexRange::default() },
-    ];
-    let absent = [Value::Int(100), Value::from("zzz"), Value::Null, Value::Float(0.25)];
-    let firsts = entries.iter().step_by(2).map(|(key, _)| key[0].clone());
-    for value in firsts.chain(absent).take(7) {
-        for (from, to) in [
-            (Bound::Included(value.clone()), Bound::Unbounded),
-            (Bound::Excluded(value.clone()), Bound::Unbounded),
-            (Bound::Unbounded, Bound::Included(value.clone())),
-            (Bound::Unbounded, Bound::Excluded(value.clone())),
-            (Bound::Included(Value::Int(0)), Bound::Excluded(value.clone())),
-        ] {
-            ranges.push(IndexRange::between(from.clone(), to.clone()));
-            let backwards = IndexRange::between(from.clone(), to.clone());
-            ranges.push(IndexRange { descending: true, limit: 2, ..backwards });
-            if properties > 1 {
-                let within = IndexRange::between(from, to);
-                ranges.push(IndexRange { prefix: vec![value.clone()], ..within });
-            }
-        }
-        ranges.push(IndexRange::equal(&[value]));
-    }
-    ranges
-}
-
-/// The definition of a range, in the plainest words.
-fn within(key: &[Value], range: &IndexRange) -> bool {
-    let at = range.prefix.len();
-    if key[..at] != range.prefix[..] {
-        return false;
-    }
-    let Some(value) = key.get(at) else { return true };
-    let same_type = |bound: &Value| OrderRank::of(bound) == OrderRank::of(value);
-    let above = match (&range.from, &range.to) {
-        (Bound::Included(from), _) => value >= from,
-        (Bound::Excluded(from), _) => value > from,
-        (Bound::Unbounded, Bound::Included(to) | Bound::Excluded(to)) => same_type(to),
-        (Bound::Unbounded, Bound::Unbounded) => true,
-    };
-    let below = match (&range.to, &range.from) {
-        (Bound::Included(to), _) => value <= to,
-        (Bound::Excluded(to), _) => value < to,
-        (Bound::Unbounded, Bound::Included(from) | Bound::Excluded(from)) => same_type(from),
-        (Bound::Unbounded, Bound::Unbounded) => true,
-    };
-    above && below
-}
-
-fn expected(entries: &[(Vec<Value>, Object)], range: &IndexRange) -> Vec<Object> {
-    let mut found: Vec<_> =
-        entries.iter().filter(|(key, _)| within(key, range)).map(|(_, o)| *o).collect();
-    if range.descending {
-        found.reverse();
-    }
-    found.truncate(range.limit);
-    found
-}
-
 trait Reads {
     fn range(&self, n: usize, id: IndexId, range: &IndexRange) -> Result<Vec<Object>, Error>;
     fn point(&self, n: usize, id: IndexId, key: &[Value]) -> Result<Vec<Object>, Error>;
 }
 
 fn on_edges(n: usize) -> bool {
-    n == 2 || n == 4
+    n == 2 || n == 4 || n == 7
 }
 
 macro_rules! reads {
@@ -583,18 +527,26 @@ fn check(db: &Engine, reads: &impl Reads, model: &Model, names: &Names) -> usize
     for n in 0..WITHOUT_ENTRIES {
         let Some(id) = db.find_index(&format!("index {n}")) else { continue };
         let entries = model.entries(n, names);
-        let properties = definition(n, names).1.len();
-        for range in ranges(&entries, properties) {
+        let (_, properties, kind) = definition(n, names);
+        for range in ranges(&entries, properties.len(), kind) {
             match reads.range(n, id, &range) {
                 // Made after this snapshot was opened.
                 Err(Error::Index(IndexUnavailable::NotReady(_))) => break,
-                found => assert_eq!(found.unwrap(), expected(&entries, &range), "{n} {range:?}"),
+                found => {
+                    assert_eq!(found.unwrap(), expected(&entries, &range, kind), "{n} {range:?}")
+                }
             }
             readable += 1;
         }
         for (key, _) in &entries {
-            let Ok(found) = reads.point(n, id, key) else { break };
-            assert_eq!(found, expected(&entries, &IndexRange::equal(key)), "{n} {key:?}");
+            let Ok(mut found) = reads.point(n, id, key) else { break };
+            let mut wanted = expected(&entries, &IndexRange::equal(key), kind);
+            if kind == Kind::Point {
+                let is_equal = |o: &Object| entries.iter().any(|(k, there)| there == o && k == key);
+                found.retain(is_equal);
+                wanted.retain(is_equal);
+            }
+            assert_eq!(found, wanted, "{n} {key:?}");
         }
     }
     readable

@@ -4,6 +4,7 @@
 //! - [`value`]: property values and the civil temporal types.
 //! - [`order`]: Cypher's three-valued comparison and the total order of `ORDER BY`.
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
+//! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
 //! - [`name`]: which names a label, an edge type and a property key may have.
 //! - [`topology`]: adjacency as the graph kernels read it.
@@ -18,6 +19,7 @@ pub mod order;
 mod property_type;
 pub mod rule;
 pub mod sortkey;
+pub mod spatial;
 pub mod topology;
 pub mod update;
 pub mod value;
@@ -37,5 +39,6 @@ pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
 pub use view::{
-    EdgeEnd, Estimates, Expansion, IndexRange, IndexUnavailable, LabelSet, Statistics, View,
+    EdgeEnd, EntryFilter, Estimates, Expansion, IndexRange, IndexUnavailable, LabelSet, Statistics,
+    View,
 };

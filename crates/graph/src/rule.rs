@@ -8,6 +8,12 @@ use crate::{IndexId, PropertyKeyId, PropertyType};
 pub enum RuleKind {
     /// An index: finds objects by their values, one by one or in ranges.
     Range,
+    /// An index of strings: finds objects by the string that a property is, begins with, contains
+    /// or ends with. What is no string is not in it.
+    Text,
+    /// An index of points: finds objects by the point that a property is, or the box that it lies
+    /// in. What is no point is not in it.
+    Point,
     /// No two objects have the same values.
     Unique,
     /// Every object has each of the properties, and no two the same values.
@@ -22,13 +28,19 @@ impl RuleKind {
     /// Whether it demands something, rather than only finds objects.
     #[must_use]
     pub fn is_constraint(self) -> bool {
-        self != Self::Range
+        !matches!(self, Self::Range | Self::Text | Self::Point)
     }
 
     /// Whether objects can be looked up in it.
     #[must_use]
     pub fn has_entries(self) -> bool {
-        matches!(self, Self::Range | Self::Unique | Self::Key)
+        matches!(self, Self::Range | Self::Text | Self::Point | Self::Unique | Self::Key)
+    }
+
+    /// Whether every object that has all of the properties is in it, whatever their values.
+    #[must_use]
+    pub fn holds_all_values(self) -> bool {
+        self.has_entries() && !matches!(self, Self::Text | Self::Point)
     }
 }
 

@@ -21,8 +21,16 @@ pub struct ReadableIndex {
     pub objects: IndexedObjects,
     /// The properties whose values it is sorted by, the most significant first.
     pub properties: Vec<PropertyKeyId>,
+    /// What it does: one of those with entries.
+    pub kind: RuleKind,
+}
+
+impl ReadableIndex {
     /// Whether no two objects have the same values.
-    pub unique: bool,
+    #[must_use]
+    pub fn is_unique(&self) -> bool {
+        matches!(self.kind, RuleKind::Unique | RuleKind::Key)
+    }
 }
 
 /// Names of labels, edge types and property keys, and which indexes there are.

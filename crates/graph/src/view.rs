@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
+use crate::spatial::PointBox;
 use crate::{
     CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId,
 };
@@ -111,11 +112,26 @@ impl From<&Statistics> for Estimates {
     }
 }
 
+/// What is asked of the keys of an index, beside that they lie in a range.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EntryFilter {
+    /// Of a POINT index: points in a box, and some that lie close to it.
+    Within(PointBox),
+    /// Of a TEXT index: strings that contain this one.
+    Contains(Arc<str>),
+    /// Of a TEXT index: strings that end with this one.
+    EndsWith(Arc<str>),
+}
+
 /// Which entries of an index to read, and in which order.
 ///
 /// Entries are in the order of their keys, by the total order of [`crate::order`] value by value,
 /// then by number of vertex or edge. Null is in no index. Where a query's `=` and `<` differ from
 /// the total order (NaN, durations, lists that hold nulls), the query tests the values it finds.
+///
+/// A TEXT index has entries of strings only. A POINT index has entries of points only, in the order
+/// of [`crate::spatial::code`]; a range has no bounds there. Points that share a code with a point
+/// that was asked for may be found, too: the query tests them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IndexRange {
     /// Values of the leading properties.
@@ -129,6 +145,8 @@ pub struct IndexRange {
     pub descending: bool,
     /// At most this many.
     pub limit: usize,
+    /// Of these, only the entries that pass.
+    pub filter: Option<EntryFilter>,
 }
 
 impl Default for IndexRange {
@@ -140,6 +158,7 @@ impl Default for IndexRange {
             to: Bound::Unbounded,
             descending: false,
             limit: usize::MAX,
+            filter: None,
         }
     }
 }
@@ -156,6 +175,12 @@ impl IndexRange {
     pub fn between(from: Bound<Value>, to: Bound<Value>) -> Self {
         Self { from, to, ..Self::default() }
     }
+
+    /// The entries that pass.
+    #[must_use]
+    pub fn filtered(filter: EntryFilter) -> Self {
+        Self { filter: Some(filter), ..Self::default() }
+    }
 }
 
 /// Why an index cannot be read.
@@ -171,8 +196,8 @@ pub enum IndexUnavailable {
     /// What the store holds of it is not what was written. A scan finds what it should have found.
     #[error("index number {0} is damaged in the store; `telar check` says where")]
     Damaged(IndexId),
-    /// Edges were asked of an index on vertices, vertices of one on edges, or either of a
-    /// constraint that keeps no entries.
+    /// Edges were asked of an index on vertices, vertices of one on edges, either of a constraint
+    /// that keeps no entries, or what an index of this kind does not serve.
     #[error("index number {0} holds no entries of this kind")]
     WrongKind(IndexId),
     /// More values were given than the index has properties, or fewer where all are needed.

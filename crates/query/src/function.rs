@@ -9,6 +9,7 @@
 //! Every call checks the types and number of its arguments, and none builds more than
 //! [`limits`] allow: no input makes a call panic.
 
+pub(crate) mod area;
 mod args;
 mod context;
 mod conversion;

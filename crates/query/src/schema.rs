@@ -5,17 +5,18 @@
 //! the index or constraint is about, so that the same command makes the same name anywhere.
 
 mod lookup;
+mod options;
 
 use std::sync::Arc;
 
 pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
+pub(crate) use options::{index_config, index_provider};
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{Rule, RuleKind, Schema, Update, Value};
 
 use crate::batch::Batch;
 use crate::description::PlanDescription;
-use crate::error::describe as describe_value;
 use crate::exec::Exec;
 use crate::expr::Expr;
 use crate::expr::eval::eval;
@@ -31,9 +32,6 @@ pub(crate) enum SchemaCommand {
     CreateLookup(CreateLookup),
     Drop(DropRule),
 }
-
-/// What makes an index on properties, in Neo4j's words.
-pub(crate) const RANGE_PROVIDER: &str = "range-1.0";
 
 #[derive(Debug, Clone)]
 pub(crate) struct CreateRule {
@@ -120,7 +118,7 @@ impl SchemaCommand {
         let options = options.map(|options| eval(options, &row, cx)).transpose()?.map(|v| v.get(0));
         match self {
             Self::Create(c) => {
-                options.map_or(Ok(()), |options| check_options(&options, RANGE_PROVIDER))?;
+                options.map_or(Ok(()), |options| options::check(&options, c.kind))?;
                 c.run(name.as_deref(), cx.update()?)
             }
             Self::CreateLookup(c) => c.run(name.as_deref(), options.as_ref()),
@@ -147,38 +145,6 @@ pub(crate) fn about(rule: &Rule, names: &dyn Schema) -> (bool, String, Vec<Strin
     let names = names.property_key_names();
     let key = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].clone();
     (nodes, label, rule.properties.iter().map(key).collect())
-}
-
-/// Refuses options that an index of this provider does not have.
-fn check_options(options: &Value, provider: &str) -> Result<(), QueryError> {
-    let refuse =
-        |kind, message: String| Err(QueryError::runtime(kind, "InvalidArgumentValue", message));
-    let Value::Map(options) = options else {
-        let message = format!("OPTIONS needs a map, found {}", describe_value(options));
-        return refuse(ErrorKind::InvalidArguments, message);
-    };
-    for (key, value) in options.iter() {
-        let fine = match (&**key, value) {
-            ("indexProvider", Value::String(asked)) => **asked == *provider,
-            ("indexConfig", Value::Map(config)) => config.is_empty(),
-            ("indexProvider" | "indexConfig", _) => false,
-            _ => {
-                let message = format!(
-                    "there is no option `{key}`: the options are `indexProvider` and `indexConfig`"
-                );
-                return refuse(ErrorKind::Syntax, message);
-            }
-        };
-        if !fine {
-            let message = format!(
-                "the option `{key}` cannot be {}: such an index has the provider {provider} and \
-                 no settings",
-                describe_value(value)
-            );
-            return refuse(ErrorKind::InvalidArguments, message);
-        }
-    }
-    Ok(())
 }
 
 /// What a rule is called and about, as `Constraint( name='x', type='UNIQUENESS', schema=(...) )`.
@@ -225,6 +191,8 @@ impl Described<'_> {
 pub(crate) fn type_name(kind: RuleKind, nodes: bool) -> &'static str {
     match (kind, nodes) {
         (RuleKind::Range, _) => "RANGE",
+        (RuleKind::Text, _) => "TEXT",
+        (RuleKind::Point, _) => "POINT",
         (RuleKind::Unique, true) => "UNIQUENESS",
         (RuleKind::Unique, false) => "RELATIONSHIP_UNIQUENESS",
         (RuleKind::Key, true) => "NODE_KEY",
@@ -305,9 +273,10 @@ impl CreateRule {
             true => r.kind.is_constraint(),
             false => r.kind.has_entries(),
         };
-        let equal = about.iter().copied().find(|r| match constraint {
-            true => r.kind == self.kind,
-            false => r.kind.has_entries(),
+        let equal = about.iter().copied().find(|r| match self.kind {
+            // The index of a constraint is one like this.
+            RuleKind::Range => r.kind.holds_all_values(),
+            kind => r.kind == kind,
         });
         if self.if_not_exists
             && let Some(there) = equal.or(named.filter(|r| same_class(r)))
@@ -323,7 +292,7 @@ impl CreateRule {
             return refuse(ErrorKind::EquivalentRule, detail, message);
         }
         if let Some(there) = equal {
-            if there.kind == RuleKind::Range {
+            if !there.kind.is_constraint() {
                 let message = format!("There already exists an index {pattern}: `{}`.", there.name);
                 return refuse(ErrorKind::IndexExists, "IndexAlreadyExists", message);
             }

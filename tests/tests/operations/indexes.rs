@@ -8,6 +8,7 @@ use telar_engine::{
     ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
     Isolation,
 };
+use telar_graph::value::{Point, Srid};
 use telar_graph::{IndexId, IndexRange, IndexUnavailable, Value, VertexId};
 use telar_tests::dump::Dump;
 use telar_tests::{PrintSeed, Rng, indexed};
@@ -76,14 +77,28 @@ fn indexes_made_and_dropped_between_backups_are_restored_as_they_were() {
     indexed::verify(&open(&at("graph"))).unwrap();
 }
 
+/// One of some hundred points, in the plane or on the globe.
+fn point(number: i64) -> Value {
+    let srid = if number % 2 == 0 { Srid::Wgs84 } else { Srid::Cartesian };
+    let at = [number % 180, number % 90].map(|n| n as f64);
+    Point::new(srid, &at).unwrap().into()
+}
+
 /// A database with indexes of every kind, of some partitions each, written in several checkpoints,
 /// and closed; the numbers of the indexes with entries.
 fn made(dir: &Path) -> (Files, Dump, Vec<(String, IndexId)>) {
     let db = open(dir);
     let label = db.label("Thing").unwrap();
-    let [n, m, text] = ["n", "m", "text"].map(|name| db.property_key(name).unwrap());
+    let [n, m, text, place] =
+        ["n", "m", "text", "place"].map(|name| db.property_key(name).unwrap());
     let ty = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
     let (things, edges) = (IndexTarget::Vertices(label), IndexTarget::Edges(ty));
+    let spec = |name: &str, target, key| {
+        let (name, properties) = (name.to_owned(), vec![key]);
+        IndexSpec { name, target, properties }
+    };
+    db.create_text_index(spec("texts", things, m)).unwrap();
+    db.create_point_index(spec("points", edges, place)).unwrap();
     for (name, target, properties) in [
         ("by m", things, vec![m]),
         ("by m and n", things, vec![m, n]),
@@ -108,13 +123,15 @@ fn made(dir: &Path) -> (Files, Dump, Vec<(String, IndexId)>) {
             txn.set_vertex_property(v, n, Value::Int(number)).unwrap();
             if i % 3 != 0 {
                 txn.set_vertex_property(v, m, Value::Float((number % 70) as f64 / 8.0)).unwrap();
+            } else {
+                txn.set_vertex_property(v, m, format!("text {number}").as_str().into()).unwrap();
             }
             // Some were deleted, and their numbers may not be in use again yet.
             let other = vertices.get(i as usize / 2).filter(|other| txn.exists(**other));
             if let Some(other) = other.copied() {
                 let weight = Value::Int(number * 7919 % 1000);
                 txn.create_edge(ty, v, other, &[(n, weight)]).unwrap();
-                txn.create_edge(ty, other, v, &[]).unwrap();
+                txn.create_edge(ty, other, v, &[(place, point(number))]).unwrap();
             }
             vertices.push(v);
         }
@@ -153,13 +170,13 @@ fn only_this_index_is_unreadable(dir: &Path, damaged: IndexId, dump: &Dump) {
     }
     let (label, n) = (db.label("Thing").unwrap(), db.property_key("n").unwrap());
     let ty = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
-    let [m, text] = ["m", "text"].map(|name| db.property_key(name).unwrap());
+    let [m, text, place] = ["m", "text", "place"].map(|name| db.property_key(name).unwrap());
     let mut txn = db.begin_with(Isolation::Snapshot).unwrap();
     let v = txn.create_vertex(&[label]).unwrap();
     txn.set_vertex_property(v, n, Value::Int(-1)).unwrap();
     txn.set_vertex_property(v, m, Value::Int(-1)).unwrap();
     txn.set_vertex_property(v, text, "new".into()).unwrap();
-    txn.create_edge(ty, v, v, &[(n, Value::Int(-1))]).unwrap();
+    txn.create_edge(ty, v, v, &[(n, Value::Int(-1)), (place, point(1))]).unwrap();
     let refused = txn.commit().unwrap_err();
     assert!(matches!(refused, Error::Damaged { .. }), "{refused}");
     // What does not concern the index can be written.

@@ -210,7 +210,7 @@ impl New<'_, '_> {
         if !definition.kind.has_entries() {
             return Ok(());
         }
-        let key = Source::key_of(&definition.properties, |k| value(&self.chunks, k, at));
+        let key = definition.key(|k| value(&self.chunks, k, at));
         key.map_or(Ok(()), |key| sorter.add((key, item(at))))
     }
 
@@ -285,8 +285,9 @@ pub(super) fn for_each_key(shared: &Shared, label: u16, keys: &[u16], mut f: imp
         for v in first..end {
             let state = source.states.get(v, NOW, guard);
             if state != 0 && sets.labels(state).contains(&label) {
-                let key = Source::key_of(&keys, |k| source.vertex_value(v, k, NOW));
-                key.into_iter().for_each(&mut f);
+                let values: Vec<Value> =
+                    keys.iter().map(|k| source.vertex_value(v, *k, NOW)).collect();
+                SortKey::of(&values).into_iter().for_each(&mut f);
             }
         }
     }

@@ -22,17 +22,17 @@ pub(crate) struct PastIndex(Vec<(SortKey, Item<3>)>);
 impl PastIndex {
     /// Makes the copy of `index` at `at`.
     pub(crate) fn make(index: &Index, source: &Source<'_>, bound: u32, at: u64) -> Self {
-        let properties = &index.definition.properties;
+        let definition = &index.definition;
         let mut entries = Vec::new();
-        match index.definition.target {
+        match definition.target {
             IndexTarget::Vertices(label) => {
-                let key = |v| source.vertex_key(label, &index.holders, properties, v, at);
+                let key = |v| source.vertex_key(label, &index.holders, definition, v, at);
                 let vertices = (0..bound).filter_map(|v| Some((key(v)?, [v, 0, 0])));
                 entries.extend(vertices);
             }
             IndexTarget::Edges(ty) => {
                 let _ = source.for_each_edge(ty, 0..bound, at, |item| {
-                    if let Some(key) = source.edge_key(ty, properties, item[0], at) {
+                    if let Some(key) = source.edge_key(ty, definition, item[0], at) {
                         entries.push((key, item));
                     }
                     ControlFlow::Continue(())

@@ -23,8 +23,8 @@ use telar_graph::{IndexId, PropertyKeyId};
 
 use super::check::violation;
 use super::key::{Entry, SortKey};
-use super::source::{Objects, Source, edge_id};
-use super::spec::{Definition, IndexTarget, KEYS_MAX};
+use super::source::{Objects, edge_id};
+use super::spec::{Definition, IndexKind, IndexTarget, KEYS_MAX};
 use super::tree::Tree;
 use super::{Entries, Index, List};
 use crate::adjacency::{ListKind, SEGMENT_VERTICES};
@@ -54,6 +54,10 @@ pub(crate) fn check_definition(shared: &Shared, definition: &Definition) -> Resu
     let properties = &definition.properties;
     if properties.is_empty() || properties.len() > KEYS_MAX {
         return refuse("it needs 1 to 16 properties");
+    }
+    let one_property = matches!(definition.kind, IndexKind::Text | IndexKind::Point);
+    if one_property && properties.len() > 1 {
+        return refuse("a text or point index is of one property");
     }
     if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
         return refuse("it names a property twice");
@@ -309,14 +313,14 @@ fn each_object(
 
 /// Adds an entry for everything that has one at `ts`.
 fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
-    let properties = &index.definition.properties;
-    match (index.entries(), index.definition.target) {
+    let definition = &index.definition;
+    match (index.entries(), definition.target) {
         (Entries::Vertices(tree), _) => {
             let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
             each_object(shared, index, ts, |objects, object| {
                 if let Scanned::Vertex(v) = object {
                     let value = |key| objects.source.vertex_value(v, key, ts);
-                    sorter.add(Source::key_of(properties, value), [v]);
+                    sorter.add(definition.key(value), [v]);
                 }
                 ControlFlow::Continue(())
             });
@@ -326,7 +330,7 @@ fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
             let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
             each_object(shared, index, ts, |objects, object| {
                 if let Scanned::Edge(item) = object {
-                    sorter.add(objects.source.edge_key(ty, properties, item[0], ts), item);
+                    sorter.add(objects.source.edge_key(ty, definition, item[0], ts), item);
                 }
                 ControlFlow::Continue(())
             });

@@ -31,7 +31,7 @@ pub(super) fn constraints(
     for (at, index) in maintenance.list.iter().enumerate() {
         // One that is not loaded is not concerned.
         let kind = index.definition.kind;
-        if kind == IndexKind::Range || !index.is_loaded() {
+        if !matches!(kind, IndexKind::Constraint(_)) || !index.is_loaded() {
             continue;
         }
         if kind.checks_values() {
@@ -278,8 +278,8 @@ fn is_unchanged<const N: usize>(
         objects.has_key(key, &item, read_ts) == objects.has_key(key, &item, NOW)
     };
     let mut unchanged = true;
-    tree.for_range(&read.from, read.to.as_ref(), false, guard, |key, item| {
-        unchanged = same(key, item);
+    tree.for_range(&read.range.from, read.range.to.as_ref(), false, guard, |key, item| {
+        unchanged = !read.range.passes(key) || same(key, item);
         if unchanged { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     unchanged

@@ -209,7 +209,7 @@ impl<'a> Maintenance<'a> {
                 if read.index != index.id {
                     continue;
                 }
-                match &read.point {
+                match &read.range.point {
                     Some(key) if index.definition.kind.is_unique() => {
                         let (word, stripe) = stripe_of(key);
                         masks[word] |= stripe;
@@ -286,7 +286,7 @@ impl<'a> Maintenance<'a> {
         let (mut near, mut near_state) = (0, 0);
         for v in vertices_concerned(place.index, writes) {
             stop.step()?;
-            let properties = &place.index.definition.properties;
+            let definition = &place.index.definition;
             let holders = &place.index.holders;
             let state = writes.states.get_from(v.into(), &mut near_state);
             let created = state.is_some_and(|w| w.created);
@@ -295,11 +295,11 @@ impl<'a> Maintenance<'a> {
                 None
             } else {
                 self.depends = true;
-                source.vertex_key(label, holders, properties, v, NOW)
+                source.vertex_key(label, holders, definition, v, NOW)
             };
             let has_label = source.has_label(holders, label, after);
             let new = if has_label {
-                Source::key_of(properties, |key| {
+                definition.key(|key| {
                     let written = vertex_property_key(v, key);
                     match writes.vertex_properties.get_from(written, &mut near) {
                         Some(w) => w.value.clone(),
@@ -325,7 +325,7 @@ impl<'a> Maintenance<'a> {
         stop: &Stop<'_>,
     ) -> Result<(), Error> {
         let writes = self.writes;
-        let properties = &place.index.definition.properties;
+        let definition = &place.index.definition;
         for (item, op) in edges_concerned(place.index, ty, writes) {
             stop.step()?;
             let ordinal = item[0];
@@ -334,12 +334,12 @@ impl<'a> Maintenance<'a> {
                 None
             } else {
                 self.depends = true;
-                source.edge_key(ty, properties, ordinal, NOW)
+                source.edge_key(ty, definition, ordinal, NOW)
             };
             let new = if op == Some(EdgeOp::Delete) {
                 None
             } else {
-                Source::key_of(properties, |key| {
+                definition.key(|key| {
                     match writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
                         Some(w) => w.value.clone(),
                         None if created => Value::Null,

@@ -2,12 +2,14 @@
 //!
 //! Numbers, dates, truth values, points in time and text of up to thirteen bytes fit the word, so
 //! that comparing them touches nothing else. The sort key is padded with zeros: no encoding is a
-//! prefix of another, so padding makes no two keys equal.
+//! prefix of another, so padding makes no two keys equal. Keys of a POINT index are codes of
+//! points: the word, and nothing else.
 
 use std::sync::Arc;
 
 use telar_graph::order::OrderRank;
-use telar_graph::{Value, sortkey};
+use telar_graph::value::Point;
+use telar_graph::{Value, sortkey, spatial};
 
 /// Bytes of the head.
 const HEAD_BYTES: usize = 16;
@@ -48,6 +50,11 @@ impl SortKey {
         Some(Self::from_bytes(&bytes))
     }
 
+    /// The key of a point in a POINT index: its code.
+    pub(crate) fn of_point(point: &Point) -> Self {
+        Self { head: spatial::code(point), rest: None }
+    }
+
     /// The key with these bytes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         let (first, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES));
@@ -63,8 +70,13 @@ impl SortKey {
     pub(crate) fn bytes(&self) -> impl Iterator<Item = u8> {
         let rest = self.rest.as_deref().unwrap_or_default();
         let zeros = if rest.is_empty() { self.head.trailing_zeros() as usize / 8 } else { 0 };
-        let head = (0..HEAD_BYTES).rev().map(|i| (self.head >> (8 * i)) as u8);
-        head.take(HEAD_BYTES - zeros).chain(rest.iter().copied())
+        self.head_bytes().into_iter().take(HEAD_BYTES - zeros).chain(rest.iter().copied())
+    }
+
+    /// The bytes of the head, the zeros that pad it included.
+    #[inline]
+    pub(crate) fn head_bytes(&self) -> [u8; HEAD_BYTES] {
+        std::array::from_fn(|i| (self.head >> (8 * (HEAD_BYTES - 1 - i))) as u8)
     }
 
     /// The first word of the head: it decides most comparisons.

@@ -6,6 +6,7 @@
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
 //!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
 //!                                                            tail.rs directory.rs
+//!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  commit    what a commit changes; validation of constraints  commit.rs
@@ -43,6 +44,7 @@ mod check;
 mod cold;
 pub(crate) mod commit;
 mod directory;
+mod filter;
 mod front;
 pub(crate) mod key;
 #[cfg(all(test, feature = "shuttle"))]

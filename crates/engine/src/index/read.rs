@@ -1,17 +1,21 @@
 //! Lookups and ranges at a snapshot.
 
+use std::borrow::Cow;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 use telar_graph::order::OrderRank;
-use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, Value, VertexId};
-use telar_graph::{LabelId, sortkey};
+use telar_graph::{
+    EdgeId, EdgeTypeId, EntryFilter, IndexId, IndexRange, IndexUnavailable, LabelId, Value,
+    VertexId, sortkey,
+};
 
 use super::cold::Stopped;
+use super::filter::KeyFilter;
 use super::key::{Entry, Item, SortKey};
 use super::source::{Source, edge_id};
-use super::spec::IndexTarget;
+use super::spec::{IndexKind, IndexTarget};
 use super::tree::Tree;
 use super::{Entries, Index};
 use crate::history::past::Past;
@@ -26,18 +30,17 @@ const LOOKUPS_AHEAD: usize = 12;
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexRead {
     pub(crate) index: IndexId,
+    pub(crate) range: KeyRange,
+}
+
+/// A range in keys: from a bound on, and below another; of these, those that pass.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct KeyRange {
     pub(crate) from: SortKey,
     pub(crate) to: Option<SortKey>,
     /// The only key in the range, if all of its values were given.
     pub(crate) point: Option<SortKey>,
-}
-
-/// A range in keys: from a bound on, and below another.
-#[derive(Debug, Clone)]
-pub(crate) struct KeyRange {
-    pub(crate) from: SortKey,
-    pub(crate) to: Option<SortKey>,
-    pub(crate) point: Option<SortKey>,
+    pub(crate) filter: Option<KeyFilter>,
 }
 
 impl KeyRange {
@@ -48,6 +51,16 @@ impl KeyRange {
         if range.prefix.len() + usize::from(bounded) > properties {
             return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
         }
+        if let (IndexKind::Point, _) | (_, Some(EntryFilter::Within(_))) =
+            (index.definition.kind, &range.filter)
+        {
+            return Self::of_points(index, range);
+        }
+        let filter = match (&range.filter, index.definition.kind) {
+            (None, _) => None,
+            (Some(filter), IndexKind::Text) => KeyFilter::of_texts(filter),
+            (Some(_), _) => return Err(IndexUnavailable::WrongKind(index.id)),
+        };
         let mut prefix = Vec::new();
         range.prefix.iter().for_each(|v| sortkey::encode(v, &mut prefix));
         let with = |value: &Value| {
@@ -81,7 +94,53 @@ impl KeyRange {
             from: from.map_or(SortKey::MIN, |b| SortKey::from_bytes(&b)),
             to: to.map(|b| SortKey::from_bytes(&b)),
             point: whole.then(|| SortKey::from_bytes(&prefix)),
+            filter,
         })
+    }
+
+    /// The keys of a POINT index: all, those of one point, or those of a box.
+    fn of_points(index: &Index, range: &IndexRange) -> Result<Self, IndexUnavailable> {
+        let wrong = Err(IndexUnavailable::WrongKind(index.id));
+        if index.definition.kind != IndexKind::Point
+            || (&range.from, &range.to) != (&Bound::Unbounded, &Bound::Unbounded)
+        {
+            return wrong;
+        }
+        let between = |first: u128, last: u128| Self {
+            from: SortKey { head: first, rest: None },
+            // No code is the greatest number.
+            to: Some(SortKey { head: last + 1, rest: None }),
+            point: None,
+            filter: None,
+        };
+        Ok(match (&range.prefix[..], &range.filter) {
+            ([], None) => Self { from: SortKey::MIN, to: None, point: None, filter: None },
+            ([Value::Point(point)], None) => {
+                let key = SortKey::of_point(point);
+                Self { point: Some(key.clone()), ..between(key.head, key.head) }
+            }
+            // What is no point is not in the index.
+            ([_], None) => Self::nothing(),
+            ([], Some(EntryFilter::Within(area))) => match area.codes() {
+                Some(codes) => Self {
+                    filter: Some(KeyFilter::Cells(codes)),
+                    ..between(codes.first(), codes.last())
+                },
+                None => Self::nothing(),
+            },
+            _ => return wrong,
+        })
+    }
+
+    /// No keys.
+    fn nothing() -> Self {
+        Self { from: SortKey::MIN, to: Some(SortKey::MIN), point: None, filter: None }
+    }
+
+    /// Whether a key of the range is one of those that are wanted.
+    #[inline]
+    pub(crate) fn passes(&self, key: &SortKey) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.passes(key))
     }
 
     pub(crate) fn contains(&self, key: &SortKey) -> bool {
@@ -95,6 +154,9 @@ fn is_same(found: &Value, wanted: &Value, key: &SortKey) -> bool {
     match (found, wanted) {
         (Value::Int(a), Value::Int(b)) => a == b,
         (Value::String(a), Value::String(b)) => a == b,
+        // Of points that share a code, one is meant.
+        (Value::Point(a), Value::Point(b)) => a == b,
+        (_, Value::Point(_)) => false,
         _ => SortKey::of(std::slice::from_ref(found)).as_ref() == Some(key),
     }
 }
@@ -304,7 +366,7 @@ impl Reader<'_> {
     ) -> Result<SmallVec<[u32; 4]>, IndexUnavailable> {
         let label = index.label()?;
         let mut found: SmallVec<[u32; 4]> = SmallVec::new();
-        let Some(key) = SortKey::of(values) else { return Ok(found) };
+        let Some(key) = index.definition.key_of_values(values) else { return Ok(found) };
         let mut stored = None;
         if !index.is_loaded() {
             stored = self.read_stored(index, &key, |at, item: &Item<1>, found| {
@@ -333,7 +395,8 @@ impl Reader<'_> {
                 ) && is_same(&source.vertex_value(v, *property, self.read_ts), value, &key)
             }
             _ => {
-                let now = source.vertex_key(label, &index.holders, properties, v, self.read_ts);
+                let now =
+                    source.vertex_key(label, &index.holders, &index.definition, v, self.read_ts);
                 now.as_ref() == Some(&key)
             }
         };
@@ -407,7 +470,7 @@ impl Reader<'_> {
                 if to.is_some_and(|to| key >= to) {
                     return ControlFlow::Break(());
                 }
-                if objects.has_key(key, item, self.read_ts) {
+                if range.passes(key) && objects.has_key(key, item, self.read_ts) {
                     found.push((key.clone(), *item));
                 }
                 if found.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -422,27 +485,42 @@ impl Reader<'_> {
         if let Some(past) = self.past {
             // One entry of a tree may be dropped while another is read: a copy has them all.
             let copy = self.past_index(past, index);
-            let entries = copy.range(range);
+            let entries = copy.range(range).iter().filter(|(key, _)| range.passes(key));
             let mut give = |(key, item): &(SortKey, Item<3>)| {
                 let mut of_kind = [0; N];
                 of_kind.copy_from_slice(&item[..N]);
                 f(key, of_kind);
             };
             if descending {
-                entries.iter().rev().take(limit).for_each(&mut give);
+                entries.rev().take(limit).for_each(&mut give);
             } else {
-                entries.iter().take(limit).for_each(&mut give);
+                entries.take(limit).for_each(&mut give);
             }
             return Ok(());
         }
-        tree.for_range(from, to, descending, &self.guard, |key, item| {
-            if objects.has_key(key, &item, self.read_ts) {
-                f(key, item);
-                left -= 1;
+        let mut from = Cow::Borrowed(from);
+        loop {
+            let (mut skips, mut skipped) = (range.skips(descending), None);
+            tree.for_range(&from, to, descending, &self.guard, |key, item| {
+                if !range.passes(key) {
+                    skipped = skips.after(key);
+                    return match skipped {
+                        None => ControlFlow::Continue(()),
+                        Some(_) => ControlFlow::Break(()),
+                    };
+                }
+                skips.reset();
+                if objects.has_key(key, &item, self.read_ts) {
+                    f(key, item);
+                    left -= 1;
+                }
+                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            match skipped {
+                Some(next) if left > 0 => from = Cow::Owned(next),
+                _ => return Ok(()),
             }
-            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        Ok(())
+        }
     }
 
     /// For [`View::lookup_vertices`](telar_graph::View::lookup_vertices).

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
-use smallvec::SmallVec;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::Index;
@@ -137,44 +136,31 @@ impl<'a> Source<'a> {
         view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
     }
 
-    /// The key of values given one by one; `None` if one is null.
-    #[inline]
-    pub(crate) fn key_of(
-        properties: &[PropertyKeyId],
-        mut value: impl FnMut(PropertyKeyId) -> Value,
-    ) -> Option<SortKey> {
-        if let [key] = properties {
-            return SortKey::of(&[value(*key)]);
-        }
-        let values: SmallVec<[Value; 4]> = properties.iter().map(|k| value(*k)).collect();
-        SortKey::of(&values)
-    }
-
     /// The key of a vertex at a timestamp; `None` if it is not in the index.
     #[inline]
     pub(crate) fn vertex_key(
         &self,
         label: LabelId,
         holders: &Holders,
-        properties: &[PropertyKeyId],
+        definition: &Definition,
         v: u32,
         ts: u64,
     ) -> Option<SortKey> {
         if !self.has_label(holders, label, self.states.get(v, ts, self.guard)) {
             return None;
         }
-        Self::key_of(properties, |key| self.vertex_value(v, key, ts))
+        definition.key(|key| self.vertex_value(v, key, ts))
     }
 
     /// The key that an edge has at a timestamp if it exists.
     pub(crate) fn edge_key(
         &self,
         ty: EdgeTypeId,
-        properties: &[PropertyKeyId],
+        definition: &Definition,
         ordinal: u32,
         ts: u64,
     ) -> Option<SortKey> {
-        Self::key_of(properties, |key| self.edge_value(ty, ordinal, key, ts))
+        definition.key(|key| self.edge_value(ty, ordinal, key, ts))
     }
 }
 
@@ -200,13 +186,13 @@ impl Objects<'_> {
     /// Whether an entry holds at a timestamp: the object exists and has this key.
     #[inline]
     pub(crate) fn has_key<const N: usize>(&self, key: &SortKey, item: &Item<N>, ts: u64) -> bool {
-        let properties = &self.definition.properties;
-        match (self.definition.target, &item[..]) {
+        let definition = self.definition;
+        match (definition.target, &item[..]) {
             (IndexTarget::Vertices(label), &[v, ..]) => {
-                self.source.vertex_key(label, self.holders, properties, v, ts).as_ref() == Some(key)
+                self.source.vertex_key(label, self.holders, definition, v, ts).as_ref() == Some(key)
             }
             (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
-                self.source.edge_key(ty, properties, ordinal, ts).as_ref() == Some(key)
+                self.source.edge_key(ty, definition, ordinal, ts).as_ref() == Some(key)
                     && self.source.edge_exists(ty, [ordinal, src, dst], ts)
             }
             _ => false,

@@ -1,8 +1,12 @@
 //! What an index or a constraint is: names, targets, kinds.
 
-use telar_graph::codec::put_varint;
-use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, PropertyType};
+use std::slice;
 
+use smallvec::SmallVec;
+use telar_graph::codec::put_varint;
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, PropertyType, Value};
+
+use super::key::SortKey;
 use crate::txn::record::Reader;
 
 /// Most properties of one index.
@@ -17,7 +21,7 @@ pub enum IndexTarget {
     Edges(EdgeTypeId),
 }
 
-/// A range index to be made.
+/// An index to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexSpec {
     /// Its name, unique among indexes and constraints.
@@ -61,6 +65,10 @@ pub struct ConstraintSpec {
 pub enum IndexKind {
     /// Finds objects by their values, one by one or in ranges.
     Range,
+    /// Finds objects by a string: itself, its beginning, a part of it. Nothing else is in it.
+    Text,
+    /// Finds objects by a point: itself, or a box around it. Nothing else is in it.
+    Point,
     /// A constraint; a unique one finds objects like a range index.
     Constraint(ConstraintKind),
 }
@@ -69,12 +77,18 @@ impl IndexKind {
     /// Whether it keeps entries that can be read.
     #[must_use]
     pub fn has_entries(self) -> bool {
-        self == Self::Range || self.is_unique()
+        match self {
+            Self::Range | Self::Text | Self::Point => true,
+            Self::Constraint(_) => self.is_unique(),
+        }
     }
 
     /// Whether it demands something of each object by itself.
     pub(crate) fn checks_values(self) -> bool {
-        !matches!(self, Self::Range | Self::Constraint(ConstraintKind::Unique))
+        match self {
+            Self::Range | Self::Text | Self::Point => false,
+            Self::Constraint(kind) => kind != ConstraintKind::Unique,
+        }
     }
 
     pub(crate) fn is_unique(self) -> bool {
@@ -133,8 +147,7 @@ pub(crate) struct Definition {
 
 impl From<IndexSpec> for Definition {
     fn from(spec: IndexSpec) -> Self {
-        let IndexSpec { name, target, properties } = spec;
-        Self { name, target, properties, kind: IndexKind::Range }
+        Self::of(spec, IndexKind::Range)
     }
 }
 
@@ -150,17 +163,47 @@ const KIND_UNIQUE: u8 = 2;
 const KIND_EXISTS: u8 = 3;
 const KIND_TYPE: u8 = 4;
 const KIND_KEY: u8 = 5;
+const KIND_TEXT: u8 = 6;
+const KIND_POINT: u8 = 7;
 
 const TARGET_VERTICES: u8 = 1;
 const TARGET_EDGES: u8 = 2;
 
 impl Definition {
+    /// What makes an index of a kind.
+    pub(crate) fn of(spec: IndexSpec, kind: IndexKind) -> Self {
+        let IndexSpec { name, target, properties } = spec;
+        Self { name, target, properties, kind }
+    }
+
+    /// The key of an object that has these values; `None` if it is not in the index.
+    #[inline]
+    pub(crate) fn key(&self, mut value: impl FnMut(PropertyKeyId) -> Value) -> Option<SortKey> {
+        if let [property] = self.properties[..] {
+            return self.key_of_values(&[value(property)]);
+        }
+        let values: SmallVec<[Value; 4]> = self.properties.iter().map(|k| value(*k)).collect();
+        self.key_of_values(&values)
+    }
+
+    /// The key of these values, one for each property.
+    pub(crate) fn key_of_values(&self, values: &[Value]) -> Option<SortKey> {
+        match (values, self.kind) {
+            ([value @ Value::String(_)], IndexKind::Text) => SortKey::of(slice::from_ref(value)),
+            ([Value::Point(point)], IndexKind::Point) => Some(SortKey::of_point(point)),
+            (_, IndexKind::Text | IndexKind::Point) => None,
+            _ => SortKey::of(values),
+        }
+    }
+
     /// Appends name, kind, target and properties, as in log records and checkpoints.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_varint(self.name.len() as u64, out);
         out.extend_from_slice(self.name.as_bytes());
         match self.kind {
             IndexKind::Range => out.push(KIND_RANGE),
+            IndexKind::Text => out.push(KIND_TEXT),
+            IndexKind::Point => out.push(KIND_POINT),
             IndexKind::Constraint(ConstraintKind::Unique) => out.push(KIND_UNIQUE),
             IndexKind::Constraint(ConstraintKind::Exists) => out.push(KIND_EXISTS),
             IndexKind::Constraint(ConstraintKind::Key) => out.push(KIND_KEY),
@@ -184,6 +227,8 @@ impl Definition {
         let name = r.name()?;
         let kind = match r.byte()? {
             KIND_RANGE => IndexKind::Range,
+            KIND_TEXT => IndexKind::Text,
+            KIND_POINT => IndexKind::Point,
             KIND_UNIQUE => IndexKind::Constraint(ConstraintKind::Unique),
             KIND_EXISTS => IndexKind::Constraint(ConstraintKind::Exists),
             KIND_KEY => IndexKind::Constraint(ConstraintKind::Key),
@@ -225,8 +270,10 @@ mod tests {
         let vertices = IndexTarget::Vertices(LabelId::from_raw(4));
         let edges = IndexTarget::Edges(EdgeTypeId::from_raw(2));
         let constraint = IndexKind::Constraint;
-        let cases: [(Definition, &[u8]); 5] = [
+        let cases: [(Definition, &[u8]); 7] = [
             (definition(IndexKind::Range, vertices), &[1, b'i', 1, 1, 4, 2, 0xAC, 2, 5]),
+            (definition(IndexKind::Text, vertices), &[1, b'i', 6, 1, 4, 2, 0xAC, 2, 5]),
+            (definition(IndexKind::Point, edges), &[1, b'i', 7, 2, 2, 2, 0xAC, 2, 5]),
             (
                 definition(constraint(ConstraintKind::Unique), edges),
                 &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5],

@@ -2,7 +2,8 @@
 //!
 //! For `check`, which compares the two, and `repair`, which makes the one from the other; neither
 //! opens the database. A vertex has an entry if it has the label and every property; an edge, if it
-//! stands in an out list and has every property.
+//! stands in an out list and has every property. In a TEXT or POINT index the property must be a
+//! string or a point ([`Definition::key`]).
 //!
 //! Cost: reads the values that the index is made of once; in memory what comes out, 16 bytes for
 //! each entry of the index compared, 12 bytes for each edge of the type.
@@ -15,7 +16,6 @@ use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::Entries;
 use super::key::{Entry, Item, SortKey};
-use super::source::Source;
 use super::spec::{Definition, IndexTarget};
 use super::tree::Tree;
 use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES};
@@ -56,7 +56,7 @@ pub(crate) fn is_made_of(definition: &Definition, (kind, a, b): (u8, u16, u16)) 
 
 /// A segment of each property of an index.
 struct Columns<'a> {
-    properties: &'a [PropertyKeyId],
+    definition: &'a Definition,
     chunks: Vec<PropertyChunk>,
 }
 
@@ -64,7 +64,7 @@ impl Columns<'_> {
     fn key(&self, local: usize) -> Option<SortKey> {
         let mut chunks = self.chunks.iter();
         let value = |_| chunks.next().map_or(Value::Null, |chunk| chunk.get(local));
-        Source::key_of(self.properties, value)
+        self.definition.key(value)
     }
 }
 
@@ -72,15 +72,15 @@ impl Stored<'_> {
     /// The properties of an index in one segment; `None` if one has no value there.
     fn columns<'d>(
         &self,
-        properties: &'d [PropertyKeyId],
+        definition: &'d Definition,
         key_of: impl Fn(PropertyKeyId) -> Key,
     ) -> Result<Option<Columns<'d>>, String> {
         let mut chunks = Vec::new();
-        for property in properties {
+        for property in &definition.properties {
             let Some(body) = (self.value)(&key_of(*property))? else { return Ok(None) };
             chunks.push(property::decode(&body, self.version)?);
         }
-        Ok(Some(Columns { properties, chunks }))
+        Ok(Some(Columns { definition, chunks }))
     }
 
     /// Calls `f` with every entry that the index is to have, in no order.
@@ -110,7 +110,7 @@ impl Stored<'_> {
         for number in self.segments() {
             let Some(body) = (self.value)(&key(Kind::States, 0, 0, number))? else { continue };
             let of = |property: PropertyKeyId| key(Kind::VertexProperty, property.get(), 0, number);
-            let Some(columns) = self.columns(&definition.properties, of)? else { continue };
+            let Some(columns) = self.columns(definition, of)? else { continue };
             let states = segment::decode_states(&body, sets.len(), self.version)?;
             for (local, state) in states.iter().enumerate() {
                 if *state != 0
@@ -150,7 +150,7 @@ impl Stored<'_> {
         for same in edges.chunk_by(|a, b| segment_of(a) == segment_of(b)) {
             let number = segment_of(&same[0]);
             let of = |p: PropertyKeyId| key(Kind::EdgeProperty, ty.get(), p.get(), number);
-            let Some(columns) = self.columns(&definition.properties, of)? else { continue };
+            let Some(columns) = self.columns(definition, of)? else { continue };
             for edge in same {
                 if let Some(key) = columns.key(edge[0] as usize % SEGMENT_VERTICES) {
                     f(key, *edge);

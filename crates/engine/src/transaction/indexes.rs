@@ -98,8 +98,7 @@ impl Transaction<'_> {
         }
         found.truncate(range.limit);
         if self.reads.is_some() {
-            let KeyRange { from, to, point } = keys.clone();
-            let read = IndexRead { index: index.id, from, to, point };
+            let read = IndexRead { index: index.id, range: keys.clone() };
             self.note(Read::Index(Arc::new(read)));
         }
         Ok(found)
@@ -124,7 +123,7 @@ impl Transaction<'_> {
                 return None;
             }
             let created = written.is_some_and(|w| w.created);
-            Source::key_of(properties, |key| {
+            index.definition.key(|key| {
                 match self.writes.vertex_properties.get(vertex_property_key(v, key)) {
                     Some(w) => w.value.clone(),
                     None if created => Value::Null,
@@ -155,7 +154,7 @@ impl Transaction<'_> {
             if matches!(op, Some(EdgeOp::Delete | EdgeOp::Nothing)) {
                 return None;
             }
-            Source::key_of(properties, |key| {
+            index.definition.key(|key| {
                 match self.writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
                     Some(w) => w.value.clone(),
                     None if op == Some(EdgeOp::Create) => Value::Null,

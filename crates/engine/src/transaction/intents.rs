@@ -249,7 +249,7 @@ impl Transaction<'_> {
             if !source.catalog.label_sets.labels(state).contains(&label) {
                 return None;
             }
-            Source::key_of(&definition.properties, |key| {
+            definition.key(|key| {
                 match own.writes.vertex_properties.get(vertex_property_key(v, key)) {
                     Some(w) => w.value.clone(),
                     None if made => Value::Null,
@@ -278,7 +278,7 @@ impl Transaction<'_> {
             if definition.target != IndexTarget::Edges(ty) {
                 return None;
             }
-            Source::key_of(&definition.properties, |key| {
+            definition.key(|key| {
                 match own.writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
                     Some(w) => w.value.clone(),
                     None if made => Value::Null,

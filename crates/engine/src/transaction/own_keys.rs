@@ -147,6 +147,7 @@ impl<const N: usize> Keys<N> {
     pub(super) fn range(&self, range: &KeyRange) -> impl Iterator<Item = &Entry<N>> {
         let from = Bound::Included((range.from.clone(), [0; N]));
         let within = |(key, _): &&Entry<N>| range.contains(key);
-        self.sorted.range((from, Bound::Unbounded)).take_while(within)
+        let found = self.sorted.range((from, Bound::Unbounded)).take_while(within);
+        found.filter(|(key, _)| range.passes(key))
     }
 }

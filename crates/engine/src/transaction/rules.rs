@@ -8,7 +8,9 @@ use telar_graph::{CommitTs, IndexId};
 
 use super::{Committed, Transaction};
 use crate::error::{Error, Object};
-use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexState, List};
+use crate::index::{
+    self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec, IndexState, List,
+};
 use crate::shared::Shared;
 
 /// What becomes of indexes and constraints when a transaction commits.
@@ -58,6 +60,22 @@ impl Transaction<'_> {
     /// transaction is as it was.
     pub fn create_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
         self.make_rule(spec.into())
+    }
+
+    /// Makes an index of strings when the transaction commits, on one property.
+    ///
+    /// # Errors
+    /// As [`create_index`](Self::create_index).
+    pub fn create_text_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
+        self.make_rule(Definition::of(spec, IndexKind::Text))
+    }
+
+    /// Makes an index of points when the transaction commits, on one property.
+    ///
+    /// # Errors
+    /// As [`create_index`](Self::create_index).
+    pub fn create_point_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
+        self.make_rule(Definition::of(spec, IndexKind::Point))
     }
 
     /// Makes a constraint when the transaction commits, and then checks what is there.

@@ -156,10 +156,11 @@ impl Update for Transaction<'_> {
             IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
         };
         let (name, properties) = (name.to_owned(), properties.to_vec());
+        let spec = |name, properties| IndexSpec { name, target, properties };
         let kind = match kind {
-            RuleKind::Range => {
-                return Ok(self.create_index(IndexSpec { name, target, properties })?);
-            }
+            RuleKind::Range => return Ok(self.create_index(spec(name, properties))?),
+            RuleKind::Text => return Ok(self.create_text_index(spec(name, properties))?),
+            RuleKind::Point => return Ok(self.create_point_index(spec(name, properties))?),
             RuleKind::Unique => ConstraintKind::Unique,
             RuleKind::Key => ConstraintKind::Key,
             RuleKind::Exists => ConstraintKind::Exists,

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use telar_cypher::ast::{Hint, HintKind};
+use telar_cypher::ast::{Hint, HintKind, IndexKind};
+use telar_graph::RuleKind;
 
 use super::Binder;
 use crate::batch::Slot;
@@ -29,12 +30,20 @@ pub(crate) struct IndexHint {
     /// Its label or type.
     name: Arc<str>,
     keys: Vec<Arc<str>>,
+    /// Of this kind; any if missing.
+    kind: Option<IndexKind>,
 }
 
 impl IndexHint {
     /// Whether this is what is wished for.
     pub(crate) fn is(&self, name: &str, sought: &Sought) -> bool {
-        *self.name == *name && self.keys == sought.keys
+        let of_kind = match self.kind {
+            None => true,
+            Some(IndexKind::Text) => sought.kind == RuleKind::Text,
+            Some(IndexKind::Point) => sought.kind == RuleKind::Point,
+            Some(_) => sought.kind.holds_all_values(),
+        };
+        of_kind && *self.name == *name && self.keys == sought.keys
     }
 }
 
@@ -56,11 +65,11 @@ impl Binder<'_> {
         let mut found = Hints::default();
         for hint in hints {
             match &hint.kind {
-                HintKind::Index { variable, label, keys, .. } => {
+                HintKind::Index { kind, variable, label, keys, .. } => {
                     let slot = self.variable(variable)?.slot;
                     let name = label.text.as_ref().into();
                     let keys = keys.iter().map(|key| key.text.as_ref().into()).collect();
-                    found.indexes.push(IndexHint { slot, name, keys });
+                    found.indexes.push(IndexHint { slot, name, keys, kind: *kind });
                 }
                 HintKind::Scan { variable, label } => {
                     let slot = self.variable(variable)?.slot;

@@ -24,17 +24,20 @@ impl Binder<'_> {
     }
 
     pub(crate) fn create_index(&mut self, c: &CreateIndex) -> Result<SchemaCommand, QueryError> {
-        let kind = match c.kind {
-            IndexKind::Range | IndexKind::Lookup => None,
-            IndexKind::Text => Some(("TEXT", "a RANGE index serves equality and STARTS WITH")),
-            IndexKind::Point => Some(("POINT", "a RANGE index serves equality")),
-            IndexKind::Fulltext => Some(("FULLTEXT", "use CONTAINS, which scans")),
-            IndexKind::Vector => Some(("VECTOR", "there is no substitute")),
-        };
-        if let Some((kind, instead)) = kind {
+        let unsupported = |kind: &str, instead: &str| {
             let message = format!("{kind} indexes are not supported: {instead}");
-            return Err(QueryError::compile(ErrorKind::NotSupported, "NotSupported", message));
-        }
+            Err(QueryError::compile(ErrorKind::NotSupported, "NotSupported", message))
+        };
+        let kind = match c.kind {
+            IndexKind::Range | IndexKind::Lookup => RuleKind::Range,
+            IndexKind::Text => RuleKind::Text,
+            IndexKind::Point => RuleKind::Point,
+            IndexKind::Fulltext => {
+                let instead = "use CONTAINS, which a TEXT index serves";
+                return unsupported("FULLTEXT", instead);
+            }
+            IndexKind::Vector => return unsupported("VECTOR", "there is no substitute"),
+        };
         let name = c.name.as_ref().map(|name| self.name_or_parameter(name));
         let options = c.options.as_ref().map(|options| self.expression(options)).transpose()?;
         let if_not_exists = c.if_not_exists;
@@ -46,6 +49,11 @@ impl Binder<'_> {
                 return Ok(SchemaCommand::CreateLookup(create));
             }
         };
+        if let (RuleKind::Text | RuleKind::Point, [_, second, ..]) = (kind, &keys[..]) {
+            let of = if kind == RuleKind::Text { "text" } else { "point" };
+            let message = format!("Only single property {of} indexes are supported");
+            return Err(self.syntax("UnexpectedSyntax", message, second.span));
+        }
         let label = labels.first().expect("INVARIANT: the parser demands a label");
         Ok(SchemaCommand::Create(CreateRule {
             name,
@@ -53,7 +61,7 @@ impl Binder<'_> {
             nodes: *entity == EntityKind::Node,
             label: label.text.as_ref().into(),
             keys: self.keys(keys)?,
-            kind: RuleKind::Range,
+            kind,
             options,
         }))
     }

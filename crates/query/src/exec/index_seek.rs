@@ -4,7 +4,7 @@ use telar_graph::{IndexUnavailable, Value, VertexId};
 
 use super::memory::Held;
 use super::scan::joined;
-use super::seek::{Ranges, tested, was_read};
+use super::seek::{Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::plan;
@@ -70,7 +70,14 @@ impl<'p> IndexSeek<'p> {
         }
         let mut pairs = Vec::new();
         let read = cx.graph().lookup_vertices(self.plan.sought.index, &keys, &mut pairs);
-        found.rows.extend(pairs.iter().map(|(place, _)| places[*place as usize]));
+        for (place, _) in &mut pairs {
+            *place = places[*place as usize];
+        }
+        if ranges.may_overlap() {
+            pairs.sort_unstable();
+            pairs.dedup();
+        }
+        found.rows.extend(pairs.iter().map(|(row, _)| *row));
         found.nodes.extend(pairs.into_iter().map(|(_, node)| node));
         Ok(read)
     }
@@ -90,12 +97,16 @@ impl<'p> IndexSeek<'p> {
             if let ([range], 1) = (&mut all[..], rows) {
                 range.limit = limit;
             }
+            let (first, several) = (found.nodes.len(), all.len() > 1);
             for range in all {
                 let index = self.plan.sought.index;
                 if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
                     return Ok(Err(e));
                 }
                 found.cut = found.nodes.len() >= range.limit;
+            }
+            if several && ranges.may_overlap() {
+                sort_from(first, &mut found.nodes);
             }
             found.rows.resize(found.nodes.len(), row as u32);
         }
@@ -107,14 +118,17 @@ impl<'p> IndexSeek<'p> {
         let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
         let mut found = Found { exact: true, ..Found::default() };
         let some = limit < usize::MAX && rows.rows() == 1 && !self.plan.sought.is_unique();
+        let told = ranges.can_be_told(rows.rows());
         let read = match ranges.are_points() && !some {
+            _ if !told => Ok(()),
             true => self.look_up(&ranges, rows.rows(), cx, &mut found)?,
             false => self.read(&ranges, rows.rows(), limit, cx, &mut found)?,
         };
-        if was_read(read)? {
+        if told && was_read(read)? {
             return Ok(found);
         }
-        // The index went since the plan was made, or is younger than what is read.
+        // The index went since the plan was made, is younger than what is read, or does not hold
+        // what is sought.
         let (mut all, mut found) = (Vec::new(), Found::default());
         if let Some(label) = cx.graph().find_label(&self.plan.label) {
             let bound = cx.graph().vertex_bound().get();

@@ -6,7 +6,7 @@ use telar_graph::{Direction, EdgeId, Expansion, Graph, VertexId};
 
 use super::expand::{columns, edge_of, is_used};
 use super::memory::Held;
-use super::seek::{Ranges, tested, was_read};
+use super::seek::{Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
@@ -40,6 +40,7 @@ impl<'p> RelationshipSeek<'p> {
     fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let p = self.plan;
         let ranges = Ranges::new(&p.sought, rows, cx)?;
+        let told = ranges.can_be_told(rows.rows());
         let used = columns(rows, &p.distinct_from);
         let mut found = Found { exact: true, ..Found::default() };
         let mut edges: Vec<EdgeId> = Vec::new();
@@ -47,12 +48,17 @@ impl<'p> RelationshipSeek<'p> {
             cx.check()?;
             edges.clear();
             let mut read = Ok(());
-            for range in ranges.of(row, &mut found.exact) {
+            let all = if told { ranges.of(row, &mut found.exact) } else { Vec::new() };
+            for range in &all {
                 read =
-                    read.and_then(|()| cx.graph().index_edges(p.sought.index, &range, &mut edges));
+                    read.and_then(|()| cx.graph().index_edges(p.sought.index, range, &mut edges));
             }
-            if !was_read(read)? {
-                // The index went since the plan was made, or is younger than what is read.
+            if all.len() > 1 && ranges.may_overlap() {
+                sort_from(0, &mut edges);
+            }
+            if !told || !was_read(read)? {
+                // The index went since the plan was made, is younger than what is read, or does not
+                // hold what is sought.
                 edges.clear();
                 found.exact = false;
                 all_edges(&p.ty, cx, &mut edges)?;

@@ -4,12 +4,15 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
 
-use telar_graph::{IndexRange, IndexUnavailable, Value};
+use telar_graph::spatial::PointBox;
+use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, RuleKind, Value};
 
 use super::Exec;
 use crate::batch::{Batch, Column};
 use crate::expr::Expr;
+use crate::expr::area::Area;
 use crate::expr::eval::{self, eval};
+use crate::function::area::{around, within};
 use crate::plan::{NextKey, Sought};
 use crate::query_error::QueryError;
 
@@ -24,6 +27,9 @@ enum Next {
     Anything,
     Between(Option<Side>, Option<Side>),
     StartsWith(Arc<Column>),
+    EndsWith(Arc<Column>),
+    Contains(Arc<Column>),
+    In(Area<Arc<Column>>),
 }
 
 /// A bound, and whether it belongs to the range.
@@ -44,6 +50,9 @@ impl<'p> Ranges<'p> {
             NextKey::Anything => Next::Anything,
             NextKey::Between(from, to) => Next::Between(side(from)?, side(to)?),
             NextKey::StartsWith(e) => Next::StartsWith(eval(e, rows, cx)?),
+            NextKey::EndsWith(e) => Next::EndsWith(eval(e, rows, cx)?),
+            NextKey::Contains(e) => Next::Contains(eval(e, rows, cx)?),
+            NextKey::In(area) => Next::In(area.try_map(|e| eval(e, rows, cx))?),
         };
         Ok(Self { sought, prefix, next })
     }
@@ -51,6 +60,36 @@ impl<'p> Ranges<'p> {
     /// Whether each row gives values for all keys of the index.
     pub(super) fn are_points(&self) -> bool {
         matches!(self.next, Next::Anything) && self.prefix.len() == self.sought.keys.len()
+    }
+
+    /// True if the index answers for these rows. An index of strings, or of points, knows nothing
+    /// of what equals another value; an area made of other values is an error, which is raised
+    /// where the condition is tested.
+    pub(super) fn can_be_told(&self, rows: usize) -> bool {
+        let is_held = |value: &Value| match self.sought.kind {
+            RuleKind::Text => matches!(value, Value::String(_) | Value::Null),
+            RuleKind::Point => matches!(value, Value::Point(_) | Value::Null),
+            _ => true,
+        };
+        let is_point = |value: &Value| matches!(value, Value::Point(_) | Value::Null);
+        let compared = |row: usize| {
+            self.prefix.iter().all(|column| match column.get(row) {
+                Value::List(values) if self.sought.any => values.iter().all(is_held),
+                value => is_held(&value),
+            })
+        };
+        let area = |row: usize| match &self.next {
+            Next::In(Area::Box(low, high)) => is_point(&low.get(row)) && is_point(&high.get(row)),
+            Next::In(Area::Circle { center, .. }) => is_point(&center.get(row)),
+            _ => true,
+        };
+        self.sought.kind.holds_all_values() || (0..rows).all(|row| compared(row) && area(row))
+    }
+
+    /// Whether the same object may be found by several ranges of a row: points that are not equal
+    /// may stand in one place of an index.
+    pub(super) fn may_overlap(&self) -> bool {
+        self.sought.kind == RuleKind::Point
     }
 
     /// The values of the leading keys for a row, one or, of a list, several: none where a value is
@@ -71,15 +110,31 @@ impl<'p> Ranges<'p> {
     /// What is to be read for a row: nothing where a value is null, which is below and above
     /// nothing and begins nothing, either.
     pub(super) fn of(&self, row: usize, exact: &mut bool) -> Vec<IndexRange> {
+        let text = |column: &Arc<Column>| match column.get(row) {
+            Value::String(text) => Some(text),
+            _ => None,
+        };
         let (from, to) = match &self.next {
+            Next::Contains(part) => {
+                let filter = text(part).map(EntryFilter::Contains);
+                return filter.map(IndexRange::filtered).into_iter().collect();
+            }
+            Next::EndsWith(end) => {
+                let filter = text(end).map(EntryFilter::EndsWith);
+                return filter.map(IndexRange::filtered).into_iter().collect();
+            }
+            Next::In(area) => {
+                let filters = boxes(area, row).into_iter().map(EntryFilter::Within);
+                return filters.map(IndexRange::filtered).collect();
+            }
             Next::Anything => (Bound::Unbounded, Bound::Unbounded),
             Next::Between(from, to) => match (bound(from, row), bound(to, row)) {
                 (Some(from), Some(to)) => (from, to),
                 _ => return Vec::new(),
             },
-            Next::StartsWith(start) => match start.get(row) {
-                Value::String(start) => strings_with(&start),
-                _ => return Vec::new(),
+            Next::StartsWith(start) => match text(start) {
+                Some(start) => strings_with(&start),
+                None => return Vec::new(),
             },
         };
         let range = |prefix| {
@@ -110,6 +165,14 @@ pub(super) fn was_read(read: Result<(), IndexUnavailable>) -> Result<bool, Query
     }
 }
 
+/// Sorts what was found from a place on, and leaves each once.
+pub(super) fn sort_from<T: Ord + Copy>(from: usize, found: &mut Vec<T>) {
+    let mut last = found.split_off(from);
+    last.sort_unstable();
+    last.dedup();
+    found.append(&mut last);
+}
+
 /// The rows for which the conditions of a seek hold, which its index may not have tested.
 pub(super) fn tested(
     mut rows: Batch,
@@ -121,6 +184,20 @@ pub(super) fn tested(
         rows = rows.filter(&holds);
     }
     Ok(rows)
+}
+
+/// The boxes that hold every point of an area; none if there can be none.
+fn boxes(area: &Area<Arc<Column>>, row: usize) -> Vec<PointBox> {
+    match area.map(|column| column.get(row)) {
+        Area::Box(Value::Point(low), Value::Point(high)) => within(&low, &high),
+        Area::Circle { center: Value::Point(center), radius, .. } => match radius {
+            Value::Int(radius) => around(&center, radius as f64),
+            Value::Float(radius) => around(&center, radius),
+            // No distance is less than what is no number.
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
 }
 
 fn bound(side: &Option<Side>, row: usize) -> Option<Bound<Value>> {

@@ -1,6 +1,7 @@
 //! Bound expressions: variables are slots, functions are found, patterns are plans.
 
 pub(crate) mod access;
+pub(crate) mod area;
 mod compare;
 pub(crate) mod eval;
 pub(crate) mod lists;

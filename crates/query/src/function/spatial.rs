@@ -12,7 +12,7 @@ use super::{Context, Eval, Function, args};
 use crate::error::{EvalError, describe};
 use crate::query_error::ErrorKind;
 
-const EARTH_RADIUS_METRES: f64 = 6_378_140.0;
+pub(super) const EARTH_RADIUS_METRES: f64 = 6_378_140.0;
 
 const fn f(
     name: &'static str,
@@ -121,7 +121,7 @@ fn system(map: &ValueMap) -> Result<Option<Srid>, EvalError> {
 }
 
 /// None in different systems.
-fn distance(a: &Point, b: &Point) -> Option<f64> {
+pub(super) fn distance(a: &Point, b: &Point) -> Option<f64> {
     if a.srid() != b.srid() {
         return None;
     }
@@ -140,7 +140,7 @@ fn distance(a: &Point, b: &Point) -> Option<f64> {
 
 /// None in different systems. A box on the globe whose west side has the greater longitude spans
 /// the antimeridian; any other box with a lower side above its upper side is empty.
-fn within(point: &Point, low: &Point, high: &Point) -> Option<bool> {
+pub(super) fn within(point: &Point, low: &Point, high: &Point) -> Option<bool> {
     if point.srid() != low.srid() || point.srid() != high.srid() {
         return None;
     }

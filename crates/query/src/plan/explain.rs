@@ -8,6 +8,7 @@ use super::{Counted, CreateStep, LabelName, NextKey, Plan, SetItem, Sought, Type
 use crate::batch::Slot;
 use crate::description::{Measured, PlanDescription};
 use crate::expr::Expr;
+use crate::expr::area::Area;
 use crate::expr::print::{self, Printer};
 
 /// What is known beside the plan.
@@ -251,9 +252,12 @@ impl Explainer<'_> {
         let name = match &s.sought.next {
             NextKey::Anything if s.sought.is_unique() => "NodeUniqueIndexSeek",
             NextKey::Anything => "NodeIndexSeek",
+            NextKey::Contains(_) => "NodeIndexContainsScan",
+            NextKey::EndsWith(_) => "NodeIndexEndsWithScan",
             _ => "NodeIndexSeekByRange",
         };
-        (name, format!("RANGE INDEX ({slot}:{label}({keys})) WHERE {conditions}"))
+        let ty = s.sought.index_type();
+        (name, format!("{ty} INDEX ({slot}:{label}({keys})) WHERE {conditions}"))
     }
 
     fn relationship_seek(&self, s: &super::RelationshipSeek) -> (&'static str, String) {
@@ -263,12 +267,16 @@ impl Explainer<'_> {
         let name = match (&s.sought.next, s.way) {
             (NextKey::Anything, Way::Both) => "UndirectedRelationshipIndexSeek",
             (NextKey::Anything, _) => "DirectedRelationshipIndexSeek",
+            (NextKey::Contains(_), Way::Both) => "UndirectedRelationshipIndexContainsScan",
+            (NextKey::Contains(_), _) => "DirectedRelationshipIndexContainsScan",
+            (NextKey::EndsWith(_), Way::Both) => "UndirectedRelationshipIndexEndsWithScan",
+            (NextKey::EndsWith(_), _) => "DirectedRelationshipIndexEndsWithScan",
             (_, Way::Both) => "UndirectedRelationshipIndexSeekByRange",
             _ => "DirectedRelationshipIndexSeekByRange",
         };
         let inner = format!("{slot}:{}({keys})", print::name(&s.ty));
         let pattern = arrow(&p.slot(s.from), &inner, &p.slot(s.to), s.way);
-        (name, format!("RANGE INDEX {pattern} WHERE {conditions}"))
+        (name, format!("{} INDEX {pattern} WHERE {conditions}", s.sought.index_type()))
     }
 
     /// The keys of an index, and what is asked of them.
@@ -293,6 +301,21 @@ impl Explainer<'_> {
             NextKey::StartsWith(e) => {
                 conditions.push(format!("{} STARTS WITH {}", property(last), p.expr(e)));
             }
+            NextKey::EndsWith(e) => {
+                conditions.push(format!("{} ENDS WITH {}", property(last), p.expr(e)));
+            }
+            NextKey::Contains(e) => {
+                conditions.push(format!("{} CONTAINS {}", property(last), p.expr(e)));
+            }
+            NextKey::In(area) => conditions.push(match area.map(|e| p.expr(e)) {
+                Area::Box(low, high) => {
+                    format!("point.withinBBox({}, {low}, {high})", property(last))
+                }
+                Area::Circle { center, radius, inclusive } => {
+                    let sign = if inclusive { "<=" } else { "<" };
+                    format!("point.distance({}, {center}) {sign} {radius}", property(last))
+                }
+            }),
         }
         let keys: Vec<String> = sought.keys.iter().map(|key| print::name(key)).collect();
         (keys.join(", "), conditions.join(" AND "))

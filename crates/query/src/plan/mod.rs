@@ -22,9 +22,10 @@ pub(crate) use shortcut::{Wanted, ask_whether, counted, shorten};
 use std::sync::Arc;
 
 use telar_cypher::ast::OnError;
-use telar_graph::IndexId;
+use telar_graph::{IndexId, RuleKind};
 
 use crate::batch::Slot;
+use crate::expr::area::Area;
 use crate::expr::{Expr, Labels};
 use crate::procedure;
 
@@ -110,8 +111,8 @@ pub(crate) struct Sought {
     pub(crate) index: IndexId,
     /// The properties of the index.
     pub(crate) keys: Vec<Arc<str>>,
-    /// No two objects have the same values.
-    pub(crate) unique: bool,
+    /// What the index does.
+    pub(crate) kind: RuleKind,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
     /// The last of them is a list: any of its elements will do.
@@ -126,7 +127,17 @@ pub(crate) struct Sought {
 impl Sought {
     /// Whether no more than one object can be found for each value of a list, or in all.
     pub(crate) fn is_unique(&self) -> bool {
-        self.unique && self.prefix.len() == self.keys.len()
+        let unique = matches!(self.kind, RuleKind::Unique | RuleKind::Key);
+        unique && self.prefix.len() == self.keys.len()
+    }
+
+    /// The kind of index, in Neo4j's words.
+    pub(crate) fn index_type(&self) -> &'static str {
+        match self.kind {
+            RuleKind::Text => "TEXT",
+            RuleKind::Point => "POINT",
+            _ => "RANGE",
+        }
     }
 }
 
@@ -137,17 +148,24 @@ pub(crate) enum NextKey {
     /// Lower and upper bound: the value, and whether it belongs to the range. At least one.
     Between(Option<(Expr, bool)>, Option<(Expr, bool)>),
     StartsWith(Expr),
+    /// Of a TEXT index.
+    EndsWith(Expr),
+    /// Of a TEXT index.
+    Contains(Expr),
+    /// Of a POINT index.
+    In(Area<Expr>),
 }
 
 impl NextKey {
     /// Its expressions.
     pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        let (bounds, start) = match self {
-            Self::Anything => ([None, None], None),
-            Self::Between(from, to) => ([from.as_ref(), to.as_ref()], None),
-            Self::StartsWith(e) => ([None, None], Some(e)),
+        let two = match self {
+            Self::Anything => [None, None],
+            Self::Between(from, to) => [from, to].map(|side| side.as_ref().map(|(e, _)| e)),
+            Self::StartsWith(e) | Self::EndsWith(e) | Self::Contains(e) => [Some(e), None],
+            Self::In(area) => area.parts().map(Some),
         };
-        bounds.into_iter().flatten().map(|(e, _)| e).chain(start)
+        two.into_iter().flatten()
     }
 }
 

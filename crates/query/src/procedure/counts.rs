@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Rule, RuleState, Value, VertexId,
+    EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Rule, RuleKind, RuleState, Value, VertexId,
 };
 
 use super::meta::{check_config, count, labels_of};
 use super::schema::{each_edge, each_vertices};
-use super::show::Shown;
+use super::show::{Shown, index_type};
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::QueryError;
 use crate::schema::{about, type_name};
@@ -140,12 +140,13 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
             ]);
         };
         if rule.kind.has_entries() {
+            let of = index_type(rule.kind);
             match rule.state {
-                RuleState::Online => row("ONLINE", "RANGE", 100.0, entries(call, rule)?),
-                RuleState::Pending => row("POPULATING", "RANGE", 0.0, [0, 0]),
+                RuleState::Online => row("ONLINE", of, 100.0, entries(call, rule)?),
+                RuleState::Pending => row("POPULATING", of, 0.0, [0, 0]),
                 RuleState::Building { done, total } => {
                     let progress = 100.0 * done as f64 / total.max(1) as f64;
-                    row("POPULATING", "RANGE", progress, [0, 0]);
+                    row("POPULATING", of, progress, [0, 0]);
                 }
             }
         }
@@ -164,6 +165,7 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
         return Ok([0, 0]);
     }
     let (mut last, mut distinct) = (Vec::new(), 0);
+    let mut points = BTreeSet::new();
     for some in found.chunks(STEP) {
         call.check()?;
         let column = |key: &PropertyKeyId| {
@@ -172,6 +174,11 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
             column
         };
         let columns: Vec<Vec<Value>> = rule.properties.iter().map(column).collect();
+        if rule.kind == RuleKind::Point {
+            // Entries come by the place of a point: equal ones may have others between them.
+            points.extend(columns.into_iter().flatten());
+            continue;
+        }
         for at in 0..some.len() {
             // Entries come in the order of their values.
             let same = columns.iter().map(|column| &column[at]).eq(&last);
@@ -181,7 +188,7 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
             }
         }
     }
-    Ok([found.len() as u64, distinct])
+    Ok([found.len() as u64, distinct + points.len() as u64])
 }
 
 fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Rows, QueryError> {

@@ -16,7 +16,7 @@ use crate::function::{self, Moment};
 use crate::host::{ShownDatabase, ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
-use crate::schema::{LOOKUP_PROVIDER, Lookup, RANGE_PROVIDER, about, type_name};
+use crate::schema::{LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, type_name};
 
 type Returned = Result<Rows, QueryError>;
 type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
@@ -109,8 +109,9 @@ fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
         keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
     let keys = keys.join(", ");
     let required = match (rule.kind, nodes) {
-        (RuleKind::Range, _) => {
-            return format!("CREATE RANGE INDEX {name} FOR {pattern} ON ({keys})");
+        (RuleKind::Range | RuleKind::Text | RuleKind::Point, _) => {
+            let kind = type_name(rule.kind, nodes);
+            return format!("CREATE {kind} INDEX {name} FOR {pattern} ON ({keys})");
         }
         (RuleKind::Unique, _) => "UNIQUE".into(),
         (RuleKind::Key, true) => "NODE KEY".into(),
@@ -161,7 +162,14 @@ pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
     let is_wanted = move |of: IndexKind| kind.is_none_or(|kind| kind == of);
     let run = move |call: &CallContext<'_>, _: &[Value]| {
         let graph = call.graph;
-        let rules = sorted_rules(graph, |r| is_wanted(IndexKind::Range) && r.kind.has_entries());
+        let rules = sorted_rules(graph, |r| {
+            r.kind.has_entries()
+                && is_wanted(match r.kind {
+                    RuleKind::Text => IndexKind::Text,
+                    RuleKind::Point => IndexKind::Point,
+                    _ => IndexKind::Range,
+                })
+        });
         let mut rows: Rows = rules.iter().map(|rule| index_row(rule, graph)).collect();
         if is_wanted(IndexKind::Lookup) {
             rows.extend(Lookup::ALL.iter().map(lookup_row));
@@ -172,9 +180,13 @@ pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
     Shown::new("Every index.", Vec::new(), &columns, run).shows_before("trackedSince")
 }
 
-fn index_options(provider: &str) -> Value {
-    let config = Value::map::<&str, Value>([]);
+fn index_options(provider: &str, config: Value) -> Value {
     Value::map([("indexProvider", Value::from(provider)), ("indexConfig", config)])
+}
+
+/// The type of an index; that of a constraint is a range index.
+pub(super) fn index_type(kind: RuleKind) -> &'static str {
+    if kind.is_constraint() { "RANGE" } else { type_name(kind, true) }
 }
 
 fn index_row(rule: &Rule, graph: &dyn Graph) -> Vec<Value> {
@@ -191,16 +203,16 @@ fn index_row(rule: &Rule, graph: &dyn Graph) -> Vec<Value> {
         rule.name.as_str().into(),
         state.into(),
         percent.into(),
-        "RANGE".into(),
+        index_type(rule.kind).into(),
         entity(nodes).into(),
         Value::list([label]),
         Value::list(keys),
-        RANGE_PROVIDER.into(),
+        index_provider(rule.kind).into(),
         rule.kind.is_constraint().then_some(rule.name.as_str()).into(),
         Value::Null,
         Value::Null,
         Value::Null,
-        index_options(RANGE_PROVIDER),
+        index_options(index_provider(rule.kind), index_config(rule.kind)),
         "".into(),
         create_statement(rule, graph).into(),
     ]
@@ -221,7 +233,7 @@ fn lookup_row(lookup: &Lookup) -> Vec<Value> {
         Value::Null,
         Value::Null,
         Value::Null,
-        index_options(LOOKUP_PROVIDER),
+        index_options(LOOKUP_PROVIDER, Value::map::<&str, Value>([])),
         "".into(),
         lookup.create_statement().into(),
     ]

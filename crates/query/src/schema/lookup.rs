@@ -3,7 +3,8 @@
 
 use telar_graph::Value;
 
-use super::{Done, check_options, refuse};
+use super::options::check_options;
+use super::{Done, refuse};
 use crate::expr::Expr;
 use crate::notification::NotificationKind;
 use crate::query_error::{ErrorKind, QueryError};
@@ -74,7 +75,11 @@ impl CreateLookup {
         name: Option<&str>,
         options: Option<&Value>,
     ) -> Result<Done, QueryError> {
-        options.map_or(Ok(()), |options| check_options(options, PROVIDER))?;
+        let config = options.map(|options| check_options(options, PROVIDER)).transpose()?;
+        if let Some(key) = config.flatten().and_then(|config| config.keys().next()) {
+            let message = format!("there is no setting `{key}`: such an index has no settings");
+            return refuse(ErrorKind::InvalidArguments, "InvalidArgumentValue", message);
+        }
         let there = Lookup::of(self.nodes);
         if self.if_not_exists {
             let message = format!("`{}` exists: the command does nothing", there.name);

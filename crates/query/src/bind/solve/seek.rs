@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use telar_graph::update::{IndexedObjects, ReadableIndex};
+use telar_graph::{RuleKind, Value};
 
 use super::Solver;
 use crate::batch::Slot;
 use crate::bind::subquery::conjuncts;
+use crate::expr::area::{Area, areas};
 use crate::expr::{Binary, Expr, GraphFunction, Labels};
 use crate::plan::{NextKey, Sought};
 
@@ -55,7 +57,7 @@ impl Solver<'_, '_> {
             Binary::LessOrEqual => Some(Binary::GreaterOrEqual),
             Binary::Greater => Some(Binary::Less),
             Binary::GreaterOrEqual => Some(Binary::LessOrEqual),
-            Binary::In | Binary::StartsWith => None,
+            Binary::In | Binary::StartsWith | Binary::EndsWith | Binary::Contains => None,
             _ => return None,
         };
         let sides = [(Some(*op), left, right), (mirrored, right, left)];
@@ -97,6 +99,19 @@ impl Solver<'_, '_> {
             }
         }
         found
+    }
+
+    /// Where conditions demand a property of a variable to lie, the area known.
+    fn areas_of(&self, slot: Slot, knows: Knows<'_>) -> Vec<(Arc<str>, Area<Expr>)> {
+        let all = self.pattern.conditions.iter().flat_map(areas);
+        let of_property = |(point, area): (&Expr, Area<&Expr>)| match point {
+            Expr::Property(object, key) if object.is_slot(slot) => {
+                let known = area.parts().iter().all(|part| part.is_bound(knows));
+                known.then(|| (key.clone(), area.map(|part| (*part).clone())))
+            }
+            _ => None,
+        };
+        all.filter_map(of_property).collect()
     }
 
     /// The number that a condition gives a node: the value, and whether it is an element id.
@@ -189,25 +204,42 @@ impl Solver<'_, '_> {
         knows: Knows<'_>,
     ) -> Option<Candidate> {
         let comparisons = self.comparisons(slot, knows);
-        if comparisons.is_empty() || objects.is_empty() {
+        let areas = self.areas_of(slot, knows);
+        if comparisons.is_empty() && areas.is_empty() || objects.is_empty() {
             return None;
         }
         let (graph, counts) = (self.binder.graph, self.binder.counts());
         let names = graph.property_key_names();
         let mut best: Option<(Candidate, usize, bool)> = None;
-        for index in graph.readable_indexes() {
+        let indexes = graph.readable_indexes();
+        for index in &indexes {
             let Some((name, objects)) = objects.iter().find(|(_, o)| *o == index.objects) else {
                 continue;
             };
-            let Some(sought) = sought(&comparisons, &index, &names) else { continue };
+            let found = match index.kind {
+                RuleKind::Text => sought_text(&comparisons, index, &names),
+                RuleKind::Point => sought_point(&comparisons, &areas, index, &names),
+                _ => sought(&comparisons, index, &names),
+            };
+            let Some(sought) = found else { continue };
             let wished = self.pattern.hints.index(slot).map(|hint| hint.is(name, &sought));
             if wished == Some(false) && best.as_ref().is_some_and(|best| best.2) {
                 continue;
             }
             let wished = wished == Some(true);
+            // A parameter may be of another type when it comes: an index of all values knows it.
+            let knows_more = |other: &ReadableIndex| {
+                other.kind.holds_all_values()
+                    && (other.objects, &other.properties) == (index.objects, &index.properties)
+            };
+            let is_narrow = !index.kind.holds_all_values() && !sought.prefix.is_empty();
+            if is_narrow && !wished && indexes.iter().any(knows_more) {
+                continue;
+            }
             let rows = counts.sought(*objects, &sought, &self.facts);
             let compared = 2 * sought.prefix.len()
                 + usize::from(!matches!(sought.next, NextKey::Anything))
+                + usize::from(index.kind.holds_all_values())
                 + 100 * usize::from(sought.is_unique());
             let better = best.as_ref().is_none_or(|(best, so_far, hinted)| {
                 wished && !hinted || rows < best.rows || rows == best.rows && compared > *so_far
@@ -249,6 +281,93 @@ fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -
     let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
     let useful =
         prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
-    let (index, unique, test) = (index.id, index.unique, Vec::new());
-    useful.then_some(Sought { index, keys, unique, prefix, any, next, test })
+    let (index, kind, test) = (index.id, index.kind, Vec::new());
+    useful.then_some(Sought { index, keys, kind, prefix, any, next, test })
+}
+
+/// What an index of strings is asked for. What may be true of other values than strings is not
+/// asked of it; of a parameter that is seen when it runs.
+fn sought_text(
+    comparisons: &[Comparison],
+    index: &ReadableIndex,
+    names: &[String],
+) -> Option<Sought> {
+    let is_text = |value: &Value| matches!(value, Value::String(_) | Value::Null);
+    let find = |op: Binary, key: &Arc<str>| {
+        let yields = |value: &Expr| match op {
+            Binary::Equal => yields(value, "STRING", is_text),
+            Binary::In => yields_all(value, "STRING", is_text),
+            _ => true,
+        };
+        let mut all = comparisons.iter().filter(|(o, k, _)| *o == op && k == key);
+        all.find(|(.., value)| yields(value)).map(|(.., value)| value.clone())
+    };
+    of_one_key(index, names, |key| {
+        let compared = find(Binary::Equal, key).map(|value| (vec![value], false));
+        let compared = compared.or_else(|| find(Binary::In, key).map(|list| (vec![list], true)));
+        if let Some((prefix, any)) = compared {
+            return Some((prefix, any, NextKey::Anything));
+        }
+        let next = find(Binary::StartsWith, key).map(NextKey::StartsWith);
+        let next = next.or_else(|| find(Binary::EndsWith, key).map(NextKey::EndsWith));
+        let next = next.or_else(|| find(Binary::Contains, key).map(NextKey::Contains));
+        next.map(|next| (Vec::new(), false, next))
+    })
+}
+
+/// What an index of points is asked for; nothing that may be true of other values.
+fn sought_point(
+    comparisons: &[Comparison],
+    areas: &[(Arc<str>, Area<Expr>)],
+    index: &ReadableIndex,
+    names: &[String],
+) -> Option<Sought> {
+    let is_point = |value: &Value| matches!(value, Value::Point(_) | Value::Null);
+    of_one_key(index, names, |key| {
+        let prefix = comparisons.iter().filter(|(_, k, _)| k == key);
+        let mut prefix = prefix.filter_map(|(op, _, value)| match op {
+            Binary::Equal if yields(value, "POINT", is_point) => Some((value.clone(), false)),
+            Binary::In if yields_all(value, "POINT", is_point) => Some((value.clone(), true)),
+            _ => None,
+        });
+        if let Some((value, any)) = prefix.next() {
+            return Some((vec![value], any, NextKey::Anything));
+        }
+        let area = areas.iter().find(|(k, _)| k == key);
+        area.map(|(_, area)| (Vec::new(), false, NextKey::In(area.clone())))
+    })
+}
+
+/// What the index on one property is asked for, if `asked` of its key says something.
+fn of_one_key(
+    index: &ReadableIndex,
+    names: &[String],
+    asked: impl FnOnce(&Arc<str>) -> Option<(Vec<Expr>, bool, NextKey)>,
+) -> Option<Sought> {
+    let [property] = index.properties[..] else { return None };
+    let key: Arc<str> = names.get(usize::from(property.get()))?.as_str().into();
+    let (prefix, any, next) = asked(&key)?;
+    let (index, kind, keys, test) = (index.id, index.kind, vec![key], Vec::new());
+    Some(Sought { index, keys, kind, prefix, any, next, test })
+}
+
+/// Whether an expression yields a value of a type or null, as far as can be told; of a parameter it
+/// is told when it runs.
+fn yields(e: &Expr, ty: &str, is: impl Fn(&Value) -> bool) -> bool {
+    match e {
+        Expr::Const(value) => is(value),
+        Expr::Param(_) => true,
+        Expr::Function(f, _) => f.signature.rsplit(":: ").next() == Some(ty),
+        _ => false,
+    }
+}
+
+/// The same of every element of a list.
+fn yields_all(e: &Expr, ty: &str, is: impl Fn(&Value) -> bool) -> bool {
+    match e {
+        Expr::Const(Value::List(values)) => values.iter().all(is),
+        Expr::List(items) => items.iter().all(|item| yields(item, ty, &is)),
+        Expr::Param(_) => true,
+        _ => false,
+    }
 }

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use telar_graph::Value;
 use telar_graph::update::IndexedObjects;
 
-use super::{Counts, EQUAL, Facts, LIST, OTHER, RANGE, drawn, slot_of};
+use super::{AREA, Counts, EQUAL, Facts, LIST, OTHER, RANGE, drawn, slot_of};
 use crate::batch::Slot;
+use crate::expr::area::areas;
 use crate::expr::{Binary, Expr, Labels, SubqueryKind, Unary};
 
 /// What a condition keeps at most, and leaves out at least, unless it is written down: its opposite
@@ -16,6 +17,9 @@ const MOST: f64 = 0.95;
 impl Counts<'_> {
     /// The share of rows for which a condition holds; what it says of labels is noted.
     pub(crate) fn share(&self, condition: &Expr, facts: &mut Facts) -> f64 {
+        if let Some(share) = area_share(condition, facts) {
+            return share;
+        }
         match condition {
             Expr::And(parts) => parts.iter().map(|part| self.share(part, facts)).product(),
             Expr::Or(parts) => {
@@ -109,7 +113,7 @@ impl Counts<'_> {
                 IndexedObjects::Edges(ty) => facts.get(slot).is_some_and(|f| f.ty == Some(ty)),
             };
             let only = key.is_some_and(|key| index.properties == [key]);
-            (of_it && only).then(|| self.distinct(index)).flatten()
+            (of_it && only && index.kind.holds_all_values()).then(|| self.distinct(index)).flatten()
         });
         values.max_by(f64::total_cmp)
     }
@@ -154,4 +158,17 @@ impl Counts<'_> {
         };
         all.min(rows).max(1.0)
     }
+}
+
+/// The share of rows whose points lie where a condition says, if that is what it says.
+fn area_share(condition: &Expr, facts: &Facts) -> Option<f64> {
+    let areas = areas(condition);
+    let was_sought = |point: &Expr| match point {
+        Expr::Property(object, key) => {
+            slot_of(object).is_some_and(|slot| facts.was_sought(slot, key))
+        }
+        _ => false,
+    };
+    let sought = areas.iter().any(|(point, _)| was_sought(point));
+    (!areas.is_empty()).then_some(if sought { 1.0 } else { AREA })
 }

@@ -10,6 +10,7 @@
 //! | all nodes; those with a label; one by number | `n`; `n(L)`; 1 |
 //! | by an index on all its properties | `n(L) / v(I)`, or `r(T) / v(I)`; 1 if it is unique |
 //! | by an index on `p` of `k` properties | `n(L) / v(I)^(p/k)`, `* 0.3` for a range behind them |
+//! | by a string's part, beginning or end; by a point's place | `n(L) * 0.3`; `n(L) * 0.1` |
 //! | by a list | as many times as it has elements, 100 if that is not known |
 //! | relationships of a node | `d(T, way)` of what it may be (`kind`), over types and ways |
 //! | of a node of which nothing is known | `r(T) / n` |
@@ -20,8 +21,9 @@
 //! | groups; different rows | as many as so many draws out of all combinations meet |
 //!
 //! Of rows, a condition keeps: equality `1 / v(I)` where an index has the property, or else 0.1;
-//! that two nodes are the same, one of those it may be; a range or a beginning 0.3; a label the
-//! likelihood that the node has it; a pattern that exists `1 - e^-rows`; anything else 0.75.
+//! that two nodes are the same, one of those it may be; a range or a beginning 0.3; the
+//! place of a point 0.1; a label the likelihood that the node has it; a pattern that exists
+//! `1 - e^-rows`; anything else 0.75.
 //!
 //! What is known of variables follows them (`facts`): through other names, groups, and lists that
 //! are collected and taken apart again.
@@ -47,6 +49,8 @@ pub(crate) use facts::Facts;
 const EQUAL: f64 = 0.1;
 const RANGE: f64 = 0.3;
 const OTHER: f64 = 0.75;
+/// A point lies in a box, or near another.
+const AREA: f64 = 0.1;
 /// Elements of a list that is not written down.
 const LIST: f64 = 10.0;
 /// The same where an index is asked for each: rather too many, since a start that finds more than
@@ -108,7 +112,7 @@ impl<'g> Counts<'g> {
 
     /// Different values in an index.
     fn distinct(&self, index: &ReadableIndex) -> Option<f64> {
-        let found = match index.unique {
+        let found = match index.is_unique() {
             true => Some(self.count(index.objects)),
             false => self.known.distinct.get(&index.id).copied(),
         };
@@ -118,18 +122,18 @@ impl<'g> Counts<'g> {
     /// What a seek finds.
     pub(crate) fn sought(&self, objects: IndexedObjects, sought: &Sought, facts: &Facts) -> f64 {
         let all = self.count(objects);
-        let keys: Option<Vec<_>> =
-            sought.keys.iter().map(|key| self.graph.find_property_key(key)).collect();
-        let index = keys.and_then(|keys| {
-            self.indexes.iter().find(|i| i.objects == objects && i.properties == keys)
-        });
+        let index = self.indexes.iter().find(|index| index.id == sought.index);
         let (given, keys) = (sought.prefix.len() as f64, sought.keys.len() as f64);
         let each = match index.and_then(|index| self.distinct(index)) {
             _ if sought.is_unique() => 1.0,
             Some(values) => all / values.powf(given / keys),
             None => all * EQUAL.powf(given),
         };
-        let next = if matches!(sought.next, NextKey::Anything) { 1.0 } else { RANGE };
+        let next = match sought.next {
+            NextKey::Anything => 1.0,
+            NextKey::In(_) => AREA,
+            _ => RANGE,
+        };
         let times = match sought.prefix.last() {
             Some(list) if sought.any => facts.length(list, SOUGHT_LIST),
             _ => 1.0,

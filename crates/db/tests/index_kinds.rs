@@ -38,18 +38,18 @@ fn each_kind_is_listed_with_its_provider() {
         shown(&db, &format!("SHOW TEXT INDEXES {columns}")),
         [
             "'rt' 'TEXT' 'RELATIONSHIP' ['R'] ['x'] 'text-2.0' 'ONLINE' 100.0 NULL \
-             'CREATE TEXT INDEX rt FOR ()-[r:R]-() ON (r.x)'",
+             'CREATE TEXT INDEX `rt` FOR ()-[r:`R`]-() ON (r.`x`)'",
             "'t' 'TEXT' 'NODE' ['A'] ['x'] 'text-2.0' 'ONLINE' 100.0 NULL \
-             'CREATE TEXT INDEX t FOR (n:A) ON (n.x)'",
+             'CREATE TEXT INDEX `t` FOR (n:`A`) ON (n.`x`)'",
         ]
     );
     assert_eq!(
         shown(&db, &format!("SHOW POINT INDEXES {columns}")),
         [
             "'p' 'POINT' 'NODE' ['A'] ['x'] 'point-1.0' 'ONLINE' 100.0 NULL \
-             'CREATE POINT INDEX p FOR (n:A) ON (n.x)'",
+             'CREATE POINT INDEX `p` FOR (n:`A`) ON (n.`x`)'",
             "'rp' 'POINT' 'RELATIONSHIP' ['R'] ['x'] 'point-1.0' 'ONLINE' 100.0 NULL \
-             'CREATE POINT INDEX rp FOR ()-[r:R]-() ON (r.x)'",
+             'CREATE POINT INDEX `rp` FOR ()-[r:`R`]-() ON (r.`x`)'",
         ]
     );
     assert_eq!(shown(&db, "SHOW RANGE INDEXES YIELD name"), ["'range'"]);

@@ -9,8 +9,9 @@ has to hold:
 - the server lives, and serves others: no point read fails;
 - every attack ends, with an answer or an error that names what was too much;
 - the memory of the process stays within `limits.memory` (with `--memory` set to SIZE, as where the
-  machine is not ours alone), and comes down again;
-- `--strict`: 99 of 100 point reads take 50 ms at most, what is told to end does so within a second.
+  machine is not ours alone), but for a quarter on top for moments;
+- `--strict`: nothing on top; 99 of 100 point reads take 50 ms at most, what is told to end does so
+  within a second.
 
 `--part N` makes attacks a N-th as large: for a build that is slow, with less memory. The numbers of
 the attacks are those of the report they come from. A line for each says how long it
@@ -561,7 +562,8 @@ def main():
                 if isinstance(took, str):
                     wrong.append(f"a point read beside it: {took}")
                     took = [0]
-                if peak > most:
+                # With little memory, what lives for moments is a larger part of it.
+                if peak > (most if options.strict else most * 5 // 4):
                     wrong.append("more memory than limits.memory")
                 if any(key.startswith("no end") for key in found):
                     wrong.append("no end")

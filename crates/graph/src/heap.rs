@@ -10,8 +10,8 @@
 //! expression builds, messages that are decoded, texts that are parsed, plans and caches would each
 //! have to be counted by hand, and whatever was forgotten is where the memory goes. So the
 //! allocator of the program counts, as ClickHouse's `MemoryTracker` does, and the budget of
-//! `telar-query` compares. A program whose allocator does not count has a [`live`] of next to 0, and
-//! budgets that nothing exceeds.
+//! `telar-query` compares. A program whose allocator does not count has a [`live`] of next to 0,
+//! and budgets that nothing exceeds.
 //!
 //! Blocks may be freed by another thread than the one that allocated them, so the balance of a
 //! thread is a hint of who holds much, while the sum over all threads is exact, up to

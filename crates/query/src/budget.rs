@@ -1,9 +1,9 @@
 //! One bound for all that a server holds.
 //!
 //! A limit for each statement does not bound their sum, and messages, parameters, plans and caches
-//! are no statement's. A [`Budget`] looks at what the whole process has allocated ([`telar_graph::heap`]).
-//! Whoever is about to hold much asks it; above the bound, those who hold much already give way,
-//! with an error that says to try again. Who holds little goes on: a point read is served whatever
+//! are no statement's. A [`Budget`] looks at what the whole process has allocated
+//! ([`telar_graph::heap`]). Whoever is about to hold much asks it; above the bound, those who hold
+//! much already give way, with an error that says to try again. Who holds little goes on: a point read is served whatever
 //! others do, and an overload ends by itself.
 //!
 //! ```text

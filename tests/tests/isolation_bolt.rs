@@ -3,7 +3,8 @@
 //! Clients run transactions of several statements, managed by themselves, and statements that are
 //! transactions of their own, which the server tries again behind their backs. Lists say which
 //! appends a read saw, and every relationship and marked node is a new one, so that the checker
-//! finds cycles of dependencies (`telar_tests::graph`). It knows nothing of the server's timestamps.
+//! finds cycles of dependencies (`telar_tests::graph`). It knows nothing of the timestamps of the
+//! server.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

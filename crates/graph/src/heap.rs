@@ -15,7 +15,7 @@
 //!
 //! Blocks may be freed by another thread than the one that allocated them, so the balance of a
 //! thread is a hint of who holds much, while the sum over all threads is exact, up to
-//! [`TOLD_BYTES`] for each thread.
+//! 64 KiB for each thread.
 //!
 //! Cost: two additions to variables of the thread for each call of the allocator.
 

@@ -3,8 +3,8 @@
 //! A limit for each statement does not bound their sum, and messages, parameters, plans and caches
 //! are no statement's. A [`Budget`] looks at what the whole process has allocated
 //! ([`telar_graph::heap`]). Whoever is about to hold much asks it; above the bound, those who hold
-//! much already give way, with an error that says to try again. Who holds little goes on: a point read is served whatever
-//! others do, and an overload ends by itself.
+//! much already give way, with an error that says to try again. Who holds little goes on: a point
+//! read is served whatever others do, and an overload ends by itself.
 //!
 //! ```text
 //!  allocated  0 ────────────────────────── 11/16 ────────── 12/16 ─────────── bound

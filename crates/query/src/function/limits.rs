@@ -25,7 +25,8 @@ pub fn check_string(what: &str, bytes: usize) -> Result<(), EvalError> {
     if bytes > STRING_BYTES_MAX {
         return Err(EvalError::too_large(what, "bytes", STRING_BYTES_MAX));
     }
-    watch::room(bytes)
+    // It is there twice while it becomes a value.
+    watch::room(bytes.saturating_mul(2))
 }
 
 /// # Errors
@@ -35,7 +36,7 @@ pub fn check_list(what: &str, elements: usize) -> Result<(), EvalError> {
     if elements > LIST_LEN_MAX {
         return Err(EvalError::too_large(what, "elements", LIST_LEN_MAX));
     }
-    watch::room(elements.saturating_mul(size_of::<Value>()))
+    watch::room(elements.saturating_mul(2 * size_of::<Value>()))
 }
 
 /// Most elements of a value with everything in it, written out: what a list shares with others

@@ -163,8 +163,8 @@ pub(crate) fn eval(
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
-                // What is made of a long text or list is mostly as long, and is there twice while it
-                // becomes a value.
+                // What is made of a long text or list is mostly as long, and is there twice while
+                // it becomes a value.
                 values.iter().try_for_each(|value| {
                     watch::before(value)?;
                     watch::room(watch::shallow_bytes(value).saturating_mul(2))

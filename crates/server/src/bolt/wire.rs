@@ -155,9 +155,12 @@ impl Wire {
 impl Io {
     /// Writes all of `out`, and empties it.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        self.socket.write_all(out)?;
+        let sent = self.socket.write_all(out);
+        // Also if it was sent only in part: once more from its beginning, on the way out, it would
+        // be taken for the rest of what the client was in the middle of.
         out.clear();
         out.shrink_to(OUT_BYTES_KEPT);
+        sent?;
         self.socket.flush()
     }
 

@@ -54,7 +54,7 @@ thread_local! {
 
 /// What this thread was granted has been allocated, or is not wanted any more.
 #[inline]
-pub fn settle_grant() {
+pub(crate) fn settle_grant() {
     GRANT.with(|grant| {
         if grant.0.get() != 0 {
             grant.set(0);
@@ -104,11 +104,12 @@ impl Budget {
     }
 
     /// The same for a block that this thread is about to allocate: it counts from now on, until the
-    /// thread asks for the next one or [settles](settle_grant).
+    /// thread asks for the next one, looks whether it is to go on, or is done
+    /// ([`watch`](crate::watch)).
     ///
     /// # Errors
     /// As [`room`](Self::room).
-    pub fn grant(&self, held: usize, more: usize) -> Result<(), EvalError> {
+    pub(crate) fn grant(&self, held: usize, more: usize) -> Result<(), EvalError> {
         GRANT.with(|grant| {
             // First the claim, then the question: of two who claim at once, one sees the other.
             grant.set(more as u64);

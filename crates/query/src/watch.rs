@@ -54,6 +54,8 @@ struct Outer(Option<Watch>);
 
 impl Drop for Outer {
     fn drop(&mut self) {
+        // Whatever was granted inside is allocated by now, or was not wanted after all.
+        settle_grant();
         if let Some(outer) = self.0.take() {
             WATCH.replace(outer);
             limits::forget();

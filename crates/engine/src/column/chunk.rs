@@ -175,13 +175,18 @@ impl PropertyChunk {
 
     /// The same values, as a list if they are few.
     pub(crate) fn tight(self) -> Self {
-        let places = || (0..SEGMENT_VERTICES).filter(|local| self.has(*local));
-        match places().take(FEW_MAX + 1).count() {
-            0 => Self::Absent,
-            1..=FEW_MAX => {
-                Self::Few(places().map(|local| (local as u16, self.get(local))).collect())
-            }
-            _ => self,
+        let places = (0..SEGMENT_VERTICES).filter(|local| self.has(*local));
+        Self::of_few(places.map(|local| (local, self.get(local)))).unwrap_or(self)
+    }
+
+    /// One of these values, ascending by place, if they are few.
+    fn of_few(present: impl Iterator<Item = (usize, Value)>) -> Option<Self> {
+        let first = present.take(FEW_MAX + 1).map(|(local, value)| (local as u16, value));
+        let few: Vec<(u16, Value)> = first.collect();
+        match few.len() {
+            0 => Some(Self::Absent),
+            1..=FEW_MAX => Some(Self::Few(few.into())),
+            _ => None,
         }
     }
 
@@ -264,14 +269,9 @@ impl Chunk for PropertyChunk {
     }
 
     fn build(values: &[Value; SEGMENT_VERTICES]) -> Self {
-        let present = || values.iter().enumerate().filter(|(_, value)| !value.is_null());
-        match present().take(FEW_MAX + 1).count() {
-            0 => Self::Absent,
-            1..=FEW_MAX => {
-                Self::Few(present().map(|(local, value)| (local as u16, value.clone())).collect())
-            }
-            _ => Self::wide(values),
-        }
+        let present = values.iter().enumerate().filter(|(_, value)| !value.is_null());
+        let present = present.map(|(local, value)| (local, value.clone()));
+        Self::of_few(present).unwrap_or_else(|| Self::wide(values))
     }
 
     fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {

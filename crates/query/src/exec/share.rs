@@ -24,7 +24,6 @@ use super::degrees::KnownEnds;
 use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::{Access, Exec, Inputs};
-use crate::budget::settle_grant;
 use crate::query::with_stack;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch::watched;
@@ -285,7 +284,6 @@ impl<'t, S: Send> Team<'t, S> {
         cx.profile.clone_from(&own);
         heap::mark();
         watched(inputs.limits, || self.work(None, Some(place), &mut cx));
-        settle_grant();
         if let (Some(all), Some(own)) = (all, &own) {
             all.add(own);
         }

@@ -17,7 +17,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use telar_db::query::budget::settle_grant;
 use telar_db::{Value, ValueMap, heap};
 
 use super::connections::Admitted;
@@ -173,7 +172,6 @@ impl Connection<'_> {
             return Err(Exit::Closed);
         }
         heap::mark();
-        settle_grant();
         match self.link.next()? {
             Request::Run(run) => self.statement(&run),
             Request::Begin(extra) => match extra::wanted(&extra, &self.filter) {

@@ -3,7 +3,6 @@
 use axum::extract::{Path, Request as HttpRequest, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use telar_db::query::budget::settle_grant;
 use telar_db::{ValueMap, heap};
 
 use super::App;
@@ -61,7 +60,6 @@ pub(crate) async fn run(
     tokio::task::spawn_blocking(move || {
         heap::mark();
         statement.run(output);
-        settle_grant();
         drop(place);
     });
     pending.response().await.ok_or_else(|| {

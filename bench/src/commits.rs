@@ -15,7 +15,7 @@ use telar_db::{Database, Retention, Session, Settings, Value, ValueMap, heap, op
 
 use crate::report::{Report, Table, digits};
 
-/// What is measured, and where.
+/// Sizes of the cases, and the folder to measure in.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Nodes made in one transaction, a case for each.
@@ -33,7 +33,7 @@ pub struct Options {
 /// An error, as text: there is nothing a caller could do but show it.
 pub type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// What goes on beside the statement.
+/// Company of the statement while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
@@ -45,7 +45,7 @@ enum Beside {
     Backups,
     /// The past is kept.
     History,
-    /// What is made is in an index.
+    /// An index holds the nodes that are made.
     Index,
 }
 
@@ -134,7 +134,7 @@ fn allocated() -> Option<u64> {
     Some(heap::live()).filter(|bytes| *bytes > 0)
 }
 
-/// What a case took.
+/// Time and memory of a case.
 struct Took {
     seconds: f64,
     /// Bytes before the commit, and at most while it went on; above those before the statement.

@@ -54,7 +54,7 @@ fn ints(value: &Value) -> Vec<i64> {
     }
 }
 
-/// Whether it lost against another transaction: nothing of it may be seen.
+/// True if it lost against another transaction: nothing of it may be seen.
 fn is_lost(error: &Error) -> bool {
     error.code().starts_with("Neo.TransientError.Transaction.")
 }

@@ -1,4 +1,4 @@
-//! How much memory the process has allocated, and who of its threads how much.
+//! Bytes that the process has allocated, and each of its threads.
 //!
 //! ```text
 //!  allocator of the program ── grew, shrank ──► this thread: live, told ──(64 KiB)──► LIVE
@@ -29,14 +29,14 @@ const TOLD_BYTES: i64 = 64 << 10;
 /// a thread tells of what it freed before another one tells of having allocated it.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 
-/// What a thread has allocated more than it has freed.
+/// Balance of a thread: bytes allocated, less those freed.
 struct Here {
     live: Cell<i64>,
     /// The part of it that is in [`LIVE`].
     told: Cell<i64>,
     /// `live` when the request at hand began.
     mark: Cell<i64>,
-    /// Whether [`Last`] sees to it that the rest is told at the end.
+    /// [`Last`] is registered, and tells the rest at the end.
     kept: Cell<bool>,
 }
 

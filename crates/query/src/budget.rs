@@ -52,7 +52,7 @@ thread_local! {
     static GRANT: Grant = const { Grant(Cell::new(0)) };
 }
 
-/// What this thread was granted has been allocated, or is not wanted any more.
+/// Ends the grant of this thread: it has been allocated, or is not wanted any more.
 #[inline]
 pub(crate) fn settle_grant() {
     GRANT.with(|grant| {
@@ -62,7 +62,7 @@ pub(crate) fn settle_grant() {
     });
 }
 
-/// What a process may hold.
+/// Bound of all that a process holds.
 #[derive(Debug)]
 pub struct Budget {
     limit: u64,
@@ -84,13 +84,13 @@ impl Budget {
         self.limit
     }
 
-    /// How often somebody had to give way.
+    /// Number of requests that had to give way.
     #[must_use]
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether a request that holds `held` bytes may hold so many `more`.
+    /// Lets a request that holds `held` bytes hold so many `more`, if there is room.
     ///
     /// # Errors
     /// `MemoryBudgetExceeded`, which is worth trying again, if there is no room.

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Whoever makes a large block asks for it first, and what was granted counts from then on
-//! ([`Budget::grant`]): several who ask at once are not all told that there is room for one.
+//! (`Budget::grant`): several who ask at once are not all told that there is room for one.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -232,6 +232,18 @@ impl TestServer {
         self.rows(text)[0][0].as_i64().unwrap()
     }
 
+    /// Waits until a statement runs that begins like this: transactions that are open and do nothing
+    /// are counted by [`running`](Self::running).
+    pub(crate) fn await_statement(&self, begin: &str) {
+        let text = format!(
+            "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH '{begin}' \
+             RETURN count(*)"
+        );
+        while self.rows(&text)[0][0].as_i64().unwrap() == 0 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits until nothing runs any more.
     pub(crate) fn wait_until_idle(&self) {
         for _ in 0..600 {

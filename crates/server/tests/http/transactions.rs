@@ -140,9 +140,7 @@ fn a_transaction_serves_one_request_at_a_time_and_only_its_owner() {
     let slow = json!({ "statement": "UNWIND range(1, 100000000000) AS x RETURN count(x)" });
     let mut connection = server.connect();
     connection.request("POST", &tx, &[ada], &slow.to_string());
-    while server.running() == 0 {
-        thread::sleep(Duration::from_millis(10));
-    }
+    server.await_statement("UNWIND");
     let answer = server.ask("POST", &tx, &[ada], "");
     let code = "Neo.ClientError.Transaction.TransactionAccessedConcurrently";
     assert_eq!((answer.status, answer.code().as_str()), (400, code));
@@ -159,9 +157,7 @@ fn who_hangs_up_during_a_statement_loses_the_transaction() {
     let slow = json!({ "statement": "UNWIND range(1, 100000000000) AS x RETURN count(x)" });
     let mut connection = server.connect();
     connection.request("POST", &tx, &[], &slow.to_string());
-    while server.running() == 0 {
-        thread::sleep(Duration::from_millis(10));
-    }
+    server.await_statement("UNWIND");
     drop(connection);
     server.wait_until_idle();
     assert_eq!(count(&server), 0);

@@ -152,6 +152,15 @@ impl Connection {
         self.try_answer().expect("an answer")
     }
 
+    /// Whether the other side has closed after what it sent, or does within the time.
+    pub(crate) fn is_at_its_end(&mut self, time: Duration) -> bool {
+        self.stream.get_ref().set_read_timeout(Some(time)).unwrap();
+        match std::io::copy(&mut self.stream, &mut std::io::sink()) {
+            Ok(_) => true,
+            Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+        }
+    }
+
     /// Whether the other side closes within the time.
     pub(crate) fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.get_ref().set_read_timeout(Some(time)).unwrap();
@@ -232,8 +241,8 @@ impl TestServer {
         self.rows(text)[0][0].as_i64().unwrap()
     }
 
-    /// Waits until a statement runs that begins like this: transactions that are open and do nothing
-    /// are counted by [`running`](Self::running).
+    /// Waits until a statement runs that begins like this: [`running`](Self::running) counts
+    /// transactions that are open and do nothing, too.
     pub(crate) fn await_statement(&self, begin: &str) {
         let text = format!(
             "SHOW TRANSACTIONS YIELD currentQuery WHERE currentQuery STARTS WITH '{begin}' \

@@ -383,6 +383,7 @@ impl<'d> Session<'d> {
         drop(began);
         let result = self.run_until(text, parameters, deadline)?;
         // It is done: only who wants its rows can say that they are not wanted any more.
+        sink.committed();
         watched(&self.limits, || result.send(sink))
     }
 

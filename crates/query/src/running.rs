@@ -25,7 +25,7 @@ struct Entries {
 }
 
 /// Whose transaction it is, and where it comes from. In an embedded database nothing is known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The user's name.
     pub user: Arc<str>,
@@ -40,6 +40,8 @@ pub struct Origin {
     /// The number it is listed by, from [`Running::number`]; a new one without, or if something
     /// else is listed by it.
     pub number: Option<u64>,
+    /// Set when it is terminated, for whoever waits on its behalf; without, nobody outside is told.
+    pub ended: Option<Arc<AtomicBool>>,
 }
 
 /// What `SHOW TRANSACTIONS` calls a transaction.
@@ -102,9 +104,12 @@ impl Running {
         let mut entries = self.entries.lock();
         let own = origin.number.filter(|number| !entries.by_number.contains_key(number));
         let number = own.unwrap_or_else(|| self.number());
-        let ended = Arc::new(AtomicBool::new(entries.closed));
+        let ended = origin.ended.clone().unwrap_or_default();
         let (metadata, query) = (Mutex::new(origin.metadata.clone()), Mutex::default());
         let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, query });
+        if entries.closed {
+            entry.end();
+        }
         entries.by_number.insert(number, Arc::clone(&entry));
         drop(entries);
         Listed { running: Arc::clone(self), number, entry }
@@ -200,6 +205,16 @@ fn what_runs_is_listed_until_it_is_dropped() {
     running.close();
     let fifth = list();
     assert!(fourth.close() && fifth.close());
+}
+
+#[test]
+fn who_waits_for_what_is_terminated_is_told() {
+    let running = Arc::new(Running::default());
+    let told = Arc::new(AtomicBool::new(false));
+    let origin = Origin { ended: Some(Arc::clone(&told)), ..Origin::default() };
+    let listed = running.list(Moment::now(), origin);
+    running.terminate(listed.number());
+    assert!(listed.is_ended() && told.load(Ordering::Relaxed));
 }
 
 #[test]

@@ -27,6 +27,10 @@ pub trait Sink {
     /// Whatever is to end the query.
     fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError>;
 
+    /// What the query did is committed, and its rows follow: nothing can undo it any more. Not
+    /// called for a query that only reads.
+    fn committed(&mut self) {}
+
     /// Whether it wants no more rows: a query that only reads then ends as if there were none.
     fn has_enough(&self) -> bool {
         false

@@ -29,6 +29,7 @@ use super::stream::{After, Stream};
 use super::{Shared, transaction};
 use crate::dbms::{Client, Dbms, Failure, Peer};
 use crate::metrics::Protocol;
+use crate::net::{Over, Patience};
 
 /// What the server says it is. Drivers refuse what does not begin with `Neo4j/`, and tools decide
 /// by the version what they can ask for.
@@ -147,7 +148,7 @@ impl Connection<'_> {
         }
         let settings = &self.shared.settings;
         self.link.set_message_limit(Some(settings.message_bytes_max));
-        self.link.set_patience(None, settings.idle_timeout);
+        self.link.set_patience(Patience::each(settings.idle_timeout));
         Ok(State::Ready)
     }
 
@@ -185,7 +186,7 @@ impl Connection<'_> {
                 self.client.logout();
                 let settings = &self.shared.settings;
                 self.link.set_message_limit(None);
-                self.link.set_patience(Some(Instant::now() + settings.login_timeout), None);
+                self.link.set_patience(Patience::until(Instant::now() + settings.login_timeout));
                 self.link.success(|_| {});
                 Ok(State::Authentication)
             }
@@ -224,36 +225,41 @@ impl Connection<'_> {
         wanted: &Wanted,
         work: impl FnOnce(&mut Self) -> Result<State, Exit>,
     ) -> Result<State, Exit> {
-        let deadline = wanted.options.timeout.and_then(|time| Instant::now().checked_add(time));
-        let idle = self.shared.settings.idle_timeout;
-        if deadline.is_some() {
-            self.link.set_patience(deadline, idle);
-        }
+        let limit = self.shared.dbms.time_limit(wanted.options.timeout);
+        let deadline = limit.and_then(|(time, _)| Instant::now().checked_add(time));
+        let each = self.shared.settings.idle_timeout;
+        let ended = Some(Arc::clone(&wanted.terminated));
+        self.link.set_patience(Patience { deadline, each, ended });
         let wire = Arc::clone(&self.link.wire);
         wire.begin(&wanted.cancelled);
-        let ended = work(self);
+        let done = work(self);
         wire.end();
-        let Some(deadline) = deadline else { return ended };
-        self.link.set_patience(None, idle);
-        match ended {
-            Err(Exit::TimedOut) if Instant::now() >= deadline => self.late(),
-            ended => ended,
-        }
-    }
-
-    /// The client hears that its transaction is gone when it asks for something next.
-    fn late(&mut self) -> Result<State, Exit> {
-        match self.link.next()? {
-            Request::Reset => {
-                self.link.success(|_| {});
-                Ok(State::Ready)
+        let over = self.link.over();
+        self.link.set_patience(Patience::each(each));
+        let failure = match over {
+            None => return done,
+            Some(Over::Ended) => {
+                let message = "the transaction was terminated, and undone";
+                Failure::new("Neo.TransientError.Transaction.Terminated", message)
             }
-            _ => {
-                let code = "Neo.ClientError.Transaction.TransactionTimedOut";
-                let message = "the transaction took longer than its time limit, which the client has \
-                               set, and was undone";
-                self.refuse(&Failure::new(code, message))
+            Some(Over::Late) => {
+                let (_, whose) = limit.unwrap_or_default();
+                let message = format!("the transaction took longer than it may{whose}: undone");
+                Failure::new("Neo.ClientError.Transaction.TransactionTimedOut", message)
             }
+        };
+        match done {
+            // It hears that when it asks for something next.
+            Err(Exit::TimedOut) => match self.link.next()? {
+                Request::Reset => {
+                    self.link.success(|_| {});
+                    Ok(State::Ready)
+                }
+                _ => self.refuse(&failure),
+            },
+            // As the answer to what it asked for, behind what of that was not sent yet.
+            Err(Exit::Unread) => self.refuse(&failure),
+            done => done,
         }
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Wanted {
     pub(crate) filter: Filter,
     /// Set to give it up.
     pub(crate) cancelled: Arc<AtomicBool>,
+    /// Set when a command has terminated it.
+    pub(crate) terminated: Arc<AtomicBool>,
 }
 
 fn invalid(key: &str, expected: &str, found: &Value) -> Failure {
@@ -74,7 +76,7 @@ pub(crate) fn wanted(extra: &ValueMap, connection: &Filter) -> Result<Wanted, Fa
         Some(Value::Map(metadata)) => (**metadata).clone(),
         Some(other) => return Err(invalid("tx_metadata", "MAP", other)),
     };
-    let cancelled = Arc::new(AtomicBool::new(false));
+    let (cancelled, terminated) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
     let options = Options {
         // Some clients say "" where they mean nothing.
         database: text(extra, "db")?.filter(|name| !name.is_empty()),
@@ -85,8 +87,9 @@ pub(crate) fn wanted(extra: &ValueMap, connection: &Filter) -> Result<Wanted, Fa
         isolation: None,
         impersonated: text(extra, "imp_user")?,
         cancelled: Some(Arc::clone(&cancelled)),
+        terminated: Some(Arc::clone(&terminated)),
     };
-    Ok(Wanted { options, filter: filter(extra, connection)?, cancelled })
+    Ok(Wanted { options, filter: filter(extra, connection)?, cancelled, terminated })
 }
 
 /// Which notifications a map asks for; what it does not say is as before.

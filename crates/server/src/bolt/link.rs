@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use telar_db::query::budget::Budget;
 use telar_db::query::watch::watched;
@@ -17,6 +16,7 @@ use super::structure::Dialect;
 use super::version::Version;
 use super::wire::Wire;
 use crate::dbms::Failure;
+use crate::net::{Over, Patience};
 
 /// Bytes of answers that are collected before they are sent.
 const OUT_BYTES: usize = 64 << 10;
@@ -32,6 +32,8 @@ pub(crate) enum Exit {
     Closed,
     /// The client was silent for too long.
     TimedOut,
+    /// The client has not read for too long, and is owed an answer.
+    Unread,
     /// The client does not keep to the protocol.
     Protocol(Failure),
 }
@@ -91,9 +93,21 @@ impl Link {
         self.limit = limit.map_or(LOGIN_LIMIT, |limit| (limit, "bolt.message_bytes"));
     }
 
-    /// When waiting for the client ends from now on, and how long it may wait each time.
-    pub(crate) fn set_patience(&mut self, deadline: Option<Instant>, patience: Option<Duration>) {
-        self.wire.io().lock().socket.set_limits(deadline, patience);
+    /// How long the client is waited for from now on.
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
+        self.wire.io().lock().socket.set_patience(patience);
+    }
+
+    /// Lets what is done now take as long as the client does: it cannot be undone any more.
+    pub(crate) fn lift_limits(&mut self) {
+        let mut io = self.wire.io().lock();
+        let each = io.socket.patience().each;
+        io.socket.set_patience(Patience::each(each));
+    }
+
+    /// Whether, and why, the client is not to be waited for any more.
+    pub(crate) fn over(&self) -> Option<Over> {
+        self.wire.io().lock().socket.patience().over()
     }
 
     /// The next request that is to be answered. What was asked for before a RESET is not.
@@ -143,7 +157,7 @@ impl Link {
                 return Err(Exit::Closed);
             }
             if !self.out.is_empty() {
-                io.write(&mut self.out).map_err(|_| Exit::Closed)?;
+                io.write(&mut self.out)?;
             }
             match io.read() {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -156,13 +170,16 @@ impl Link {
         }
     }
 
-    /// Sends what was answered so far. Whatever goes wrong is the end: what was sent in part cannot
-    /// be gone on with.
+    /// Sends what was answered so far of what the client asked for, and waits for.
     pub(crate) fn flush(&mut self) -> Result<(), Exit> {
-        if !self.out.is_empty() {
-            self.wire.io().lock().write(&mut self.out).map_err(|_| Exit::Closed)?;
+        if self.out.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let sent = self.wire.io().lock().write(&mut self.out);
+        sent.map_err(|error| match Exit::from(error) {
+            Exit::TimedOut => Exit::Unread,
+            exit => exit,
+        })
     }
 
     /// Sends what was answered, if it is much.

@@ -271,6 +271,10 @@ impl Sink for Stream<'_> {
         Ok(())
     }
 
+    fn committed(&mut self) {
+        self.link.lift_limits();
+    }
+
     fn has_enough(&self) -> bool {
         matches!(self.mode, Mode::Drop | Mode::Asked { discard: true, left: None })
     }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::chunk::{Input, Urgent};
-use crate::net::Socket;
+use crate::net::{Patience, Socket};
 
 /// How long a statement runs before the watcher looks at its connection.
 const LONG: Duration = Duration::from_millis(100);
@@ -153,14 +153,24 @@ impl Wire {
 }
 
 impl Io {
-    /// Writes all of `out`, and empties it.
+    /// Writes all of `out`, and empties it. After an error it holds what was not written, no more
+    /// and no less: the client is in the middle of it, and can be sent nothing else.
     pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
-        let sent = self.socket.write_all(out);
-        // Also if it was sent only in part: once more from its beginning, on the way out, it would
-        // be taken for the rest of what the client was in the middle of.
-        out.clear();
+        let mut written = 0;
+        let done = loop {
+            if written == out.len() {
+                break Ok(());
+            }
+            match self.socket.write(&out[written..]) {
+                Ok(0) => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => written += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        out.drain(..written);
+        done?;
         out.shrink_to(OUT_BYTES_KEPT);
-        sent?;
         self.socket.flush()
     }
 
@@ -170,7 +180,7 @@ impl Io {
         const MOMENT: Duration = Duration::from_secs(1);
         const BYTES_MAX: usize = 64 << 20;
         self.socket.finish();
-        self.socket.set_limits(Some(Instant::now() + MOMENT), None);
+        self.socket.set_patience(Patience::until(Instant::now() + MOMENT));
         let mut thrown_away = 0;
         while let Ok(bytes @ 1..) = self.socket.read(self.input.room())
             && thrown_away < BYTES_MAX

@@ -85,6 +85,8 @@ pub struct Options {
     pub impersonated: Option<String>,
     /// Set by another thread to give it up.
     pub cancelled: Option<Arc<AtomicBool>>,
+    /// Set when a command has terminated it, for whoever waits on its behalf.
+    pub terminated: Option<Arc<AtomicBool>>,
 }
 
 /// A statement that ran.
@@ -369,6 +371,7 @@ impl Client {
             protocol: self.connected.peer.protocol.into(),
             metadata: options.metadata.clone(),
             number: Some(database.runtime().running().number()),
+            ended: options.terminated.clone(),
         };
         let caller = Arc::new(Caller {
             dbms: Arc::clone(&self.dbms),
@@ -418,11 +421,8 @@ impl Call {
     fn explain(&self, error: QueryError) -> Failure {
         let mut error = self.database.explain(error);
         if error.kind == ErrorKind::TimedOut {
-            let most = self.caller.dbms.settings.limits.timeout;
-            error.message += match most.filter(|most| self.timeout.is_none_or(|own| own > *most)) {
-                Some(_) => " (limits.statement_timeout)",
-                None => ", which the client has set",
-            };
+            let (_, whose) = self.caller.dbms.time_limit(self.timeout).unwrap_or_default();
+            error.message += whose;
         }
         error.into()
     }
@@ -485,9 +485,8 @@ impl Call {
         if let Some(wait) = settings.limits.write_wait {
             session = session.with_write_wait(wait);
         }
-        let timeout = [self.timeout, settings.limits.timeout].into_iter().flatten().min();
-        match timeout {
-            Some(timeout) => session.with_timeout(timeout),
+        match self.caller.dbms.time_limit(self.timeout) {
+            Some((timeout, _)) => session.with_timeout(timeout),
             None => session,
         }
     }

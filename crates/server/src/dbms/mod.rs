@@ -251,6 +251,17 @@ impl Dbms {
         &self.settings
     }
 
+    /// How long a statement or transaction may take for which a client wants a limit, or none; and
+    /// whose limit that is, for the end of a sentence.
+    pub(crate) fn time_limit(&self, own: Option<Duration>) -> Option<(Duration, &'static str)> {
+        match self.settings.limits.timeout {
+            Some(most) if own.is_none_or(|own| own > most) => {
+                Some((most, " (limits.statement_timeout)"))
+            }
+            _ => own.map(|own| (own, ", which the client has set")),
+        }
+    }
+
     /// What whoever starts the server should be told of the first user; nothing once somebody has
     /// set a password, or if nobody has to log in.
     #[must_use]

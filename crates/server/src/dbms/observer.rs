@@ -61,6 +61,10 @@ impl Sink for Watched<'_> {
         self.sink.rows(rows)
     }
 
+    fn committed(&mut self) {
+        self.sink.committed();
+    }
+
     fn has_enough(&self) -> bool {
         self.sink.has_enough()
     }

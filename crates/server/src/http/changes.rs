@@ -25,7 +25,7 @@ use telar_db::{ChangeStream, CommitChanges, CommitTs, Error, Value};
 
 use super::json::{Notation, Writer};
 use super::refusal::{Refusal, errors};
-use super::reply::{Cancelled, Gone, Reply, reply};
+use super::reply::{Cancelled, Ends, Gone, Reply, reply};
 use super::{App, input, media};
 use crate::dbms::{ChangeNames, Client, Database, Failure};
 
@@ -185,9 +185,8 @@ pub(crate) async fn follow(
     })?;
     let place = app.place(&client)?;
     let database = client.readable(&name)?;
-    let cancelled = Cancelled::default();
-    let (reply, pending) =
-        reply(media, StatusCode::OK, app.settings.stall_timeout, Arc::clone(&cancelled));
+    let ends = Ends::default();
+    let (reply, pending) = reply(media, StatusCode::OK, app.settings.stall_timeout, ends.clone());
     let (begun, begun_of) = tokio::sync::oneshot::channel();
     tokio::task::spawn_blocking(move || {
         let engine = database.engine();
@@ -208,7 +207,7 @@ pub(crate) async fn follow(
             names,
             notation,
             follow,
-            cancelled,
+            cancelled: ends.cancelled,
             reply,
         };
         // The client sees at once that it is connected, and where it is.

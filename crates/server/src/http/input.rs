@@ -17,7 +17,7 @@ use tokio::time::{sleep, timeout};
 use super::json::Notation;
 use super::media::{self, Media};
 use super::refusal::Refusal;
-use super::reply::Cancelled;
+use super::reply::Ends;
 use super::request::Request;
 use super::serve::Connected;
 use super::{App, auth};
@@ -164,7 +164,7 @@ pub(crate) async fn await_bookmarks(
 }
 
 /// How a request wants to run on a database.
-pub(crate) fn options(database: String, request: &mut Request, cancelled: &Cancelled) -> Options {
+pub(crate) fn options(database: String, request: &mut Request, ends: &Ends) -> Options {
     Options {
         database: Some(database),
         access: request.access,
@@ -173,6 +173,7 @@ pub(crate) fn options(database: String, request: &mut Request, cancelled: &Cance
         metadata: std::mem::take(&mut request.metadata),
         isolation: request.isolation,
         impersonated: request.impersonated.take(),
-        cancelled: Some(cancelled.clone()),
+        cancelled: Some(Arc::clone(&ends.cancelled)),
+        terminated: Some(Arc::clone(&ends.terminated)),
     }
 }

@@ -9,7 +9,7 @@ use super::App;
 use super::input::{self, Caller};
 use super::output::Output;
 use super::refusal::Refusal;
-use super::reply::{Cancelled, reply};
+use super::reply::{Ends, reply};
 use super::summary::Ending;
 use crate::dbms::{Client, Options};
 
@@ -48,12 +48,12 @@ pub(crate) async fn run(
     let mut request = input::read(&app, request).await?;
     let missing = || Refusal::invalid("statement: expected a string, which says what to run");
     let text = request.text().ok_or_else(missing)?.to_owned();
-    let cancelled = Cancelled::default();
-    let options = input::options(name, &mut request, &cancelled);
+    let ends = Ends::default();
+    let options = input::options(name, &mut request, &ends);
     input::await_bookmarks(&app, &client, &options).await?;
     let place = app.place(&client)?;
     let (reply, pending) =
-        reply(media.name, StatusCode::ACCEPTED, app.settings.stall_timeout, cancelled);
+        reply(media.name, StatusCode::ACCEPTED, app.settings.stall_timeout, ends);
     let output = Output::new(media.format, reply);
     let (parameters, include_counters) = (request.parameters, request.include_counters);
     let statement = Statement { client, options, text, parameters, include_counters };

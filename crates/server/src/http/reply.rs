@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::CONTENT_TYPE;
@@ -26,16 +26,34 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use http_body::Frame;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::mpsc::error::{SendTimeoutError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::refusal::add_headers;
 
 /// Bytes that are gathered before they are sent.
 const CHUNK_BYTES: usize = 64 << 10;
+/// How often somebody who waits looks whether that was ended from outside.
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Set when nobody wants the result any more.
 pub(crate) type Cancelled = Arc<AtomicBool>;
+
+/// What ends a statement or transaction from outside.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ends {
+    pub(crate) cancelled: Cancelled,
+    /// Set when a command has terminated it.
+    pub(crate) terminated: Arc<AtomicBool>,
+}
+
+impl Ends {
+    /// Whether a command has terminated it.
+    pub(crate) fn is_terminated(&self) -> bool {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.terminated.load(Ordering::Relaxed)
+    }
+}
 
 /// The side of the statement.
 #[derive(Debug)]
@@ -47,7 +65,7 @@ pub(crate) struct Reply {
     /// How long a reader may take for a chunk.
     stall: Duration,
     runtime: Handle,
-    cancelled: Cancelled,
+    ends: Ends,
 }
 
 #[derive(Debug)]
@@ -89,20 +107,20 @@ impl Drop for Guard {
     }
 }
 
-/// Both sides of an answer in `media`; `cancelled` is what the statement looks at, and `streamed`
-/// the status of an answer that is sent before its end is known.
+/// Both sides of an answer in `media`; `ends` is what the statement looks at, and `streamed` the
+/// status of an answer that is sent before its end is known.
 pub(crate) fn reply(
     media: &'static str,
     streamed: StatusCode,
     stall: Duration,
-    cancelled: Cancelled,
+    ends: Ends,
 ) -> (Reply, Pending) {
     let (head, head_of) = oneshot::channel();
     let (chunks, chunks_of) = mpsc::channel(1);
-    let guard = Guard(Some(Arc::clone(&cancelled)));
+    let guard = Guard(Some(Arc::clone(&ends.cancelled)));
     let runtime = Handle::current();
     let (head, buffer) = (Some(head), Vec::new());
-    let reply = Reply { head, chunks, buffer, media, stall, runtime, cancelled };
+    let reply = Reply { head, chunks, buffer, media, stall, runtime, ends };
     (reply, Pending { head: head_of, chunks: chunks_of, media, streamed, guard })
 }
 
@@ -147,17 +165,23 @@ impl Reply {
     }
 
     fn pass(&mut self, part: Part) -> Result<(), Gone> {
-        let part = match self.chunks.try_send(part) {
+        let mut part = match self.chunks.try_send(part) {
             Ok(()) => return Ok(()),
             Err(TrySendError::Closed(_)) => return Err(Gone),
             Err(TrySendError::Full(part)) => part,
         };
-        let sent = self.runtime.block_on(self.chunks.send_timeout(part, self.stall));
-        sent.map_err(|_| {
-            // ORDERING: relaxed, as nothing else is read because of the flag.
-            self.cancelled.store(true, Ordering::Relaxed);
-            Gone
-        })
+        let begun = Instant::now();
+        while !self.ends.is_terminated() && begun.elapsed() < self.stall {
+            let tick = TICK.min(self.stall);
+            match self.runtime.block_on(self.chunks.send_timeout(part, tick)) {
+                Ok(()) => return Ok(()),
+                Err(SendTimeoutError::Timeout(unsent)) => part = unsent,
+                Err(SendTimeoutError::Closed(_)) => break,
+            }
+        }
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.ends.cancelled.store(true, Ordering::Relaxed);
+        Err(Gone)
     }
 
     /// Ends the answer. `status` counts if nothing was sent yet.

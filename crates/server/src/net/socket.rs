@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,6 +28,72 @@ pub(crate) enum Encryption {
 
 /// How long nothing comes before a reader that wants to know hears of it.
 pub(crate) const QUIET: Duration = Duration::from_secs(1);
+/// How often somebody who waits looks whether that was ended from outside.
+const TICK: Duration = Duration::from_millis(50);
+
+/// For how long the peer is waited for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Patience {
+    /// When waiting ends, whatever was done until then.
+    pub(crate) deadline: Option<Instant>,
+    /// How long one read or write may wait.
+    pub(crate) each: Option<Duration>,
+    /// Set from outside to end it.
+    pub(crate) ended: Option<Arc<AtomicBool>>,
+}
+
+/// Why nobody waits any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The deadline has passed.
+    Late,
+    /// It was ended from outside.
+    Ended,
+}
+
+impl Patience {
+    /// Until then.
+    pub(crate) fn until(deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..Self::default() }
+    }
+
+    /// So long for each read or write, if there is a limit.
+    pub(crate) fn each(each: Option<Duration>) -> Self {
+        Self { each, ..Self::default() }
+    }
+
+    fn is_ended(&self) -> bool {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.ended.as_ref().is_some_and(|ended| ended.load(Ordering::Relaxed))
+    }
+
+    /// Whether, and why, nothing is to be waited for any more.
+    pub(crate) fn over(&self) -> Option<Over> {
+        match self.deadline {
+            _ if self.is_ended() => Some(Over::Ended),
+            Some(deadline) if Instant::now() >= deadline => Some(Over::Late),
+            _ => None,
+        }
+    }
+
+    /// How long somebody who has waited since then may still wait, and looks again after.
+    fn left(&self, since: impl FnOnce() -> Instant) -> io::Result<Option<Duration>> {
+        if self.is_ended() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let tick = self.ended.as_ref().map(|_| TICK);
+        // PERF: bolt.py, point read: no look at the clock where no time is limited.
+        if self.deadline.is_none() && self.each.is_none() {
+            return Ok(tick);
+        }
+        let ends = [self.deadline, self.each.and_then(|each| since().checked_add(each))];
+        let Some(end) = ends.into_iter().flatten().min() else { return Ok(tick) };
+        match end.saturating_duration_since(Instant::now()) {
+            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
+            left => Ok(Some(tick.map_or(left, |tick| tick.min(left)))),
+        }
+    }
+}
 
 /// A TCP connection that knows how long it may take.
 ///
@@ -36,12 +103,11 @@ pub(crate) const QUIET: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 struct Timed {
     tcp: Arc<TcpStream>,
-    /// When waiting ends, whatever was done until then.
-    deadline: Option<Instant>,
-    /// How long one read or write may wait.
-    patience: Option<Duration>,
+    patience: Patience,
     /// How long the operating system was told last to wait for something to read.
     told: Option<Duration>,
+    /// How long nothing has come, in waits of the operating system.
+    silent: Duration,
     /// Since when a read waits whose reader heard that it is quiet, and tried again.
     since: Option<Instant>,
     quiet: Quiet,
@@ -70,30 +136,14 @@ enum Kind {
 
 impl Timed {
     fn new(tcp: Arc<TcpStream>, deadline: Instant) -> Self {
-        let (deadline, quiet) = (Some(deadline), Quiet::Untold);
-        Self { tcp, deadline, patience: None, told: None, since: None, quiet }
-    }
-
-    /// How long something that has waited since then may still wait.
-    fn left(&self, since: Instant) -> io::Result<Option<Duration>> {
-        let ends = [self.deadline, self.patience.and_then(|patience| since.checked_add(patience))];
-        let Some(end) = ends.into_iter().flatten().min() else { return Ok(None) };
-        match end.saturating_duration_since(Instant::now()) {
-            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
-            left => Ok(Some(left)),
-        }
+        let (patience, quiet) = (Patience::until(deadline), Quiet::Untold);
+        Self { tcp, patience, told: None, silent: Duration::ZERO, since: None, quiet }
     }
 
     /// Tells the operating system how long the next read may wait.
     fn limit(&mut self) -> io::Result<()> {
-        let limit = match (self.deadline, self.patience) {
-            // PERF: bolt.py, point read: no look at the clock where nothing is limited.
-            (None, None) => None,
-            _ => {
-                let since = *self.since.get_or_insert_with(Instant::now);
-                self.left(since)?
-            }
-        };
+        let since = &mut self.since;
+        let limit = self.patience.left(|| *since.get_or_insert_with(Instant::now))?;
         let limit = match self.quiet {
             Quiet::ToBeTold => Some(limit.map_or(QUIET, |limit| limit.min(QUIET))),
             Quiet::Untold | Quiet::Told => limit,
@@ -111,13 +161,14 @@ impl Timed {
             self.limit()?;
             match read(&self.tcp) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.quiet == Quiet::ToBeTold && self.told == Some(QUIET) {
+                    self.silent += self.told.unwrap_or_default();
+                    if self.quiet == Quiet::ToBeTold && self.silent >= QUIET {
                         self.quiet = Quiet::Told;
                         return Err(error);
                     }
                 }
                 done => {
-                    self.since = None;
+                    (self.since, self.silent) = (None, Duration::ZERO);
                     if self.quiet == Quiet::Told {
                         self.quiet = Quiet::ToBeTold;
                     }
@@ -127,9 +178,9 @@ impl Timed {
         }
     }
 
-    /// Waits until something can be written.
+    /// Waits until something can be written, or it is time to look again.
     fn wait_for_room(&self, since: Instant) -> io::Result<()> {
-        let left = self.left(since)?.map(Timespec::try_from).transpose();
+        let left = self.patience.left(|| since)?.map(Timespec::try_from).transpose();
         let left = left.map_err(io::Error::other)?;
         poll(&mut [PollFd::new(&*self.tcp, PollFlags::OUT)], left.as_ref())?;
         Ok(())
@@ -198,10 +249,15 @@ impl Socket {
         }
     }
 
-    /// From now on, everything ends at `deadline` and nothing takes longer than `patience`.
-    pub(crate) fn set_limits(&mut self, deadline: Option<Instant>, patience: Option<Duration>) {
+    /// How long the peer is waited for from now on.
+    pub(crate) fn set_patience(&mut self, patience: Patience) {
         let timed = self.timed();
-        (timed.deadline, timed.patience, timed.since) = (deadline, patience, None);
+        (timed.patience, timed.since) = (patience, None);
+    }
+
+    /// How long it is.
+    pub(crate) fn patience(&mut self) -> &Patience {
+        &self.timed().patience
     }
 
     /// From now on, a read during which nothing comes for [`QUIET`] says once "would block", so

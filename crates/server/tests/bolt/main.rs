@@ -17,3 +17,4 @@ mod states;
 mod streams;
 mod tls;
 mod versions;
+mod waits;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use telar_server::http::Settings;
 
-use crate::common::{Answer, TX, TestServer};
+use crate::common::{Answer, QUERY, TX, TestServer};
 
 const NOT_FOUND: &str = "Neo.ClientError.Request.Invalid";
 
@@ -66,6 +66,45 @@ fn a_rollback_leaves_nothing() {
     assert_eq!((answer.status, answer.json()), (200, json!({})));
     assert_eq!(server.ask("DELETE", &tx, &[], "").status, 404);
     assert_eq!(count(&server), 0);
+}
+
+#[test]
+fn one_that_is_terminated_keeps_nothing_even_if_nobody_asks_for_it_again() {
+    let server = TestServer::new();
+    server.rows("CREATE (:N {x: 0})");
+    let tx = begin(&server, &json!({ "statement": "MATCH (n:N) SET n.x = 1" }));
+    let find = "SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS query \
+                WHERE NOT query STARTS WITH 'SHOW' RETURN id";
+    let id = server.rows(find)[0][0].as_str().unwrap().to_owned();
+    server.rows(&format!("TERMINATE TRANSACTION '{id}'"));
+    server.wait_until_idle();
+    server.rows("MATCH (n:N) SET n.x = 2");
+    assert_eq!(post(&server, &format!("{tx}/commit"), &Value::Null).status, 404);
+    assert_eq!(server.rows("MATCH (n:N) RETURN n.x"), json!([[2]]));
+}
+
+#[test]
+fn a_statement_whose_rows_nobody_reads_can_be_terminated() {
+    let server = TestServer::new();
+    let endless = json!({ "statement": "UNWIND range(1, 1000000) AS a \
+                                        UNWIND range(1, 1000000) AS b RETURN a, b" });
+    let tx = begin(&server, &Value::Null);
+    for path in [QUERY, &tx] {
+        let mut unread = server.connect();
+        unread.request("POST", path, &[], &endless.to_string());
+        server.await_statement("UNWIND");
+        // Until there is no more room on the way.
+        thread::sleep(Duration::from_millis(300));
+        let find = "SHOW TRANSACTIONS YIELD transactionId AS id, currentQuery AS query \
+                    WHERE query STARTS WITH 'UNWIND' RETURN id";
+        let id = server.rows(find)[0][0].as_str().unwrap().to_owned();
+        server.rows(&format!("TERMINATE TRANSACTION '{id}'"));
+        while server.rows(find) != json!([]) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        // What came is not taken for all.
+        assert!(!unread.answer().complete);
+    }
 }
 
 #[test]

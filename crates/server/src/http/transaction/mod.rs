@@ -31,7 +31,7 @@ use super::App;
 use super::input::{self, Caller};
 use super::output::Output;
 use super::refusal::Refusal;
-use super::reply::{Cancelled, Pending, reply};
+use super::reply::{Ends, Pending, reply};
 use crate::dbms::{Owner, Place, Quota};
 
 /// The open transactions.
@@ -49,7 +49,7 @@ struct Entry {
     commands: SyncSender<Command>,
     /// Set while a request is with it.
     busy: Arc<AtomicBool>,
-    cancelled: Cancelled,
+    ends: Ends,
 }
 
 /// An entry of the list; off it, and out of its place, when closed or dropped.
@@ -88,7 +88,7 @@ impl Transactions {
     pub(crate) fn close(&self) {
         for (_, entry) in self.open.lock().drain() {
             // ORDERING: relaxed, as nothing else is read because of the flag.
-            entry.cancelled.store(true, Ordering::Relaxed);
+            entry.ends.cancelled.store(true, Ordering::Relaxed);
         }
     }
 
@@ -112,15 +112,11 @@ fn job(
     app: &App,
     caller: &Caller,
     request: super::Request,
-    cancelled: &Cancelled,
+    ends: &Ends,
     commit: bool,
 ) -> (Job, Pending) {
-    let (reply, pending) = reply(
-        caller.media.name,
-        StatusCode::ACCEPTED,
-        app.settings.stall_timeout,
-        cancelled.clone(),
-    );
+    let (reply, pending) =
+        reply(caller.media.name, StatusCode::ACCEPTED, app.settings.stall_timeout, ends.clone());
     let job = Job {
         text: request.text().map(str::to_owned),
         parameters: request.parameters,
@@ -142,22 +138,23 @@ pub(crate) async fn begin(
     if app.is_closing() {
         return Err(Refusal::closing());
     }
-    let cancelled = Cancelled::default();
-    let options = input::options(name.clone(), &mut request, &cancelled);
+    let ends = Ends::default();
+    let options = input::options(name.clone(), &mut request, &ends);
     input::await_bookmarks(&app, &caller.client, &options).await?;
     let transactions = &app.transactions;
     let place = transactions.places.take(caller.client.standing());
     let place = place.map_err(|full| full.failure("transactions", "http.transactions"))?;
-    let (job, pending) = job(&app, &caller, request, &cancelled, false);
+    let (job, pending) = job(&app, &caller, request, &ends, false);
     let id = new_id()?;
     let (commands, commands_of) = mpsc::sync_channel(1);
     let busy = Arc::new(AtomicBool::new(true));
-    let entry =
-        Entry { database: name, owner: caller.owner, commands, busy: Arc::clone(&busy), cancelled };
+    let (database, owner) = (name, caller.owner);
+    let (ends_too, busy_too) = (ends.clone(), Arc::clone(&busy));
+    let entry = Entry { database, owner, commands, busy: busy_too, ends: ends_too };
     transactions.open.lock().insert(id.clone(), entry);
     let (open, place) = (Arc::clone(&transactions.open), Mutex::new(Some(place)));
     let listed = Listed { id: id.clone(), open, place };
-    let worker = Worker { listed, busy, idle: transactions.idle, commands: commands_of };
+    let worker = Worker { listed, busy, ends, idle: transactions.idle, commands: commands_of };
     let client = caller.client;
     let thread = thread::Builder::new().name("http-tx".to_owned());
     let begun = thread.spawn(move || worker.run(&client, &options, job));
@@ -181,7 +178,7 @@ async fn ask(
         let code = "Neo.ClientError.Transaction.TransactionAccessedConcurrently";
         return Err(crate::dbms::Failure::new(code, message).into());
     }
-    let (job, pending) = job(&app, &caller, request, &entry.cancelled, commit);
+    let (job, pending) = job(&app, &caller, request, &entry.ends, commit);
     let sent = entry.commands.try_send(Command::Run(Box::new(job)));
     sent.map_err(|_| Refusal::no_transaction(&id))?;
     pending.response().await.ok_or_else(|| Refusal::no_transaction(&id))
@@ -217,7 +214,7 @@ pub(crate) async fn roll_back(
     // ORDERING: acquire and release, as in `ask`.
     if entry.busy.swap(true, Ordering::AcqRel) {
         // ORDERING: relaxed, as nothing else is read because of the flag.
-        entry.cancelled.store(true, Ordering::Relaxed);
+        entry.ends.cancelled.store(true, Ordering::Relaxed);
     }
     let (done, done_of) = oneshot::channel();
     if entry.commands.try_send(Command::RollBack(done)).is_ok() {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use telar_db::ValueMap;
 use telar_db::value::LocalDateTime;
@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::Listed;
 use crate::dbms::{Client, Done, Options, Work};
 use crate::http::output::Output;
+use crate::http::reply::{Ends, TICK};
 use crate::http::summary::{Ending, OpenTransaction};
 
 /// What a transaction can be asked for.
@@ -36,6 +37,7 @@ pub(super) struct Job {
 pub(super) struct Worker {
     pub(super) listed: Listed,
     pub(super) busy: Arc<AtomicBool>,
+    pub(super) ends: Ends,
     pub(super) idle: Duration,
     pub(super) commands: Receiver<Command>,
 }
@@ -60,9 +62,18 @@ impl Worker {
         }
     }
 
-    /// The next thing to do; none if nobody asked in time. Who asks for the end gets it here.
+    /// The next thing to do; none if nobody asked in time, or it was terminated meanwhile. Who asks
+    /// for the end gets it here.
     fn next(&self) -> Option<Command> {
-        self.commands.recv_timeout(self.idle).ok()
+        let begun = Instant::now();
+        while !self.ends.is_terminated() && begun.elapsed() < self.idle {
+            match self.commands.recv_timeout(TICK.min(self.idle)) {
+                Ok(command) => return Some(command),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        None
     }
 
     fn serve(&self, mut work: Work<'_, '_>, first: Option<Job>) {

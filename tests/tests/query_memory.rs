@@ -3,8 +3,8 @@
 #![allow(clippy::print_stdout, reason = "the figures are worth a look")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use telar_db::query::{QueryError, Rows, Sink};
 use telar_db::{Database, Runtime, Session, Settings, ValueMap, Workers};
@@ -93,8 +93,78 @@ const CASES: &[(&str, &str)] = &[
     ("function", "UNWIND range(1, 20) AS x RETURN size(range(x, x + 20000)) AS n"),
 ];
 
+/// The counters are those of the process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Large commits: what is there before, what is written, and how many times what the transaction
+/// held before its commit is held at most while it goes on.
+const COMMITS: &[(&str, &[&str], &str, f64)] = &[
+    ("nodes", &[], "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i % 97})", 1.5),
+    ("texts", &[], "UNWIND range(1, 200000) AS i CREATE (:P {id: 'a text ' + i})", 1.75),
+    (
+        "a property of all",
+        &["UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i})"],
+        "MATCH (n:P) SET n.x = n.x + 1",
+        1.5,
+    ),
+    (
+        "deletions",
+        &["UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i})"],
+        "MATCH (n:P) DELETE n",
+        1.5,
+    ),
+    ("keys", &[], "CREATE (w:W) WITH w UNWIND range(1, 10000) AS i SET w['k' + i] = i", 12.0),
+    (
+        "an index",
+        &["CREATE INDEX FOR (n:P) ON (n.id)"],
+        "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i % 97})",
+        2.5,
+    ),
+    (
+        "relationships",
+        &["UNWIND range(0, 999) AS i CREATE (:P {id: i})", "CREATE INDEX FOR (n:P) ON (n.id)"],
+        "MATCH (a:P), (b:P) WHERE b.id < 200 CREATE (a)-[:R {x: a.id}]->(b)",
+        4.5,
+    ),
+];
+
+#[test]
+fn a_large_commit_takes_little_more_than_what_it_writes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut wrong = Vec::new();
+    for (what, before, text, most) in COMMITS {
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = Settings::default();
+        settings.background_interval_ms = 0;
+        let db = Database::open(folder.path(), settings).unwrap();
+        let session = Session::new(&db);
+        for text in *before {
+            session.run(text, &[]).unwrap();
+        }
+        db.settle();
+        let empty = HELD.load(Ordering::Relaxed);
+        let mut transaction = session.begin().unwrap();
+        transaction.run(text, &ValueMap::new()).unwrap();
+        let written = HELD.load(Ordering::Relaxed) - empty;
+        PEAK.store(empty + written, Ordering::Relaxed);
+        transaction.commit().unwrap();
+        let held = PEAK.load(Ordering::Relaxed) - empty;
+        let factor = held as f64 / written as f64;
+        println!(
+            "{what:20} written {:7} KiB, held {:7} KiB, {factor:.2}",
+            written >> 10,
+            held >> 10
+        );
+        if factor > *most {
+            wrong.push(format!("{what}: {factor:.2} times what is written, not {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn queries_account_for_what_they_allocate() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut settings = Settings::default();
     settings.background_interval_ms = 0;
     let db = Database::in_memory(settings).unwrap();

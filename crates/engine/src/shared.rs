@@ -1,5 +1,6 @@
 //! What every handle of a database shares: tables, clock, readers, log.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -180,12 +181,13 @@ impl Shared {
     /// Takes the next commit timestamp and queues the log record, in one critical section. The
     /// caller holds every latch of the commit.
     #[inline]
-    pub(crate) fn take_timestamp(&self, payload: Option<&[u8]>) -> Result<u64, Error> {
+    pub(crate) fn take_timestamp(&self, payload: Option<Cow<'_, [u8]>>) -> Result<u64, Error> {
         let ts = match (&self.durable, payload) {
-            (Some(d), Some(payload)) => d.wal.append(payload)?,
+            (Some(d), Some(Cow::Owned(payload))) => d.wal.append_owned(payload)?,
+            (Some(d), Some(Cow::Borrowed(payload))) => d.wal.append(payload)?,
             (None, Some(payload)) => {
                 let ts = self.clock.next();
-                self.memory_log.push(ts, payload);
+                self.memory_log.push(ts, &payload);
                 if ts.is_multiple_of(PRUNE_EVERY) {
                     self.history.advance(self.clock.published());
                     self.memory_log.prune(self.history.log_floor());
@@ -228,7 +230,7 @@ impl Shared {
         if !self.records() {
             return Ok((self.clock.published(), add()));
         }
-        let ts = self.take_timestamp(Some(payload))?;
+        let ts = self.take_timestamp(Some(payload.into()))?;
         let durable = self.durable.as_ref().map_or(Ok(()), |d| d.wal.wait_durable(ts));
         failpoint!("schema::durable");
         let added = durable.map(|()| add());
@@ -247,7 +249,7 @@ impl Shared {
         if !self.records() {
             return Ok(add());
         }
-        let ts = self.take_timestamp(Some(payload))?;
+        let ts = self.take_timestamp(Some(payload.into()))?;
         failpoint!("schema::logged");
         let added = add();
         self.clock.mark_applied(ts);

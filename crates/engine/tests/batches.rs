@@ -19,6 +19,8 @@ enum Op {
     Clear(u64),
     Label(u64),
     Delete(u64),
+    /// Every so many vertices in one commit.
+    All(u64),
     Settle,
     Keep,
 }
@@ -31,6 +33,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => vertex().prop_map(Op::Clear),
         2 => vertex().prop_map(Op::Label),
         2 => vertex().prop_map(Op::Delete),
+        1 => (1u64..4).prop_map(Op::All),
         2 => Just(Op::Settle),
         2 => Just(Op::Keep),
     ]
@@ -119,6 +122,7 @@ proptest! {
         let db = Engine::in_memory(settings).unwrap();
         let labels = ["A", "B"].map(|name| db.label(name).unwrap());
         let names = Names { labels, key: db.property_key("p").unwrap() };
+        let other = db.property_key("other").unwrap();
         let mut txn = db.begin().unwrap();
         for n in 0..VERTICES {
             let v = txn.create_vertex(&labels[..1]).unwrap();
@@ -142,6 +146,16 @@ proptest! {
                 Op::Clear(v) => txn.set_vertex_property(vertex(v), names.key, Value::Null),
                 Op::Label(v) => txn.add_label(vertex(v), labels[1]).map(drop),
                 Op::Delete(v) => txn.delete_vertex(vertex(v), true),
+                Op::All(step) => {
+                    for v in (0..VERTICES).step_by(step as usize).map(vertex) {
+                        let value = if step == 2 { Value::Null } else { Value::Int(-9) };
+                        // Those that are gone refuse it.
+                        let _ = txn.set_vertex_property(v, names.key, value);
+                        let _ = txn.set_vertex_property(v, other, Value::Int(1));
+                        let _ = txn.add_label(v, labels[1]);
+                    }
+                    Ok(())
+                }
                 Op::Settle => {
                     db.settle();
                     Ok(())

@@ -20,6 +20,7 @@
 //! No snapshot older than T is open while bases are replaced, since nothing in a base says when it
 //! came (adjacency/mod.rs, visibility rule).
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
@@ -530,7 +531,7 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
 /// Takes the timestamp after `before`, on disk as an empty commit.
 fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
     let payload = shared.records().then_some(record::EMPTY_COMMIT);
-    let ts = shared.take_timestamp(payload)?;
+    let ts = shared.take_timestamp(payload.map(Cow::Borrowed))?;
     let flushed = shared.durable.as_ref().map_or(Ok(()), |d| d.wal.flush());
     if let Err(e) = flushed {
         return Err(e.into());

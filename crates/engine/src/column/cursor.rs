@@ -5,7 +5,8 @@ use crossbeam_epoch::Guard;
 
 use telar_graph::Value;
 
-use super::table::{ColTable, ColVersion};
+use super::table::ColTable;
+use super::version::ColVersion;
 use super::{Chunk, PropertyChunk};
 use crate::adjacency::{SEGMENT_BITS, local_of};
 

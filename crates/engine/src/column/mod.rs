@@ -12,18 +12,22 @@
 //! ```
 //!
 //! A write appends an entry that points to the previous one and moves the head. A reader walks from
-//! the head to the first entry it may see, else reads the chunk. Settling folds what every live
+//! the head to the first entry it may see, else reads the chunk. Whoever writes most of a segment
+//! in one commit lays a whole new chunk over it (`layer.rs`). Settling folds what every live
 //! snapshot sees into a new chunk; the rules are those of adjacency (see `adjacency/segment.rs`).
 //!
 //! Cost: a settled value is one array access; a written one a short walk, newest first.
 
 pub(crate) mod chunk;
 pub(crate) mod cursor;
+mod layer;
 mod table;
 pub(crate) mod undo;
+mod version;
 
 pub(crate) use chunk::{PropertyChunk, StateChunk};
-pub(crate) use table::{ColTable, HasTail, Segments};
+pub(crate) use layer::Laid;
+pub(crate) use table::{ColTable, HasTail, Room, Segments};
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::mapped;

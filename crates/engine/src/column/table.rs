@@ -3,12 +3,12 @@
 //! A segment without a version is not loaded, or was never written to; see `mapped/mod.rs`.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
-use std::sync::{Arc, OnceLock};
-
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::cursor::{At, Cursor};
+use super::layer::Laid;
 use super::undo::{ColUndo, OldValue};
+use super::version::{ColTail, ColVersion};
 use super::{Chunk, PropertyChunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
@@ -19,108 +19,6 @@ use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::table::GrowArray;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-
-/// A tail with this many entries settles after the commit that filled it.
-const TAIL_ENTRIES_MAX: u32 = SEGMENT_VERTICES as u32 / 2;
-
-#[derive(Debug)]
-struct Version<V> {
-    ts: u64,
-    /// Number of the previous entry, plus one; 0 if the chunk holds the previous value.
-    previous: u32,
-    value: V,
-}
-
-#[derive(Debug)]
-struct ColTail<V> {
-    /// Number of the newest entry, plus one; 0 if the chunk's value holds.
-    heads: Box<[AtomicU32; SEGMENT_VERTICES]>,
-    /// Few at first: a schema may have thousands of keys, each with a value or two.
-    entries: GrowArray<OnceLock<Version<V>>, 3>,
-    len: AtomicU32,
-    /// Entries at which the tail is settled.
-    settle_at: u32,
-}
-
-impl<V> ColTail<V> {
-    fn new() -> Self {
-        Self {
-            settle_at: TAIL_ENTRIES_MAX,
-            heads: Box::new([const { AtomicU32::new(0) }; SEGMENT_VERTICES]),
-            entries: GrowArray::default(),
-            len: AtomicU32::new(0),
-        }
-    }
-
-    /// Versions of `local`, newest first.
-    fn versions(&self, local: u32) -> impl Iterator<Item = &Version<V>> {
-        // ORDERING: acquire pairs with the release in `push`.
-        let mut next = self.heads[local as usize].load(Ordering::Acquire);
-        std::iter::from_fn(move || {
-            let entry = self.entries.get(next.checked_sub(1)?)?.get()?;
-            next = entry.previous;
-            Some(entry)
-        })
-    }
-
-    fn push(&self, local: u32, ts: u64, value: V) {
-        let head = &self.heads[local as usize];
-        let number = self.len.fetch_add(1, Ordering::Relaxed);
-        let entry = Version { ts, previous: head.load(Ordering::Relaxed), value };
-        let fresh = self.entries.get_or_grow(number).set(entry).is_ok();
-        debug_assert!(fresh, "every number is given out once");
-        // ORDERING: release publishes the entry to readers of the head.
-        head.store(number + 1, Ordering::Release);
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct ColVersion<C: Chunk> {
-    chunk: Arc<C>,
-    /// Heap bytes of the chunk.
-    chunk_bytes: usize,
-    tail: Option<Box<ColTail<C::Value>>>,
-}
-
-impl<C: Chunk> ColVersion<C> {
-    fn new(chunk: C) -> Self {
-        let chunk_bytes = chunk.bytes();
-        Self { chunk: Arc::new(chunk), chunk_bytes, tail: None }
-    }
-
-    fn with_tail(&self, tail: ColTail<C::Value>) -> Self {
-        let (chunk, chunk_bytes) = (Arc::clone(&self.chunk), self.chunk_bytes);
-        Self { chunk, chunk_bytes, tail: Some(Box::new(tail)) }
-    }
-
-    /// The value of `local` at `read_ts`, no older than the watermark.
-    #[inline]
-    pub(super) fn get(&self, local: u32, read_ts: u64) -> C::Value {
-        self.unsettled(local, read_ts).unwrap_or_else(|| self.chunk.get(local as usize))
-    }
-
-    /// The newest value in the tail that a reader at `read_ts` sees.
-    #[inline]
-    fn unsettled(&self, local: u32, read_ts: u64) -> Option<C::Value> {
-        let tail = self.tail.as_ref()?;
-        tail.versions(local).find(|v| v.ts <= read_ts).map(|v| v.value.clone())
-    }
-
-    /// Appends the changes of a place after `after` and up to `until`, in order of time.
-    fn changes(&self, local: u32, after: u64, until: u64, out: &mut Vec<OldValue<C::Value>>) {
-        let Some(tail) = &self.tail else { return };
-        let first = out.len();
-        let mut versions = tail.versions(local).skip_while(|v| v.ts > until).peekable();
-        while let Some(v) = versions.next()
-            && v.ts > after
-        {
-            let before = versions.peek().map(|older| older.value.clone());
-            let value = before.unwrap_or_else(|| self.chunk.get(local as usize));
-            out.push(OldValue { local, ts: v.ts, value });
-        }
-        out[first..].reverse();
-    }
-}
 
 /// One segment of a column.
 #[derive(Debug)]
@@ -192,8 +90,7 @@ impl<C: Chunk + 'static> ColSegment<C> {
 
     /// Commit timestamp of the newest unsettled version of `local`; 0 if there is none.
     pub(crate) fn newest_ts(&self, local: u32, guard: &Guard) -> u64 {
-        let tail = self.version(guard).and_then(|v| v.tail.as_ref());
-        tail.and_then(|t| t.versions(local).next()).map_or(0, |v| v.ts)
+        self.version(guard).map_or(0, |version| version.newest_ts(local))
     }
 
     /// Gives the segment a tail to write to. With `is_stored`, what is not loaded is left alone.
@@ -225,17 +122,24 @@ impl<C: Chunk + 'static> ColSegment<C> {
         guard: &Guard,
     ) {
         self.exclusive(|| {
-            let Some(old) = self.version(guard) else {
+            let Some(old) = self.version(guard).filter(|version| !version.is_settled()) else {
                 return;
             };
-            let Some(tail) = &old.tail else { return };
             let Horizon { watermark, floor } = horizon;
-            if floor < watermark {
+            // What comes after a layer stays with it.
+            let layer = old.layer.as_ref().filter(|layer| layer.ts > watermark).cloned();
+            if floor < watermark && layer.is_none() {
                 undo.push(number, self.unsettled_changes(floor, watermark, guard), floor);
             }
+            let Some(tail) = &old.tail else {
+                if layer.is_none() {
+                    self.install(ColVersion { layer, ..old.clone() }, guard);
+                }
+                return;
+            };
             let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
                 Box::new(std::array::from_fn(|_| C::Value::default()));
-            let mut new_tail = ColTail::new();
+            let new_tail = ColTail::new();
             let mut carry = Vec::new();
             for (local, value) in values.iter_mut().enumerate() {
                 carry.clear();
@@ -252,24 +156,13 @@ impl<C: Chunk + 'static> ColSegment<C> {
                     new_tail.push(local as u32, v.ts, v.value.clone());
                 }
             }
-            let carried = new_tail.len.load(Ordering::Relaxed);
-            // What a held-back watermark keeps is not copied again before as much has come anew.
-            new_tail.settle_at = TAIL_ENTRIES_MAX.max(2 * carried);
-            let needed = carried > 0;
             let version = ColVersion::new(C::build(&values));
-            let tail = needed.then(|| Box::new(new_tail));
-            self.install(ColVersion { tail, ..version }, guard);
+            self.install(ColVersion { tail: new_tail.carried(), layer, ..version }, guard);
         });
     }
 
     fn bytes(&self, guard: &Guard) -> usize {
-        self.version(guard).map_or(0, |v| {
-            let tail = v.tail.as_ref().map_or(0, |t| {
-                let entries = t.entries.iter().count();
-                SEGMENT_VERTICES * 4 + entries * size_of::<OnceLock<Version<C::Value>>>()
-            });
-            size_of::<ColVersion<C>>() + v.chunk_bytes + tail
-        })
+        self.version(guard).map_or(0, ColVersion::bytes)
     }
 }
 
@@ -286,14 +179,23 @@ impl<C: Chunk + 'static> HasTail for ColSegment<C> {
     }
 }
 
+/// Where the writes to a segment go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// To its tail, one by one.
+    Tail,
+    /// Together over all that it holds.
+    Layer,
+}
+
 /// The segments of a column, whatever it holds.
 pub(crate) trait Segments {
     /// The latch of a segment.
     fn latch(&self, number: u32) -> &Latch;
 
-    /// Gives a segment a tail. The caller holds every stripe, and keeps them as long as it needs
-    /// the tail.
-    fn make_ready(&self, number: u32, guard: &Guard) -> Result<(), Error>;
+    /// Makes room for so many writes to a segment. The caller holds every stripe, and keeps them as
+    /// long as it needs the room.
+    fn make_ready(&self, number: u32, writes: usize, guard: &Guard) -> Result<Room, Error>;
 
     /// Settles a segment if its tail has grown large. The caller holds no latch.
     fn settle_full(&self, number: u32, horizon: &dyn Fn() -> Horizon, guard: &Guard);
@@ -304,22 +206,24 @@ impl<C: Chunk + 'static> Segments for ColTable<C> {
         &self.segment_for_write(number << SEGMENT_BITS).latch
     }
 
-    fn make_ready(&self, number: u32, guard: &Guard) -> Result<(), Error> {
+    fn make_ready(&self, number: u32, writes: usize, guard: &Guard) -> Result<Room, Error> {
         let segment = self.segment_for_write(number << SEGMENT_BITS);
-        if segment.has_tail(guard) {
-            return Ok(());
-        }
         if self.source.is_stored() && segment.version(guard).is_none() {
             if !self.fetch(number, guard) {
                 self.source.check()?;
             }
             assert!(segment.version(guard).is_some(), "INVARIANT: nobody drops what is latched");
         }
-        segment.give_tail(self.source.is_stored(), guard);
-        if let Some(stored) = self.source.stored() {
-            stored.memory.loaded(SEGMENT_VERTICES * 4);
+        if segment.version(guard).is_none_or(|version| version.takes_layer(writes)) {
+            return Ok(Room::Layer);
         }
-        Ok(())
+        if !segment.has_tail(guard) {
+            segment.give_tail(self.source.is_stored(), guard);
+            if let Some(stored) = self.source.stored() {
+                stored.memory.loaded(SEGMENT_VERTICES * 4);
+            }
+        }
+        Ok(Room::Tail)
     }
 
     fn settle_full(&self, number: u32, horizon: &dyn Fn() -> Horizon, guard: &Guard) {
@@ -422,6 +326,30 @@ impl<C: Chunk + 'static> ColTable<C> {
         Box::new(std::array::from_fn(|local| value(local as u32)))
     }
 
+    /// What `writes`, each at a place, make of segment `number`, to be laid over what it holds. The
+    /// caller holds every stripe since [`make_ready`](Segments::make_ready) has said that it can.
+    pub(crate) fn layer(
+        &self,
+        number: u32,
+        writes: impl Iterator<Item = (u32, C::Value)>,
+        guard: &Guard,
+    ) -> Laid<C> {
+        let under = self.version(number, guard).cloned();
+        Laid::new(number, under.unwrap_or_else(|| ColVersion::new(C::absent())), writes)
+    }
+
+    /// Lays it over the segment, for readers at `ts` and later. The caller holds every stripe since
+    /// before it was made.
+    pub(crate) fn lay(&self, laid: Laid<C>, ts: u64, guard: &Guard) {
+        let segment = self.segment_for_write(laid.number << SEGMENT_BITS);
+        let version = laid.at(ts);
+        segment.last_write.fetch_max(ts, Ordering::Relaxed);
+        if let Some(stored) = self.source.stored() {
+            stored.memory.loaded(version.chunk_bytes);
+        }
+        segment.install(version, guard);
+    }
+
     /// Replaces whatever segment `number` holds by settled values, written at `ts`. No snapshot
     /// older than that may be open.
     pub(crate) fn replace(&self, number: u32, chunk: C, ts: u64, guard: &Guard) {
@@ -481,7 +409,7 @@ impl<C: Chunk + 'static> ColTable<C> {
         }
         match version {
             None => At::Nothing,
-            Some(version) if version.tail.is_some() => At::Written(version),
+            Some(version) if !version.is_settled() => At::Written(version),
             Some(version) => At::Settled(&*version.chunk),
         }
     }
@@ -495,7 +423,7 @@ impl<C: Chunk + 'static> ColTable<C> {
         if let Some(seen) = version.and_then(|v| v.unsettled(local, ts)) {
             return seen;
         }
-        let settled = version.map(|v| v.chunk.get(local as usize)).unwrap_or_default();
+        let settled = version.map(|v| v.settled().get(local as usize)).unwrap_or_default();
         self.undo.before(number, local, ts).unwrap_or(settled)
     }
 
@@ -505,8 +433,8 @@ impl<C: Chunk + 'static> ColTable<C> {
         let Some(segment) = self.segments.get(number) else {
             return;
         };
-        let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
-        if tail.is_some_and(|t| t.len.load(Ordering::Relaxed) >= t.settle_at) {
+        let Some(version) = segment.version(guard) else { return };
+        if version.layer.is_some() || version.tail.as_deref().is_some_and(ColTail::is_full) {
             segment.settle(number, horizon(), &self.undo, guard);
         }
     }
@@ -515,7 +443,7 @@ impl<C: Chunk + 'static> ColTable<C> {
     pub(crate) fn settle_all(&self, horizon: Horizon, guard: &Guard) {
         for s in 0..self.segment_bound() {
             if let Some(segment) = self.segments.get(s)
-                && segment.has_tail(guard)
+                && segment.version(guard).is_some_and(|version| !version.is_settled())
             {
                 segment.settle(s, horizon, &self.undo, guard);
             }
@@ -541,7 +469,7 @@ impl ColTable<PropertyChunk> {
     /// Whether a place of segment `number` may have a value; for sure not, if it says no.
     pub(crate) fn may_hold(&self, number: u32, guard: &Guard) -> bool {
         match self.version(number, guard) {
-            Some(version) => version.tail.is_some() || version.chunk_bytes > 0,
+            Some(version) => !version.is_settled() || version.chunk_bytes > 0,
             None => self.source.holds(number),
         }
     }
@@ -555,7 +483,7 @@ impl ColTable<PropertyChunk> {
             At::Written(version) => {
                 let has = |local: &u32| match version.unsettled(*local, read_ts) {
                     Some(value) => !value.is_null(),
-                    None => version.chunk.has(*local as usize),
+                    None => version.settled().has(*local as usize),
                 };
                 all.filter(has).for_each(f);
             }
@@ -595,7 +523,7 @@ impl ColTable<StateChunk> {
     ) {
         match self.version(number, guard).or_else(|| self.fetched(number, guard)) {
             None => {}
-            Some(v) if v.tail.is_none() && !self.undo.concerns(read_ts) => {
+            Some(v) if v.is_settled() && !self.undo.concerns(read_ts) => {
                 v.chunk.counts().for_each(|(state, many)| add(state, many));
             }
             Some(_) => {
@@ -615,7 +543,7 @@ impl<C: Chunk + 'static> Droppable for ColTable<C> {
     fn drop_segment(&self, number: u32, limits: Limits, all: bool) -> usize {
         let guard = &epoch::pin();
         let Some(segment) = self.segments.get(number) else { return 0 };
-        let is_small = |v: &ColVersion<C>| v.chunk_bytes == 0 && v.tail.is_none();
+        let is_small = |v: &ColVersion<C>| v.chunk_bytes == 0 && v.is_settled();
         if segment.version(guard).is_none_or(is_small) {
             return 0;
         }
@@ -624,7 +552,7 @@ impl<C: Chunk + 'static> Droppable for ColTable<C> {
         }
         // Whoever commits holds a latch: try again another time.
         let Some(_held) = segment.latch.try_hold() else { return 0 };
-        let is_settled = segment.version(guard).is_some_and(|v| v.tail.is_none());
+        let is_settled = segment.version(guard).is_some_and(ColVersion::is_settled);
         if segment.last_write.load(Ordering::Relaxed) > limits.of(is_settled) {
             return 0;
         }

@@ -9,7 +9,8 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::Value;
 
-use super::commit::{Change, Maintenance, edges_concerned, vertices_concerned};
+use super::change::Change;
+use super::commit::{Maintenance, edges_concerned, vertices_concerned};
 use super::key::{Item, SortKey};
 use super::read::IndexRead;
 use super::source::{NOW, Objects, Source};
@@ -64,7 +65,7 @@ fn unique<const N: usize>(
     // Made when somebody else is found to have a key that is given out.
     let mut old_keys: Option<HashMap<Item<N>, Option<&SortKey>, RandomState>> = None;
     for change in changes {
-        let Some(key) = &change.new else { continue };
+        let Some(key) = change.after() else { continue };
         let own = item_of(change.item);
         // Seldom more than the one that is to be replaced.
         let mut others: SmallVec<[Item<N>; 4]> = SmallVec::new();
@@ -79,7 +80,7 @@ fn unique<const N: usize>(
                 continue;
             }
             let old_keys = old_keys.get_or_insert_with(|| {
-                changes.iter().map(|c| (item_of(c.item), c.old.as_ref())).collect()
+                changes.iter().map(|c| (item_of(c.item), c.before())).collect()
             });
             if old_keys.get(&other) == Some(&Some(key)) {
                 continue;
@@ -91,7 +92,7 @@ fn unique<const N: usize>(
         }
     }
     if let Some((first, second)) = maintenance.twice
-        && maintenance.changes[second].index == at
+        && maintenance.changes[second].place() == at
     {
         let existing = objects.object(&item_of(maintenance.changes[first].item));
         return Err(duplicate(maintenance, &objects, &maintenance.changes[second], existing));

@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use parking_lot::RwLock;
 
 use super::Index;
-use super::commit::Change;
+use super::change::Change;
 use super::key::{Entry, Item, SortKey};
 use super::page::{decode, decode_bounds};
 use super::replayed::{REPLAYED_MAX, Replayed};

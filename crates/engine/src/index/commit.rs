@@ -15,6 +15,7 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
+use super::change::Change;
 use super::check;
 use super::key::{Item, SortKey};
 use super::source::{NOW, Objects, Source, edge_item};
@@ -38,16 +39,9 @@ const FEW_CHANGES: usize = 8;
 /// one they would follow the links of the partitions that those before them have cut.
 const MANY_ENTRIES: usize = if cfg!(feature = "shuttle") { 4 } else { 1 << 10 };
 
-/// An object's key before and after the commit, where they differ.
-#[derive(Debug, PartialEq)]
-pub(super) struct Change {
-    /// Place of the index in the list.
-    pub(super) index: usize,
-    /// `[vertex, 0, 0]` or `[ordinal, source, destination]`.
-    pub(super) item: Item<3>,
-    pub(super) old: Option<SortKey>,
-    pub(super) new: Option<SortKey>,
-}
+/// Entries that are sorted are added so many at a time: a copy of all would be as large as the
+/// commit.
+const PIECE_ENTRIES: usize = 1 << 16;
 
 /// Where an index is in its list, and what it is about.
 struct Place<'a> {
@@ -128,8 +122,8 @@ impl<'a> Maintenance<'a> {
         self.twice = self.twins();
         // PERF: telar bench index: these misses overlap with the planning of everything else.
         for change in &self.changes {
-            let index = &self.list[change.index];
-            if let Some(key) = &change.new
+            let index = &self.list[change.place()];
+            if let Some(key) = change.after()
                 && index.is_loaded()
                 && let Some(front) = index.front()
             {
@@ -145,7 +139,7 @@ impl<'a> Maintenance<'a> {
         let unique = |at: &usize| self.list[*at].definition.kind.is_unique();
         (0..self.list.len()).filter(unique).find_map(|at| {
             let (first, changes) = self.changes_of(at);
-            let new = || (first..).zip(changes).filter_map(|(n, c)| Some((c.new.as_ref()?, n)));
+            let new = || (first..).zip(changes).filter_map(|(n, c)| Some((c.after()?, n)));
             if changes.len() <= FEW_CHANGES {
                 let before = |n| move |(_, m): &(_, usize)| *m < n;
                 let twin = |(key, n)| new().take_while(before(n)).find(|(k, _)| *k == key);
@@ -158,8 +152,8 @@ impl<'a> Maintenance<'a> {
 
     /// The changes of an index, and the number of the first: changes stand by index.
     pub(super) fn changes_of(&self, at: usize) -> (usize, &[Change]) {
-        let first = self.changes.partition_point(|c| c.index < at);
-        let end = self.changes.partition_point(|c| c.index <= at);
+        let first = self.changes.partition_point(|c| c.place() < at);
+        let end = self.changes.partition_point(|c| c.place() <= at);
         (first, &self.changes[first..end])
     }
 
@@ -199,7 +193,7 @@ impl<'a> Maintenance<'a> {
                     masks[0] |= 1 << (change.item[0] / 64 % 32);
                     break;
                 }
-                for key in change.old.iter().chain(&change.new) {
+                for key in change.before().into_iter().chain(change.after()) {
                     let (word, stripe) = stripe_of(key);
                     masks[word] |= stripe;
                 }
@@ -226,8 +220,8 @@ impl<'a> Maintenance<'a> {
 
     fn find_partitions(&mut self, guard: &Guard) {
         self.partitions.clear();
-        for same in self.changes.chunk_by(|a, b| a.index == b.index) {
-            let index = &self.list[same[0].index];
+        for same in self.changes.chunk_by(|a, b| a.place() == b.place()) {
+            let index = &self.list[same[0].place()];
             if !index.is_loaded() || added(same) >= MANY_ENTRIES {
                 continue;
             }
@@ -284,6 +278,11 @@ impl<'a> Maintenance<'a> {
     ) -> Result<(), Error> {
         let writes = self.writes;
         let (mut near, mut near_state) = (0, 0);
+        if writes.len() >= MANY_ENTRIES {
+            // A list that grew would be there twice for a moment.
+            let holders = may_hold(place.index, label, writes, self.shared).count();
+            self.changes.reserve_exact(holders);
+        }
         for v in vertices_concerned(place.index, writes) {
             stop.step()?;
             let definition = &place.index.definition;
@@ -311,7 +310,7 @@ impl<'a> Maintenance<'a> {
                 None
             };
             if old != new {
-                self.changes.push(Change { index: place.at, item: [v, 0, 0], old, new });
+                self.changes.extend(Change::new(place.at, [v, 0, 0], [old, new]));
             }
         }
         Ok(())
@@ -326,6 +325,9 @@ impl<'a> Maintenance<'a> {
     ) -> Result<(), Error> {
         let writes = self.writes;
         let definition = &place.index.definition;
+        if writes.len() >= MANY_ENTRIES {
+            self.changes.reserve_exact(edges_concerned(place.index, ty, writes).count());
+        }
         for (item, op) in edges_concerned(place.index, ty, writes) {
             stop.step()?;
             let ordinal = item[0];
@@ -348,7 +350,7 @@ impl<'a> Maintenance<'a> {
                 })
             };
             if old != new {
-                self.changes.push(Change { index: place.at, item, old, new });
+                self.changes.extend(Change::new(place.at, item, [old, new]));
             }
         }
         Ok(())
@@ -372,8 +374,8 @@ impl<'a> Maintenance<'a> {
     /// visible yet.
     pub(crate) fn apply(&self, ts: u64, guard: &Guard) {
         let mut partitions = &self.partitions[..];
-        for same in self.changes.chunk_by(|a, b| a.index == b.index) {
-            let index = &self.list[same[0].index];
+        for same in self.changes.chunk_by(|a, b| a.place() == b.place()) {
+            let index = &self.list[same[0].place()];
             if !index.is_loaded() {
                 same.iter().for_each(|change| index.cold.replay(ts, change));
                 continue;
@@ -397,7 +399,7 @@ impl<'a> Maintenance<'a> {
 
 /// How many entries these changes add.
 fn added(changes: &[Change]) -> usize {
-    changes.iter().filter(|change| change.new.is_some()).count()
+    changes.iter().filter(|change| change.after().is_some()).count()
 }
 
 /// The entries of new keys.
@@ -405,7 +407,7 @@ fn new_entries<const N: usize>(
     changes: &[Change],
     item_of: impl Fn(Item<3>) -> Item<N>,
 ) -> SmallVec<[(&SortKey, Item<N>); 64]> {
-    changes.iter().filter_map(|c| Some((c.new.as_ref()?, item_of(c.item)))).collect()
+    changes.iter().filter_map(|c| Some((c.after()?, item_of(c.item)))).collect()
 }
 
 fn apply_to<const N: usize>(
@@ -416,20 +418,22 @@ fn apply_to<const N: usize>(
     upkeep: &Objects<'_>,
     guard: &Guard,
 ) {
-    let new = new_entries(changes, &item_of);
+    let mut new = new_entries(changes, &item_of);
     if new.len() < MANY_ENTRIES {
         tree.add_all(&new, partitions, ts, upkeep, guard);
     } else {
-        let mut sorted: Vec<_> = new.iter().map(|(key, item)| ((*key).clone(), *item)).collect();
-        sorted.sort_unstable();
-        tree.add_sorted(&sorted, ts, upkeep, guard);
+        new.sort_unstable();
+        for piece in new.chunks(PIECE_ENTRIES) {
+            let piece: Vec<_> = piece.iter().map(|(key, item)| ((*key).clone(), *item)).collect();
+            tree.add_sorted(&piece, ts, upkeep, guard);
+        }
     }
     // After the tree: who drops an old entry from both holds up whoever adds it anew.
     if let Some(front) = upkeep.front {
         new.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
     }
     for change in changes {
-        if let Some(key) = &change.old {
+        if let Some(key) = change.before() {
             tree.mark_stale(key, &item_of(change.item), ts, upkeep, guard);
         }
     }
@@ -438,17 +442,26 @@ fn apply_to<const N: usize>(
 /// Whether a commit may change something of an index; for sure not, if it says no.
 fn concerns(writes: &WriteSet, index: &Index, shared: &Shared) -> bool {
     match index.definition.target {
-        IndexTarget::Vertices(label) => {
-            let sets = &shared.catalog.label_sets;
-            let has = |state| state != 0 && sets.labels(state).contains(&label);
-            // What a vertex was before is not known until its latch is held.
-            vertices_concerned(index, writes).any(|v| {
-                let written = writes.states.get(v.into());
-                written.is_none_or(|w| !w.created || has(w.state))
-            })
-        }
+        IndexTarget::Vertices(label) => may_hold(index, label, writes, shared).next().is_some(),
         IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).next().is_some(),
     }
+}
+
+/// The vertices that may have a key before or after the commit. What a vertex was before is not
+/// known until its latch is held.
+fn may_hold(
+    index: &Index,
+    label: LabelId,
+    writes: &WriteSet,
+    shared: &Shared,
+) -> impl Iterator<Item = u32> {
+    let sets = &shared.catalog.label_sets;
+    let has = move |state| state != 0 && sets.labels(state).contains(&label);
+    let mut near = 0;
+    vertices_concerned(index, writes).filter(move |v| {
+        let written = writes.states.get_from((*v).into(), &mut near);
+        written.is_none_or(|w| !w.created || has(w.state))
+    })
 }
 
 /// Word and stripe of a unique key.

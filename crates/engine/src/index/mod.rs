@@ -40,6 +40,7 @@
 //! Why like this: docs/indexes.md.
 
 mod build;
+mod change;
 mod check;
 mod cold;
 pub(crate) mod commit;

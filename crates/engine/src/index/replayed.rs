@@ -9,7 +9,7 @@
 use crossbeam_epoch as epoch;
 use smallvec::SmallVec;
 
-use super::commit::Change;
+use super::change::Change;
 use super::key::{Entry, Item, SortKey};
 use super::source::Objects;
 use super::tree::Tree;
@@ -44,8 +44,8 @@ impl Replayed {
 
     /// Notes a change by the commit `ts`.
     pub(super) fn push(&mut self, ts: u64, change: &Change) {
-        let Change { item, old, new, .. } = change;
-        self.changes.push(Replay { ts, item: *item, old: old.clone(), new: new.clone() });
+        let (old, new) = (change.before().cloned(), change.after().cloned());
+        self.changes.push(Replay { ts, item: change.item, old, new });
     }
 
     /// Makes new entries findable.

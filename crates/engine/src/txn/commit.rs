@@ -6,6 +6,7 @@
 //! once, it takes its segments as a whole (`whole.rs`): nobody can change what it has made ready,
 //! so that there is no further attempt. No epoch is pinned from one attempt to the next.
 
+use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -17,7 +18,7 @@ use super::record;
 use super::stop::Stop;
 use super::validate::validate;
 use super::whole::{self, Touched};
-use super::write_set::{Read, WriteSet};
+use super::write_set::{EdgePropertyWrite, Read, StateWrite, VertexPropertyWrite, WriteSet};
 use crate::adjacency::hub::HubPlace;
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
@@ -27,6 +28,7 @@ use crate::failpoint;
 use crate::index::commit::{Maintenance, hold};
 use crate::mapped::memory;
 use crate::shared::Shared;
+use crate::wal::RECORD_ROOM;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.
 const FILL_MAX: u32 = 224;
@@ -238,9 +240,8 @@ pub(super) fn stamp(request: &Request<'_>, payload: &mut Option<Vec<u8>>) -> Res
     stop.check_last()?;
     let commit_ts = match mode {
         Mode::Replay { commit_ts } => commit_ts,
-        Mode::Live { .. } => shared.take_timestamp(payload.as_deref())?,
+        Mode::Live { .. } => shared.take_timestamp(payload.take().map(Cow::Owned))?,
     };
-    *payload = None;
     failpoint!("commit::stamped");
     Ok(commit_ts)
 }
@@ -329,21 +330,39 @@ fn apply(plan: &Plan<'_>, input: &PlanInput<'_>, ts: u64, guard: &Guard) {
 }
 
 /// Writes states and properties.
-pub(super) fn apply_columns(input: &PlanInput<'_>, ts: u64, guard: &Guard) {
+fn apply_columns(input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     let writes = input.writes;
-    for w in writes.states.items() {
-        let segment = input.states.segment_for_write(w.vertex);
-        segment.write(local_of(w.vertex), ts, w.state, guard);
-    }
-    for w in writes.vertex_properties.items() {
-        let segment = input.catalog.vertex_column_for_write(w.key).segment_for_write(w.vertex);
-        segment.write(local_of(w.vertex), ts, w.value.clone(), guard);
-    }
-    for w in writes.edge_properties.items() {
-        let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
-        let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.ordinal);
-        segment.write(local_of(w.ordinal), ts, w.value.clone(), guard);
-    }
+    writes.states.items().iter().for_each(|w| apply_state(input, w, ts, guard));
+    let properties = writes.vertex_properties.items().iter();
+    properties.for_each(|w| apply_vertex_property(input, w, ts, guard));
+    let properties = writes.edge_properties.items().iter();
+    properties.for_each(|w| apply_edge_property(input, w, ts, guard));
+}
+
+pub(super) fn apply_state(input: &PlanInput<'_>, w: &StateWrite, ts: u64, guard: &Guard) {
+    let segment = input.states.segment_for_write(w.vertex);
+    segment.write(local_of(w.vertex), ts, w.state, guard);
+}
+
+pub(super) fn apply_vertex_property(
+    input: &PlanInput<'_>,
+    w: &VertexPropertyWrite,
+    ts: u64,
+    guard: &Guard,
+) {
+    let segment = input.catalog.vertex_column_for_write(w.key).segment_for_write(w.vertex);
+    segment.write(local_of(w.vertex), ts, w.value.clone(), guard);
+}
+
+pub(super) fn apply_edge_property(
+    input: &PlanInput<'_>,
+    w: &EdgePropertyWrite,
+    ts: u64,
+    guard: &Guard,
+) {
+    let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
+    let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.ordinal);
+    segment.write(local_of(w.ordinal), ts, w.value.clone(), guard);
 }
 
 /// Settles what this commit filled up, and splits hub chunks it made too large.
@@ -388,8 +407,11 @@ pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared
 
 /// Encodes a write set as a log record.
 pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64);
-    let now = crate::ops::time::now_ms();
-    record::encode_timed_commit(writes, &shared.catalog.label_sets, now, &mut out);
+    let (sets, now) = (&shared.catalog.label_sets, crate::ops::time::now_ms());
+    // A large one that grew as it was written would be there twice for a moment.
+    let is_small = writes.len() <= STRIPES_MAX;
+    let room = if is_small { 64 } else { record::size_of_timed_commit(writes, sets, now) };
+    let mut out = Vec::with_capacity(room + RECORD_ROOM);
+    record::encode_timed_commit(writes, sets, now, &mut out);
     out
 }

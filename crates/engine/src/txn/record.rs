@@ -99,7 +99,7 @@ fn put_edge(out: &mut Vec<u8>, tag: u8, ty: EdgeTypeId, src: u32, dst: u32) {
 #[cfg(any(test, fuzzing))]
 pub(crate) fn encode_commit(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
     out.push(KIND_COMMIT);
-    put_operations(writes, sets, out);
+    put_operations(writes, sets, out, |_| {});
 }
 
 /// Encodes a commit made at `time_ms`, milliseconds since 1970.
@@ -111,7 +111,18 @@ pub(crate) fn encode_timed_commit(
 ) {
     out.push(KIND_TIMED_COMMIT);
     put_varint(time_ms, out);
-    put_operations(writes, sets, out);
+    put_operations(writes, sets, out, |_| {});
+}
+
+/// Bytes of that. *Cost*: as much as writing it.
+pub(crate) fn size_of_timed_commit(writes: &WriteSet, sets: &LabelSets, time_ms: u64) -> usize {
+    let (mut piece, mut bytes) = (vec![KIND_TIMED_COMMIT], 0);
+    put_varint(time_ms, &mut piece);
+    put_operations(writes, sets, &mut piece, |piece| {
+        bytes += piece.len();
+        piece.clear();
+    });
+    bytes + piece.len()
 }
 
 /// The time of a commit, where its record has one. Looks at the first bytes only.
@@ -120,25 +131,23 @@ pub(crate) fn time_ms(payload: &[u8]) -> Option<u64> {
     (r.byte().ok()? == KIND_TIMED_COMMIT).then(|| r.varint().ok()).flatten()
 }
 
-fn put_operations(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
+/// Writes the operations, and calls `each` after every one.
+fn put_operations(
+    writes: &WriteSet,
+    sets: &LabelSets,
+    out: &mut Vec<u8>,
+    mut each: impl FnMut(&mut Vec<u8>),
+) {
     for w in writes.states.items() {
-        out.push(if w.created { OP_NEW_VERTEX } else { OP_STATE });
-        put_varint(w.vertex.into(), out);
-        if w.state == 0 {
-            put_varint(DELETED, out);
-            continue;
-        }
-        let labels = sets.labels(w.state);
-        put_varint(labels.len() as u64, out);
-        for l in labels.iter() {
-            put_varint(l.get().into(), out);
-        }
+        put_state(w, sets, out);
+        each(out);
     }
     for w in writes.vertex_properties.items() {
         out.push(OP_VERTEX_PROPERTY);
         put_varint(w.vertex.into(), out);
         put_varint(w.key.get().into(), out);
         put_value(&w.value, out);
+        each(out);
     }
     for w in writes.edges.items() {
         match w.op {
@@ -154,12 +163,28 @@ fn put_operations(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u8>) {
             }
             EdgeOp::Nothing => {}
         }
+        each(out);
     }
     for w in writes.edge_properties.items() {
         put_edge(out, OP_EDGE_PROPERTY, w.ty, w.src, w.dst);
         put_varint(w.ordinal.into(), out);
         put_varint(w.key.get().into(), out);
         put_value(&w.value, out);
+        each(out);
+    }
+}
+
+fn put_state(w: &StateWrite, sets: &LabelSets, out: &mut Vec<u8>) {
+    out.push(if w.created { OP_NEW_VERTEX } else { OP_STATE });
+    put_varint(w.vertex.into(), out);
+    if w.state == 0 {
+        put_varint(DELETED, out);
+        return;
+    }
+    let labels = sets.labels(w.state);
+    put_varint(labels.len() as u64, out);
+    for l in labels.iter() {
+        put_varint(l.get().into(), out);
     }
 }
 
@@ -465,6 +490,8 @@ mod tests {
         let sets = LabelSets::new();
         let mut bytes = Vec::new();
         encode_timed_commit(&everything(&sets), &sets, 1_763_721_847_123, &mut bytes);
+        let size = |writes| size_of_timed_commit(writes, &sets, 1_763_721_847_123);
+        assert_eq!((size(&everything(&sets)), size(&WriteSet::default())), (bytes.len(), 7));
         assert_eq!(bytes[..7], [5, 0xD3, 0xC2, 0x8E, 0xB0, 0xAA, 0x33]);
         assert_eq!(bytes[7..], COMMIT[1..]);
         assert_eq!(time_ms(&bytes), Some(1_763_721_847_123));

@@ -5,7 +5,9 @@
 //!  latch     the words of all of them, ascending                 each made ready once it is held:
 //!                                                                loaded, a tail, room for all
 //!  chunks    of lists that are hubs, ascending                   the same
-//!  then      validate, reserve, stamp, apply: nothing can be missing
+//!  validate
+//!  layers    of columns, where a segment is written as a whole   layers.rs
+//!  then      reserve, stamp, apply: nothing can be missing
 //! ```
 //!
 //! Whoever rebuilds, drops or evicts a segment, or splits a chunk, holds the whole of its latch. So
@@ -30,9 +32,8 @@ use foldhash::fast::RandomState;
 use telar_graph::{Direction, EdgeTypeId};
 
 use super::claim;
-use super::commit::{
-    Done, Request, Step, apply_columns, input, is_aged, settle_list_of, stamp, step,
-};
+use super::commit::{Done, Request, Step, input, is_aged, settle_list_of, stamp, step};
+use super::layers::Layers;
 use super::plan::{GROWTH_SEGMENT, PlanInput, Target, list_changed};
 use super::validate::{Appends, Places, created, validate, vertex_id};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
@@ -40,7 +41,7 @@ use crate::adjacency::hub::{Chunk, Hub, HubPlace};
 use crate::adjacency::segment::Slot;
 use crate::adjacency::{AdjTable, Entry, SEGMENT_BITS, local_of, segment_of};
 use crate::catalog::STATE_TABLE;
-use crate::column::Segments;
+use crate::column::{Room, Segments};
 use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::index::commit::Maintenance;
@@ -64,16 +65,22 @@ enum Owner<'g> {
 
 /// A segment, or another latch word, that the commit needs.
 #[derive(Clone, Copy)]
-struct Want {
+pub(super) struct Want {
     /// Table and segment: its place in the order of latches.
-    key: u64,
+    pub(super) key: u64,
     /// Most entries that are written to it.
     writes: usize,
     /// Whether what the store has of it must be in memory.
     loads: bool,
+    /// Whether all that is written is laid over it.
+    pub(super) layer: bool,
 }
 
 impl Want {
+    fn new(key: u64, writes: usize, loads: bool) -> Self {
+        Self { key, writes, loads, layer: false }
+    }
+
     fn segment(self) -> u32 {
         self.key as u32
     }
@@ -94,7 +101,7 @@ struct Wants<'g> {
 impl<'g> Wants<'g> {
     #[inline]
     fn add(&mut self, table: u32, segment: u32, writes: usize, owner: impl FnOnce() -> Owner<'g>) {
-        self.want(Want { key: key(table, segment), writes, loads: writes > 0 }, owner);
+        self.want(Want::new(key(table, segment), writes, writes > 0), owner);
     }
 
     #[inline]
@@ -156,7 +163,7 @@ impl<'g> Wants<'g> {
             let ty = catalog.edge_type(w.ty)?;
             // The edge must go on existing: its out list is latched, too.
             let table = ty.table(Direction::Out);
-            let list = Want { key: key(table.id, segment_of(w.src)), writes: 0, loads: true };
+            let list = Want::new(key(table.id, segment_of(w.src)), 0, true);
             self.want(list, || Owner::Lists(table));
             let table = ty.column_for_write(w.key, catalog);
             self.add(table.id, segment_of(w.ordinal), 1, column(table));
@@ -198,7 +205,7 @@ impl<'g> Wants<'g> {
     }
 
     fn growth(&mut self, input: &PlanInput<'g>) {
-        let growth = Want { key: key(STATE_TABLE, GROWTH_SEGMENT), writes: 0, loads: false };
+        let growth = Want::new(key(STATE_TABLE, GROWTH_SEGMENT), 0, false);
         // Of the table of states, too, whose owner is another.
         if self.owners.insert(GROWTH_OWNER, Owner::Growth(input.growth)).is_none() {
             self.found.push(growth);
@@ -214,7 +221,7 @@ impl<'g> Wants<'g> {
 /// Key of the owner of the growth latch: no table has this number.
 const GROWTH_OWNER: u32 = u32::MAX;
 
-fn key(table: u32, segment: u32) -> u64 {
+pub(super) fn key(table: u32, segment: u32) -> u64 {
     u64::from(table) << 32 | u64::from(segment)
 }
 
@@ -328,7 +335,8 @@ impl<'g> Whole<'g> {
                 }
                 Owner::Lists(table) if want.loads => table.load_latched(want.segment(), guard)?,
                 Owner::Column(column) if want.writes > 0 => {
-                    column.make_ready(want.segment(), guard)?;
+                    let room = column.make_ready(want.segment(), want.writes, guard)?;
+                    self.wants.found[at].layer = room == Room::Layer;
                 }
                 _ => {}
             }
@@ -525,7 +533,13 @@ impl<'g> Whole<'g> {
     }
 
     /// Returns how many edges came and went.
-    fn apply(&self, input: &PlanInput<'g>, ts: u64, guard: &'g Guard) -> (u64, u64) {
+    fn apply(
+        &self,
+        input: &PlanInput<'g>,
+        layers: Layers<'g>,
+        ts: u64,
+        guard: &'g Guard,
+    ) -> (u64, u64) {
         for want in self.wants.found.iter().filter(|w| w.writes > 0) {
             if let Owner::Lists(table) = self.wants.owner(*want) {
                 let segment = table.segment_for_write(want.segment());
@@ -545,7 +559,7 @@ impl<'g> Whole<'g> {
             Ok(())
         });
         debug_assert!(all.is_ok(), "nothing is refused");
-        apply_columns(input, ts, guard);
+        layers.apply(input, ts, guard);
         // Two appends, one for each end, per edge.
         (added / 2, removed / 2)
     }
@@ -671,6 +685,7 @@ pub(super) fn commit<'g>(
     claim::validate(&request.writes.claims, shared, mode.read_ts(), guard)?;
     // What could not be read came out empty: nothing may be decided by it.
     shared.check_stored()?;
+    let layers = Layers::make(&whole.wants.found, &input, guard)?;
     whole.reserve(&input, guard)?;
     let commit_ts = match stamp(request, payload) {
         Ok(ts) => ts,
@@ -679,7 +694,7 @@ pub(super) fn commit<'g>(
             return Err(e);
         }
     };
-    let (edges_added, edges_removed) = whole.apply(&input, commit_ts, guard);
+    let (edges_added, edges_removed) = whole.apply(&input, layers, commit_ts, guard);
     indexes.apply(commit_ts, guard);
     failpoint!("commit::applied");
     whole.release();

@@ -33,12 +33,13 @@
 //! - With no leader, everything below `pending_ts` is durable, or the log is poisoned.
 //! - `durable_ts` grows, and only by the leader.
 //!
-//! Cost: `append` is one lock, one copy, eight bytes of CRC. No I/O happens under the mutex.
+//! Cost: `append` is one lock, one copy (none of a record above 8 MiB), eight bytes of CRC. No I/O
+//! happens under the mutex.
 //! Source: Helland et al., "Group Commit Timers and High Volume Transaction Systems", HPTS 1987,
 //! without the timer; the leader and its successor as in PostgreSQL's `XLogFlush`.
 
 use super::files::LogFiles;
-use super::record::PreparedRecord;
+use super::record::{PreparedRecord, WholeRecord};
 use super::{PENDING_BYTES_MAX, WalError};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::thread::{self, Thread};
@@ -132,6 +133,18 @@ impl GroupCommit {
         }
         let commit_ts = state.next_ts;
         record.append_to(&mut state.pending, commit_ts);
+        state.next_ts = commit_ts + 1;
+        self.last_ts.store(commit_ts, Ordering::Release);
+        Ok(commit_ts)
+    }
+
+    /// The same for a record that is larger than what may wait: it is a group of its own, written
+    /// from where it lies.
+    pub(super) fn append_whole(&self, record: WholeRecord) -> Result<u64, WalError> {
+        debug_assert!(record.size() > PENDING_BYTES_MAX, "others could join it");
+        let mut state = self.wait_for_room(lock(&self.state), record.size())?;
+        let commit_ts = state.next_ts;
+        state.pending = record.into_group(commit_ts);
         state.next_ts = commit_ts + 1;
         self.last_ts.store(commit_ts, Ordering::Release);
         Ok(commit_ts)

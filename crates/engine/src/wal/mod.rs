@@ -59,7 +59,7 @@ mod tests;
 
 pub use error::{Damage, RecordFault, WalError, WalErrorKind};
 pub use header::FORMAT_VERSION;
-pub use record::{PAYLOAD_BYTES_MAX, TIMESTAMP_MAX};
+pub use record::{PAYLOAD_BYTES_MAX, RECORD_ROOM, TIMESTAMP_MAX};
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ use crate::io::Storage;
 use crate::sync::thread::{self, JoinHandle};
 use crate::sync::{Arc, Mutex, lock};
 use group_commit::GroupCommit;
-use record::PreparedRecord;
+use record::{PreparedRecord, WholeRecord};
 
 /// Bytes that may wait for a leader: 8 MiB.
 ///
@@ -192,6 +192,19 @@ impl Wal {
     #[inline]
     pub fn append(&self, payload: &[u8]) -> Result<u64, WalError> {
         self.commit.append(&PreparedRecord::new(self.salt, payload)?)
+    }
+
+    /// As [`append`](Self::append), for a payload that nobody else needs: a large one is not copied
+    /// if it has room for [`RECORD_ROOM`] more bytes.
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    #[inline]
+    pub fn append_owned(&self, payload: Vec<u8>) -> Result<u64, WalError> {
+        match payload.len() <= PENDING_BYTES_MAX {
+            true => self.append(&payload),
+            false => self.commit.append_whole(WholeRecord::new(self.salt, payload)?),
+        }
     }
 
     /// Returns whether a payload fits a record, before anything is done for it.

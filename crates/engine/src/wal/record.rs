@@ -30,6 +30,8 @@ use super::{RecordFault, WalError};
 
 /// Bytes before the payload.
 pub(super) const RECORD_HEADER_BYTES: usize = 16;
+/// Bytes beside a payload that its record takes at most.
+pub const RECORD_ROOM: usize = RECORD_HEADER_BYTES + ALIGNMENT;
 const LEN_OFFSET: usize = 4;
 const STAMP_OFFSET: usize = 8;
 const _: () = assert!(LEN_OFFSET == size_of::<u32>());
@@ -81,18 +83,56 @@ impl<'a> PreparedRecord<'a> {
     /// Appends the record to `group`, whose first record it is if `group` is empty.
     #[inline]
     pub(super) fn append_to(&self, group: &mut Vec<u8>, commit_ts: u64) {
-        debug_assert!((1..=TIMESTAMP_MAX).contains(&commit_ts));
-        let flag = if group.is_empty() { STARTS_GROUP } else { 0 };
-        let stamp = (commit_ts | flag).to_le_bytes();
-        let crc = continue_crc(self.crc, &stamp);
-        let mut header = [0; RECORD_HEADER_BYTES];
-        header[..LEN_OFFSET].copy_from_slice(&crc.to_le_bytes());
-        header[LEN_OFFSET..STAMP_OFFSET].copy_from_slice(&self.len);
-        header[STAMP_OFFSET..].copy_from_slice(&stamp);
+        let header = header(self.crc, self.len, commit_ts, group.is_empty());
         group.reserve(self.size());
         group.extend_from_slice(&header);
         group.extend_from_slice(self.payload);
         group.extend_from_slice(&[0; ALIGNMENT][..padding(self.payload.len())]);
+    }
+}
+
+/// The bytes before a payload; `crc` is that of length and payload.
+#[inline]
+fn header(crc: u32, len: [u8; 4], commit_ts: u64, starts_group: bool) -> [u8; RECORD_HEADER_BYTES] {
+    debug_assert!((1..=TIMESTAMP_MAX).contains(&commit_ts));
+    let flag = if starts_group { STARTS_GROUP } else { 0 };
+    let stamp = (commit_ts | flag).to_le_bytes();
+    let crc = continue_crc(crc, &stamp);
+    let mut header = [0; RECORD_HEADER_BYTES];
+    header[..LEN_OFFSET].copy_from_slice(&crc.to_le_bytes());
+    header[LEN_OFFSET..STAMP_OFFSET].copy_from_slice(&len);
+    header[STAMP_OFFSET..].copy_from_slice(&stamp);
+    header
+}
+
+/// A record in a buffer of its own, which lacks only the header.
+#[derive(Debug)]
+pub(super) struct WholeRecord {
+    bytes: Vec<u8>,
+    len: [u8; 4],
+    crc: u32,
+}
+
+impl WholeRecord {
+    /// Makes the record of `payload` where that lies, if it has [`RECORD_ROOM`] to spare.
+    pub(super) fn new(salt: u32, mut payload: Vec<u8>) -> Result<Self, WalError> {
+        let PreparedRecord { len, crc, .. } = PreparedRecord::new(salt, &payload)?;
+        payload.reserve_exact(RECORD_HEADER_BYTES + padding(payload.len()));
+        payload.resize(payload.len() + padding(payload.len()), 0);
+        payload.splice(..0, [0; RECORD_HEADER_BYTES]);
+        Ok(Self { bytes: payload, len, crc })
+    }
+
+    /// Returns the bytes the record takes in the log.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns the record as a group.
+    pub(super) fn into_group(mut self, commit_ts: u64) -> Vec<u8> {
+        let header = header(self.crc, self.len, commit_ts, true);
+        self.bytes[..RECORD_HEADER_BYTES].copy_from_slice(&header);
+        self.bytes
     }
 }
 
@@ -201,6 +241,20 @@ mod tests {
             assert_eq!(first, Record { commit_ts: 42, starts_group: true, payload });
             let second = Record::decode(&bytes[first.size()..], SALT).unwrap();
             assert_eq!(second, Record { commit_ts: 43, starts_group: false, payload });
+        }
+    }
+
+    #[test]
+    fn a_record_made_in_place_has_the_same_bytes() {
+        for len in [0, 1, 7, 8, 1000] {
+            let mut payload = Vec::with_capacity(len + RECORD_ROOM);
+            payload.resize(len, 7);
+            let (place, expected) = (payload.as_ptr(), encoded(&payload, 42));
+            let record = WholeRecord::new(SALT, payload).unwrap();
+            assert_eq!(record.size(), expected.len());
+            let group = record.into_group(42);
+            assert_eq!(group, expected);
+            assert_eq!(group.as_ptr(), place, "nothing was copied elsewhere");
         }
     }
 

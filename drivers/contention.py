@@ -5,7 +5,9 @@
 Starts `TELAR serve`, lets 16 sessions do one kind of work for S seconds, then the next, and prints
 for each how many units were done per second, the most and the fewest that one session did, and how
 long a unit took; each kind as statements by themselves (`auto`) and in managed transactions
-(`managed`). What has to hold, whatever the figures:
+(`managed`), whose rate is also given as a share of the other. In the first kind each session has a
+node of its own: its share is what a managed transaction costs beside a statement where nobody
+waits. What has to hold, whatever the figures:
 
 - the sums come out exactly: no unit is lost, none is done twice;
 - no session gets an error that the driver does not deal with.
@@ -26,6 +28,11 @@ PROCESSES = 4
 
 # What it does; how it begins; what is counted at the end, which grows by one with each unit.
 WORK = {
+    "a node each": (
+        "MATCH (c:Own {id: $own}) SET c.n = c.n + 1",
+        ["UNWIND range(0, 255) AS i CREATE (:Own {id: i, n: 0})"],
+        "MATCH (c:Own) RETURN sum(c.n) AS n",
+    ),
     "one node": (
         "MATCH (c:Counter {id: 0}) SET c.n = c.n + 1",
         ["CREATE (:Counter {id: 0, n: 0})"],
@@ -75,7 +82,8 @@ def client(uri, numbers, text, managed, until, results):
         chance, took = random.Random(number), []
         with driver.session() as session:
             while time.time() < until:
-                given = {"x": chance.randrange(1 << 30), "y": chance.randrange(1 << 30)}
+                given = {"x": chance.randrange(1 << 30), "y": chance.randrange(1 << 30),
+                         "own": number % 256}
                 begun = time.perf_counter()
                 if managed:
                     session.execute_write(lambda tx: tx.run(text, given).consume())
@@ -120,10 +128,11 @@ def main():
     server.start()
     try:
         with neo4j.GraphDatabase.driver(server.uri) as driver:
-            print(f"{'work':30} {'mode':8} {'per s':>8} {'most':>6} {'fewest':>6} {'p50 ms':>7} {'p99 ms':>7} {'max ms':>7}")
+            print(f"{'work':30} {'mode':8} {'per s':>8} {'most':>6} {'fewest':>6} {'p50 ms':>7} {'p99 ms':>7} {'max ms':>7} {'share':>6}")
             for name, (text, setup, total) in WORK.items():
                 for statement in setup:
                     driver.execute_query(statement)
+                rates = []
                 for managed in (False, True):
                     before = one(driver, total) or 0
                     units, took = measure(server.uri, text, managed, options.sessions, options.seconds)
@@ -132,8 +141,10 @@ def main():
                     assert done == len(every), f"{name}: {len(every)} units done, {done} found"
                     at = [1000 * every[int(len(every) * part)] for part in (0.5, 0.99)] + [1000 * every[-1]]
                     counts = [len(session) for session in units]
+                    rates.append(len(every) / took)
+                    share = f"{rates[1] / rates[0]:6.2f}" if managed else ""
                     print(f"{name:30} {'managed' if managed else 'auto':8} {len(every) / took:8.0f} {max(counts):6} "
-                          f"{min(counts):6} {at[0]:7.1f} {at[1]:7.1f} {at[2]:7.1f}", flush=True)
+                          f"{min(counts):6} {at[0]:7.1f} {at[1]:7.1f} {at[2]:7.1f} {share}", flush=True)
     finally:
         server.kill()
 

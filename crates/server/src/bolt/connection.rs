@@ -234,7 +234,8 @@ impl Connection<'_> {
         wire.begin(&wanted.cancelled);
         let done = work(self);
         wire.end();
-        let over = self.link.over();
+        let waited = matches!(done, Err(Exit::TimedOut | Exit::Unread));
+        let over = if waited { self.link.over() } else { None };
         self.link.set_patience(Patience::each(each));
         let failure = match over {
             None => return done,

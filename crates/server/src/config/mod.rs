@@ -148,7 +148,8 @@ settings! {
     "auth.lockout" auth_lockout: Duration = seconds(5),
         "For how long.";
     "limits.statement_timeout" statement_timeout: Option<Duration> = None,
-        "How long a statement may take; clients can ask for less.";
+        "How long a statement or transaction may take, waiting for its client included; clients \
+         can ask for less.";
     "limits.statement_memory" statement_memory: Option<Bytes> = Some(Bytes(1 << 30)),
         "Memory that a statement may hold; rows beyond it go to temporary files.";
     "limits.memory" memory: Option<Bytes> = None,

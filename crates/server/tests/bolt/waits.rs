@@ -14,9 +14,12 @@ const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
 const TERMINATED: &str = "Neo.TransientError.Transaction.Terminated";
 /// Rows of about a megabyte and a half: more than waits on the way to a client.
 const BIG_ROWS: &str = "UNWIND range(1, 1000) AS i RETURN range(1, 300000) AS row";
-const LIMIT: Duration = Duration::from_millis(300);
-/// When a limit is surely over.
-const BEYOND: Duration = Duration::from_millis(800);
+/// Long enough to begin in, also on a busy machine.
+const LIMIT: Duration = Duration::from_secs(2);
+/// When that is surely over.
+const BEYOND: Duration = Duration::from_secs(3);
+/// In which the way to a client is filled.
+const MOMENT: Duration = Duration::from_millis(300);
 
 fn limit() -> Data {
     map([("tx_timeout", (LIMIT.as_millis() as i64).into())])
@@ -103,7 +106,7 @@ fn what_nobody_reads_can_be_terminated() {
         client.run(text).success();
         client.send(PULL, [map([("n", (-1).into())])]);
         // Until there is no more room on the way.
-        thread::sleep(LIMIT);
+        thread::sleep(MOMENT);
         terminate(&server, "UNWIND");
         let end = if text == BIG_ROWS { whole_rows(&mut client) } else { client.rest().1 };
         assert_eq!(end.code(), TERMINATED);

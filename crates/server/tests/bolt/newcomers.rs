@@ -42,9 +42,13 @@ fn half(address: SocketAddr, number: usize) -> Client {
 fn clients_log_in_beside_any_number_that_do_not() {
     let server = server();
     let mut first = Client::new(&server);
-    let mut halves: Vec<Client> =
-        (0..3 * NEWCOMERS).map(|number| half(server.bolt_address(), number)).collect();
-    until("those above the limit are gone", || server.connections() == NEWCOMERS + 1);
+    let mut halves = Vec::new();
+    for number in 0..3 * NEWCOMERS {
+        halves.push(half(server.bolt_address(), number));
+        // Where many had not noticed yet that they have to go, the next one would be refused.
+        until("those above the limit are gone", || server.connections() <= NEWCOMERS + 1);
+    }
+    until("the last one has come", || server.connections() == NEWCOMERS + 1);
     // The oldest were pushed out, and none that had logged in.
     for old in &mut halves[..2 * NEWCOMERS] {
         old.expect_end();

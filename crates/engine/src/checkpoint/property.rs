@@ -27,7 +27,7 @@ use telar_graph::value::Date;
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::column::Chunk;
-use crate::column::chunk::{BITMAP_WORDS, Presence, PropertyChunk};
+use crate::column::chunk::{BITMAP_WORDS, Presence, PropertyChunk, collect_bits};
 use crate::packed::{get_run, put_run};
 
 const ABSENT: u8 = 0;
@@ -63,14 +63,6 @@ fn present<'a, T>(
     values.iter().enumerate().filter(|(i, _)| is_set(some, *i)).map(|(_, v)| v)
 }
 
-fn presence_of(f: impl Fn(usize) -> bool) -> Presence {
-    let mut bits = Box::new([0; BITMAP_WORDS]);
-    for i in 0..SEGMENT_VERTICES {
-        bits[i / 64] |= u64::from(f(i)) << (i % 64);
-    }
-    bits
-}
-
 /// Appends the encoding of a segment of values.
 pub(crate) fn encode(chunk: &PropertyChunk, out: &mut Vec<u8>) {
     match chunk {
@@ -101,7 +93,7 @@ pub(crate) fn encode(chunk: &PropertyChunk, out: &mut Vec<u8>) {
         }
         PropertyChunk::Text(values) => {
             out.push(TEXT);
-            put_presence(&presence_of(|i| values[i].is_some()), out);
+            put_presence(&collect_bits(|i| values[i].is_some()), out);
             put_texts(values.iter().flatten(), out);
         }
         PropertyChunk::Mixed(values) => put_mixed(values, out),
@@ -167,7 +159,7 @@ fn put_mixed(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {
     let is_date = |v: &Value| matches!(v, Value::Null | Value::Date(_));
     if values.iter().all(is_date) {
         out.push(DATE);
-        put_presence(&presence_of(|i| !values[i].is_null()), out);
+        put_presence(&collect_bits(|i| !values[i].is_null()), out);
         let days = values.iter().filter_map(|v| match v {
             Value::Date(date) => Some(date.epoch_days()),
             _ => None,
@@ -285,7 +277,7 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
                     if values.iter().any(|v| !(0..=1).contains(v)) {
                         return Err("a truth value is neither 0 nor 1".into());
                     }
-                    PropertyChunk::Bool(some, presence_of(|i| values[i] == 1))
+                    PropertyChunk::Bool(some, collect_bits(|i| values[i] == 1))
                 }
                 INT => {
                     let values = get_ints(input, count)?;

@@ -103,7 +103,8 @@ fn bit(bits: &[u64; BITMAP_WORDS], i: usize) -> bool {
     bits[i / 64] >> (i % 64) & 1 == 1
 }
 
-fn collect_bits(mut f: impl FnMut(usize) -> bool) -> Presence {
+/// The bits of the places for which `f` holds.
+pub(crate) fn collect_bits(mut f: impl FnMut(usize) -> bool) -> Presence {
     let mut bits = Box::new([0; BITMAP_WORDS]);
     for i in 0..SEGMENT_VERTICES {
         bits[i / 64] |= u64::from(f(i)) << (i % 64);

@@ -221,11 +221,7 @@ impl Large {
     #[inline]
     fn see(&mut self, value: &Value, cx: &Exec<'_>) -> Result<(), QueryError> {
         // What the elements of a list hold was seen when they were made.
-        let bytes = match value {
-            Value::List(list) => size_of_val(&**list),
-            Value::String(text) => text.len(),
-            _ => 0,
-        };
+        let bytes = watch::shallow_bytes(value);
         if bytes < Self::BYTES {
             return Ok(());
         }

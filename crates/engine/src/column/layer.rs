@@ -85,6 +85,7 @@ impl<C: Chunk> Laid<C> {
 }
 
 #[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
 mod tests {
     use crossbeam_epoch as epoch;
     use telar_graph::Value;

@@ -26,7 +26,7 @@ use super::version::ColVersion;
 use crate::adjacency::{SEGMENT_VERTICES, local_of};
 
 /// So many writes to a segment are laid over it: a tail for as many takes no less than the chunk of
-/// a full segment of integers. Over one that holds nothing any number is.
+/// a full segment of integers. Over one that holds little any number is.
 pub(super) const LAYER_WRITES_MIN: usize = 128;
 
 type Places = [u64; BITMAP_WORDS];

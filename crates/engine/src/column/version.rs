@@ -125,10 +125,11 @@ impl<C: Chunk> ColVersion<C> {
         self.tail.is_none() && self.layer.is_none()
     }
 
-    /// Whether so many writes are laid over it: many, or all that there is.
+    /// Whether so many writes are laid over it: if they are many, or what it holds is little, less
+    /// than a tail would be.
     pub(super) fn takes_layer(&self, writes: usize) -> bool {
-        let is_empty = || self.chunk_bytes == 0 && self.tail.is_none();
-        self.layer.is_none() && (writes >= LAYER_WRITES_MIN || is_empty())
+        let is_small = || self.chunk_bytes < SEGMENT_VERTICES && self.tail.is_none();
+        self.layer.is_none() && (writes >= LAYER_WRITES_MIN || is_small())
     }
 
     /// The value of `local` at `read_ts`, no older than the watermark.

@@ -275,6 +275,27 @@ impl Chunk for PropertyChunk {
         Self::of_few(present).unwrap_or_else(|| Self::wide(values))
     }
 
+    fn with_few(&self, writes: &[(u32, Value)]) -> Option<Self> {
+        let few: &[(u16, Value)] = match self {
+            Self::Absent => &[],
+            Self::Few(few) => few,
+            _ => return None,
+        };
+        if few.len() + writes.len() > FEW_MAX {
+            return None;
+        }
+        let mut values = few.to_vec();
+        for (local, value) in writes {
+            let local = *local as u16;
+            match values.binary_search_by_key(&local, |(place, _)| *place) {
+                Ok(at) => values[at].1 = value.clone(),
+                Err(at) => values.insert(at, (local, value.clone())),
+            }
+        }
+        values.retain(|(_, value)| !value.is_null());
+        Some(if values.is_empty() { Self::Absent } else { Self::Few(values.into()) })
+    }
+
     fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {
         property::decode(value.body, value.version)
     }
@@ -364,6 +385,32 @@ mod tests {
                         _ => None,
                     };
                     assert_eq!(chunk.text(i), text);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_values_over_few_are_what_all_of_them_make() {
+        let few = |from: usize, n: usize| {
+            values(|i| if i >= from && i < from + n { Value::Int(i as i64) } else { Value::Null })
+        };
+        for (from, n) in [(0, 0), (3, 1), (3, 9), (1020, 4), (0, FEW_MAX), (0, FEW_MAX + 1)] {
+            for (first, writes) in [(0, 0), (1, 1), (5, 7), (1015, 9), (0, FEW_MAX)] {
+                for null in [false, true] {
+                    let mut all = few(from, n);
+                    let value = |i: u32| if null { Value::Null } else { format!("{i}")[..].into() };
+                    // In no order.
+                    let written: Vec<(u32, Value)> =
+                        (first..first + writes as u32).rev().map(|i| (i, value(i))).collect();
+                    let chunk = PropertyChunk::build(&all).with_few(&written);
+                    assert_eq!(chunk.is_some(), n + writes <= FEW_MAX);
+                    written.into_iter().for_each(|(i, value)| all[i as usize] = value);
+                    let Some(chunk) = chunk else { continue };
+                    assert_eq!(chunk.values(), all);
+                    let built = PropertyChunk::build(&all);
+                    let kind = std::mem::discriminant::<PropertyChunk>;
+                    assert_eq!(kind(&chunk), kind(&built));
                 }
             }
         }

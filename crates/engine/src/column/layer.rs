@@ -65,15 +65,19 @@ impl<C: Chunk> Laid<C> {
         writes: impl Iterator<Item = (u32, C::Value)>,
     ) -> Self {
         debug_assert!(under.layer.is_none(), "invariant 1");
-        let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
-            Box::new(std::array::from_fn(|local| under.newest(local as u32)));
+        let writes: Vec<_> = writes.map(|(place, value)| (local_of(place), value)).collect();
         let mut written = [0; BITMAP_WORDS];
-        for (place, value) in writes {
-            let local = local_of(place) as usize;
-            values[local] = value;
-            written[local / 64] |= 1 << (local % 64);
+        for (local, _) in &writes {
+            written[*local as usize / 64] |= 1 << (local % 64);
         }
-        Self { number, chunk: C::build(&values), under, written }
+        let few = under.tail.is_none().then(|| under.chunk.with_few(&writes)).flatten();
+        let chunk = few.unwrap_or_else(|| {
+            let mut values: Box<[C::Value; SEGMENT_VERTICES]> =
+                Box::new(std::array::from_fn(|local| under.newest(local as u32)));
+            writes.into_iter().for_each(|(local, value)| values[local as usize] = value);
+            C::build(&values)
+        });
+        Self { number, chunk, under, written }
     }
 
     /// The segment after the commit at `ts`.

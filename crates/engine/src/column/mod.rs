@@ -46,6 +46,12 @@ pub(crate) trait Chunk: Send + Sync + Sized {
     /// A chunk of these values, one per place.
     fn build(values: &[Self::Value; SEGMENT_VERTICES]) -> Self;
 
+    /// What [`build`](Self::build) makes of its values with these written over them, each at a
+    /// place, if that can be had without looking at every place.
+    fn with_few(&self, _: &[(u32, Self::Value)]) -> Option<Self> {
+        None
+    }
+
     /// Decodes a stored segment: any bytes give a chunk or a reason.
     fn decode(value: &mapped::Value<'_>) -> Result<Self, String>;
 

@@ -31,18 +31,18 @@ pub(super) const LAYER_WRITES_MIN: usize = 128;
 
 type Places = [u64; BITMAP_WORDS];
 
-/// What stood in a segment before a commit was laid over it.
+/// State of a segment before a commit was laid over it.
 #[derive(Debug)]
 pub(super) struct Layer<C: Chunk> {
     /// The commit.
     pub(super) ts: u64,
-    /// What readers before it see.
+    /// Values for readers before it.
     pub(super) under: ColVersion<C>,
     written: Places,
 }
 
 impl<C: Chunk> Layer<C> {
-    /// Whether the commit wrote the place.
+    /// True for places that the commit wrote.
     pub(super) fn wrote(&self, local: u32) -> bool {
         self.written[local as usize / 64] >> (local % 64) & 1 == 1
     }

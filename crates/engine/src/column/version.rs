@@ -1,4 +1,4 @@
-//! What a segment holds at one moment: settled values, and the versions before them.
+//! State of a segment at one moment: settled values, and the versions before them.
 //!
 //! A version is never changed but by newer entries in its tail.
 

@@ -11,13 +11,10 @@ use telar_graph::Value;
 use super::commit::{apply_edge_property, apply_state, apply_vertex_property};
 use super::plan::PlanInput;
 use super::stop::Stop;
-use super::whole::{Want, key};
+use super::whole::{RECENT, Want, key};
 use crate::adjacency::segment_of;
 use crate::column::{Chunk, ColTable, Laid, PropertyChunk, StateChunk};
 use crate::error::Error;
-
-/// Writes in a row mostly go to the same few segments.
-const RECENT: usize = 6;
 
 /// The writes of a commit to columns, ready to be applied.
 pub(super) struct Layers<'g> {

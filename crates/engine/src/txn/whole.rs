@@ -51,7 +51,7 @@ use crate::shared::Shared;
 /// Segments that are noted more than once are put together when there are this many.
 const MERGE_MIN: usize = 1 << 16;
 /// Writes in a row mostly go to the same few segments.
-const RECENT: usize = 6;
+pub(super) const RECENT: usize = 6;
 
 /// Whose latch a word is.
 #[derive(Clone, Copy)]

@@ -30,11 +30,10 @@ use tokio::sync::mpsc::error::{SendTimeoutError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
 
 use super::refusal::add_headers;
+use crate::net::TICK;
 
 /// Bytes that are gathered before they are sent.
 const CHUNK_BYTES: usize = 64 << 10;
-/// How often somebody who waits looks whether that was ended from outside.
-pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// Set when nobody wants the result any more.
 pub(crate) type Cancelled = Arc<AtomicBool>;

@@ -13,4 +13,4 @@ mod socket;
 pub mod tls;
 
 pub(crate) use accept::Acceptor;
-pub(crate) use socket::{Encryption, Over, Patience, Socket};
+pub(crate) use socket::{Encryption, Over, Patience, Socket, TICK};

@@ -29,7 +29,7 @@ pub(crate) enum Encryption {
 /// How long nothing comes before a reader that wants to know hears of it.
 pub(crate) const QUIET: Duration = Duration::from_secs(1);
 /// How often somebody who waits looks whether that was ended from outside.
-const TICK: Duration = Duration::from_millis(50);
+pub(crate) const TICK: Duration = Duration::from_millis(50);
 
 /// For how long the peer is waited for.
 #[derive(Debug, Clone, Default)]

@@ -12,8 +12,9 @@ use tokio::sync::oneshot;
 use super::Listed;
 use crate::dbms::{Client, Done, Options, Work};
 use crate::http::output::Output;
-use crate::http::reply::{Ends, TICK};
+use crate::http::reply::Ends;
 use crate::http::summary::{Ending, OpenTransaction};
+use crate::net::TICK;
 
 /// What a transaction can be asked for.
 #[derive(Debug)]

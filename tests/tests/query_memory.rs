@@ -5,9 +5,10 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use telar_db::query::{QueryError, Rows, Sink};
-use telar_db::{Database, Runtime, Session, Settings, ValueMap, Workers};
+use telar_db::{Database, Retention, Runtime, Session, Settings, ValueMap, Workers};
 
 /// The system's allocator, and how many bytes it has given out.
 struct Counting;
@@ -99,6 +100,13 @@ static ALONE: Mutex<()> = Mutex::new(());
 /// Large commits: what is there before, what is written, and how many times what the transaction
 /// held before its commit is held at most while it goes on.
 const COMMITS: &[(&str, &[&str], &str, f64)] = &[
+    ("nodes with history", &[], "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i % 97})", 1.5),
+    (
+        "a property of all with history",
+        &["UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i})"],
+        "MATCH (n:P) SET n.x = n.x + 1",
+        1.5,
+    ),
     ("nodes", &[], "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i % 97})", 1.5),
     ("texts", &[], "UNWIND range(1, 200000) AS i CREATE (:P {id: 'a text ' + i})", 1.75),
     (
@@ -136,6 +144,9 @@ fn a_large_commit_takes_little_more_than_what_it_writes() {
         let folder = tempfile::tempdir().unwrap();
         let mut settings = Settings::default();
         settings.background_interval_ms = 0;
+        if what.ends_with("history") {
+            settings.retain = Retention::Keep { commits: 1_000, ms: 0 };
+        }
         let db = Database::open(folder.path(), settings).unwrap();
         let session = Session::new(&db);
         for text in *before {
@@ -157,6 +168,53 @@ fn a_large_commit_takes_little_more_than_what_it_writes() {
         );
         if factor > *most {
             wrong.push(format!("{what}: {factor:.2} times what is written, not {most}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Statements that make a name each, `$i` of them, at vertices with large ids, and the memory that
+/// one name may cost, in bytes.
+const NAMES: &[(&str, &str, usize)] = &[
+    ("keys", "MATCH (n:P {id: 299999}) UNWIND range(1, 1000) AS i SET n['k' + i] = i", 1_500),
+    (
+        "types",
+        "MATCH (a:P {id: 299998}), (b:P {id: 299999}) UNWIND range(1, 200) AS i \
+         CREATE (a)-[r:$('T' + i)]->(b)",
+        19_000,
+    ),
+    (
+        "types with a property",
+        "MATCH (a:P {id: 299998}), (b:P {id: 299999}) UNWIND range(1, 200) AS i \
+         CREATE (a)-[r:$('S' + i) {k1000: i}]->(b)",
+        21_000,
+    ),
+];
+
+#[test]
+fn a_name_costs_little_wherever_it_is_first_used() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut wrong = Vec::new();
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    session.run("UNWIND range(0, 299999) AS i CREATE (:P {id: i})", &[]).unwrap();
+    session.run("CREATE INDEX FOR (n:P) ON (n.id)", &[]).unwrap();
+    db.settle();
+    for (what, text, most) in NAMES {
+        let before = HELD.load(Ordering::Relaxed);
+        let made = session.run(text, &[]).unwrap().counters;
+        let names = made.properties_set.max(made.relationships_created) as usize;
+        // What was replaced is freed by and by.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut held = usize::MAX;
+        while held > *most && Instant::now() < deadline {
+            db.settle();
+            std::thread::sleep(Duration::from_millis(10));
+            held = HELD.load(Ordering::Relaxed).saturating_sub(before) / names;
+        }
+        println!("{what:24} {held:6} bytes each");
+        if held > *most {
+            wrong.push(format!("{what}: {held} bytes each, not {most}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -68,9 +68,17 @@ unsafe impl Send for Base {}
 unsafe impl Sync for Base {}
 
 impl Base {
-    /// A base without entries.
-    pub(crate) fn empty(columns: usize) -> Self {
-        Self::of(WordBuf::zeroed(OFFSET_WORDS), 0, columns)
+    /// The base without entries for lists of this kind, shared by all tables: its offsets take
+    /// 4 KiB, and a schema may have thousands of edge types.
+    pub(crate) fn empty(kind: ListKind) -> Arc<Self> {
+        static EMPTY: [OnceLock<Arc<Base>>; 3] = [const { OnceLock::new() }; 3];
+        let place = match kind {
+            ListKind::Simple => 0,
+            ListKind::Multi => 1,
+            ListKind::Timed => 2,
+        };
+        let make = || Self::of(WordBuf::zeroed(OFFSET_WORDS), 0, kind.columns());
+        Arc::clone(EMPTY[place].get_or_init(|| Arc::new(make())))
     }
 
     /// A base with room for `entries`, to be filled by the caller before anyone sees it.

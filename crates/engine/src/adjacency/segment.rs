@@ -37,7 +37,7 @@ use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
-use crate::table::GrowArray;
+use crate::table::SparseArray;
 use crate::words::prefetch;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -442,7 +442,7 @@ pub(crate) struct AdjTable {
     /// PERF: search, triangles_time: at 16,384 the hubs of RMAT scale 20 cost 7 % of the search
     /// rate and a third of the triangle rate.
     pub(crate) hub_entries_min: usize,
-    segments: GrowArray<AdjSegment>,
+    segments: SparseArray<AdjSegment>,
     heads: Heads,
     pub(crate) empty: Arc<Base>,
     /// Extents that hold bases of this table.
@@ -462,9 +462,9 @@ impl AdjTable {
             kind,
             hub_entries_min,
             source,
-            segments: GrowArray::default(),
+            segments: SparseArray::default(),
             heads: Heads::new(),
-            empty: Arc::new(Base::empty(kind.columns())),
+            empty: Base::empty(kind),
             extents: Mutex::new(Vec::new()),
             undo: UndoTable::default(),
             bound: AtomicU32::new(0),

@@ -11,7 +11,7 @@ use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
-use crate::table::GrowArray;
+use crate::table::SparseArray;
 
 /// How an edge type keeps its neighbour lists. Fixed when the type is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,7 +73,7 @@ pub(crate) struct EdgeType {
     out: AdjTable,
     inward: AdjTable,
     next_ordinal: AtomicU32,
-    properties: GrowArray<OnceLock<ColTable<PropertyChunk>>>,
+    properties: SparseArray<OnceLock<Box<ColTable<PropertyChunk>>>>,
 }
 
 impl EdgeType {
@@ -95,7 +95,7 @@ impl EdgeType {
             out: table(Direction::Out),
             inward: table(Direction::In),
             next_ordinal: AtomicU32::new(1),
-            properties: GrowArray::default(),
+            properties: SparseArray::default(),
         }
     }
 
@@ -153,7 +153,7 @@ impl EdgeType {
 
     /// The column of a property, if anything was ever written to it.
     pub(crate) fn column(&self, key: PropertyKeyId) -> Option<&ColTable<PropertyChunk>> {
-        self.properties.get(u32::from(key.get()))?.get()
+        self.properties.get(u32::from(key.get()))?.get().map(Box::as_ref)
     }
 
     /// The column of a property, made if needed.
@@ -164,7 +164,7 @@ impl EdgeType {
     ) -> &ColTable<PropertyChunk> {
         self.properties.get_or_grow(u32::from(key.get())).get_or_init(|| {
             let source = catalog.source(Kind::EdgeProperty, self.number, key.get());
-            ColTable::new(catalog.table_number(), source)
+            Box::new(ColTable::new(catalog.table_number(), source))
         })
     }
 
@@ -172,8 +172,7 @@ impl EdgeType {
     pub(crate) fn columns(
         &self,
     ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
-        self.properties
-            .iter()
-            .filter_map(|(key, cell)| Some((PropertyKeyId::from_raw(key as u16), cell.get()?)))
+        let made = self.properties.iter().filter_map(|(key, cell)| Some((key, cell.get()?)));
+        made.map(|(key, column)| (PropertyKeyId::from_raw(key as u16), &**column))
     }
 }

@@ -26,7 +26,7 @@ use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::mapped::{Source, Stored};
 use crate::sync::thread;
-use crate::table::GrowArray;
+use crate::table::{GrowArray, SparseArray};
 use crate::txn::stop::Stop;
 use crate::txn::write_set::EdgeWrite;
 
@@ -79,7 +79,7 @@ pub(crate) struct Catalog {
     edge_types: RwLock<HashMap<String, u16>>,
     types: GrowArray<OnceLock<EdgeType>>,
     type_count: AtomicU32,
-    vertex_properties: GrowArray<OnceLock<ColTable<PropertyChunk>>>,
+    vertex_properties: SparseArray<OnceLock<Box<ColTable<PropertyChunk>>>>,
     pub(crate) label_sets: LabelSets,
     next_table: AtomicU32,
     /// Length from which lists of new edge types become hubs.
@@ -103,7 +103,7 @@ impl Catalog {
             edge_types: RwLock::default(),
             types: GrowArray::default(),
             type_count: AtomicU32::new(0),
-            vertex_properties: GrowArray::default(),
+            vertex_properties: SparseArray::default(),
             label_sets: LabelSets::new(),
             next_table: AtomicU32::new(STATE_TABLE + 1),
             making: Mutex::new(()),
@@ -250,14 +250,14 @@ impl Catalog {
     /// The column of a vertex property, if anything was ever written to it.
     #[inline]
     pub(crate) fn vertex_column(&self, key: PropertyKeyId) -> Option<&ColTable<PropertyChunk>> {
-        self.vertex_properties.get(u32::from(key.get()))?.get()
+        self.vertex_properties.get(u32::from(key.get()))?.get().map(Box::as_ref)
     }
 
     /// The column of a vertex property, made if needed.
     pub(crate) fn vertex_column_for_write(&self, key: PropertyKeyId) -> &ColTable<PropertyChunk> {
         self.vertex_properties.get_or_grow(u32::from(key.get())).get_or_init(|| {
             let source = self.source(Kind::VertexProperty, key.get(), 0);
-            ColTable::new(self.table_number(), source)
+            Box::new(ColTable::new(self.table_number(), source))
         })
     }
 

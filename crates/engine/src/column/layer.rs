@@ -29,7 +29,25 @@ use crate::adjacency::{SEGMENT_VERTICES, local_of};
 /// a full segment of integers. Over one that holds little any number is.
 pub(super) const LAYER_WRITES_MIN: usize = 128;
 
-type Places = [u64; BITMAP_WORDS];
+/// Set of places of a segment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Places([u64; BITMAP_WORDS]);
+
+impl Places {
+    fn insert(&mut self, local: u32) {
+        self.0[local as usize / 64] |= 1 << (local % 64);
+    }
+
+    /// True for places of the set.
+    pub(super) fn has(&self, local: u32) -> bool {
+        self.0[local as usize / 64] >> (local % 64) & 1 == 1
+    }
+
+    /// Number of places.
+    pub(super) fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+}
 
 /// State of a segment before a commit was laid over it.
 #[derive(Debug)]
@@ -38,14 +56,8 @@ pub(super) struct Layer<C: Chunk> {
     pub(super) ts: u64,
     /// Values for readers before it.
     pub(super) under: ColVersion<C>,
-    written: Places,
-}
-
-impl<C: Chunk> Layer<C> {
-    /// True for places that the commit wrote.
-    pub(super) fn wrote(&self, local: u32) -> bool {
-        self.written[local as usize / 64] >> (local % 64) & 1 == 1
-    }
+    /// Places that the commit wrote.
+    pub(super) written: Places,
 }
 
 /// A segment as a commit leaves it that has no timestamp yet.
@@ -66,10 +78,8 @@ impl<C: Chunk> Laid<C> {
     ) -> Self {
         debug_assert!(under.layer.is_none(), "invariant 1");
         let writes: Vec<_> = writes.map(|(place, value)| (local_of(place), value)).collect();
-        let mut written = [0; BITMAP_WORDS];
-        for (local, _) in &writes {
-            written[*local as usize / 64] |= 1 << (local % 64);
-        }
+        let mut written = Places::default();
+        writes.iter().for_each(|(local, _)| written.insert(*local));
         let few = under.tail.is_none().then(|| under.chunk.with_few(&writes)).flatten();
         let chunk = few.unwrap_or_else(|| {
             let mut values: Box<[C::Value; SEGMENT_VERTICES]> =

@@ -17,7 +17,7 @@ use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
 use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
-use crate::table::GrowArray;
+use crate::table::SparseArray;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// One segment of a column.
@@ -114,13 +114,7 @@ impl<C: Chunk + 'static> ColSegment<C> {
     }
 
     /// Folds versions up to `watermark` into a new chunk. Takes the latch; the caller holds none.
-    pub(crate) fn settle(
-        &self,
-        number: u32,
-        horizon: Horizon,
-        undo: &ColUndo<C::Value>,
-        guard: &Guard,
-    ) {
+    pub(crate) fn settle(&self, number: u32, horizon: Horizon, undo: &ColUndo<C>, guard: &Guard) {
         self.exclusive(|| {
             let Some(old) = self.version(guard).filter(|version| !version.is_settled()) else {
                 return;
@@ -129,7 +123,8 @@ impl<C: Chunk + 'static> ColSegment<C> {
             // What comes after a layer stays with it.
             let layer = old.layer.as_ref().filter(|layer| layer.ts > watermark).cloned();
             if floor < watermark && layer.is_none() {
-                undo.push(number, self.unsettled_changes(floor, watermark, guard), floor);
+                let after = old.keep_layer(number, floor, undo).unwrap_or(floor);
+                undo.push(number, self.unsettled_changes(after, watermark, guard), floor);
             }
             let Some(tail) = &old.tail else {
                 if layer.is_none() {
@@ -236,17 +231,17 @@ impl<C: Chunk + 'static> Segments for ColTable<C> {
 pub(crate) struct ColTable<C: Chunk> {
     /// Number in the global latch order.
     pub(crate) id: u32,
-    segments: GrowArray<ColSegment<C>, 2>,
+    segments: SparseArray<ColSegment<C>>,
     bound: AtomicU32,
     /// Where segments that are not loaded come from.
     source: Source,
     /// Superseded values that a retained timestamp tells apart.
-    pub(crate) undo: ColUndo<C::Value>,
+    pub(crate) undo: ColUndo<C>,
 }
 
 impl<C: Chunk + 'static> ColTable<C> {
     pub(crate) fn new(id: u32, source: Source) -> Self {
-        let (segments, bound) = (GrowArray::default(), AtomicU32::new(0));
+        let (segments, bound) = (SparseArray::default(), AtomicU32::new(0));
         Self { id, segments, bound, source, undo: ColUndo::default() }
     }
 

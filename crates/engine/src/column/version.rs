@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Chunk;
 use super::layer::{LAYER_WRITES_MIN, Layer};
-use super::undo::OldValue;
+use super::undo::{ColUndo, OldValue};
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::table::GrowArray;
 
@@ -171,7 +171,7 @@ impl<C: Chunk> ColVersion<C> {
             return newest.ts;
         }
         let below = |layer: &Layer<C>| {
-            if layer.wrote(local) { layer.ts } else { layer.under.newest_ts(local) }
+            if layer.written.has(local) { layer.ts } else { layer.under.newest_ts(local) }
         };
         self.layer.as_deref().map_or(0, below)
     }
@@ -186,7 +186,7 @@ impl<C: Chunk> ColVersion<C> {
     ) {
         if let Some(layer) = &self.layer {
             layer.under.changes(local, after, until, out);
-            if layer.wrote(local) && after < layer.ts && layer.ts <= until {
+            if layer.written.has(local) && after < layer.ts && layer.ts <= until {
                 out.push(OldValue { local, ts: layer.ts, value: layer.under.newest(local) });
             }
         }
@@ -201,6 +201,18 @@ impl<C: Chunk> ColVersion<C> {
             out.push(OldValue { local, ts: v.ts, value });
         }
         out[first..].reverse();
+    }
+
+    /// Keeps what the layer's commit replaced after `floor`, as a whole: the chunk under it, if
+    /// nothing else is there. Returns the commit's timestamp if it has done so; later changes are
+    /// in the tail alone.
+    pub(super) fn keep_layer(&self, number: u32, floor: u64, undo: &ColUndo<C>) -> Option<u64> {
+        let layer = self.layer.as_ref()?;
+        if layer.ts <= floor || !layer.under.is_settled() {
+            return None;
+        }
+        undo.push_laid(number, layer.ts, layer.written, Arc::clone(&layer.under.chunk), floor);
+        Some(layer.ts)
     }
 
     /// Heap bytes.

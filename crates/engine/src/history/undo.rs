@@ -19,7 +19,7 @@ use super::lazy::Lazy;
 use crate::adjacency::Entry;
 use crate::adjacency::list::List;
 use crate::adjacency::tail::{Block, DELTA_MAX};
-use crate::table::GrowArray;
+use crate::table::SparseArray;
 
 /// A block this long is left as it is.
 const BLOCK_ENTRIES: usize = 1024;
@@ -114,7 +114,7 @@ impl UndoList {
 /// The undo entries of a table, by segment. Empty, and without memory, where no history is kept.
 #[derive(Debug, Default)]
 pub(crate) struct UndoTable {
-    segments: GrowArray<Mutex<UndoList>>,
+    segments: SparseArray<Mutex<UndoList>>,
     pub(crate) stored: Lazy<Vec<UndoBlock>>,
 }
 

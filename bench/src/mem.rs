@@ -2,8 +2,8 @@
 //!
 //! All of `unsafe` in this crate is here, behind safe functions, but for opening LMDB
 //! (`container/kv/lmdb.rs`). Huge pages are advice: a system
-//! that does not give them only slows the measurement down (fresh scans by a half, storage-notes
-//! section 7).
+//! that does not give them only slows the measurement down (fresh scans by
+//! a half).
 
 #![expect(unsafe_code, reason = "prefetch instructions, madvise and mmap have no safe form")]
 

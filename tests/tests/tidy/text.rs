@@ -2,7 +2,7 @@
 
 use crate::Violation;
 
-/// Limits of STYLE: a file that long hides its structure, a line that long is not read.
+/// Limits of CONTRIBUTING.md: a file that long hides its structure, a line that long is not read.
 const FILE_LINES_MAX: usize = 800;
 const LINE_CHARS_MAX: usize = 100;
 

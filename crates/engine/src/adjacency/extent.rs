@@ -10,7 +10,8 @@
 //! base that does.
 //! Cost: one copy of the window; at most a quarter of an extent is stranded before it is replaced,
 //! counting by segments.
-//! Source: DESIGN 4.1 "Placement decides everything"; storage-notes section 3, lever (a).
+//! Source: own measurements: the same bases, side by side on large pages instead of wherever the
+//! allocator had room, scan at the speed of one CSR (docs/benchmarks.md, `scan_settled`).
 #![expect(unsafe_code, reason = "slices of a buffer that is filled before it is shared")]
 
 use std::sync::Arc;

@@ -17,7 +17,8 @@
 //!    its latch looks the chunk up anew.
 //! 3. A vertex that became a hub stays one.
 //!
-//! Source: DESIGN 4.1; TuGraph's split of oversized adjacency values; storage-notes section 6.
+//! Source: TuGraph's split of oversized adjacency values; the threshold is measured in
+//! docs/decisions/0006.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::sync::Arc;

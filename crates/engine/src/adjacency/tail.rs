@@ -33,8 +33,8 @@
 //! 7. `M` is taken away before an entry that is no delete of a settled row is appended; it never
 //!    comes back.
 //!
-//! Source: LiveGraph (VLDB 2020) section 4; split into columns and cut to 8 bytes per entry as
-//! measured in DESIGN 4.1.
+//! Source: LiveGraph (VLDB 2020) section 4; split into columns and cut to 8 bytes per
+//! entry (docs/decisions/0003).
 #![expect(unsafe_code, reason = "blocks shared between one latched writer and lock-free readers")]
 
 use std::marker::PhantomData;

@@ -2,8 +2,9 @@
 //!
 //! Breadth first from both ends at once, each time the smaller frontier by one step, until they
 //! meet; then the paths are read off the predecessors. A condition on the relationships is tested
-//! on the way. Searches from the same node that follow each other share its side. With a minimum
-//! length above 1 the search is one-sided over simple paths.
+//! on the way. Searches from the same node that follow each other share its side. A circle is
+//! searched for from its start (`branches.rs` says which paths may close one). With a minimum
+//! length above 1 the search is one-sided over all paths.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -11,6 +12,7 @@ use std::collections::hash_map::{Entry, HashMap};
 use foldhash::fast::RandomState;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
+use super::branches::Branches;
 use super::expand::{directions, edge_of, edge_types};
 use super::memory::Held;
 use super::var_expand::{satisfying, steps};
@@ -308,6 +310,9 @@ impl<'p> ShortestPath<'p> {
         let p = self.plan;
         let mut level: Vec<(VertexId, Vec<EdgeId>)> = vec![(from, Vec::new())];
         let (mut length, mut held) = (0, Held::of("ShortestPath"));
+        // Longer ones may have to lead over a node twice.
+        let mut branches = (from == to && p.min <= 1).then(Branches::default);
+        let ways = if p.way == Way::Both { 2 } else { 1 };
         while !level.is_empty() && p.max.is_none_or(|max| length < max) {
             length += 1;
             let mut next = Vec::new();
@@ -330,7 +335,16 @@ impl<'p> ShortestPath<'p> {
                             return Ok(found);
                         }
                     }
+                    if let Some(branches) = &mut branches {
+                        let reached = (longer[0], length);
+                        if !branches.visit((0, neighbour), reached, ways, p.all) {
+                            continue;
+                        }
+                    }
                     next.push((neighbour, longer));
+                }
+                if let Some(branches) = &branches {
+                    self.searching.set(branches.bytes(), cx)?;
                 }
             }
             if !found.is_empty() {

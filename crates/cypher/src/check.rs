@@ -124,7 +124,8 @@ impl Checker {
     }
 
     /// Rules of the queries in `EXISTS { }`, `COUNT { }`, `COLLECT { }`: `COLLECT` names its
-    /// column, arms of a `UNION` in `COUNT` end as whole queries do, a procedure without `YIELD` has no rows.
+    /// column, arms of a `UNION` in `COUNT` end as whole queries do, a procedure without `YIELD`
+    /// has no rows.
     fn in_expression(&mut self, single: &SingleQuery, place: Place, union: bool) {
         let Some(last) = single.clauses.last() else { return };
         match last {

@@ -312,7 +312,7 @@ fn in_week(year: i64, week: i64, day: i64) -> Result<Date, EvalError> {
     }
 }
 
-/// The date on this day of a quarter: days that a short quarter does not have are those of the next.
+/// The date on this day of a quarter: what a short quarter does not have are days of the next.
 fn in_quarter(year: i64, quarter: i64, day: i64) -> Result<Date, EvalError> {
     match Date::from_quarter(year, quarter, day) {
         Err(_) if (90..=92).contains(&day) => {

@@ -310,8 +310,11 @@ impl Checker {
             self.named_columns(single);
         }
         if let Some(transactions) = &call.transactions {
-            if let Some(rows) = &transactions.rows {
-                self.count(rows, "the number of rows");
+            // A variable there is the binder's: it has none.
+            match &transactions.rows {
+                Some(rows) if mentions_variable(rows) => self.value(rows),
+                Some(rows) => self.count(rows, "the number of rows"),
+                None => {}
             }
             if let Concurrency::Limit(limit) = &transactions.concurrency {
                 self.count(limit, "the number of transactions");

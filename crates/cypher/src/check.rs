@@ -18,9 +18,9 @@ mod expressions;
 mod patterns;
 
 use crate::ast::{
-    Call, CallSubquery, Clause, CommandOutput, Expr, ExprKind, LabelRef, Projection,
-    ProjectionItem, Query, RemoveItemKind, SetItem, SetItemKind, ShowTarget, SingleQuery,
-    Statement, StatementKind, SubqueryKind, SubqueryScope,
+    Call, CallSubquery, Clause, CommandOutput, Concurrency, Expr, ExprKind, LabelRef, Literal,
+    Projection, ProjectionItem, Query, RemoveItemKind, SetItem, SetItemKind, ShowTarget,
+    SingleQuery, Statement, StatementKind, SubqueryKind, SubqueryScope,
 };
 use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
 use crate::parser::{ERRORS_MAX, PARTS_MAX, too_many_parts};
@@ -90,6 +90,8 @@ struct Checker {
     reads_only: Option<&'static str>,
     /// In a `MERGE`, which holds no subqueries.
     in_merge: bool,
+    /// In a number that is known before the query runs, which reads no graph.
+    in_count: bool,
 }
 
 impl Checker {
@@ -112,9 +114,37 @@ impl Checker {
                 && query.unions.is_empty()
                 && single.clauses.len() == 1 + usize::from(uses);
             self.order(single, place, alone);
+            if matches!(place, Place::Expression(_)) {
+                self.in_expression(single, place, !query.unions.is_empty());
+            }
             for clause in &single.clauses {
                 self.clause(clause, alone);
             }
+        }
+    }
+
+    /// Rules of the queries in `EXISTS { }`, `COUNT { }`, `COLLECT { }`: `COLLECT` names its
+    /// column, arms of a `UNION` in `COUNT` end as whole queries do, a procedure without `YIELD`
+    /// has no rows.
+    fn in_expression(&mut self, single: &SingleQuery, place: Place, union: bool) {
+        let Some(last) = single.clauses.last() else { return };
+        match last {
+            Clause::Return(clause)
+                if place == Place::Expression(SubqueryKind::Collect) && clause.projection.star =>
+            {
+                let message = "COLLECT { } returns one column, and RETURN * names none";
+                self.error(Detail::InvalidClauseComposition, clause.span, message);
+            }
+            Clause::Call(call) if call.yields.is_none() => {
+                let message = "a procedure in a subquery names its columns";
+                let error =
+                    Diagnostic::syntax(Detail::InvalidClauseComposition, call.span, message);
+                self.report(error.with_help("add YIELD and the names of columns"));
+            }
+            _ if union && place == Place::Expression(SubqueryKind::Count) => {
+                self.ends(last, ends_with_nothing(last, false));
+            }
+            _ => {}
         }
     }
 
@@ -144,6 +174,11 @@ impl Checker {
             Place::Expression(_) => None,
             _ => ends_with_nothing(last, alone),
         };
+        self.ends(last, word);
+    }
+
+    /// Refuses the end of a query that neither returns nor changes anything.
+    fn ends(&mut self, last: &Clause, word: Option<&str>) {
         if let Some(word) = word {
             let message = format!("a query cannot end with {word}");
             let error = Diagnostic::syntax(Detail::InvalidClauseComposition, last.span(), message);
@@ -275,8 +310,32 @@ impl Checker {
             self.named_columns(single);
         }
         if let Some(transactions) = &call.transactions {
-            self.optional(transactions.rows.as_ref());
+            // A variable there is the binder's: it has none.
+            match &transactions.rows {
+                Some(rows) if mentions_variable(rows) => self.value(rows),
+                Some(rows) => self.count(rows, "the number of rows"),
+                None => {}
+            }
+            if let Concurrency::Limit(limit) = &transactions.concurrency {
+                self.count(limit, "the number of transactions");
+            }
         }
+    }
+
+    /// A number that is known before the query runs: positive, and from neither graph nor row.
+    fn count(&mut self, number: &Expr, what: &str) {
+        let message = match &number.kind {
+            ExprKind::Literal(Literal::Int(n)) if *n > 0 => return,
+            ExprKind::Literal(_) => format!("{what} is a positive integer"),
+            _ if mentions_variable(number) => format!("{what} cannot depend on variables"),
+            _ => {
+                self.in_count = true;
+                self.value(number);
+                self.in_count = false;
+                return;
+            }
+        };
+        self.error(Detail::UnexpectedSyntax, number.span, message);
     }
 
     /// A `WITH` at the beginning of `CALL { }` that names variables imports them and does nothing
@@ -378,7 +437,9 @@ fn ends_with_nothing(last: &Clause, alone: bool) -> Option<&'static str> {
         Clause::Call(call) if call.yields.is_some() && !alone => Some("CALL and YIELD"),
         Clause::CallSubquery(call) => {
             let last = call.query.first.clauses.last();
-            matches!(last, Some(Clause::Return(_))).then_some("a CALL that returns rows")
+            let status = call.transactions.as_ref().is_some_and(|t| t.status.is_some());
+            let rows = status || matches!(last, Some(Clause::Return(_)));
+            rows.then_some("a CALL that returns rows")
         }
         _ => None,
     }

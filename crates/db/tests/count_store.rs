@@ -129,3 +129,23 @@ fn counting_comes_before_writing() {
     let text = "CALL { MATCH (n:C) RETURN count(n) AS c } RETURN c, COUNT { MATCH (n:C) }";
     assert_eq!(session.run(text, &[]).unwrap().rows, [[Value::Int(1504), Value::Int(1504)]]);
 }
+
+#[test]
+fn a_transaction_lists_labels_and_types_that_it_wrote() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let names = "CALL db.labels() YIELD label AS name RETURN name
+        UNION ALL CALL db.relationshipTypes() YIELD relationshipType AS name RETURN name";
+    let mut transaction = session.begin().unwrap();
+    for (text, expected) in [
+        ("CREATE (:New)-[:MADE]->(:New)", vec!["New", "MADE"]),
+        ("MATCH (n:New) SET n:Other", vec!["New", "Other", "MADE"]),
+        ("MATCH ()-[r:MADE]->() DELETE r", vec!["New", "Other"]),
+    ] {
+        transaction.run(text, &ValueMap::new()).unwrap();
+        let rows = transaction.run(names, &ValueMap::new()).unwrap().rows;
+        let expected: Vec<_> = expected.into_iter().map(|name| [Value::from(name)]).collect();
+        assert_eq!(rows, expected, "{text}");
+    }
+    assert!(session.run(names, &[]).unwrap().rows.is_empty(), "nobody else sees it");
+}

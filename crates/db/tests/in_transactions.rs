@@ -111,7 +111,7 @@ fn errors() {
                  RETURN i, s.started, s.committed",
                 &["0 | true | false", "1 | true | true", "2 | true | true"],
             ),
-            ("CALL { CREATE (:X) } IN TRANSACTIONS OF 0 ROWS", &["NegativeIntegerArgument..."]),
+            ("CALL { CREATE (:X) } IN TRANSACTIONS OF 0 ROWS", &["UnexpectedSyntax..."]),
             (
                 "CALL { CREATE (:X) } IN TRANSACTIONS REPORT STATUS AS s RETURN s",
                 &["InvalidClauseComposition..."],

@@ -92,7 +92,7 @@ const COUNT: Aggregate = Aggregate {
 static TABLE: [Aggregate; 10] = [
     Aggregate {
         name: "avg",
-        signature: "avg(input :: INTEGER | FLOAT | DURATION) :: FLOAT | DURATION",
+        signature: "avg(input :: INTEGER | FLOAT | DURATION) :: INTEGER | FLOAT | DURATION",
         description: "The mean of the values.",
         args: 1,
         state: || State::Mean(Mean::default()),
@@ -121,7 +121,7 @@ static TABLE: [Aggregate; 10] = [
     },
     Aggregate {
         name: "percentileCont",
-        signature: "percentileCont(input :: INTEGER | FLOAT, percentile :: FLOAT) :: FLOAT",
+        signature: "percentileCont(input :: FLOAT, percentile :: FLOAT) :: FLOAT",
         description: "The value below which a share of the values lies, between two neighbours.",
         args: 2,
         state: || State::Percentile(Box::new(Percentile::new(true))),

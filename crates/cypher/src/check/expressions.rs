@@ -32,6 +32,14 @@ impl Checker {
     }
 
     fn expression(&mut self, expr: &Expr, truth: bool) {
+        let reads = matches!(
+            expr.kind,
+            ExprKind::Pattern(_) | ExprKind::PatternComprehension(_) | ExprKind::Subquery(_)
+        );
+        if self.in_count && reads {
+            let message = "this number is known before the query runs, and reads no graph";
+            self.error(Detail::UnexpectedSyntax, expr.span, message);
+        }
         match &expr.kind {
             ExprKind::Literal(_)
             | ExprKind::Parameter(_)

@@ -215,7 +215,10 @@ impl Parser<'_> {
         let next = self.ahead(1);
         let word = match self.kind() {
             T::Keyword(K::Where) => self.begins_expression_at(1),
-            T::Keyword(K::Is) => next.is_name() && next != T::Keyword(K::Where),
+            T::Keyword(K::Is) => {
+                let begins = matches!(next, T::Exclamation | T::Percent | T::LeftParen);
+                begins || next.is_name() && next != T::Keyword(K::Where)
+            }
             kind => !kind.is_name(),
         };
         if word {

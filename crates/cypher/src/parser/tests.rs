@@ -186,7 +186,7 @@ fn statements_of_every_kind_are_accepted() {
         "USE graph.byName('x') MATCH (n) USING INDEX SEEK n:A(b) USING SCAN n:A WHERE n.b RETURN n",
         "MATCH (a)-->(b) USING JOIN ON a, b USING TEXT INDEX a:A(b, c) FINISH",
         "CALL db.labels() YIELD label AS l WHERE l <> 'x' RETURN count(*)",
-        "CALL (*) { CREATE () } IN 4 CONCURRENT TRANSACTIONS OF 10 ROWS ON ERROR BREAK REPORT STATUS AS s",
+        "CALL (*) { CREATE () } IN 4 CONCURRENT TRANSACTIONS OF 10 ROWS ON ERROR BREAK REPORT STATUS AS s RETURN s",
         "CALL (a, b) { RETURN 1 AS x UNION ALL RETURN 2 AS x } RETURN x",
         "OPTIONAL CALL p(1) YIELD x RETURN x",
         "LOAD CSV WITH HEADERS FROM 'file:///a.csv' AS row FIELDTERMINATOR ';' CREATE (:A {b: row.b})",

@@ -277,7 +277,7 @@ impl Binder<'_> {
     ) -> Result<(), QueryError> {
         if group.path.variable.is_some() {
             let message = "a path inside a path cannot have a variable; give it to the whole path";
-            return Err(self.unsupported(message, group.span));
+            return Err(self.syntax("NotSupported", message, group.span));
         }
         self.declare_parts(&group.path, seen, declared)?;
         declared.filters.extend(&group.filter);

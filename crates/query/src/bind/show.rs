@@ -151,6 +151,14 @@ impl Binder<'_> {
         let bound = self.projection(&projection, output.filter.as_ref(), true, plan)?;
         match &output.returns {
             None => Ok(bound),
+            Some(returns) if returns.projection.star => {
+                // As they were yielded, where RETURN * of a query sorts them.
+                let (plan, columns) = bound;
+                let every = columns.iter().map(|(name, _)| item(name, span));
+                let items = every.chain(returns.projection.items.iter().cloned()).collect();
+                let named = Projection { star: false, items, ..returns.projection.clone() };
+                self.projection(&named, None, false, plan)
+            }
             Some(returns) => self.projection(&returns.projection, None, false, bound.0),
         }
     }

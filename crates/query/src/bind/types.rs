@@ -148,21 +148,29 @@ impl TypeSet {
         known.map(|(_, name)| *name).collect::<Vec<_>>().join(" or ")
     }
 
-    /// The union of what values may be; `null` among them may be of any type and adds none.
+    /// The union of what values may be; a `null` among them may be of any type.
     fn of_any<'e>(
         values: impl IntoIterator<Item = &'e Expr>,
         mut types: impl FnMut(&'e Expr) -> Self,
     ) -> Self {
         let mut found = Self::NONE;
         for value in values {
-            if !matches!(value.kind, ExprKind::Literal(Literal::Null)) {
-                found = found.or(types(value));
-            }
+            found = found.or(types(value));
             if found.own == u16::MAX {
                 break;
             }
         }
         if found.own == 0 { Self::ANY } else { found }
+    }
+
+    /// The one type that elements of these types have in common: numbers, types with entries, and
+    /// else any, unless there is only one.
+    const fn in_common(self) -> Self {
+        let alone = self.own.count_ones() == 1
+            || self.own & !Self::NUMBER.own == 0
+            || self.own & !Self::KEYED.own == 0
+            || self.own == Self::PROPERTY.own;
+        if alone { self } else { Self::ANY }
     }
 }
 
@@ -215,7 +223,9 @@ fn computed(left: TypeSet, op: ArithmeticOp, right: TypeSet) -> TypeSet {
     }
     let added = matches!(op, ArithmeticOp::Add | ArithmeticOp::Concatenate);
     if added && (only(left, TypeSet::LIST) || only(right, TypeSet::LIST)) {
-        return TypeSet::LIST;
+        let elements = |t: TypeSet| if only(t, TypeSet::LIST) { t.elements } else { t.own };
+        let (left, right) = (elements(left), elements(right));
+        return TypeSet { elements: if left == right { left } else { u16::MAX }, ..TypeSet::LIST };
     }
     let text = TypeSet::STRING.or(TypeSet::NUMBER);
     if added && only(left, text) && only(right, text) {
@@ -410,7 +420,7 @@ impl Binder<'_> {
         match &e.kind {
             ExprKind::List(items) if items.len() > ELEMENTS_MAX => TypeSet::LIST,
             ExprKind::List(items) => {
-                TypeSet::list_of(TypeSet::of_any(items, |item| self.types_of(item)))
+                TypeSet::list_of(TypeSet::of_any(items, |item| self.types_of(item)).in_common())
             }
             ExprKind::ListComprehension(c) if c.projection.is_none() => {
                 TypeSet { own: TypeSet::LIST.own, ..self.types_of(&c.list) }

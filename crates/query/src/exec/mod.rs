@@ -8,6 +8,7 @@
 
 mod aggregate;
 mod apply;
+mod branches;
 mod build;
 mod call;
 mod collected;

@@ -9,8 +9,9 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
-use telar_graph::{Value, VertexId};
+use telar_graph::{EdgeId, Value, VertexId};
 
+use super::branches::Branches;
 use super::memory::Held;
 use super::{Exec, Operator, Source, for_each};
 use crate::batch::{BATCH_ROWS, Batch, Column};
@@ -33,6 +34,8 @@ struct Search {
     open: VecDeque<Bundle>,
     /// Where only shortest paths are wanted: the nodes reached from each row, and how soon.
     reached: HashMap<(u32, VertexId), u64>,
+    /// The same of rows from a node back to itself.
+    branches: Branches,
 }
 
 /// Paths of so many repetitions, column by column.
@@ -85,6 +88,15 @@ fn longer(list: &Value, more: impl Iterator<Item = Value>, before: bool) -> Valu
     let Value::List(list) = list else { unreachable!("INVARIANT: begun as a list") };
     let list = list.iter().cloned();
     Value::List(if before { more.chain(list).collect() } else { list.chain(more).collect() })
+}
+
+/// The relationship that a path begins with; a reversed one grows at its front.
+fn first_edge(list: &Value, reversed: bool) -> EdgeId {
+    let Value::List(list) = list else { unreachable!("INVARIANT: begun as a list") };
+    match if reversed { list.last() } else { list.first() } {
+        Some(Value::Edge(edge)) => **edge,
+        _ => unreachable!("INVARIANT: a list of relationships, of one repetition at least"),
+    }
 }
 
 impl<'p> Repeat<'p> {
@@ -200,7 +212,7 @@ impl<'p> Repeat<'p> {
             if !done && cx.may_grow(length) {
                 for mut longer in self.advance(rows, &bundle, cx)? {
                     if let Some(all) = p.shortest {
-                        self.prune(rows, &mut longer, &mut search.reached, all);
+                        self.prune(rows, &mut longer, search, all);
                     }
                     if longer.len() > 0 {
                         self.held.grow(longer.bytes(p), cx)?;
@@ -209,7 +221,7 @@ impl<'p> Repeat<'p> {
                 }
             }
             let reached = search.reached.capacity() * size_of::<((u32, VertexId), u64)>();
-            self.reached.set(reached * 8 / 7, cx)?;
+            self.reached.set(reached * 8 / 7 + search.branches.bytes(), cx)?;
             let accepted = self.accept(rows, &bundle);
             if accepted.is_some() {
                 return Ok(accepted);
@@ -218,24 +230,29 @@ impl<'p> Repeat<'p> {
     }
 
     /// Gives up paths to nodes that shorter ones reached, and but for `all` those as short. From a
-    /// node back to itself a shortest path may lead over nodes twice.
-    fn prune(
-        &self,
-        rows: &Batch,
-        bundle: &mut Bundle,
-        reached: &mut HashMap<(u32, VertexId), u64>,
-        all: bool,
-    ) {
+    /// node back to itself it depends on how they begin.
+    fn prune(&self, rows: &Batch, bundle: &mut Bundle, search: &mut Search, all: bool) {
+        let p = self.plan;
         let end = |slot: usize, row: u32| rows.column(slot).vertex(row as usize);
+        let length = bundle.repetitions;
         let mut kept = Vec::with_capacity(bundle.len());
-        for (row, node) in bundle.rows.iter().zip(&bundle.ends) {
-            let circle = !self.plan.into || end(self.plan.from, *row) == end(self.plan.to, *row);
-            kept.push(match reached.entry((*row, *node)) {
+        for (at, (row, node)) in bundle.rows.iter().zip(&bundle.ends).enumerate() {
+            if !p.into {
+                kept.push(true);
+                continue;
+            }
+            let reached = (*row, *node);
+            if end(p.from, *row) == end(p.to, *row) {
+                let first = first_edge(&bundle.lists[0][at], p.reversed);
+                kept.push(search.branches.visit(reached, (first, length), 2, all));
+                continue;
+            }
+            kept.push(match search.reached.entry(reached) {
                 Entry::Vacant(entry) => {
-                    entry.insert(bundle.repetitions);
+                    entry.insert(length);
                     true
                 }
-                Entry::Occupied(entry) => circle || all && *entry.get() == bundle.repetitions,
+                Entry::Occupied(entry) => all && *entry.get() == length,
             });
         }
         bundle.keep(&kept);

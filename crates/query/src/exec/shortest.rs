@@ -2,8 +2,9 @@
 //!
 //! Breadth first from both ends at once, each time the smaller frontier by one step, until they
 //! meet; then the paths are read off the predecessors. A condition on the relationships is tested
-//! on the way. Searches from the same node that follow each other share its side. With a minimum
-//! length above 1 the search is one-sided over simple paths.
+//! on the way. Searches from the same node that follow each other share its side. A circle is
+//! searched for from its start (`branches.rs` says which paths may close one). With a minimum
+//! length above 1 the search is one-sided over all paths.
 
 use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
@@ -11,6 +12,7 @@ use std::collections::hash_map::{Entry, HashMap};
 use foldhash::fast::RandomState;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, Value, VertexId};
 
+use super::branches::Branches;
 use super::expand::{directions, edge_of, edge_types};
 use super::memory::Held;
 use super::var_expand::{satisfying, steps};
@@ -211,8 +213,19 @@ impl<'p> ShortestPath<'p> {
         if from == to && p.min == 0 {
             return Ok(vec![Vec::new()]);
         }
-        if p.min > 1 || from == to {
-            return self.by_length((from, to), types, rows, row, cx);
+        if p.min > 1 {
+            return self.by_length((from, to), p.all, p.max, types, (rows, row), cx);
+        }
+        if from == to {
+            let one = self.by_length((from, to), false, p.max, types, (rows, row), cx)?;
+            // All of them are as long as the one: of longer ones there may be very many.
+            return match one.first() {
+                Some(path) if p.all => {
+                    let max = Some(path.len() as u64);
+                    self.by_length((from, to), true, max, types, (rows, row), cx)
+                }
+                _ => Ok(one),
+            };
         }
         let limit = if p.all { usize::MAX } else { 1 };
         let mut held = Held::of("ShortestPath");
@@ -296,19 +309,24 @@ impl<'p> ShortestPath<'p> {
         }
     }
 
-    /// All simple paths, shorter ones first, until some have the wanted length.
+    /// All paths or one, of `max` relationships at most: shorter ones first, until some are long
+    /// enough.
     fn by_length(
         &mut self,
         (from, to): (VertexId, VertexId),
+        all: bool,
+        max: Option<u64>,
         types: &[EdgeTypeId],
-        rows: &Batch,
-        row: usize,
+        (rows, row): (&Batch, usize),
         cx: &mut Exec<'_>,
     ) -> Result<Vec<Vec<EdgeId>>, QueryError> {
         let p = self.plan;
         let mut level: Vec<(VertexId, Vec<EdgeId>)> = vec![(from, Vec::new())];
         let (mut length, mut held) = (0, Held::of("ShortestPath"));
-        while !level.is_empty() && p.max.is_none_or(|max| length < max) {
+        // Longer ones may have to lead over a node twice.
+        let mut branches = (from == to && p.min <= 1).then(Branches::default);
+        let ways = if p.way == Way::Both { 2 } else { 1 };
+        while !level.is_empty() && max.is_none_or(|max| length < max) {
             length += 1;
             let mut next = Vec::new();
             let mut found = Vec::new();
@@ -326,11 +344,20 @@ impl<'p> ShortestPath<'p> {
                     holding.grow(path_bytes(longer.len()), cx)?;
                     if neighbour == to && length >= p.min {
                         found.push(longer.clone());
-                        if !p.all {
+                        if !all {
                             return Ok(found);
                         }
                     }
+                    if let Some(branches) = &mut branches {
+                        let reached = (longer[0], length);
+                        if !branches.visit((0, neighbour), reached, ways, all) {
+                            continue;
+                        }
+                    }
                     next.push((neighbour, longer));
+                }
+                if let Some(branches) = &branches {
+                    self.searching.set(branches.bytes(), cx)?;
                 }
             }
             if !found.is_empty() {

@@ -28,7 +28,7 @@ const fn f(
 pub(super) static FUNCTIONS: &[Function] = &[
     f(
         "toBoolean",
-        "toBoolean(input :: BOOLEAN | INTEGER | STRING) :: BOOLEAN",
+        "toBoolean(input :: BOOLEAN | STRING | INTEGER) :: BOOLEAN",
         "The boolean that the input stands for.",
         |args, _| to_boolean(&args[0]),
     ),
@@ -46,7 +46,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     f(
         "toInteger",
-        "toInteger(input :: BOOLEAN | INTEGER | FLOAT | STRING) :: INTEGER",
+        "toInteger(input :: BOOLEAN | STRING | INTEGER | FLOAT) :: INTEGER",
         "The integer that the input stands for, decimals dropped.",
         |args, _| to_integer(&args[0]),
     ),
@@ -64,7 +64,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     f(
         "toFloat",
-        "toFloat(input :: INTEGER | FLOAT | STRING) :: FLOAT",
+        "toFloat(input :: STRING | INTEGER | FLOAT) :: FLOAT",
         "The float that the input stands for.",
         |args, _| to_float(&args[0]),
     ),

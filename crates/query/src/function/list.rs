@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "isEmpty",
         "Predicate",
         (1, 1),
-        "isEmpty(input :: LIST<ANY> | MAP | STRING) :: BOOLEAN",
+        "isEmpty(input :: STRING | MAP | LIST<ANY>) :: BOOLEAN",
         "Whether there are no elements, entries or characters.",
         |args, _| match &args[0] {
             Value::List(list) => Ok(Value::Bool(list.is_empty())),
@@ -56,7 +56,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "keys",
         LIST,
         (1, 1),
-        "keys(input :: MAP | NODE | RELATIONSHIP) :: LIST<STRING>",
+        "keys(input :: NODE | RELATIONSHIP | MAP) :: LIST<STRING>",
         "The keys of a map, a node or a relationship.",
         |args, _| {
             let keys = args::map("keys()", &args[0])?.keys();
@@ -75,7 +75,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "range",
         LIST,
         (2, 3),
-        "range(start :: INTEGER, end :: INTEGER, step = 1 :: INTEGER) :: LIST<INTEGER>",
+        "range(start :: INTEGER, end :: INTEGER, step :: INTEGER) :: LIST<INTEGER>",
         "The integers from start to end, both included, step apart.",
         |args, _| Ok(Range::of_list(args)?.into_list()),
     )
@@ -84,7 +84,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "size",
         SCALAR,
         (1, 1),
-        "size(input :: LIST<ANY> | STRING) :: INTEGER",
+        "size(input :: STRING | LIST<ANY>) :: INTEGER",
         "The number of elements of a list or characters of a string.",
         |args, _| match &args[0] {
             Value::List(list) => Ok(Value::Int(list.len() as i64)),
@@ -97,7 +97,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "tail",
         LIST,
         (1, 1),
-        "tail(list :: LIST<ANY>) :: LIST<ANY>",
+        "tail(input :: LIST<ANY>) :: LIST<ANY>",
         "All elements but the first.",
         |args, _| ops::slice(&args[0], Some(&Value::Int(1)), None),
     ),

@@ -30,7 +30,7 @@ macro_rules! float {
             $name,
             $category,
             (1, 1),
-            concat!($name, "(input :: INTEGER | FLOAT) :: FLOAT"),
+            concat!($name, "(input :: FLOAT) :: FLOAT"),
             $description,
             |args, _| {
                 let compute: fn(f64) -> f64 = $compute;
@@ -82,8 +82,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "round",
         NUMERIC,
         (1, 3),
-        "round(value :: INTEGER | FLOAT, precision = 0 :: INTEGER, mode = HALF_UP :: STRING) \
-         :: FLOAT",
+        "round(value :: FLOAT, precision :: INTEGER | FLOAT, mode :: STRING) :: FLOAT",
         "The number rounded to so many decimals: by default ties go up, to a precision away from 0.",
         round,
     ),
@@ -111,7 +110,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "atan2",
         TRIGONOMETRIC,
         (2, 2),
-        "atan2(y :: INTEGER | FLOAT, x :: INTEGER | FLOAT) :: FLOAT",
+        "atan2(y :: FLOAT, x :: FLOAT) :: FLOAT",
         "The angle of the point (x, y), in radians.",
         |args, _| {
             let y = args::number("atan2()", &args[0])?;

@@ -25,7 +25,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f(
         "btrim",
         (1, 2),
-        "btrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "btrim(input :: STRING, trimCharacterString :: STRING) :: STRING",
         "The string without white space, or any of the characters, at either end.",
         |args, _| trimmed("btrim()", args, true, true),
     ),
@@ -72,7 +72,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f(
         "ltrim",
         (1, 2),
-        "ltrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "ltrim(input :: STRING, trimCharacterString :: STRING) :: STRING",
         "The string without white space, or any of the characters, at the start.",
         |args, _| trimmed("ltrim()", args, true, false),
     ),
@@ -105,7 +105,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f(
         "replace",
         (3, 3),
-        "replace(original :: STRING, search :: STRING, replacement :: STRING) :: STRING",
+        "replace(original :: STRING, search :: STRING, replace :: STRING) :: STRING",
         "The string with each occurrence of another replaced.",
         replace,
     ),
@@ -146,14 +146,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f(
         "rtrim",
         (1, 2),
-        "rtrim(input :: STRING, characters = ' ' :: STRING) :: STRING",
+        "rtrim(input :: STRING, trimCharacterString :: STRING) :: STRING",
         "The string without white space, or any of the characters, at the end.",
         |args, _| trimmed("rtrim()", args, false, true),
     ),
     f(
         "split",
         (2, 2),
-        "split(original :: STRING, delimiters :: STRING | LIST<STRING>) :: LIST<STRING>",
+        "split(original :: STRING, splitDelimiters :: STRING | LIST<STRING>) :: LIST<STRING>",
         "The parts between the delimiters; with an empty delimiter, the characters.",
         split,
     ),

@@ -76,14 +76,18 @@ impl CompiledRegex {
 }
 
 /// `a =~ b` with a pattern that is compiled here; see [`CompiledRegex`] for one that is not known
-/// only at the last moment. Null unless both are strings.
+/// only at the last moment. Null where one is null or `a` is no string.
 ///
 /// # Errors
 ///
-/// `InvalidArgumentValue` when the pattern is not a regular expression.
+/// `InvalidArgumentValue` when the pattern is not a regular expression, `InvalidArgumentType` when
+/// it is no string.
 pub fn regex_match(a: &Value, b: &Value) -> Result<Value, EvalError> {
     match (a, b) {
         (Value::String(_), Value::String(pattern)) => Ok(CompiledRegex::new(pattern)?.is_match(a)),
+        (Value::String(_), other) if !other.is_null() => {
+            Err(EvalError::argument_type("=~", "a STRING on its right", other))
+        }
         _ => Ok(Value::Null),
     }
 }

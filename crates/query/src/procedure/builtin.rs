@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_graph::{RuleState, Value};
+use telar_graph::{Direction, LabelId, RuleState, Value, VertexId};
 
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
@@ -30,9 +30,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "Every label that a node has.",
             Vec::new(),
             &[("label", "STRING")],
-            move |call, _| {
-                in_use(call.graph.label_names(), call.graph.statistics().vertices_by_label)
-            },
+            move |call, _| in_use(call.graph.label_names(), vertices_by_label(call)?),
         ),
     );
     add(
@@ -41,9 +39,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "Every type that a relationship has.",
             Vec::new(),
             &[("relationshipType", "STRING")],
-            move |call, _| {
-                in_use(call.graph.edge_type_names(), call.graph.statistics().edges_by_type)
-            },
+            move |call, _| in_use(call.graph.edge_type_names(), edges_by_type(call)?),
         ),
     );
     add(
@@ -173,6 +169,63 @@ pub(super) fn add(procedures: &mut Procedures) {
             |call, _| Ok(statistics(call)),
         ),
     );
+}
+
+/// Number of vertices with each label; of those that only this transaction has, 1 for some.
+fn vertices_by_label(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
+    let names = call.graph.label_names();
+    let mut counts = call.graph.statistics().vertices_by_label;
+    counts.resize(names.len(), 0);
+    for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
+        let Some(label) = call.graph.find_label(name) else { continue };
+        *count = match call.graph.count_vertices(Some(label)) {
+            Some(count) => count,
+            None => any_step(call, Some(label), |vertices| !vertices.is_empty())?.into(),
+        };
+    }
+    Ok(counts)
+}
+
+/// Number of edges of each type; of those that only this transaction has, 1 for some.
+fn edges_by_type(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
+    let names = call.graph.edge_type_names();
+    let mut counts = call.graph.statistics().edges_by_type;
+    counts.resize(names.len(), 0);
+    for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
+        let Some(ty) = call.graph.find_edge_type(name) else { continue };
+        let mut degrees = Vec::new();
+        let mut leave = |vertices: &[VertexId]| {
+            degrees.clear();
+            call.graph.degrees(vertices, ty, Direction::Out, &mut degrees);
+            degrees.iter().any(|degree| *degree > 0)
+        };
+        *count = match call.graph.count_edges(ty) {
+            Some(count) => count,
+            None => any_step(call, None, &mut leave)?.into(),
+        };
+    }
+    Ok(counts)
+}
+
+/// True if `found` is true of some of the vertices with the label, looked at some at a time.
+fn any_step(
+    call: &CallContext<'_>,
+    label: Option<LabelId>,
+    mut found: impl FnMut(&[VertexId]) -> bool,
+) -> Result<bool, QueryError> {
+    const STEP: u64 = 4096;
+    let bound = call.graph.vertex_bound().get();
+    let mut vertices = Vec::new();
+    for from in (0..bound).step_by(STEP as usize) {
+        call.check()?;
+        let to = VertexId::from_raw(bound.min(from + STEP));
+        vertices.clear();
+        call.graph.scan(label, VertexId::from_raw(from), to, &mut vertices);
+        if found(&vertices) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn list_config(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {

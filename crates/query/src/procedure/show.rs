@@ -323,7 +323,7 @@ pub(crate) fn procedures() -> Shown {
                 name.into(),
                 procedure.description().into(),
                 procedure.mode().name().into(),
-                false.into(),
+                works_on_system(name).into(),
                 signature(name, procedure).into(),
                 fields(procedure.arguments()),
                 fields(procedure.columns()),
@@ -338,6 +338,12 @@ pub(crate) fn procedures() -> Shown {
         Ok(call.procedures.iter().map(row).collect())
     };
     Shown::new("Every procedure.", Vec::new(), &columns, run).shows_before("signature")
+}
+
+/// True of procedures that can be called on `system`: those of Neo4j, but for a few.
+fn works_on_system(name: &str) -> bool {
+    let own = ["telar.", "apoc.", "db.create", "tx.setMetaData"];
+    !own.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// Functions that ask the graph or `LOAD CSV`: the table of functions has only those on values.

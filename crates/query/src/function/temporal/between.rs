@@ -12,6 +12,7 @@ use super::{Parts, Zone};
 use crate::error::EvalError;
 use crate::function::{Context, Eval, Function};
 use crate::ops::add_to_zoned;
+use crate::query_error::ErrorKind;
 
 const fn f(
     name: &'static str,
@@ -60,8 +61,10 @@ enum Count {
 
 fn between(args: &[Value], count: Count) -> Result<Value, EvalError> {
     let part = |value: &Value| {
-        Parts::of(value)?
-            .ok_or_else(|| EvalError::argument_type("duration.between()", "temporal values", value))
+        Parts::of(value)?.ok_or_else(|| {
+            let error = EvalError::argument_type("duration.between()", "temporal values", value);
+            error.of_kind(ErrorKind::ProcedureFailed)
+        })
     };
     let (from, to) = (part(&args[0])?, part(&args[1])?);
     let dated = from.date.is_some() || to.date.is_some();

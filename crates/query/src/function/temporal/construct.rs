@@ -114,16 +114,21 @@ fn from_fields(kind: Kind, fields: &Fields, context: &Context) -> Result<Value, 
     }
 }
 
+/// The error as that of a procedure, which these functions are in Neo4j.
+fn failed(error: EvalError) -> EvalError {
+    error.of_kind(ErrorKind::ProcedureFailed)
+}
+
 /// `datetime.fromepoch(seconds, nanoseconds)`.
 pub(super) fn from_epoch(args: &[Value], context: &Context) -> Result<Value, EvalError> {
-    let seconds = args::int("datetime.fromepoch()", &args[0])?;
-    let nanos = args::int("datetime.fromepoch()", &args[1])?;
+    let int = |value| args::int("datetime.fromepoch()", value).map_err(failed);
+    let (seconds, nanos) = (int(&args[0])?, int(&args[1])?);
     Ok(context.zone.at_instant(seconds, nanos)?.into())
 }
 
 /// `datetime.fromepochmillis(milliseconds)`.
 pub(super) fn from_epoch_millis(args: &[Value], context: &Context) -> Result<Value, EvalError> {
-    let millis = args::int("datetime.fromepochmillis()", &args[0])?;
+    let millis = args::int("datetime.fromepochmillis()", &args[0]).map_err(failed)?;
     let moment = moment_of_millis(millis);
     Ok(in_zone(&context.zone, moment)?.into())
 }

@@ -52,7 +52,6 @@ fn from_map(map: &Value) -> Result<Value, EvalError> {
             }
         };
         let number = match amount {
-            Value::Null => return Ok(Value::Null),
             Value::Int(amount) => {
                 whole[at] += i128::from(*amount) * i128::from(factor);
                 *amount as f64

@@ -11,6 +11,35 @@ use super::construct::moment_of_millis;
 use super::{Kind, Parts, Zone};
 use crate::error::EvalError;
 use crate::function::{Moment, args};
+use crate::query_error::ErrorKind;
+
+/// Components of a date: numbers that begin with 1.
+const DATE_COMPONENTS: [&str; 8] =
+    ["year", "month", "day", "week", "dayOfWeek", "quarter", "dayOfQuarter", "ordinalDay"];
+
+/// Components of any type.
+const COMPONENTS: [&str; 20] = [
+    "year",
+    "month",
+    "day",
+    "week",
+    "dayOfWeek",
+    "quarter",
+    "dayOfQuarter",
+    "ordinalDay",
+    "hour",
+    "minute",
+    "second",
+    "millisecond",
+    "microsecond",
+    "nanosecond",
+    "timezone",
+    "date",
+    "time",
+    "datetime",
+    "epochSeconds",
+    "epochMillis",
+];
 
 /// Components of a date.
 #[derive(Debug, Default)]
@@ -55,7 +84,8 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// Reads a map for a type; none when a component is null.
+    /// Reads a map for a type; none when its year is null. Any other number that is null is the
+    /// first there is.
     pub(super) fn read(kind: Kind, map: &ValueMap) -> Result<Option<Self>, EvalError> {
         let mut fields = Self { count: map.len(), ..Self::default() };
         if map.is_empty() {
@@ -63,7 +93,7 @@ impl Fields {
             return Err(EvalError::argument_value(message));
         }
         for (key, value) in map {
-            if value.is_null() {
+            if value.is_null() && &**key == "year" && kind.has_date() {
                 return Ok(None);
             }
             fields.set(kind, key, value)?;
@@ -112,10 +142,19 @@ impl Fields {
             }
             _ => {
                 let message = format!("{name} has no component {key:?}");
-                return Err(EvalError::argument_value(message));
+                let error = EvalError::argument_value(message);
+                // Values of another type have it.
+                let known = COMPONENTS.contains(&key);
+                return Err(if known { error.of_kind(ErrorKind::Type) } else { error });
             }
         };
-        *slot = Some(args::int(name, value)?);
+        *slot = Some(match value {
+            Value::Null if key.starts_with("epoch") => {
+                return Err(EvalError::argument_value(format!("{key} of {name} is null")));
+            }
+            Value::Null => i64::from(DATE_COMPONENTS.contains(&key)),
+            value => args::int(name, value)?,
+        });
         Ok(())
     }
 
@@ -163,6 +202,9 @@ impl Fields {
 
 /// The parts of a value given for `date`, `time` or `datetime`.
 fn source(name: &str, value: &Value, date: bool, time: bool) -> Result<Parts, EvalError> {
+    if value.is_null() {
+        return Err(EvalError::argument_value(format!("{name} cannot be made of null")));
+    }
     let parts = Parts::of(value)?;
     let parts = parts.filter(|p| (p.date.is_some() || !date) && (p.time.is_some() || !time));
     let wanted = match (date, time) {
@@ -210,10 +252,10 @@ impl DateFields {
             Date::from_ordinal(year, day)?
         } else if by_week {
             let (week, day) = second(self.week, self.day_of_week, "week")?;
-            Date::from_week(year, week, day)?
+            in_week(year, week, day)?
         } else if by_quarter {
             let (quarter, day) = second(self.quarter, self.day_of_quarter, "quarter")?;
-            Date::from_quarter(year, quarter, day)?
+            in_quarter(year, quarter, day)?
         } else {
             let (month, day) = second(self.month, self.day, "month")?;
             Date::new(year, month, day)?
@@ -235,7 +277,7 @@ impl DateFields {
             let year = self.year.unwrap_or(i64::from(base.week_year()));
             let day = self.day_of_week.unwrap_or(i64::from(base.day_of_week()));
             if let Some(week) = self.week {
-                return Ok(Date::from_week(year, week, day)?);
+                return in_week(year, week, day);
             }
             // Not every year has week 53.
             let week = i64::from(base.week());
@@ -245,7 +287,7 @@ impl DateFields {
         if by_quarter {
             let quarter = self.quarter.unwrap_or(i64::from(base.quarter()));
             if let Some(day) = self.day_of_quarter {
-                return Ok(Date::from_quarter(year, quarter, day)?);
+                return in_quarter(year, quarter, day);
             }
             // The same month of another quarter.
             Date::from_quarter(year, quarter, 1)?;
@@ -256,6 +298,28 @@ impl DateFields {
             Some(day) => Ok(Date::new(year, month, day)?),
             None => clamped(year, month, day),
         }
+    }
+}
+
+/// The date in this week: week 53 of a year that has 52 is the first of the next year.
+fn in_week(year: i64, week: i64, day: i64) -> Result<Date, EvalError> {
+    match Date::from_week(year, week, day) {
+        Err(_) if week == 53 => {
+            let before = Date::from_week(year, 52, day)?;
+            Ok(Date::from_epoch_days(before.epoch_days() + 7)?)
+        }
+        date => Ok(date?),
+    }
+}
+
+/// The date on this day of a quarter: what a short quarter does not have are days of the next.
+fn in_quarter(year: i64, quarter: i64, day: i64) -> Result<Date, EvalError> {
+    match Date::from_quarter(year, quarter, day) {
+        Err(_) if (90..=92).contains(&day) => {
+            let first = Date::from_quarter(year, quarter, 1)?;
+            Ok(Date::from_epoch_days(first.epoch_days() + day - 1)?)
+        }
+        date => Ok(date?),
     }
 }
 

@@ -9,6 +9,7 @@ use telar_graph::Value;
 use super::{Kind, Zone, construct, in_zone};
 use crate::error::EvalError;
 use crate::function::{Context, Eval, Function, Moment};
+use crate::query_error::ErrorKind;
 
 /// Which clock.
 #[derive(Clone, Copy)]
@@ -33,7 +34,7 @@ macro_rules! clocks {
         [
             f(
                 $name,
-                concat!($name, "(input = now :: STRING | MAP | ANY) :: ", $result),
+                concat!($name, "(input = DEFAULT_TEMPORAL_ARGUMENT :: ANY) :: ", $result),
                 concat!("The ", $what, " in a text, a map or another value, or else now."),
                 |args, context| match args {
                     [input, ..] => construct::construct($kind, input, context),
@@ -42,20 +43,32 @@ macro_rules! clocks {
             ),
             f(
                 concat!($name, ".realtime"),
-                concat!($name, ".realtime(timezone = default :: STRING | MAP) :: ", $result),
+                concat!(
+                    $name,
+                    ".realtime(timezone = DEFAULT_TEMPORAL_ARGUMENT :: ANY) :: ",
+                    $result
+                ),
                 concat!("The ", $what, " that the clock shows."),
                 |args, context| current($kind, Which::RealTime, args, context),
             )
             .volatile(),
             f(
                 concat!($name, ".statement"),
-                concat!($name, ".statement(timezone = default :: STRING | MAP) :: ", $result),
+                concat!(
+                    $name,
+                    ".statement(timezone = DEFAULT_TEMPORAL_ARGUMENT :: ANY) :: ",
+                    $result
+                ),
                 concat!("The ", $what, " when the statement began."),
                 |args, context| current($kind, Which::Statement, args, context),
             ),
             f(
                 concat!($name, ".transaction"),
-                concat!($name, ".transaction(timezone = default :: STRING | MAP) :: ", $result),
+                concat!(
+                    $name,
+                    ".transaction(timezone = DEFAULT_TEMPORAL_ARGUMENT :: ANY) :: ",
+                    $result
+                ),
                 concat!("The ", $what, " when the transaction began."),
                 |args, context| current($kind, Which::Transaction, args, context),
             ),
@@ -92,10 +105,14 @@ fn current(
             Some((key, Value::String(name))) if map.len() == 1 && &**key == "timezone" => {
                 Zone::parse(name)?
             }
-            _ => return Err(EvalError::argument_value("expected a map of one timezone")),
+            _ => {
+                let error = EvalError::argument_value("expected a map of one timezone");
+                return Err(error.of_kind(ErrorKind::ProcedureFailed));
+            }
         },
         Some(other) => {
-            return Err(EvalError::argument_type(kind.name(), "the name of a time zone", other));
+            let error = EvalError::argument_type(kind.name(), "the name of a time zone", other);
+            return Err(error.of_kind(ErrorKind::ProcedureFailed));
         }
     };
     at(kind, &zone, moment)

@@ -7,6 +7,7 @@ use super::fields::Fields;
 use super::{Kind, Parts, construct, duration, now};
 use crate::error::EvalError;
 use crate::function::{Context, Eval, Function, args};
+use crate::query_error::ErrorKind;
 
 const fn f(
     name: &'static str,
@@ -26,7 +27,7 @@ macro_rules! truncate {
             (1, 3),
             concat!(
                 $name,
-                "(unit :: STRING, input = now :: ANY, fields = null :: MAP) :: ",
+                "(unit :: STRING, input = DEFAULT_TEMPORAL_ARGUMENT :: ANY, fields = null :: MAP) :: ",
                 $result
             ),
             "The input with everything smaller than the unit at its least, or as the fields say.",
@@ -46,23 +47,25 @@ pub(in crate::function) static FUNCTIONS: &[Function] = &[
     f(
         "datetime.fromepoch",
         (2, 2),
-        "datetime.fromepoch(seconds :: INTEGER, nanoseconds :: INTEGER) :: ZONED DATETIME",
+        "datetime.fromepoch(seconds :: INTEGER | FLOAT, nanoseconds :: INTEGER | FLOAT) :: ZONED DATETIME",
         "The moment so many seconds and nanoseconds after 1970-01-01T00:00Z.",
         construct::from_epoch,
     )
+    .takes_null()
     .reads_context(),
     f(
         "datetime.fromepochmillis",
         (1, 1),
-        "datetime.fromepochmillis(milliseconds :: INTEGER) :: ZONED DATETIME",
+        "datetime.fromepochmillis(milliseconds :: INTEGER | FLOAT) :: ZONED DATETIME",
         "The moment so many milliseconds after 1970-01-01T00:00Z.",
         construct::from_epoch_millis,
     )
+    .takes_null()
     .reads_context(),
     f(
         "duration",
         (1, 1),
-        "duration(input :: STRING | MAP | DURATION) :: DURATION",
+        "duration(input :: ANY) :: DURATION",
         "The duration in a text or a map of amounts.",
         duration::construct,
     ),
@@ -148,10 +151,9 @@ fn truncate(
     arguments: &[Value],
     context: &Context,
 ) -> Result<Value, EvalError> {
-    if arguments.iter().take(2).any(Value::is_null) {
-        return Ok(Value::Null);
-    }
-    let unit = Unit::parse(args::text(name, &arguments[0])?)?;
+    // Neo4j calls it as a procedure, which takes no nulls here.
+    let failed = |error: EvalError| error.of_kind(ErrorKind::ProcedureFailed);
+    let unit = args::text(name, &arguments[0]).map_err(failed)?;
     let now;
     let input = match arguments.get(1) {
         Some(input) => input,
@@ -162,7 +164,8 @@ fn truncate(
     };
     let parts = Parts::of(input)?
         .filter(|parts| parts.date.is_some() || !kind.has_date())
-        .ok_or_else(|| EvalError::argument_type(name, "a temporal value", input))?;
+        .ok_or_else(|| failed(EvalError::argument_type(name, "a temporal value", input)))?;
+    let unit = Unit::parse(unit)?;
     // A date has no hours to cut off, and a time of day no years.
     let fits = match (unit > Unit::Day, kind.has_date()) {
         (true, _) => kind.has_time() && parts.time.is_some(),
@@ -171,7 +174,7 @@ fn truncate(
     };
     if !fits {
         let message = format!("{name}() cannot truncate a {} to that unit", input.type_name());
-        return Err(EvalError::argument_value(message));
+        return Err(EvalError::argument_value(message).of_kind(ErrorKind::Type));
     }
     let truncated = Parts {
         date: parts.date.map(|date| unit.date(date)).transpose()?,

@@ -82,7 +82,7 @@ impl Here {
     fn add(&self, bytes: i64) {
         let live = self.live.get() + bytes;
         self.live.set(live);
-        // PERF: telar bench cypher, point: one comparison, as a statement allocates some dozen times.
+        // PERF: telar bench cypher, point: one comparison; a statement allocates some thirty times.
         if live.wrapping_sub(self.low.get()).cast_unsigned() >= SPAN {
             self.settle();
         }

@@ -1,12 +1,16 @@
 //! What the sessions of one database share.
 
-use std::sync::Arc;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use telar_graph::Value;
 use telar_query::procedure::{Field, Mode, Rows};
-use telar_query::{CallContext, Prepared, Procedure, Procedures, QueryError, Running, Workers};
+use telar_query::{
+    CallContext, Prepared, Procedure, Procedures, QueryError, Running, Scratch, ScratchFolder,
+    Workers,
+};
 
 use crate::plans::{PlanUses, Plans};
 
@@ -22,6 +26,8 @@ pub struct Runtime {
     procedures: Procedures,
     plans: Arc<Mutex<Plans>>,
     workers: Arc<Workers>,
+    /// Temporary files in the folder of the database, once a session was made.
+    scratch: OnceLock<Option<Arc<dyn Scratch>>>,
     /// Conflicts that were lost.
     conflicts: AtomicU64,
 }
@@ -105,7 +111,8 @@ impl Runtime {
         let clear = ClearPlans { plans: Arc::clone(&plans), columns };
         procedures.add("db.clearQueryCaches", Arc::new(clear));
         let workers = Arc::clone(Workers::of_program());
-        Self { procedures, plans, workers, conflicts: AtomicU64::new(0) }
+        let (scratch, conflicts) = (OnceLock::new(), AtomicU64::new(0));
+        Self { procedures, plans, workers, scratch, conflicts }
     }
 
     /// The same, with these threads for queries that only read, in place of those that all of the
@@ -147,6 +154,13 @@ impl Runtime {
         self.conflicts.load(Ordering::Relaxed)
     }
 
+    /// Temporary files in the folder of the database, if it has one.
+    pub(crate) fn scratch(&self, folder: Option<&Path>) -> Option<Arc<dyn Scratch>> {
+        // PERF: a server makes a session for each statement.
+        let scratch = |folder| Arc::new(ScratchFolder::new(folder)) as Arc<dyn Scratch>;
+        self.scratch.get_or_init(|| folder.map(scratch)).clone()
+    }
+
     /// Counts an error, if it is a conflict.
     pub(crate) fn note(&self, error: &QueryError) {
         if error.is_retryable() {
@@ -164,4 +178,12 @@ impl Runtime {
         let bytes = plan.bytes();
         self.plans.lock().keep(plan, bytes, version);
     }
+}
+
+#[test]
+fn temporary_files_of_a_database_have_one_place_for_all_its_sessions() {
+    let runtime = Runtime::default();
+    let made = |folder: &str| runtime.scratch(Some(Path::new(folder))).unwrap();
+    assert!(Arc::ptr_eq(&made("here"), &made("here")));
+    assert!(Runtime::default().scratch(None).is_none());
 }

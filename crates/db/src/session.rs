@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_engine::{
-    Engine, Error, Isolation, Reader, Snapshot, Transaction, TransactionSnapshot, WriteWait,
+    Engine, Error, Isolation, Snapshot, Transaction, TransactionSnapshot, WriteWait,
 };
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::watch::{self, watched};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, Scratch, ScratchFolder, SharedSnapshot, Sink,
-    Summary, Threads, Transactions, Workers,
+    Phase, Prepared, QueryError, QueryResult, Scratch, SharedSnapshot, Sink, Summary, Threads,
+    Transactions, Workers,
 };
 
 use crate::again::Again;
@@ -57,7 +57,7 @@ pub struct Session<'d> {
     /// Threads of its own, not those of the runtime.
     workers: Option<Arc<Workers>>,
     host: Option<Arc<dyn Host>>,
-    origin: Origin,
+    origin: Arc<Origin>,
 }
 
 impl fmt::Debug for Session<'_> {
@@ -91,17 +91,22 @@ impl Began {
         let now = Moment::now();
         let listed = session.list(now);
         let limits = session.limits_of(&listed, deadline);
-        Self { listed, context: Context::new(now), limits }
+        Self { listed, context: Context::alone(now), limits }
     }
 
-    fn plan(
-        &self,
-        session: &Session<'_>,
-        text: &str,
-        graph: &dyn Graph,
-    ) -> Result<Arc<Prepared>, QueryError> {
-        session.plan(text, graph, (&self.listed, &self.limits))
+    fn plan(&self, session: &Session<'_>, text: &str) -> Result<Arc<Prepared>, QueryError> {
+        let list = |text| self.listed.set_only_query(text);
+        session.plan(text, Planned { graph: None, limits: &self.limits, list: &list })
     }
+}
+
+/// A statement that is about to be planned.
+struct Planned<'p> {
+    /// What it is planned for; without it, a snapshot, if it has to be planned.
+    graph: Option<&'p dyn Graph>,
+    limits: &'p Limits,
+    /// Lists its text.
+    list: &'p dyn Fn(Arc<str>),
 }
 
 impl<'d> Session<'d> {
@@ -115,19 +120,19 @@ impl<'d> Session<'d> {
     /// end each other's queries.
     #[must_use]
     pub fn with_runtime(db: &'d Engine, runtime: Arc<Runtime>) -> Self {
-        let scratch = |folder| Arc::new(ScratchFolder::new(folder)) as Arc<dyn Scratch>;
+        let scratch = runtime.scratch(db.folder());
         Self {
             db,
             runtime,
             limits: Limits::default(),
-            scratch: db.folder().map(scratch),
+            scratch,
             timeout: None,
             isolation: Isolation::default(),
             write_wait: WRITE_WAIT,
             read_only: false,
             workers: None,
             host: None,
-            origin: Origin::default(),
+            origin: Arc::default(),
         }
     }
 
@@ -178,8 +183,8 @@ impl<'d> Session<'d> {
     /// The same session on behalf of somebody who uses a server: `host` decides what may run, and
     /// executes commands for the server; `SHOW TRANSACTIONS` shows `origin`.
     #[must_use]
-    pub fn with_host(self, host: Arc<dyn Host>, origin: Origin) -> Self {
-        Self { host: Some(host), origin, ..self }
+    pub fn with_host(self, host: Arc<dyn Host>, origin: impl Into<Arc<Origin>>) -> Self {
+        Self { host: Some(host), origin: origin.into(), ..self }
     }
 
     /// What it shares with others.
@@ -193,7 +198,7 @@ impl<'d> Session<'d> {
     }
 
     fn list(&self, began: Moment) -> Listed {
-        self.runtime.running().list(began, self.origin.clone())
+        self.runtime.running().list(began, Arc::clone(&self.origin))
     }
 
     /// When what begins now is given up.
@@ -220,26 +225,23 @@ impl<'d> Session<'d> {
     }
 
     /// The plan of a statement, which from now on is seen by who looks.
-    fn prepared(
-        &self,
-        text: &str,
-        graph: &dyn Graph,
-        (listed, limits): (&Listed, &Limits),
-    ) -> Result<Arc<Prepared>, QueryError> {
+    fn prepared(&self, text: &str, planned: Planned<'_>) -> Result<Arc<Prepared>, QueryError> {
         // Read first: a plan made while an index comes is made again.
         let version = self.db.planning_version();
         if let Some(plan) = self.runtime.plan(text, version) {
-            listed.set_query(Some(Arc::clone(plan.text())), Moment::now());
+            (planned.list)(Arc::clone(plan.text()));
             return Ok(plan);
         }
         // Who looks sees no passwords.
         let shown = telar_query::cypher::without_secrets(text);
-        listed.set_query(Some(shown.as_ref().into()), Moment::now());
-        let prepare = || {
-            watch::room(text.len().saturating_mul(TREE_BYTES))?;
-            telar_query::prepare(text, graph, self.runtime.procedures())
-        };
-        let plan = Arc::new(watched(limits, prepare)?);
+        (planned.list)(shown.as_ref().into());
+        let plan = Arc::new(match planned.graph {
+            Some(graph) => self.prepare(text, graph, planned.limits)?,
+            None => {
+                let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+                self.prepare(text, &snapshot.reader(), planned.limits)?
+            }
+        });
         // What is kept holds no passwords.
         if plan.administration().is_none() {
             self.runtime.keep(&plan, version);
@@ -247,16 +249,23 @@ impl<'d> Session<'d> {
         Ok(plan)
     }
 
-    fn plan(
+    fn prepare(
         &self,
         text: &str,
         graph: &dyn Graph,
-        listed: (&Listed, &Limits),
-    ) -> Result<Arc<Prepared>, QueryError> {
+        limits: &Limits,
+    ) -> Result<Prepared, QueryError> {
+        watched(limits, || {
+            watch::room(text.len().saturating_mul(TREE_BYTES))?;
+            telar_query::prepare(text, graph, self.runtime.procedures())
+        })
+    }
+
+    fn plan(&self, text: &str, planned: Planned<'_>) -> Result<Arc<Prepared>, QueryError> {
         if let Some(host) = &self.host {
             host.admit(text)?;
         }
-        let plan = self.prepared(text, graph, listed)?;
+        let plan = self.prepared(text, planned)?;
         match &self.host {
             Some(host) => host.allow(&plan)?,
             None => self.check_database(&plan)?,
@@ -295,9 +304,9 @@ impl<'d> Session<'d> {
     ///
     /// *Cost*: that of preparing it, once; the plan is kept.
     pub fn database_of(&self, text: &str) -> Result<Option<Arc<str>>, QueryError> {
-        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
-        let began = Began::new(self, self.deadline());
-        let plan = self.prepared(text, &snapshot.reader(), (&began.listed, &began.limits))?;
+        let Began { listed, limits, .. } = Began::new(self, self.deadline());
+        let list = |text| listed.set_only_query(text);
+        let plan = self.prepared(text, Planned { graph: None, limits: &limits, list: &list })?;
         Ok(plan.database().map(Arc::from))
     }
 
@@ -333,25 +342,32 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`run`](Self::run).
     pub fn run_with(&self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        self.run_until(text, parameters, self.deadline())
+        let deadline = self.deadline();
+        let began = Began::new(self, deadline);
+        let plan = began.plan(self, text)?;
+        self.run_until(text, parameters, deadline, (began, plan))
     }
 
+    /// Runs a statement that began, and again as long as it loses conflicts.
     fn run_until(
         &self,
         text: &str,
         parameters: &ValueMap,
         deadline: Option<Instant>,
+        (mut began, mut plan): (Began, Arc<Prepared>),
     ) -> Result<QueryResult, QueryError> {
         let mut again = Again::new(deadline, self.limits.cancelled.as_deref());
         // What lost holds on to what it is about to write: it is next.
         let mut lost: Option<Transaction<'d>> = None;
         loop {
-            let done = self.try_run(text, parameters, deadline, &mut lost);
+            let done = self.try_run(&plan, parameters, began, &mut lost);
             let done = done.inspect_err(|e| self.runtime.note(e));
             let retry = done.as_ref().is_err_and(QueryError::is_retryable);
             if !retry || !wait_for(&mut again, lost.as_ref()) {
                 return done;
             }
+            began = Began::new(self, deadline);
+            plan = began.plan(self, text)?;
         }
     }
 
@@ -368,20 +384,14 @@ impl<'d> Session<'d> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
-        let reader = snapshot.reader();
         let deadline = self.deadline();
         let began = Began::new(self, deadline);
-        let plan = began.plan(self, text, &reader)?;
+        let plan = began.plan(self, text)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
-            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
-                plan.stream(graph, inputs, sink)
-            });
+            return self
+                .read(&plan, parameters, &began, |graph, inputs| plan.stream(graph, inputs, sink));
         }
-        drop(reader);
-        drop(snapshot);
-        drop(began);
-        let result = self.run_until(text, parameters, deadline)?;
+        let result = self.run_until(text, parameters, deadline, (began, plan))?;
         // It is done: only who wants its rows can say that they are not wanted any more.
         sink.committed();
         watched(&self.limits, || result.send(sink))
@@ -391,39 +401,38 @@ impl<'d> Session<'d> {
     fn read<T>(
         &self,
         plan: &Prepared,
-        (present, reader): (&Snapshot<'_>, &Reader<'_>),
         parameters: &ValueMap,
         began: &Began,
         run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         let Began { context, limits, .. } = began;
-        let past = match plan.at(reader, parameters, context)? {
+        let present = self.db.snapshot().map_err(|e| self.error(&e))?;
+        let reader = present.reader();
+        let past = match plan.at(&reader, parameters, context)? {
             None => None,
             Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
             Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
         };
         let past = past.transpose().map_err(|e| self.error(&e))?;
-        let shared = Shared(past.as_ref().unwrap_or(present));
+        let shared = Shared(past.as_ref().unwrap_or(&present));
         let threads = self.threads(&shared);
         let past = past.as_ref().map(Snapshot::reader);
         run(
-            past.as_ref().unwrap_or(reader),
+            past.as_ref().unwrap_or(&reader),
             Inputs { threads, ..self.inputs(parameters, context, limits) },
         )
     }
 
     fn try_run(
         &self,
-        text: &str,
+        plan: &Prepared,
         parameters: &ValueMap,
-        deadline: Option<Instant>,
+        began: Began,
         lost: &mut Option<Transaction<'d>>,
     ) -> Result<QueryResult, QueryError> {
-        let began = Began::new(self, deadline);
-        let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
-        let reader = snapshot.reader();
-        let plan = began.plan(self, text, &reader)?;
         if plan.in_transactions() && !plan.explains() {
+            let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
+            let reader = snapshot.reader();
             let inputs = self.inputs(parameters, &began.context, &began.limits);
             let batches = Batches { session: self, limits: &began.limits };
             let inputs = Inputs { transactions: Some(&batches), ..inputs };
@@ -433,13 +442,11 @@ impl<'d> Session<'d> {
                 false => e,
             });
         }
-        if !changes(&plan) {
-            return self.read(&plan, (&snapshot, &reader), parameters, &began, |graph, inputs| {
+        if !changes(plan) {
+            return self.read(plan, parameters, &began, |graph, inputs| {
                 plan.run(Access::Read(graph), inputs)
             });
         }
-        drop(reader);
-        drop(snapshot);
         let Began { listed, context, limits } = began;
         let restarts = lost.is_some();
         let mut transaction = match lost.take() {
@@ -616,7 +623,7 @@ impl QueryTransaction<'_, '_> {
         let session = self.session;
         let limits = session.limits_of(&self.listed, self.deadline);
         let done = self.listed_statement(text, parameters, &limits, read);
-        self.listed.set_query(None, self.began);
+        self.listed.clear_query();
         done
     }
 
@@ -628,14 +635,16 @@ impl QueryTransaction<'_, '_> {
         read: impl FnOnce(&Prepared, &dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<Ran<T>, QueryError> {
         let session = self.session;
-        let plan = session.plan(text, &self.transaction, (&self.listed, limits))?;
+        let context = Context::new(self.began);
+        let list = |text| self.listed.set_query(text, context.statement);
+        let planned = Planned { graph: Some(&self.transaction), limits, list: &list };
+        let plan = session.plan(text, planned)?;
         if plan.in_transactions() {
             let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
             let detail = "TransactionStartFailed";
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         }
         self.refuse_mixing(&plan)?;
-        let context = Context::new(self.began);
         let inputs = session.inputs(parameters, &context, limits);
         let result = if changes(&plan) {
             self.write(&plan, inputs).map(|result| Ran::Held(Box::new(result)))

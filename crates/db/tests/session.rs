@@ -140,3 +140,17 @@ fn scripts_and_expressions_of_any_length_do_not_overflow_a_small_stack() {
     };
     std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
 }
+
+#[test]
+fn a_statement_by_itself_began_when_its_transaction_did() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let alike = "RETURN datetime.statement() = datetime.transaction()";
+    for _ in 0..20 {
+        assert_eq!(one(&session, alike), Value::Bool(true));
+    }
+    let mut transaction = session.begin().unwrap();
+    std::thread::sleep(Duration::from_millis(1));
+    let later = transaction.run(alike, &ValueMap::new()).unwrap();
+    assert_eq!(later.rows, [[Value::Bool(false)]]);
+}

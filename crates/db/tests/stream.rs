@@ -176,3 +176,18 @@ fn sessions_that_only_read_refuse_changes() {
     session.run("EXPLAIN CREATE (:N)", &[]).unwrap();
     assert_eq!(session.run("MATCH (n) RETURN count(n)", &[]).unwrap().rows[0][0], 5000.into());
 }
+
+#[test]
+fn a_statement_by_itself_looks_its_plan_up_once() {
+    let db = database();
+    let session = Session::new(&db);
+    let uses = || session.runtime().plan_uses();
+    for text in ["CREATE (:Fresh)", "MATCH (f:Fresh) RETURN count(f) AS n"] {
+        stream(&session, text, &mut Taken::default()).unwrap();
+        let before = uses();
+        stream(&session, text, &mut Taken::default()).unwrap();
+        session.run(text, &[]).unwrap();
+        let after = uses();
+        assert_eq!((after.hits, after.misses), (before.hits + 2, before.misses), "{text}");
+    }
+}

@@ -141,12 +141,14 @@ impl Drop for Prepared {
 impl Prepared {
     /// Refuses parameters that are missing.
     fn check_parameters(&self, parameters: &ValueMap) -> Result<(), QueryError> {
+        let mut missing = None;
         for name in &self.bound.parameters {
-            if let Some(value) = parameters.get(name) {
-                limits::check_value(value)?;
+            match parameters.get(name) {
+                Some(value) => limits::check_value(value)?,
+                None => missing = missing.or(Some(name)),
             }
         }
-        match self.bound.parameters.iter().find(|name| !parameters.contains_key(&***name)) {
+        match missing {
             None => Ok(()),
             Some(name) => Err(QueryError::compile(
                 ErrorKind::ParameterMissing,
@@ -339,7 +341,7 @@ impl Prepared {
     ) -> Result<Summary, QueryError> {
         let columns: Vec<Arc<str>> = self.columns().cloned().collect();
         if self.explains() {
-            output.columns(&columns)?;
+            output.columns(columns)?;
             let graph = graph.graph();
             return Ok(Summary {
                 kind: self.kind(),
@@ -350,7 +352,7 @@ impl Prepared {
             });
         }
         self.check_parameters(inputs.parameters)?;
-        output.columns(&columns)?;
+        output.columns(columns)?;
         if let Some(command) = &self.bound.command {
             let mut cx = Exec::new(graph, inputs);
             let Done { counters, notifications } = command.run(&mut cx)?;

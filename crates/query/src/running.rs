@@ -1,10 +1,12 @@
 //! The queries and transactions that run at the moment, so that they can be listed and ended.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
+use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use telar_graph::ValueMap;
 
@@ -19,7 +21,8 @@ pub struct Running {
 
 #[derive(Debug, Default)]
 struct Entries {
-    by_number: BTreeMap<u64, Arc<Entry>>,
+    // PERF: telar bench cypher, point: a tree of one entry is allocated and freed per statement.
+    by_number: HashMap<u64, Arc<Entry>, RandomState>,
     /// Whatever begins is ended at once.
     closed: bool,
 }
@@ -59,17 +62,37 @@ pub fn query_id(number: u64) -> String {
 /// A query, or a transaction with the query it is at.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) origin: Origin,
-    /// Metadata that are listed with it: at first those of the origin.
-    pub(crate) metadata: Mutex<ValueMap>,
+    /// Shared with the session, and through it with its other statements.
+    pub(crate) origin: Arc<Origin>,
+    /// Metadata listed in place of those of the origin, once the transaction has set some.
+    metadata: Mutex<Option<ValueMap>>,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
     pub(crate) ended: Arc<AtomicBool>,
-    /// The text, and since when it runs; nothing between two statements of a transaction.
-    pub(crate) query: Mutex<Option<(Arc<str>, Moment, Instant)>>,
+    /// Nothing between two statements of a transaction.
+    pub(crate) query: Mutex<Option<Query>>,
+}
+
+/// The statement that a transaction is at.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    pub(crate) text: Arc<str>,
+    pub(crate) began: Moment,
+    pub(crate) began_at: Instant,
 }
 
 impl Entry {
+    /// Metadata that are listed with it.
+    pub(crate) fn metadata(&self) -> ValueMap {
+        let set = self.metadata.lock().clone();
+        set.unwrap_or_else(|| self.origin.metadata.clone())
+    }
+
+    /// Lists these metadata from now on.
+    pub(crate) fn set_metadata(&self, metadata: ValueMap) {
+        *self.metadata.lock() = Some(metadata);
+    }
+
     pub(crate) fn is_ended(&self) -> bool {
         // ORDERING: relaxed, as nothing else is read because of the flag.
         self.ended.load(Ordering::Relaxed)
@@ -99,30 +122,37 @@ impl Running {
 
     /// Lists a transaction that begins.
     #[must_use]
-    pub fn list(self: &Arc<Self>, began: Moment, origin: Origin) -> Listed {
-        let began_at = Instant::now();
-        let mut entries = self.entries.lock();
-        let own = origin.number.filter(|number| !entries.by_number.contains_key(number));
-        let number = own.unwrap_or_else(|| self.number());
+    pub fn list(self: &Arc<Self>, began: Moment, origin: impl Into<Arc<Origin>>) -> Listed {
+        let (origin, began_at) = (origin.into(), Instant::now());
         let ended = origin.ended.clone().unwrap_or_default();
-        let (metadata, query) = (Mutex::new(origin.metadata.clone()), Mutex::default());
+        let own = origin.number;
+        let (metadata, query) = (Mutex::default(), Mutex::default());
         let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, query });
+        let mut entries = self.entries.lock();
         if entries.closed {
             entry.end();
         }
-        entries.by_number.insert(number, Arc::clone(&entry));
+        let mut number = own.unwrap_or_else(|| self.number());
+        loop {
+            // Numbers that were asked for may come again; those of `number` are new.
+            if let MapEntry::Vacant(free) = entries.by_number.entry(number) {
+                free.insert(Arc::clone(&entry));
+                break;
+            }
+            number = self.number();
+        }
         drop(entries);
         Listed { running: Arc::clone(self), number, entry }
     }
 
     /// What runs, the oldest first.
     pub(crate) fn all(&self) -> Vec<(u64, Arc<Entry>)> {
-        self.entries
-            .lock()
-            .by_number
-            .iter()
-            .map(|(number, entry)| (*number, Arc::clone(entry)))
-            .collect()
+        let entries = self.entries.lock();
+        let listed = entries.by_number.iter();
+        let mut all: Vec<_> = listed.map(|(number, entry)| (*number, Arc::clone(entry))).collect();
+        drop(entries);
+        all.sort_unstable_by_key(|(number, _)| *number);
+        all
     }
 
     /// Ends a transaction: its query fails soon, or its next one does. Whether there is one.
@@ -146,9 +176,21 @@ impl Running {
 }
 
 impl Listed {
-    /// What it does now.
-    pub fn set_query(&self, query: Option<Arc<str>>, began: Moment) {
-        *self.entry.query.lock() = query.map(|query| (query, began, Instant::now()));
+    /// Lists the only statement of the transaction: both began at the same moment.
+    pub fn set_only_query(&self, text: Arc<str>) {
+        let Entry { began, began_at, .. } = *self.entry;
+        *self.entry.query.lock() = Some(Query { text, began, began_at });
+    }
+
+    /// Lists a statement of the transaction, which began at this moment.
+    pub fn set_query(&self, text: Arc<str>, began: Moment) {
+        let began_at = Instant::now();
+        *self.entry.query.lock() = Some(Query { text, began, began_at });
+    }
+
+    /// Lists no statement: the transaction waits for the next one.
+    pub fn clear_query(&self) {
+        *self.entry.query.lock() = None;
     }
 
     /// Set when it is to be given up.
@@ -189,8 +231,9 @@ fn what_runs_is_listed_until_it_is_dropped() {
     let running = Arc::new(Running::default());
     let list = || running.list(Moment::now(), Origin::default());
     let (first, second) = (list(), list());
-    second.set_query(Some("RETURN 1".into()), Moment::now());
-    assert_eq!(running.all().len(), 2);
+    second.set_query("RETURN 1".into(), Moment::now());
+    let numbers = || running.all().iter().map(|(number, _)| *number).collect::<Vec<_>>();
+    assert_eq!(numbers(), [first.number(), second.number()]);
     assert!(running.terminate(second.number()));
     assert!(second.flag().load(Ordering::Relaxed) && !first.flag().load(Ordering::Relaxed));
     let number = second.number();
@@ -229,4 +272,37 @@ fn a_number_that_was_asked_for_is_used_once_at_a_time() {
     drop(first);
     assert_eq!(Some(list().number()), origin.number);
     assert_ne!(list().number(), second.number());
+}
+
+#[test]
+fn an_only_query_began_with_its_transaction_and_a_later_one_after_it() {
+    let running = Arc::new(Running::default());
+    let began = Moment::now();
+    let listed = running.list(began, Origin::default());
+    let query = || running.all()[0].1.query.lock().clone();
+    assert!(query().is_none());
+    listed.set_only_query("RETURN 1".into());
+    let only = query().unwrap();
+    assert_eq!(
+        (&*only.text, only.began, only.began_at),
+        ("RETURN 1", began, listed.entry.began_at)
+    );
+    let later = Moment { seconds: began.seconds + 1, ..began };
+    listed.set_query("RETURN 2".into(), later);
+    let second = query().unwrap();
+    assert_eq!((&*second.text, second.began), ("RETURN 2", later));
+    assert!(second.began_at >= only.began_at);
+    listed.clear_query();
+    assert!(query().is_none());
+}
+
+#[test]
+fn metadata_are_those_of_the_origin_until_others_are_set() {
+    let map = |key: &str| ValueMap::from([(Arc::from(key), telar_graph::Value::Int(1))]);
+    let running = Arc::new(Running::default());
+    let origin = Origin { metadata: map("a"), ..Origin::default() };
+    let listed = running.list(Moment::now(), origin);
+    assert_eq!(listed.entry.metadata(), map("a"));
+    listed.entry.set_metadata(map("b"));
+    assert_eq!(listed.entry.metadata(), map("b"));
 }

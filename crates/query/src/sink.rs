@@ -114,7 +114,7 @@ impl<'a> Rows<'a> {
 
 /// Where a plan that runs puts its rows.
 pub(crate) trait Output {
-    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError>;
+    fn columns(&mut self, columns: Vec<Arc<str>>) -> Result<(), QueryError>;
 
     /// Rows of at least one column.
     fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError>;
@@ -141,8 +141,8 @@ impl<'s> Streamed<'s> {
 }
 
 impl Output for Streamed<'_> {
-    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
-        self.sink.columns(columns)
+    fn columns(&mut self, columns: Vec<Arc<str>>) -> Result<(), QueryError> {
+        self.sink.columns(&columns)
     }
 
     fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError> {
@@ -178,8 +178,8 @@ impl Default for Kept {
 }
 
 impl Output for Kept {
-    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
-        self.columns = columns.to_vec();
+    fn columns(&mut self, columns: Vec<Arc<str>>) -> Result<(), QueryError> {
+        self.columns = columns;
         Ok(())
     }
 

@@ -76,10 +76,18 @@ struct State {
     waiting: Vec<Thread>,
     /// Who waits for what the leader writes.
     in_flight: Vec<Thread>,
+    /// Threads that wait on `changed`: without any, nobody is notified.
+    watchers: usize,
     /// Whether a leader is at work.
     leading: bool,
     closed: bool,
     poison: Option<Arc<WalError>>,
+}
+
+#[cfg(test)]
+std::thread_local! {
+    /// Notifications of those who wait for a change, by this thread.
+    pub(super) static NOTIFIED: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 /// What a leader does besides writing what is pending.
@@ -99,6 +107,7 @@ impl GroupCommit {
             next_ts: last_ts + 1,
             waiting: Vec::new(),
             in_flight: Vec::new(),
+            watchers: 0,
             leading: false,
             closed: false,
             poison: None,
@@ -165,12 +174,21 @@ impl GroupCommit {
                 return Ok(state);
             }
             state = if state.leading {
-                wait(&self.changed, state)
+                self.wait_for_change(state)
             } else {
                 self.lead(state, Job::Write);
                 lock(&self.state)
             };
         }
+    }
+
+    /// Waits until a group is taken or finished, or the log is poisoned or closed.
+    #[cold]
+    fn wait_for_change<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.watchers += 1;
+        let mut state = wait(&self.changed, state);
+        state.watchers -= 1;
+        state
     }
 
     /// Returns once everything up to `commit_ts` is durable, leading if nobody does.
@@ -208,7 +226,7 @@ impl GroupCommit {
     pub(super) fn rotate(&self) -> Result<(), WalError> {
         let mut state = lock(&self.state);
         while state.leading {
-            state = wait(&self.changed, state);
+            state = self.wait_for_change(state);
         }
         state.check_poison()?;
         self.lead(state, Job::WriteAndRotate);
@@ -266,8 +284,7 @@ impl GroupCommit {
         debug_assert!(!state.leading && state.poison.is_none());
         let last_ts = state.next_ts - 1;
         let group = state.take_pending();
-        drop(state);
-        self.changed.notify_all();
+        self.release(state, []);
 
         let leadership = Leadership { commit: self, last_ts };
         let result = {
@@ -300,10 +317,27 @@ impl GroupCommit {
                 None
             }
         };
-        drop(state);
         // The next leader first: it waits for the disk while the others are woken.
-        next.iter().chain(&woken).for_each(Thread::unpark);
-        self.changed.notify_all();
+        self.release(state, next.iter().chain(&woken));
+    }
+
+    /// Releases the state after a change: wakes these, and whoever waits for any change.
+    fn release<'t>(
+        &self,
+        state: MutexGuard<'_, State>,
+        woken: impl IntoIterator<Item = &'t Thread>,
+    ) {
+        // INVARIANT: whoever waits was counted under the mutex before it was released to wait;
+        // whoever comes later finds what has changed.
+        let is_watched = state.watchers > 0;
+        drop(state);
+        woken.into_iter().for_each(Thread::unpark);
+        // PERF: a notification is a system call even if nobody waits: two for each lone commit.
+        if is_watched {
+            self.changed.notify_all();
+            #[cfg(test)]
+            NOTIFIED.with(|notified| notified.set(notified.get() + 1));
+        }
     }
 }
 

@@ -323,3 +323,16 @@ fn many_threads_on_real_files_lose_and_reorder_nothing() {
     let removed = wal.truncate_before(THREADS * COMMITS).unwrap();
     assert_eq!(storage().list().unwrap().len() as u64, kept as u64 - removed);
 }
+
+#[test]
+fn nobody_is_notified_where_nobody_waits_for_a_change() {
+    let notified = || super::group_commit::NOTIFIED.with(std::cell::Cell::get);
+    let (wal, _) = open(&MemoryStorage::default());
+    let before = notified();
+    for _ in 0..10 {
+        commit_next(&wal);
+    }
+    wal.rotate().unwrap();
+    commit_next(&wal);
+    assert_eq!(notified(), before);
+}

@@ -61,14 +61,12 @@ impl<'p> IndexSeek<'p> {
         cx: &Exec<'_>,
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
-        let (mut keys, mut places): (Vec<Value>, Vec<u32>) = (Vec::new(), Vec::new());
+        let mut keys: Vec<Value> = Vec::with_capacity(rows * ranges.keys());
+        let mut places: Vec<u32> = Vec::with_capacity(rows);
         for row in 0..rows {
-            for key in ranges.prefixes(row, &mut found.exact) {
-                keys.extend(key);
-                places.push(row as u32);
-            }
+            ranges.push_prefixes(row, &mut found.exact, (&mut keys, &mut places));
         }
-        let mut pairs = Vec::new();
+        let mut pairs = Vec::with_capacity(places.len());
         let read = cx.graph().lookup_vertices(self.plan.sought.index, &keys, &mut pairs);
         for (place, _) in &mut pairs {
             *place = places[*place as usize];

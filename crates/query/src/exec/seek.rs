@@ -62,6 +62,11 @@ impl<'p> Ranges<'p> {
         matches!(self.next, Next::Anything) && self.prefix.len() == self.sought.keys.len()
     }
 
+    /// Number of leading keys that each row gives values for.
+    pub(super) fn keys(&self) -> usize {
+        self.prefix.len()
+    }
+
     /// True if the index answers for these rows. An index of strings, or of points, knows nothing
     /// of what equals another value; an area made of other values is an error, which is raised
     /// where the condition is tested.
@@ -90,6 +95,31 @@ impl<'p> Ranges<'p> {
     /// may stand in one place of an index.
     pub(super) fn may_overlap(&self) -> bool {
         self.sought.kind == RuleKind::Point
+    }
+
+    /// Appends the values of the leading keys for a row to `keys`, and the row to `places` for each
+    /// list of them, as [`prefixes`](Self::prefixes) says.
+    pub(super) fn push_prefixes(
+        &self,
+        row: usize,
+        exact: &mut bool,
+        (keys, places): (&mut Vec<Value>, &mut Vec<u32>),
+    ) {
+        if self.sought.any {
+            for prefix in self.prefixes(row, exact) {
+                keys.extend(prefix);
+                places.push(row as u32);
+            }
+            return;
+        }
+        // PERF: telar bench cypher, point: no list of one list.
+        let first = keys.len();
+        keys.extend(self.prefix.iter().map(|column| column.get(row)));
+        if keys[first..].iter().any(Value::is_null) {
+            return keys.truncate(first);
+        }
+        *exact &= keys[first..].iter().all(is_plain);
+        places.push(row as u32);
     }
 
     /// The values of the leading keys for a row, one or, of a list, several: none where a value is

@@ -82,9 +82,15 @@ impl Context {
     /// A statement that begins now, in a transaction that began at `transaction`, in UTC.
     #[must_use]
     pub fn new(transaction: Moment) -> Self {
+        Self { transaction, ..Self::alone(Moment::now()) }
+    }
+
+    /// A statement that is a transaction of its own and begins at this moment, in UTC.
+    #[must_use]
+    pub fn alone(began: Moment) -> Self {
         Self {
-            statement: Moment::now(),
-            transaction,
+            statement: began,
+            transaction: began,
             clock: Clock::System,
             zone: Zone::UTC,
             random: Random::from_system(),

@@ -48,7 +48,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             Vec::new(),
             &[("metadata", "MAP")],
             |call, _| {
-                let metadata = call.transaction().map(|entry| entry.metadata.lock().clone());
+                let metadata = call.transaction().map(|entry| entry.metadata());
                 Ok(vec![vec![Value::Map(Arc::new(metadata.unwrap_or_default()))]])
             },
         )
@@ -76,7 +76,7 @@ fn set_metadata(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, Que
         return Err(invalid(message));
     }
     if let Some(entry) = call.transaction() {
-        *entry.metadata.lock() = (**data).clone();
+        entry.set_metadata((**data).clone());
     }
     Ok(Rows::new())
 }

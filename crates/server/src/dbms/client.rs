@@ -364,15 +364,15 @@ impl Client {
             let code = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
             Failure::new(code, said.message)
         })?;
-        let origin = Origin {
+        let origin = Arc::new(Origin {
             user: identity.name(),
             connection: Arc::clone(&self.connected.connection),
             address: Arc::clone(&self.connected.address),
-            protocol: self.connected.peer.protocol.into(),
+            protocol: Arc::clone(&self.connected.protocol),
             metadata: options.metadata.clone(),
             number: Some(database.runtime().running().number()),
             ended: options.terminated.clone(),
-        };
+        });
         let caller = Arc::new(Caller {
             dbms: Arc::clone(&self.dbms),
             peer: Arc::clone(&self.connected.peer),
@@ -393,7 +393,7 @@ impl Client {
 struct Call {
     database: Arc<Database>,
     caller: Arc<Caller>,
-    origin: Origin,
+    origin: Arc<Origin>,
     /// What the client wants it to take at most.
     timeout: Option<Duration>,
     isolation: Isolation,
@@ -452,7 +452,7 @@ impl Call {
     /// The database that a statement asks for with `USE`, if it is another one.
     fn elsewhere(&self, options: &Options, text: &str) -> Option<String> {
         // PERF: most statements need no second look.
-        if !text.as_bytes().windows(3).any(|word| word.eq_ignore_ascii_case(b"use")) {
+        if !may_use(text) {
             return None;
         }
         // What is wrong with it is found again when it runs.
@@ -478,7 +478,7 @@ impl Call {
         let host: Arc<dyn Host> = self.caller.clone();
         let session = self.database.session().with_limits(limits).with_isolation(self.isolation);
         let session = session.with_workers(Arc::clone(&self.caller.dbms.workers));
-        let mut session = session.with_host(host, self.origin.clone());
+        let mut session = session.with_host(host, Arc::clone(&self.origin));
         if options.access == AccessMode::Read {
             session = session.read_only();
         }
@@ -538,6 +538,13 @@ impl Work<'_, '_> {
     pub fn rollback(self) {
         self.transaction.rollback();
     }
+}
+
+/// True if a text may hold the keyword `USE`.
+fn may_use(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut begins = bytes.iter().enumerate().filter(|(_, byte)| matches!(byte, b'u' | b'U'));
+    begins.any(|(at, _)| bytes[at..].get(..3).is_some_and(|word| word.eq_ignore_ascii_case(b"use")))
 }
 
 fn bookmark(database: &Database, ts: CommitTs) -> Bookmark {

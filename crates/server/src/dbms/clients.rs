@@ -20,6 +20,8 @@ pub(super) struct Connected {
     /// `bolt-17`
     pub(super) connection: Arc<str>,
     pub(super) peer: Arc<Peer>,
+    /// `bolt` or `http`
+    pub(super) protocol: Arc<str>,
     pub(super) address: Arc<str>,
     /// Who has logged in.
     pub(super) identity: Mutex<Option<Identity>>,
@@ -73,6 +75,7 @@ impl Clients {
     pub(super) fn add(&self, number: u64, peer: Arc<Peer>) -> Arc<Connected> {
         let connected = Arc::new(Connected {
             connection: format!("{}-{number}", peer.protocol).into(),
+            protocol: peer.protocol.into(),
             address: peer.address.map(|a| a.to_string()).unwrap_or_default().into(),
             peer,
             identity: Mutex::default(),

@@ -300,14 +300,15 @@ impl Dbms {
     /// If there is none, or it is not online.
     pub fn database(&self, name: Option<&str>) -> Result<Arc<Database>, Failure> {
         let Some(name) = name else { return Ok(Arc::clone(&self.default)) };
-        let lower = name.to_ascii_lowercase();
-        if lower == **self.default.name() || lower == ALIAS {
+        // PERF: no lower-case copy of the name for the default database, where most statements run.
+        let is = |own: &str| name.eq_ignore_ascii_case(own);
+        if is(self.default.name()) || is(ALIAS) {
             return Ok(Arc::clone(&self.default));
         }
-        if lower == SYSTEM {
+        if is(SYSTEM) {
             return Ok(Arc::clone(&self.system));
         }
-        match self.others.read().get(&lower) {
+        match self.others.read().get(&name.to_ascii_lowercase()) {
             Some(Live::Online(database)) => Ok(Arc::clone(database)),
             Some(Live::Stopped(_)) => Err(unavailable(name, "it was stopped").into()),
             Some(Live::Failed(why)) => Err(unavailable(name, why).into()),

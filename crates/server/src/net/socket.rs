@@ -97,9 +97,10 @@ impl Patience {
 
 /// A TCP connection that knows how long it may take.
 ///
-/// Reads wait in the operating system, which is told how long whenever that changes: not for each
-/// read, so that a message costs one call. Its clock is coarse, so what it calls too long is looked
-/// at again here.
+/// Reads wait in the operating system, which is told how long when that becomes shorter, or when a
+/// wait was shorter than it might have been: not for each read, so that a message costs one call,
+/// and not twice for each transaction, inside of which waits are shorter than outside. Its clock is
+/// coarse, so what it calls too long is looked at again here.
 #[derive(Debug)]
 struct Timed {
     tcp: Arc<TcpStream>,
@@ -140,25 +141,31 @@ impl Timed {
         Self { tcp, patience, told: None, silent: Duration::ZERO, since: None, quiet }
     }
 
-    /// Tells the operating system how long the next read may wait.
-    fn limit(&mut self) -> io::Result<()> {
+    /// Tells the operating system how long the next read may wait, if it would wait longer, or has
+    /// waited for this read before.
+    fn limit(&mut self, again: bool) -> io::Result<()> {
         let since = &mut self.since;
         let limit = self.patience.left(|| *since.get_or_insert_with(Instant::now))?;
         let limit = match self.quiet {
             Quiet::ToBeTold => Some(limit.map_or(QUIET, |limit| limit.min(QUIET))),
             Quiet::Untold | Quiet::Told => limit,
         };
-        if limit != self.told {
+        let is_shorter = limit.is_some_and(|limit| self.told.is_none_or(|told| limit < told));
+        if is_shorter || (again && limit != self.told) {
             self.tcp.set_read_timeout(limit)?;
             self.told = limit;
+            #[cfg(test)]
+            TOLD.set(TOLD.get() + 1);
         }
         Ok(())
     }
 
     /// Reads, with as many waits as the limits allow.
     fn wait(&mut self, mut read: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
+        let mut again = false;
         loop {
-            self.limit()?;
+            self.limit(again)?;
+            again = true;
             match read(&self.tcp) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.silent += self.told.unwrap_or_default();
@@ -335,5 +342,70 @@ impl Write for Socket {
             Kind::Plain(timed) => timed.flush(),
             Kind::Encrypted(stream) => stream.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Times that the operating system was told how long to wait.
+    static TOLD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, Timed) {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (tcp, _) = listener.accept().unwrap();
+        let mut own = Timed::new(Arc::new(tcp), Instant::now() + Duration::from_secs(60));
+        own.quiet = Quiet::ToBeTold;
+        (peer, own)
+    }
+
+    #[test]
+    fn limits_that_take_turns_are_told_to_the_system_once() {
+        const TURNS: usize = 10;
+        let (mut peer, mut own) = pair();
+        peer.write_all(&[1; 2 * TURNS]).unwrap();
+        TOLD.set(0);
+        let inside = Patience { ended: Some(Arc::default()), ..Patience::default() };
+        for _ in 0..TURNS {
+            for patience in [Patience::default(), inside.clone()] {
+                own.patience = patience;
+                assert_eq!(own.read(&mut [0]).unwrap(), 1);
+            }
+        }
+        assert_eq!(TOLD.get(), 2, "one second, then a tick");
+    }
+
+    #[test]
+    fn a_read_waits_as_long_as_it_may_after_shorter_limits() {
+        let (mut peer, mut own) = pair();
+        peer.write_all(&[1]).unwrap();
+        own.patience = Patience { ended: Some(Arc::default()), ..Patience::default() };
+        assert_eq!(own.read(&mut [0]).unwrap(), 1);
+        assert_eq!(own.told, Some(TICK));
+
+        let (limit, begun) = (6 * TICK, Instant::now());
+        own.quiet = Quiet::Untold;
+        own.patience = Patience::until(begun + limit);
+        assert_eq!(own.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(begun.elapsed() >= limit, "{:?}", begun.elapsed());
+
+        let late = std::thread::spawn(move || {
+            std::thread::sleep(4 * TICK);
+            peer.write_all(&[1]).unwrap();
+            peer
+        });
+        own.patience = Patience::default();
+        own.told = Some(TICK);
+        own.tcp.set_read_timeout(own.told).unwrap();
+        assert_eq!(own.read(&mut [0]).unwrap(), 1);
+        assert_eq!(own.told, None, "it waited longer than before");
+        drop(late.join().unwrap());
     }
 }

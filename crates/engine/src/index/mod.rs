@@ -68,7 +68,7 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use crossbeam_epoch::{self as epoch, Guard};
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use parking_lot::Mutex;
-use telar_graph::{IndexId, IndexUnavailable};
+use telar_graph::{IndexId, IndexUnavailable, PropertyKeyId};
 
 pub(crate) use build::{
     change, check_definition, create, drop_index, finish_recovery, load_much_replayed, replayed,
@@ -413,10 +413,16 @@ pub(crate) struct Indexes {
     gate: ShardedLock<()>,
     /// How many numbers were given out.
     numbers: AtomicU64,
+    /// Bits of the properties of unique constraints, by the number of the property modulo 64.
+    unique_properties: AtomicU64,
     /// How often what can be read has changed.
     changes: AtomicU64,
     /// Held while an index is made or dropped.
     pub(crate) making: Mutex<()>,
+}
+
+fn property_bit(key: PropertyKeyId) -> u64 {
+    1 << (key.get() % 64)
 }
 
 impl Indexes {
@@ -446,8 +452,20 @@ impl Indexes {
         let guard = &epoch::pin();
         let mut list = self.list(guard).to_vec();
         change(&mut list);
+        let unique = list.iter().map(|i| &i.definition).filter(|d| d.kind.is_unique());
+        let properties = unique.flat_map(|definition| &definition.properties);
+        let bits = properties.fold(0, |bits, key| bits | property_bit(*key));
         self.list.put(list, guard);
+        self.unique_properties.store(bits, Ordering::Relaxed);
         self.note_change();
+    }
+
+    /// False if no unique constraint has the property; without one, if there is no unique
+    /// constraint. A hint: one that is being made may be missed.
+    #[inline]
+    pub(crate) fn may_be_unique(&self, property: Option<PropertyKeyId>) -> bool {
+        let bits = self.unique_properties.load(Ordering::Relaxed);
+        bits & property.map_or(u64::MAX, property_bit) != 0
     }
 
     /// Says that an index came, went, can be read from now on, or lies in memory now.

@@ -16,11 +16,12 @@
 //!
 //! Cost: time linear in the text for any pattern, with the number of states as the factor at worst.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use regex_automata::hybrid::dfa::DFA;
+use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson::{NFA, State, WhichCaptures};
 use regex_automata::{Anchored, Input, meta};
 use regex_syntax::ast::{self, Ast};
@@ -46,7 +47,7 @@ const CACHE_BYTES: usize = 2 << 20;
 const CLASS_COST_MAX: usize = 1 << 16;
 
 /// States times bytes of a text that may be looked at without a look at the clock.
-const STEPS_DIRECT: usize = 1 << 22;
+const STEPS_DIRECT: usize = 1 << 24;
 
 /// Bytes of memory of a state, about.
 const STATE_BYTES: usize = 32;
@@ -64,6 +65,8 @@ const PIECE_TIME: Duration = Duration::from_millis(1);
 #[derive(Debug, Clone)]
 pub struct CompiledRegex {
     regex: meta::Regex,
+    /// States of its automata, about.
+    states: usize,
     /// The pattern as it was compiled.
     whole: String,
     /// For long matches; made with the first one.
@@ -74,7 +77,8 @@ pub struct CompiledRegex {
 #[derive(Debug, Clone)]
 struct Long {
     nfa: NFA,
-    dfa: Option<DFA>,
+    /// With the states that were met so far.
+    dfa: Option<(DFA, RefCell<Cache>)>,
 }
 
 impl CompiledRegex {
@@ -107,8 +111,7 @@ impl CompiledRegex {
     /// `Terminated`, `TimedOut`, `MemoryBudgetExceeded`.
     pub fn is_match(&self, text: &Value) -> Result<Value, EvalError> {
         let Value::String(text) = text else { return Ok(Value::Null) };
-        let states = self.regex.memory_usage() / STATE_BYTES + 1;
-        if text.len().saturating_mul(states) <= STEPS_DIRECT {
+        if text.len().saturating_mul(self.states) <= STEPS_DIRECT {
             return Ok(Value::Bool(self.regex.is_match(&**text)));
         }
         let long = match self.long.get() {
@@ -133,7 +136,10 @@ fn compile(whole: String) -> Result<CompiledRegex, String> {
         .nfa_size_limit(Some(AUTOMATON_BYTES_MAX))
         .hybrid_cache_capacity(CACHE_BYTES);
     match meta::Builder::new().configure(config).build(&whole) {
-        Ok(regex) => Ok(CompiledRegex { regex, whole, long: OnceLock::new() }),
+        Ok(regex) => {
+            let states = regex.memory_usage() / STATE_BYTES + 1;
+            Ok(CompiledRegex { regex, states, whole, long: OnceLock::new() })
+        }
         Err(error) => Err(match (error.size_limit(), error.syntax_error()) {
             (Some(limit), _) => format!("Compiled regex exceeds size limit of {limit} bytes."),
             (None, Some(error)) => error.to_string(),
@@ -236,11 +242,13 @@ impl Long {
             .cache_capacity(CACHE_BYTES)
             .skip_cache_capacity_check(true);
         let dfa = DFA::builder().configure(config).build_from_nfa(nfa.clone()).ok();
+        let dfa = dfa.map(|dfa| (dfa.clone(), RefCell::new(dfa.create_cache())));
         Ok(Self { nfa, dfa })
     }
 
     fn is_match(&self, text: &[u8]) -> Result<bool, EvalError> {
-        let known = self.dfa.as_ref().map(|dfa| walk(dfa, text)).transpose()?;
+        let walked = |(dfa, cache): &(_, RefCell<_>)| walk(dfa, &mut cache.borrow_mut(), text);
+        let known = self.dfa.as_ref().map(walked).transpose()?;
         match known.flatten() {
             Some(found) => Ok(found),
             None => simulate(&self.nfa, text),
@@ -250,15 +258,14 @@ impl Long {
 
 /// Whether a deterministic automaton accepts a text; `None` if it cannot tell, as beside `\b` and
 /// characters beyond ASCII.
-fn walk(dfa: &DFA, text: &[u8]) -> Result<Option<bool>, EvalError> {
-    let mut cache = dfa.create_cache();
+fn walk(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Result<Option<bool>, EvalError> {
     let input = Input::new(text).anchored(Anchored::Yes);
-    let Ok(mut state) = dfa.start_state_forward(&mut cache, &input) else { return Ok(None) };
+    let Ok(mut state) = dfa.start_state_forward(cache, &input) else { return Ok(None) };
     let (mut rest, mut piece) = (text, 16);
     while !rest.is_empty() {
         let (now, later) = rest.split_at(piece.min(rest.len()));
         let began = Instant::now();
-        let step = |state, byte: &u8| match dfa.next_state(&mut cache, state, *byte) {
+        let step = |state, byte: &u8| match dfa.next_state(cache, state, *byte) {
             Ok(next) if next.is_dead() => ControlFlow::Break(Some(false)),
             Ok(next) if next.is_quit() => ControlFlow::Break(None),
             Ok(next) => ControlFlow::Continue(next),
@@ -276,7 +283,7 @@ fn walk(dfa: &DFA, text: &[u8]) -> Result<Option<bool>, EvalError> {
         rest = later;
         watch::check()?;
     }
-    Ok(dfa.next_eoi_state(&mut cache, state).ok().map(|last| last.is_match()))
+    Ok(dfa.next_eoi_state(cache, state).ok().map(|last| last.is_match()))
 }
 
 /// Whether an automaton accepts a text, by the set of states that it can be in.

@@ -2,8 +2,8 @@
 //!
 //! Operators tell what they keep from one batch to the next ([`Held`]). What an expression makes of
 //! the rows of one batch can be as much: some thousand lists of millions of elements. A [`Growth`]
-//! looks at the balance of the thread's heap, so that it counts whatever was made, and at the lengths of
-//! the values that it is shown, for programs whose allocator does not count.
+//! looks at the balance of the thread's heap, so that it counts whatever was made, and at the
+//! lengths of the values that it is shown, for programs whose allocator does not count.
 
 use telar_graph::{Value, heap};
 

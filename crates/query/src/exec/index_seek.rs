@@ -128,8 +128,7 @@ impl<'p> IndexSeek<'p> {
         Ok(Ok(()))
     }
 
-    /// Finds the nodes for the first of these rows, or for all of them; of one row it finds `limit`,
-    /// if it can.
+    /// Finds the nodes for the first of these rows, or for all; of one row `limit`, if it can.
     fn seek(&self, rows: &Batch, limit: usize, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
         let mut found = Found { exact: true, ..Found::default() };

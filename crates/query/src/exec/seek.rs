@@ -146,7 +146,7 @@ impl<'p> Ranges<'p> {
     }
 }
 
-/// Ends a long read of an index when the statement is to be given up, which whoever reads then asks.
+/// End of a long read of an index, when the statement is to be given up: whoever reads asks then.
 const STOP: Option<Stop> = Some(Stop(watch::is_over));
 
 fn filtered(filter: EntryFilter) -> IndexRange {

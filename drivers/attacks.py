@@ -164,7 +164,7 @@ def shared_values(server, seconds):
              "WITH range(1, 8000000) AS l UNWIND range(1, 100000) AS i RETURN sum(size(l[1..]))"]
     jobs = [(statement, server, "reader", text, None, None, 5) for text in texts]
     entries = {"m": {f"key{i}": i for i in range(n(200_000))}}
-    for text in ("UNWIND range(1, 100000) AS i WITH $m AS m RETURN sum(size(keys(m {.*, i: i})))",
+    for text in ("WITH $m AS m UNWIND range(1, 100000) AS i RETURN sum(size(keys(m {.*, i: i})))",
                  "UNWIND range(1, 100000) AS i RETURN sum(size(keys(properties($m))))"):
         jobs.append((statement, server, "reader", text, None, entries, 5))
     return at_once(jobs, seconds)

@@ -134,7 +134,11 @@ impl Worker {
                 Ok(done) => done,
                 Err(failure) => {
                     work.rollback();
-                    self.listed.end(&failure);
+                    // Whoever hung up has ended it himself.
+                    match failure.code == ended::TERMINATED && !self.ends.is_terminated() {
+                        true => self.listed.close(),
+                        false => self.listed.end(&failure),
+                    }
                     return output.fail(&failure);
                 }
             };

@@ -66,7 +66,6 @@ fn what_an_expression_makes_of_one_batch_is_counted() {
         "WITH range(1, 100000) AS l UNWIND range(1, 100000) AS i RETURN sum(size(l[1..]))",
         "WITH $m AS m UNWIND range(1, 100000) AS i RETURN sum(size(keys(m {.*, i: i})))",
         "UNWIND range(1, 100000) AS i RETURN sum(size(keys(properties($m))))",
-        "UNWIND range(1, 90000) AS i RETURN sum(size(reduce(s = [], j IN range(1, 2000) | s + j)))",
     ] {
         let parameters = map([("m", parameters.clone())]);
         let answer = client.run_with(text, parameters, map([]));

@@ -160,8 +160,14 @@ def shared_values(server, seconds):
               f"UNWIND [{wide}, {wide}] AS a RETURN a ORDER BY a",
               "RETURN reduce(s = 'ab', i IN range(1, 40) | s + s)",
               "UNWIND range(1, 1000) AS i RETURN range(1, 1000000)",
-              "UNWIND range(1, 100000) AS i RETURN size([x IN range(1, 1000000) | [x, x]])"]
-    return at_once([(statement, server, "reader", text, None, None, 5) for text in texts], seconds)
+              "UNWIND range(1, 100000) AS i RETURN size([x IN range(1, 1000000) | [x, x]])",
+             "WITH range(1, 8000000) AS l UNWIND range(1, 100000) AS i RETURN sum(size(l[1..]))"]
+    jobs = [(statement, server, "reader", text, None, None, 5) for text in texts]
+    entries = {"m": {f"key{i}": i for i in range(n(200_000))}}
+    for text in ("WITH $m AS m UNWIND range(1, 100000) AS i RETURN sum(size(keys(m {.*, i: i})))",
+                 "UNWIND range(1, 100000) AS i RETURN sum(size(keys(properties($m))))"):
+        jobs.append((statement, server, "reader", text, None, entries, 5))
+    return at_once(jobs, seconds)
 
 
 @attack("5 plans that are kept")
@@ -311,6 +317,7 @@ def planning(server, seconds):
     texts = ["MATCH (a)" + "-->()" * 1000 + " RETURN count(*)",
              "MATCH (n:" + "|".join(f"A{i}" for i in range(20_000)) + ") RETURN count(n)",
              "MATCH (n) WHERE " + " OR ".join(f"n.p{i} = 1" for i in range(5_000)) + " RETURN count(n)",
+             "WITH 1 AS a RETURN " + ", ".join(f"a AS a{i}" for i in range(50_000)),
              "MATCH " + ", ".join(f"(a{i})-->(b{i})" for i in range(300)) + " RETURN count(*)"]
     return at_once([(statement, server, "reader", text, None, None, 1) for text in texts], seconds)
 
@@ -324,7 +331,19 @@ def long_work(server, seconds):
              f"UNWIND range(1, {50 * PART}) AS i "
              "RETURN size(toUpper(t))",
              "MATCH (a:Person), (b:Person), (c:Person) RETURN count(*) AS c, sum(a.id * b.id * c.id)",
-             "UNWIND range(1, 1000000000) AS i RETURN sum(i)"]
+             "UNWIND range(1, 1000000000) AS i RETURN sum(i)",
+             # One call each, that looks at everything for each of many.
+             "WITH reduce(s = 'abcdefgh', i IN range(1, 20) | s + s) AS t "
+             "RETURN size(split(t, [i IN range(1, 10000) | 'z' + i]))",
+             "WITH reduce(s = 'z', i IN range(1, 24) | s + s) AS t, reduce(s = 'ab', i IN range(1, 20) | s + s) AS d "
+             "RETURN size(btrim(t, d + 'z'))",
+             "WITH range(1, 8000000) AS l UNWIND range(1, 1000) AS i RETURN count(l IS :: LIST<INTEGER>)",
+             "MATCH (p:Person) WHERE " + " XOR ".join(f"p.id = {i}" for i in range(30_000)) + " RETURN count(p)",
+             # What a pattern costs before it has a size.
+             "WITH reduce(s = '\\\\pL', i IN range(1, 22) | s + s) AS p RETURN 'x' =~ p",
+             "WITH reduce(s = '(?i)[^\\\\pL\\\\pN&&\\\\w]', i IN range(1, 12) | s + s) AS p RETURN 'x' =~ p",
+             "WITH reduce(s = 'abcdefgh', i IN range(1, 24) | s + s) AS t "
+             "RETURN t =~ '((a{0,100}|b{0,100}|.){0,20})*z'"]
     return at_once([(statement, server, "reader", text, None, None, 1) for text in texts], seconds)
 
 

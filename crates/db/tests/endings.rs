@@ -68,6 +68,38 @@ fn statements() -> Vec<(&'static str, String)> {
     all
 }
 
+/// What takes long within one call, for one row.
+fn calls() -> Vec<(&'static str, String)> {
+    let text = |letter: char, doubled: u32| {
+        format!("reduce(t = '{letter}', i IN range(1, {doubled}) | t + t)")
+    };
+    let (xs, zs) = (text('x', 22), text('z', 20));
+    let names: Vec<String> = (0..100_000).map(|i| format!("a AS a{i}")).collect();
+    vec![
+        ("split", format!("RETURN size(split({xs}, [i IN range(1, 20000) | 'z' + i]))")),
+        ("trim", format!("WITH {zs} + 'x' AS set RETURN size(btrim({xs} + {xs}, {zs} + set))")),
+        ("one match", format!("RETURN {xs} + {xs} + 'é' =~ '(\\\\b\\\\w+\\\\b.?)*z'")),
+        (
+            "types",
+            "WITH range(1, 1000000) AS l UNWIND range(1, 1000) AS i \
+             RETURN count(l IS :: LIST<INTEGER>)"
+                .into(),
+        ),
+        (
+            "XOR",
+            format!("UNWIND range(1, 4000) AS x RETURN count({})", ["x = 1"; 20_000].join(" XOR ")),
+        ),
+        ("wide projection", format!("WITH 1 AS a RETURN {}", names.join(", "))),
+    ]
+}
+
+#[test]
+fn one_call_ends_when_its_time_is_over() {
+    for (what, text) in calls() {
+        assert_eq!(ended(what, text, Some(AFTER), |_, _| {}), ErrorKind::TimedOut, "{what}");
+    }
+}
+
 /// Runs a statement on a thread of its own; `end` is given what ends it.
 fn ended(
     what: &str,

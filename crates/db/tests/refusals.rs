@@ -213,3 +213,21 @@ fn columns_that_yield_can_name() {
         ],
     );
 }
+
+/// The plan may refuse what the parser took: no error shows the text around it either.
+#[test]
+fn passwords_are_in_no_error() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    for text in [
+        "CALL dbms.security.changePassword('hunter2')",
+        "WITH 1 AS x CALL dbms.security.createUser('ann', 'hunter2') RETURN nothing",
+        "CREATE USER ann SET PASSWORD 'hunter2' SET NOTHING",
+        "RETURN nothing AS a CALL dbms.security.createUser('ann', \"hunter2\")",
+    ] {
+        let error = session.run(text, &[]).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    }
+    let error = session.run("RETURN nothing", &[]).unwrap_err();
+    assert!(error.to_string().contains("RETURN nothing\n       ^^^^^^^"), "{error}");
+}

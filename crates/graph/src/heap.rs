@@ -125,6 +125,13 @@ pub fn live() -> u64 {
     u64::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
+/// Bytes that this thread has allocated, less those that it freed: of use as a difference between
+/// two moments. It may be below 0.
+#[must_use]
+pub fn balance() -> i64 {
+    HERE.with(|here| here.live.get())
+}
+
 /// A request begins on this thread: what is allocated from now on is for it.
 pub fn mark() {
     HERE.with(|here| here.mark.set(here.live.get()));

@@ -40,5 +40,5 @@ pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
 pub use view::{
     EdgeEnd, EntryFilter, Estimates, Expansion, IndexRange, IndexUnavailable, LabelSet, Statistics,
-    View,
+    Stop, View,
 };

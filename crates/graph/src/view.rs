@@ -6,6 +6,7 @@
 //! *Isolation*: every call on one view sees the same snapshot, whatever commits meanwhile.
 
 use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -147,6 +148,25 @@ pub struct IndexRange {
     pub limit: usize,
     /// Of these, only the entries that pass.
     pub filter: Option<EntryFilter>,
+    /// Asked from time to time: once it says so, what was read so far is all that is found.
+    pub stop: Option<Stop>,
+}
+
+/// True once nobody wants any more of what is read. It says nothing of which entries those are, so
+/// that any two are equal.
+#[derive(Debug, Clone, Copy)]
+pub struct Stop(pub fn() -> bool);
+
+impl PartialEq for Stop {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Stop {}
+
+impl Hash for Stop {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 impl Default for IndexRange {
@@ -159,6 +179,7 @@ impl Default for IndexRange {
             descending: false,
             limit: usize::MAX,
             filter: None,
+            stop: None,
         }
     }
 }

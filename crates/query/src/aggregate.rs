@@ -38,6 +38,7 @@ use telar_graph::{Value, VertexId};
 
 use crate::error::{Detail, EvalError};
 use crate::function::limits;
+use crate::ops;
 use crate::watch;
 
 use distinct::Distinct;
@@ -263,7 +264,7 @@ impl Accumulator {
             State::Count(count) => *count += 1,
             State::Sum(sum) => sum.add(name, value)?,
             State::Mean(mean) => mean.add(name, value)?,
-            State::Extreme { best, wants } => replace_if(best, *wants, value),
+            State::Extreme { best, wants } => replace_if(best, *wants, value)?,
             State::Collect { values, bytes } => {
                 limits::check_element(value)?;
                 *bytes += value_bytes(value);
@@ -335,7 +336,7 @@ impl Accumulator {
                 let column = values.iter().copied();
                 let found = if wants.is_lt() { column.min() } else { column.max() };
                 if let Some(found) = found {
-                    replace_if(best, *wants, &Value::Int(found));
+                    replace_if(best, *wants, &Value::Int(found))?;
                 }
                 Ok(())
             }
@@ -361,8 +362,7 @@ impl Accumulator {
                 values.iter().try_for_each(|x| mean.add_float(self.function.name, *x))
             }
             (State::Extreme { best, wants }, None) => {
-                values.iter().for_each(|x| replace_if(best, *wants, &Value::Float(*x)));
-                Ok(())
+                values.iter().try_for_each(|x| replace_if(best, *wants, &Value::Float(*x)))
             }
             (State::Deviation(deviation, _), None) => {
                 values.iter().for_each(|x| deviation.add(*x));
@@ -411,7 +411,7 @@ impl Accumulator {
             (State::Extreme { best, wants }, State::Extreme { best: theirs, .. })
                 if !theirs.is_null() =>
             {
-                replace_if(best, *wants, &theirs);
+                replace_if(best, *wants, &theirs)?;
             }
             (
                 State::Collect { values, bytes },
@@ -449,7 +449,7 @@ impl Accumulator {
                 Population::Sample => deviation.finish(1),
                 Population::Whole => deviation.finish(0),
             },
-            State::Percentile(percentile) => percentile.finish(),
+            State::Percentile(percentile) => percentile.finish()?,
         })
     }
 
@@ -478,8 +478,9 @@ impl Accumulator {
 
 /// Puts `value`, which is not null, in the place of null or of a value that it beats.
 #[inline]
-fn replace_if(best: &mut Value, wants: std::cmp::Ordering, value: &Value) {
-    if best.is_null() || value.cmp(best) == wants {
+fn replace_if(best: &mut Value, wants: std::cmp::Ordering, value: &Value) -> Result<(), EvalError> {
+    if best.is_null() || ops::order(value, best)? == wants {
         *best = value.clone();
     }
+    Ok(())
 }

@@ -14,6 +14,8 @@ mod compare;
 mod component;
 mod datetime;
 mod logic;
+mod pattern;
+pub(crate) mod pieces;
 mod text;
 
 #[cfg(test)]
@@ -23,11 +25,11 @@ pub use access::{index, property, slice};
 pub use arithmetic::{
     add, concatenate, divide, modulo, multiply, negate, positive, power, subtract,
 };
-pub use compare::{eq, equal, ge, gt, in_list, is_not_null, is_null, le, lt, ne};
+pub use compare::{eq, equal, ge, gt, in_list, is_not_null, is_null, le, lt, ne, order, ordered};
 pub use logic::{and, not, or, truth, xor};
+pub use pattern::CompiledRegex;
 pub use text::{
-    CompiledRegex, NormalForm, contains, ends_with, is_normalized, normalize, regex_match,
-    starts_with,
+    NormalForm, contains, ends_with, is_normalized, normalize, regex_match, starts_with,
 };
 
 pub(crate) use datetime::add_to_zoned;

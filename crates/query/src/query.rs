@@ -122,12 +122,7 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
         None => d.message.clone(),
     };
     let range = d.span.range();
-    let error = QueryError::compile(kind, d.detail.to_string(), message);
-    let mut error = error.at(text, range.start, range.end);
-    if telar_cypher::without_secrets(text) != text {
-        error.excerpt = None;
-    }
-    error
+    QueryError::compile(kind, d.detail.to_string(), message).at(text, range.start, range.end)
 }
 
 impl Drop for Prepared {

@@ -197,7 +197,10 @@ impl QueryError {
         let indent = " ".repeat(head.len() + first - from);
         let carets = "^".repeat(width.min(from + EXCERPT_CHARS_MAX - first));
         self.position = Some(position);
-        self.excerpt = Some(format!("{head}{shown}{tail}\n{indent}{carets}"));
+        // An error is written down, in a log, too: nothing of a text with a password in it.
+        if telar_cypher::without_secrets(text) == text {
+            self.excerpt = Some(format!("{head}{shown}{tail}\n{indent}{carets}"));
+        }
         self
     }
 

@@ -81,6 +81,11 @@ pub fn check() -> Result<(), EvalError> {
     WATCH.with_borrow(|watch| ended(watch.deadline, watch.flags.iter().flatten(), watch.budget))
 }
 
+/// True once the statement on this thread is to be given up.
+pub(crate) fn is_over() -> bool {
+    check().is_err()
+}
+
 /// The same for a deadline, flags and a budget.
 pub(crate) fn ended<'f>(
     deadline: Option<Instant>,

@@ -156,7 +156,7 @@ mod tests {
             let key = |head| SortKey { head, rest: None };
             let filter = Some(KeyFilter::Cells(codes));
             let (from, to) = (key(codes.first()), Some(key(codes.last() + 1)));
-            let range = KeyRange { from, to, point: None, filter };
+            let range = KeyRange { from, to, point: None, filter, stop: None };
             let mut place = keys.partition_point(|key| *key < range.from);
             let (mut skips, mut found, mut looks) = (range.skips(false), 0, 0);
             while let Some(key) = keys.get(place).filter(|key| range.contains(key)) {

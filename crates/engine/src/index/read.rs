@@ -7,7 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use telar_graph::order::OrderRank;
 use telar_graph::{
-    EdgeId, EdgeTypeId, EntryFilter, IndexId, IndexRange, IndexUnavailable, LabelId, Value,
+    EdgeId, EdgeTypeId, EntryFilter, IndexId, IndexRange, IndexUnavailable, LabelId, Stop, Value,
     VertexId, sortkey,
 };
 
@@ -41,6 +41,7 @@ pub(crate) struct KeyRange {
     /// The only key in the range, if all of its values were given.
     pub(crate) point: Option<SortKey>,
     pub(crate) filter: Option<KeyFilter>,
+    pub(crate) stop: Option<Stop>,
 }
 
 impl KeyRange {
@@ -95,6 +96,7 @@ impl KeyRange {
             to: to.map(|b| SortKey::from_bytes(&b)),
             point: whole.then(|| SortKey::from_bytes(&prefix)),
             filter,
+            stop: range.stop,
         })
     }
 
@@ -112,9 +114,12 @@ impl KeyRange {
             to: Some(SortKey { head: last + 1, rest: None }),
             point: None,
             filter: None,
+            stop: range.stop,
         };
         Ok(match (&range.prefix[..], &range.filter) {
-            ([], None) => Self { from: SortKey::MIN, to: None, point: None, filter: None },
+            ([], None) => {
+                Self { from: SortKey::MIN, to: None, point: None, filter: None, stop: range.stop }
+            }
             ([Value::Point(point)], None) => {
                 let key = SortKey::of_point(point);
                 Self { point: Some(key.clone()), ..between(key.head, key.head) }
@@ -134,7 +139,18 @@ impl KeyRange {
 
     /// No keys.
     fn nothing() -> Self {
-        Self { from: SortKey::MIN, to: Some(SortKey::MIN), point: None, filter: None }
+        Self { from: SortKey::MIN, to: Some(SortKey::MIN), point: None, filter: None, stop: None }
+    }
+
+    /// A question that is asked of each key, and answered from time to time.
+    fn stops(&self) -> impl FnMut() -> bool + use<> {
+        /// Keys that are read in some hundred microseconds.
+        const KEYS: u32 = 1 << 12;
+        let (stop, mut keys) = (self.stop, 0_u32);
+        move || {
+            keys = keys.wrapping_add(1);
+            keys.is_multiple_of(KEYS) && stop.is_some_and(|Stop(stop)| stop())
+        }
     }
 
     /// Whether a key of the range is one of those that are wanted.
@@ -460,6 +476,7 @@ impl Reader<'_> {
             return Ok(());
         }
         let (from, to) = (&range.from, range.to.as_ref());
+        let (mut stops, mut stopped) = (range.stops(), false);
         if !index.is_loaded() {
             // Links lead to the right only.
             if descending {
@@ -467,7 +484,7 @@ impl Reader<'_> {
             }
             let objects = index.objects_stored(self.shared, &self.guard);
             let stored = self.read_stored(index, from, |key, item, found| {
-                if to.is_some_and(|to| key >= to) {
+                if to.is_some_and(|to| key >= to) || stops() {
                     return ControlFlow::Break(());
                 }
                 if range.passes(key) && objects.has_key(key, item, self.read_ts) {
@@ -502,6 +519,10 @@ impl Reader<'_> {
         loop {
             let (mut skips, mut skipped) = (range.skips(descending), None);
             tree.for_range(&from, to, descending, &self.guard, |key, item| {
+                if stops() {
+                    stopped = true;
+                    return ControlFlow::Break(());
+                }
                 if !range.passes(key) {
                     skipped = skips.after(key);
                     return match skipped {
@@ -517,7 +538,7 @@ impl Reader<'_> {
                 if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             match skipped {
-                Some(next) if left > 0 => from = Cow::Owned(next),
+                Some(next) if left > 0 && !stopped => from = Cow::Owned(next),
                 _ => return Ok(()),
             }
         }

@@ -321,11 +321,13 @@ impl Binder<'_> {
         let mut extend = Vec::new();
         let mut slots = Vec::new();
         let mut known = Vec::new();
+        let mut gone_on = HashSet::new();
         for (_, e) in items {
+            watch::work(1)?;
             let bound = self.expression(e)?;
             let slot = match bound {
                 // A variable that only goes on keeps its slot, unless it goes on twice.
-                Expr::Slot(slot) if !slots.contains(&slot) => slot,
+                Expr::Slot(slot) if gone_on.insert(slot) => slot,
                 bound => {
                     let slot = self.new_slot();
                     extend.push((slot, bound));
@@ -345,8 +347,9 @@ impl Binder<'_> {
             // Of rows that became one, none has a line.
             self.csv = None;
         }
+        let hidden: HashSet<&Arc<str>> = items.iter().map(|(name, _)| name).collect();
+        scope.variables.retain(|v| !hidden.contains(&v.name));
         for (((name, _), slot), (_, types)) in items.iter().zip(&slots).zip(kinds) {
-            scope.variables.retain(|v| v.name != *name);
             let variable = Variable::new(name.clone(), *slot, Kind::Any);
             scope.variables.push(Variable { types: *types, ..variable });
         }

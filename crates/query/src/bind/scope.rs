@@ -1,5 +1,6 @@
 //! Which variables can be seen, and what is known of them before the query runs.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::Name;
@@ -91,13 +92,13 @@ impl Scope {
 
 impl Binder<'_> {
     /// The scope behind a projection: its items, and what a subquery sees in all of it.
+    /// No two items have the same name.
     pub(crate) fn scope_behind(&self, items: impl IntoIterator<Item = Variable>) -> Scope {
-        let mut variables = self.constants.clone();
-        for item in items {
-            variables.retain(|v| v.name != item.name);
-            variables.push(item);
-        }
-        Scope { variables }
+        let items: Vec<Variable> = items.into_iter().collect();
+        let hidden: HashSet<&Arc<str>> = items.iter().map(|v| &v.name).collect();
+        let seen = self.constants.iter().filter(|v| !hidden.contains(&v.name)).cloned();
+        let variables: Vec<Variable> = seen.collect();
+        Scope { variables: [variables, items].concat() }
     }
 
     /// Runs `f` for a subquery of which `constants` are seen everywhere; `in_groups`, if its `WITH`

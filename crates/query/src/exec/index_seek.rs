@@ -1,5 +1,7 @@
 //! Nodes that an index has for a key or range.
 
+use std::ops::Range;
+
 use telar_graph::{IndexUnavailable, Value, VertexId};
 
 use super::memory::Held;
@@ -16,6 +18,8 @@ pub(crate) struct IndexSeek<'p> {
     plan: &'p plan::IndexSeek,
     /// Rows of the input, what was found for them, and up to where it was handed on.
     left: Option<(Batch, Found, usize)>,
+    /// Rows of the input that come after those.
+    rest: Option<Batch>,
     /// What is left.
     ramp: Ramp,
     held: Held,
@@ -30,7 +34,15 @@ struct Found {
     exact: bool,
     /// As many as were asked for: there may be more, which come behind them.
     cut: bool,
+    /// Rows that were looked at, of which each may have found as much as the index has.
+    done: usize,
 }
+
+/// Nodes from which on no further rows are looked at before these are handed on.
+const MANY: usize = 1 << 20;
+
+/// Rows that are looked at first, before it is known how many nodes each finds.
+const FIRST_ROWS: usize = 64;
 
 impl Found {
     fn bytes(&self) -> usize {
@@ -50,20 +62,20 @@ impl Found {
 
 impl<'p> IndexSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek, ramp: Ramp) -> Self {
-        Self { input, plan, ramp, left: None, held: Held::of("IndexSeek") }
+        Self { input, plan, ramp, left: None, rest: None, held: Held::of("IndexSeek") }
     }
 
-    /// Whole keys, of all rows at once.
+    /// Whole keys, of these rows at once.
     fn look_up(
         &self,
         ranges: &Ranges<'_>,
-        rows: usize,
+        rows: Range<usize>,
         cx: &Exec<'_>,
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
-        let mut keys: Vec<Value> = Vec::with_capacity(rows * ranges.keys());
-        let mut places: Vec<u32> = Vec::with_capacity(rows);
-        for row in 0..rows {
+        let mut keys: Vec<Value> = Vec::with_capacity(rows.len() * ranges.keys());
+        let mut places: Vec<u32> = Vec::with_capacity(rows.len());
+        for row in rows {
             ranges.push_prefixes(row, &mut found.exact, (&mut keys, &mut places));
         }
         let mut pairs = Vec::with_capacity(places.len());
@@ -80,19 +92,20 @@ impl<'p> IndexSeek<'p> {
         Ok(read)
     }
 
+    /// The first `limit` of a range, if there is only one row.
     fn read(
         &self,
         ranges: &Ranges<'_>,
-        rows: usize,
-        limit: usize,
+        rows: Range<usize>,
+        limit: Option<usize>,
         cx: &Exec<'_>,
         found: &mut Found,
     ) -> Result<Result<(), IndexUnavailable>, QueryError> {
-        for row in 0..rows {
+        for row in rows {
             cx.check_now()?;
             let mut all = ranges.of(row, &mut found.exact);
             // Of several ranges, the end of the first is not where the next one begins.
-            if let ([range], 1) = (&mut all[..], rows) {
+            if let ([range], Some(limit)) = (&mut all[..], limit) {
                 range.limit = limit;
             }
             let (first, several) = (found.nodes.len(), all.len() > 1);
@@ -101,6 +114,8 @@ impl<'p> IndexSeek<'p> {
                 if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
                     return Ok(Err(e));
                 }
+                // A long read ends when the statement is to.
+                cx.check_now()?;
                 found.cut = found.nodes.len() >= range.limit;
             }
             if several && ranges.may_overlap() {
@@ -111,17 +126,25 @@ impl<'p> IndexSeek<'p> {
         Ok(Ok(()))
     }
 
-    /// Finds the nodes for these rows; of one row it finds `limit`, if it can.
+    /// Finds the nodes for the first of these rows, or for all; of one row `limit`, if it can.
     fn seek(&self, rows: &Batch, limit: usize, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
         let mut found = Found { exact: true, ..Found::default() };
         let some = limit < usize::MAX && rows.rows() == 1 && !self.plan.sought.is_unique();
         let told = ranges.can_be_told(rows.rows());
-        let read = match ranges.are_points() && !some {
-            _ if !told => Ok(()),
-            true => self.look_up(&ranges, rows.rows(), cx, &mut found)?,
-            false => self.read(&ranges, rows.rows(), limit, cx, &mut found)?,
-        };
+        // A unique key finds no more than one.
+        let first = if self.plan.sought.is_unique() { rows.rows() } else { FIRST_ROWS };
+        let (mut read, mut step) = (Ok(()), first);
+        let limit = (rows.rows() == 1).then_some(limit);
+        while told && read.is_ok() && found.done < rows.rows() && found.nodes.len() < MANY {
+            let part = found.done..rows.rows().min(found.done + step);
+            found.done = part.end;
+            read = match ranges.are_points() && !some {
+                true => self.look_up(&ranges, part, cx, &mut found)?,
+                false => self.read(&ranges, part, limit, cx, &mut found)?,
+            };
+            step *= 2;
+        }
         if told && was_read(read)? {
             return Ok(found);
         }
@@ -136,10 +159,11 @@ impl<'p> IndexSeek<'p> {
                 cx.graph().scan(Some(label), VertexId::from_raw(from), to, &mut all);
             }
         }
-        for row in 0..rows.rows() as u32 {
+        while found.done < rows.rows() && found.nodes.len() < MANY {
             cx.check()?;
             found.nodes.extend(&all);
-            found.rows.resize(found.nodes.len(), row);
+            found.rows.resize(found.nodes.len(), found.done as u32);
+            found.done += 1;
         }
         Ok(found)
     }
@@ -150,15 +174,23 @@ impl Operator for IndexSeek<'_> {
         loop {
             let (rows, mut found, from) = match self.left.take() {
                 Some(left) => left,
-                None => match self.input.next(cx)? {
-                    Some(rows) => {
-                        let few = !self.ramp.is_full();
-                        let limit = if few { self.ramp.rows() } else { usize::MAX };
-                        let found = self.seek(&rows, limit, cx)?;
-                        (rows, found, 0)
+                None => {
+                    let rows = match self.rest.take() {
+                        Some(rows) => rows,
+                        None => match self.input.next(cx)? {
+                            Some(rows) => rows,
+                            None => return Ok(None),
+                        },
+                    };
+                    let few = !self.ramp.is_full();
+                    let limit = if few { self.ramp.rows() } else { usize::MAX };
+                    let found = self.seek(&rows, limit, cx)?;
+                    if found.done < rows.rows() {
+                        let rest: Vec<u32> = (found.done as u32..rows.rows() as u32).collect();
+                        self.rest = Some(rows.gather(&rest));
                     }
-                    None => return Ok(None),
-                },
+                    (rows, found, 0)
+                }
             };
             cx.check()?;
             if found.cut && from >= found.nodes.len() {

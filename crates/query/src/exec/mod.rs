@@ -21,6 +21,7 @@ mod distinct;
 mod expand;
 mod feed;
 mod group;
+pub(crate) mod growth;
 mod hash_join;
 mod in_transactions;
 mod index_seek;

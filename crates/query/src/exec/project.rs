@@ -1,5 +1,6 @@
 //! Operators that change rows one by one: filter, new columns, fewer columns; and the barrier.
 
+use super::growth::Growth;
 use super::spill::Rows;
 use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Slot};
@@ -49,9 +50,11 @@ impl Operator for Extend<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         let Some(mut batch) = self.input.next(cx)? else { return Ok(None) };
         cx.check()?;
+        let mut growth = Growth::of("Projection");
         for (slot, expr) in self.items {
             let column = eval(expr, &batch, cx)?;
             batch.set(*slot, column);
+            growth.look(cx)?;
         }
         Ok(Some(batch))
     }

@@ -17,6 +17,8 @@ pub(crate) struct RelationshipSeek<'p> {
     input: Source<'p>,
     plan: &'p plan::RelationshipSeek,
     ready: VecDeque<Batch>,
+    /// Rows of the input that were not looked at.
+    rest: Option<Batch>,
     /// What is ready.
     held: Held,
 }
@@ -30,11 +32,16 @@ struct Found {
     to: Vec<VertexId>,
     /// Nothing needs to be tested.
     exact: bool,
+    /// Rows that were looked at.
+    done: usize,
 }
+
+/// Relationships from which on no further rows are looked at before these are handed on.
+const MANY: usize = 1 << 20;
 
 impl<'p> RelationshipSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
-        Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipSeek") }
+        Self { input, plan, ready: VecDeque::new(), rest: None, held: Held::of("RelationshipSeek") }
     }
 
     fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
@@ -46,6 +53,10 @@ impl<'p> RelationshipSeek<'p> {
         let mut edges: Vec<EdgeId> = Vec::new();
         for row in 0..rows.rows() {
             cx.check()?;
+            if found.edges.len() >= MANY {
+                break;
+            }
+            found.done = row + 1;
             edges.clear();
             let mut read = Ok(());
             let all = if told { ranges.of(row, &mut found.exact) } else { Vec::new() };
@@ -53,6 +64,8 @@ impl<'p> RelationshipSeek<'p> {
                 read =
                     read.and_then(|()| cx.graph().index_edges(p.sought.index, range, &mut edges));
             }
+            // A long read ends when the statement is to.
+            cx.check_now()?;
             if all.len() > 1 && ranges.may_overlap() {
                 sort_from(0, &mut edges);
             }
@@ -125,9 +138,19 @@ impl Operator for RelationshipSeek<'_> {
                 self.held.shrink(batch.bytes());
                 return Ok(Some(batch));
             }
-            let Some(rows) = self.input.next(cx)? else { return Ok(None) };
+            let rows = match self.rest.take() {
+                Some(rows) => rows,
+                None => match self.input.next(cx)? {
+                    Some(rows) => rows,
+                    None => return Ok(None),
+                },
+            };
             cx.check()?;
             let found = self.seek(&rows, cx)?;
+            if found.done < rows.rows() {
+                let rest: Vec<u32> = (found.done as u32..rows.rows() as u32).collect();
+                self.rest = Some(rows.gather(&rest));
+            }
             self.held.set(found.bytes(), cx)?;
             for start in (0..found.rows.len()).step_by(BATCH_ROWS) {
                 cx.check()?;

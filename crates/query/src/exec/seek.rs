@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use telar_graph::spatial::PointBox;
-use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, RuleKind, Value};
+use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, RuleKind, Stop, Value};
 
 use super::Exec;
 use crate::batch::{Batch, Column};
@@ -15,6 +15,7 @@ use crate::expr::eval::{self, eval};
 use crate::function::area::{around, within};
 use crate::plan::{NextKey, Sought};
 use crate::query_error::QueryError;
+use crate::watch;
 
 /// The values that a seek compares with, for a batch of rows.
 pub(super) struct Ranges<'p> {
@@ -147,15 +148,15 @@ impl<'p> Ranges<'p> {
         let (from, to) = match &self.next {
             Next::Contains(part) => {
                 let filter = text(part).map(EntryFilter::Contains);
-                return filter.map(IndexRange::filtered).into_iter().collect();
+                return filter.map(filtered).into_iter().collect();
             }
             Next::EndsWith(end) => {
                 let filter = text(end).map(EntryFilter::EndsWith);
-                return filter.map(IndexRange::filtered).into_iter().collect();
+                return filter.map(filtered).into_iter().collect();
             }
             Next::In(area) => {
                 let filters = boxes(area, row).into_iter().map(EntryFilter::Within);
-                return filters.map(IndexRange::filtered).collect();
+                return filters.map(filtered).collect();
             }
             Next::Anything => (Bound::Unbounded, Bound::Unbounded),
             Next::Between(from, to) => match (bound(from, row), bound(to, row)) {
@@ -169,10 +170,17 @@ impl<'p> Ranges<'p> {
         };
         let range = |prefix| {
             let (from, to) = (from.clone(), to.clone());
-            IndexRange { prefix, from, to, ..IndexRange::default() }
+            IndexRange { prefix, from, to, stop: STOP, ..IndexRange::default() }
         };
         self.prefixes(row, exact).into_iter().map(range).collect()
     }
+}
+
+/// End of a long read of an index, when the statement is to be given up: whoever reads asks then.
+const STOP: Option<Stop> = Some(Stop(watch::is_over));
+
+fn filtered(filter: EntryFilter) -> IndexRange {
+    IndexRange { stop: STOP, ..IndexRange::filtered(filter) }
 }
 
 /// Whether what an index has for a value is what `=` finds: not for NaN, which equals nothing, and

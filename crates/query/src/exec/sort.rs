@@ -17,6 +17,7 @@ use super::{Exec, Operator};
 use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes_of};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
+use crate::ops;
 use crate::plan;
 use crate::query_error::QueryError;
 use crate::watch;
@@ -153,17 +154,39 @@ impl Order<'_> {
         keys.iter().zip(&self.plan.keys).map(of).find(|o| o.is_ne()).unwrap_or(Ordering::Equal)
     }
 
+    /// The same of large values, as long as the query goes on.
+    fn compare_large(
+        &self,
+        keys: &[Vec<Value>],
+        a: usize,
+        b: usize,
+    ) -> Result<Ordering, QueryError> {
+        for (key, (_, descending)) in keys.iter().zip(&self.plan.keys) {
+            let ordering = ops::order(&key[a], &key[b])?;
+            if ordering.is_ne() {
+                return Ok(if *descending { ordering.reverse() } else { ordering });
+            }
+        }
+        Ok(Ordering::Equal)
+    }
+
     /// Whether a row comes before one with the keys `last`.
-    fn before(&self, columns: &[Arc<Column>], row: usize, last: &[Value]) -> bool {
-        let of = |((column, last), (_, descending)): ((&Arc<Column>, &Value), &(Expr, bool))| {
+    fn before(
+        &self,
+        columns: &[Arc<Column>],
+        row: usize,
+        last: &[Value],
+    ) -> Result<bool, QueryError> {
+        for ((column, last), (_, descending)) in columns.iter().zip(last).zip(&self.plan.keys) {
             let ordering = match (&**column, last) {
                 (Column::Ints(ints), Value::Int(last)) => ints[row].cmp(last),
-                _ => column.get(row).cmp(last),
+                _ => ops::order(&column.get(row), last)?,
             };
-            if *descending { ordering.reverse() } else { ordering }
-        };
-        let mut orders = columns.iter().zip(last).zip(&self.plan.keys).map(of);
-        orders.find(|o| o.is_ne()) == Some(Ordering::Less)
+            if ordering.is_ne() {
+                return Ok(ordering.is_lt() != *descending);
+            }
+        }
+        Ok(false)
     }
 
     /// Rows that the first key does not put behind `last`.
@@ -207,7 +230,19 @@ impl Order<'_> {
             }
             order.truncate(top);
         }
-        sort(&mut order, compare, if large { 1 } else { CHUNK_ROWS }, cx)?;
+        if large {
+            let compare = |a: &u32, b: &u32| {
+                let ordering = self.compare_large(keys, *a as usize, *b as usize)?;
+                Ok(ordering.then_with(|| a.cmp(b)))
+            };
+            merge(&mut order, 1, compare, cx)?;
+        } else {
+            for chunk in order.chunks_mut(CHUNK_ROWS) {
+                cx.check_now()?;
+                chunk.sort_unstable_by(compare);
+            }
+            merge(&mut order, CHUNK_ROWS, |a, b| Ok(compare(a, b)), cx)?;
+        }
         order.truncate(top);
         Ok(order)
     }
@@ -232,8 +267,12 @@ impl Read {
         }
         let may = match &self.last {
             Some(last) => {
-                let mut may = order.perhaps_before(&columns[0], &last[0]);
-                may.retain(|row| order.before(&columns, *row as usize, last));
+                let mut may = Vec::new();
+                for row in order.perhaps_before(&columns[0], &last[0]) {
+                    if order.before(&columns, row as usize, last)? {
+                        may.push(row);
+                    }
+                }
                 Some(may)
             }
             None => order.perhaps_first(&columns[0]),
@@ -337,17 +376,14 @@ impl<'p> Sort<'p> {
     }
 }
 
-/// Sorts, and looks before each chunk of so many rows whether the query is to be given up.
-fn sort(
+/// Sorts what is sorted in chunks of so many rows, and looks before each chunk whether the query is
+/// to be given up.
+fn merge(
     order: &mut Vec<u32>,
-    compare: impl Fn(&u32, &u32) -> Ordering,
     chunk_rows: usize,
+    compare: impl Fn(&u32, &u32) -> Result<Ordering, QueryError>,
     cx: &mut Exec<'_>,
 ) -> Result<(), QueryError> {
-    for chunk in order.chunks_mut(chunk_rows) {
-        cx.check_now()?;
-        chunk.sort_unstable_by(&compare);
-    }
     let mut sorted = chunk_rows;
     let mut merged = Vec::new();
     while sorted < order.len() {
@@ -359,7 +395,7 @@ fn sort(
                 if merged.len().is_multiple_of(chunk_rows) {
                     cx.check_now()?;
                 }
-                if compare(a, b).is_le() {
+                if compare(a, b)?.is_le() {
                     merged.push(*a);
                     left = more_left;
                 } else {

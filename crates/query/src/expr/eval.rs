@@ -3,16 +3,17 @@
 //! What is computed only for some rows (`CASE`, the right side of `AND`) is computed for those rows
 //! only, so that a condition protects what comes after it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
-use telar_graph::{Value, ValueMap};
+use telar_graph::{Value, ValueMap, order};
 
 use super::{
     Binary, Case, Expr, MapProjection, Unary, access, compare, lists, membership, subquery, texts,
 };
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
-use crate::exec::memory::Held;
+use crate::exec::growth::Growth;
 use crate::function::limits;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
@@ -63,38 +64,36 @@ pub(crate) fn eval(
         Expr::Property(object, key) => access::property(&*eval(object, batch, cx)?, key, cx)?,
         Expr::List(parts) => {
             let columns = eval_all(parts, batch, cx)?;
-            each(rows, |row| built(Value::List(columns.iter().map(|c| c.get(row)).collect())))?
+            let list = |row| built(Value::List(columns.iter().map(|c| c.get(row)).collect()));
+            each("a list", rows, cx, list)?
         }
         Expr::Map(entries) => {
             let mut columns = Vec::with_capacity(entries.len());
             for (key, value) in entries {
                 columns.push((key, eval(value, batch, cx)?));
             }
-            each(rows, |row| {
+            each("a map", rows, cx, |row| {
                 let entries = columns.iter().map(|(key, c)| (Arc::clone(key), c.get(row)));
                 built(Value::Map(Arc::new(entries.collect::<ValueMap>())))
             })?
         }
         Expr::Index(object, key) => {
             let (object, key) = (eval(object, batch, cx)?, eval(key, batch, cx)?);
-            let mut values = Vec::with_capacity(rows);
-            for row in 0..rows {
-                values.push(access::index(&object.get(row), &key.get(row), cx)?);
-            }
-            Column::of(values)
+            let index = |row| access::index(&object.get(row), &key.get(row), cx);
+            each("an element", rows, cx, index)?
         }
         Expr::Slice(list, from, to) => {
             let list = eval(list, batch, cx)?;
             let from = from.as_ref().map(|e| eval(e, batch, cx)).transpose()?;
             let to = to.as_ref().map(|e| eval(e, batch, cx)).transpose()?;
-            each(rows, |row| {
+            each("a slice", rows, cx, |row| {
                 let bound = |side: &Option<Arc<Column>>| side.as_ref().map(|c| c.get(row));
                 Ok(ops::slice(&list.get(row), bound(&from).as_ref(), bound(&to).as_ref())?)
             })?
         }
         Expr::Unary(op, operand) => {
             let operand = eval(operand, batch, cx)?;
-            map_rows(&operand, |value| match op {
+            map_rows(&operand, cx, |value| match op {
                 Unary::Not => Ok(ops::not(value)?),
                 Unary::Minus => Ok(ops::negate(value)?),
                 Unary::Plus => Ok(ops::positive(value)?),
@@ -118,14 +117,13 @@ pub(crate) fn eval(
         Expr::And(parts) => connect(parts, false, batch, cx)?,
         Expr::Or(parts) => connect(parts, true, batch, cx)?,
         Expr::Xor(parts) => {
-            let columns = eval_all(parts, batch, cx)?;
-            each(rows, |row| {
-                let mut result = columns[0].get(row);
-                for column in &columns[1..] {
-                    result = ops::xor(&result, &column.get(row))?;
-                }
-                Ok(result)
-            })?
+            let mut done = Column::Same(Value::Bool(false), rows);
+            for part in parts {
+                cx.check()?;
+                let part = eval(part, batch, cx)?;
+                done = each("XOR", rows, cx, |row| Ok(ops::xor(&done.get(row), &part.get(row))?))?;
+            }
+            done
         }
         Expr::IsNull(operand, negated) => {
             let operand = match &**operand {
@@ -140,12 +138,18 @@ pub(crate) fn eval(
         }
         Expr::IsTyped(operand, ty, negated) => {
             let operand = eval(operand, batch, cx)?;
-            Column::Bools((0..rows).map(|row| ty.contains(&operand.get(row)) != *negated).collect())
+            let mut fit = Vec::with_capacity(rows);
+            for row in 0..rows {
+                let value = operand.get(row);
+                watch::before(&value)?;
+                fit.push(ty.contains(&value) != *negated);
+            }
+            Column::Bools(fit)
         }
         Expr::IsNormalized(operand, form, negated) => {
             let operand = eval(operand, batch, cx)?;
-            map_rows(&operand, |value| {
-                let is = ops::is_normalized(value, *form);
+            map_rows(&operand, cx, |value| {
+                let is = ops::is_normalized(value, *form)?;
                 Ok(if *negated { ops::not(&is)? } else { is })
             })?
         }
@@ -159,7 +163,7 @@ pub(crate) fn eval(
             let constant = function.deterministic
                 && rows > 0
                 && columns.iter().all(|column| matches!(**column, Column::Same(..)));
-            let mut large = Large::new(function.name);
+            let mut large = Growth::of(function.name);
             let mut call = |row: usize| -> Result<Value, QueryError> {
                 values.clear();
                 values.extend(columns.iter().map(|column| column.get(row)));
@@ -184,12 +188,10 @@ pub(crate) fn eval(
             if let Some(column) = whole.transpose()?.flatten() {
                 return Ok(Arc::new(column));
             }
-            let mut values = Vec::with_capacity(rows);
-            for row in 0..rows {
+            each("a function of the graph", rows, cx, |row| {
                 let arguments: Vec<Value> = columns.iter().map(|c| c.get(row)).collect();
-                values.push(access::graph_function(*function, &arguments, cx)?);
-            }
-            Column::of(values)
+                access::graph_function(*function, &arguments, cx)
+            })?
         }
         Expr::Case(case) => eval_case(case, batch, cx)?,
         Expr::ListComprehension(c) => lists::comprehension(c, batch, cx)?,
@@ -207,55 +209,46 @@ fn built(value: Value) -> Result<Value, QueryError> {
     Ok(value)
 }
 
-/// Watches the values that an expression makes: large ones take time and memory.
-struct Large(Held);
-
-impl Large {
-    /// Bytes of a value that is large.
-    const BYTES: usize = 4 << 10;
-
-    fn new(function: &'static str) -> Self {
-        Self(Held::of(function))
-    }
-
-    #[inline]
-    fn see(&mut self, value: &Value, cx: &Exec<'_>) -> Result<(), QueryError> {
-        // What the elements of a list hold was seen when they were made.
-        let bytes = watch::shallow_bytes(value);
-        if bytes < Self::BYTES {
-            return Ok(());
-        }
-        cx.check_now()?;
-        self.0.grow(bytes, cx)
-    }
-}
-
 fn eval_all(
     parts: &[Expr],
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Vec<Arc<Column>>, QueryError> {
-    parts.iter().map(|part| eval(part, batch, cx)).collect()
+    let mut columns = Vec::with_capacity(parts.len());
+    for part in parts {
+        cx.check()?;
+        columns.push(eval(part, batch, cx)?);
+    }
+    Ok(columns)
 }
 
 /// A column of what `f` yields for each row.
 fn each(
+    who: &'static str,
     rows: usize,
-    f: impl FnMut(usize) -> Result<Value, QueryError>,
+    cx: &Exec<'_>,
+    mut f: impl FnMut(usize) -> Result<Value, QueryError>,
 ) -> Result<Column, QueryError> {
-    Ok(Column::of((0..rows).map(f).collect::<Result<_, _>>()?))
+    let mut growth = Growth::of(who);
+    let row = |row| {
+        let value = f(row)?;
+        growth.look(cx)?;
+        Ok::<_, QueryError>(value)
+    };
+    Ok(Column::of((0..rows).map(row).collect::<Result<_, _>>()?))
 }
 
 /// A column of what `f` makes of each value; once, if all are the same.
 fn map_rows(
     column: &Column,
+    cx: &Exec<'_>,
     mut f: impl FnMut(&Value) -> Result<Value, QueryError>,
 ) -> Result<Column, QueryError> {
     match column {
         Column::Same(_, 0) => Ok(Column::Values(Vec::new())),
         Column::Same(value, rows) => Ok(Column::Same(f(value)?, *rows)),
         Column::Values(values) => Ok(Column::of(values.iter().map(f).collect::<Result<_, _>>()?)),
-        other => each(other.len(), |row| f(&other.get(row))),
+        other => each("an expression", other.len(), cx, |row| f(&other.get(row))),
     }
 }
 
@@ -271,15 +264,15 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
         Binary::Concatenate => ops::concatenate(a, b)?,
         Binary::StartsWith => ops::starts_with(a, b),
         Binary::EndsWith => ops::ends_with(a, b),
-        Binary::Contains => ops::contains(a, b),
+        Binary::Contains => ops::contains(a, b)?,
         Binary::Matches => ops::regex_match(a, b)?,
         Binary::In => ops::in_list(a, b)?,
         Binary::Equal => ops::equal(a, b)?.into(),
         Binary::NotEqual => ops::equal(a, b)?.map(|equal| !equal).into(),
-        Binary::Less => ops::lt(a, b),
-        Binary::LessOrEqual => ops::le(a, b),
-        Binary::Greater => ops::gt(a, b),
-        Binary::GreaterOrEqual => ops::ge(a, b),
+        Binary::Less => ops::ordered(a, b, order::cypher_lt, Ordering::is_lt)?.into(),
+        Binary::LessOrEqual => ops::ordered(a, b, order::cypher_le, Ordering::is_le)?.into(),
+        Binary::Greater => ops::ordered(a, b, order::cypher_gt, Ordering::is_gt)?.into(),
+        Binary::GreaterOrEqual => ops::ordered(a, b, order::cypher_ge, Ordering::is_ge)?.into(),
     })
 }
 
@@ -287,7 +280,7 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
     if let Some(compared) = compare::integers(op, left, right) {
         return Ok(compared);
     }
-    let mut large = Large::new("+");
+    let mut large = Growth::of("+");
     let mut apply = |op, a: &Value, b: &Value| {
         watch::before(a)?;
         // A pattern is compiled for each row, which takes a while.
@@ -314,17 +307,19 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
         // A pattern that is the same in every row is compiled once.
         (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
             let regex = ops::CompiledRegex::new(text)?;
-            map_rows(left, |value| {
+            map_rows(left, cx, |value| {
                 // A pattern may have to be tried at each place of a text.
                 watch::work(UNITS / 16)?;
                 watch::before(value)?;
-                Ok(regex.is_match(value))
+                Ok(regex.is_match(value)?)
             })
         }
         (Column::Values(a), Column::Same(b, _)) => {
             Ok(Column::of(a.iter().map(|a| apply(op, a, b)).collect::<Result<_, _>>()?))
         }
-        _ => each(left.len(), |row| apply(op, &left.get(row), &right.get(row))),
+        _ => {
+            each("an expression", left.len(), cx, |row| apply(op, &left.get(row), &right.get(row)))
+        }
     }
 }
 
@@ -348,6 +343,7 @@ fn connect(
             narrowed = batch.gather(&open);
             &narrowed
         };
+        cx.check()?;
         let column = eval(part, part_rows, cx)?;
         let mut still = Vec::with_capacity(open.len());
         for (at, row) in open.iter().enumerate() {
@@ -386,6 +382,7 @@ fn eval_case(case: &Case, batch: &Batch, cx: &mut Exec<'_>) -> Result<Column, Qu
         if open.is_empty() {
             break;
         }
+        cx.check()?;
         let undecided = rows.gather(&open);
         let holds = self::condition(condition, &undecided, cx)?;
         let (mut taken, mut left) = (Vec::new(), Vec::new());
@@ -426,19 +423,16 @@ fn map_projection(
     for (key, value) in &projection.entries {
         columns.push((key, eval(value, batch, cx)?));
     }
-    let mut values = Vec::with_capacity(batch.rows());
-    for row in 0..batch.rows() {
+    each("a map", batch.rows(), cx, |row| {
         let object = objects.get(row);
         if object.is_null() {
-            values.push(Value::Null);
-            continue;
+            return Ok(Value::Null);
         }
         let mut entries = match projection.all {
             true => access::properties_left(&object, cx)?,
             false => ValueMap::new(),
         };
         entries.extend(columns.iter().map(|(key, column)| (Arc::clone(key), column.get(row))));
-        values.push(built(Value::Map(Arc::new(entries)))?);
-    }
-    Ok(Column::Values(values))
+        built(Value::Map(Arc::new(entries)))
+    })
 }

@@ -12,6 +12,7 @@ use super::eval::{condition, eval};
 use super::{Expr, ListComprehension, Quantifier, Reduce};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
+use crate::exec::growth::Growth;
 use crate::exec::memory::Held;
 use crate::function::{Range, limits};
 use crate::query_error::QueryError;
@@ -204,6 +205,7 @@ pub(crate) fn reduce(
 ) -> Result<Column, QueryError> {
     let lists = lists(&reduce.list, batch, cx)?;
     let mut results = eval(&reduce.initial, batch, cx)?.as_ref().clone().into_values();
+    let mut growth = Growth::of("reduce()");
     let longest = lists.iter().flatten().map(|list| list.len()).max().unwrap_or(0);
     for at in 0..longest {
         cx.check()?;
@@ -219,6 +221,7 @@ pub(crate) fn reduce(
         for (place, row) in rows.iter().enumerate() {
             results[*row as usize] = next.get(place);
         }
+        growth.look(cx)?;
     }
     for (list, result) in lists.iter().zip(&mut results) {
         if list.is_none() {

@@ -15,6 +15,7 @@ use super::number::{parse_float, parse_int, text_of_float};
 use super::{Eval, Function, args};
 use crate::error::{EvalError, describe};
 use crate::query_error::ErrorKind;
+use crate::watch;
 
 const fn f(
     name: &'static str,
@@ -105,7 +106,13 @@ fn or_null(convert: Conversion, value: &Value) -> Value {
 
 fn each(function: &str, convert: Conversion, list: &Value) -> Result<Value, EvalError> {
     let elements = args::list(function, list)?;
-    Ok(Value::List(elements.iter().map(|element| or_null(convert, element)).collect()))
+    let mut converted = Vec::with_capacity(elements.len());
+    for element in elements {
+        // What is made of it may be as long.
+        watch::work(watch::units_of(element))?;
+        converted.push(or_null(convert, element));
+    }
+    Ok(Value::from(converted))
 }
 
 fn invalid(function: &str, expected: &str, value: &Value) -> EvalError {

@@ -4,7 +4,7 @@ use telar_graph::Value;
 
 use super::{Eval, Function, args, limits};
 use crate::error::{Detail, EvalError};
-use crate::ops;
+use crate::ops::{self, pieces};
 use crate::query_error::ErrorKind;
 
 const LIST: &str = "List";
@@ -88,7 +88,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "The number of elements of a list or characters of a string.",
         |args, _| match &args[0] {
             Value::List(list) => Ok(Value::Int(list.len() as i64)),
-            Value::String(text) => Ok(Value::Int(text.chars().count() as i64)),
+            Value::String(text) => Ok(Value::Int(pieces::characters(text)? as i64)),
             Value::Bytes(bytes) => Ok(Value::Int(bytes.len() as i64)),
             other => Err(EvalError::argument_type("size()", "a LIST or STRING", other)),
         },

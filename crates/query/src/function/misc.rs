@@ -1,8 +1,9 @@
 //! Functions of no family: identifiers, the time stamp, `nullIf`, `valueType`.
 
-use telar_graph::{Value, order};
+use telar_graph::Value;
 
 use super::{Eval, Function};
+use crate::ops;
 use crate::value_type::ValueType;
 
 const fn f(
@@ -22,7 +23,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "nullIf(v1 :: ANY, v2 :: ANY) :: ANY",
         "Null if the two values are equal, or else the first.",
         |args, _| {
-            let equal = order::cypher_eq(&args[0], &args[1]) == Some(true);
+            let equal = ops::equal(&args[0], &args[1])? == Some(true);
             Ok(if equal { Value::Null } else { args[0].clone() })
         },
     )

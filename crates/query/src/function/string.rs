@@ -2,6 +2,7 @@
 //!
 //! Positions and lengths count characters (Unicode scalar values), not bytes.
 
+use std::collections::HashSet;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -9,7 +10,9 @@ use telar_graph::Value;
 
 use super::{Context, Eval, Function, args, limits};
 use crate::error::{EvalError, describe};
+use crate::ops::pieces::{self, PIECE_BYTES};
 use crate::ops::{self, NormalForm};
+use crate::watch;
 
 const fn f(
     name: &'static str,
@@ -52,7 +55,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let Some((text, count)) = text_and_count("left()", args)? else {
                 return Ok(Value::Null);
             };
-            Ok(text[..byte_of(text, count)].into())
+            Ok(text[..pieces::byte_of(text, count)?].into())
         },
     ),
     f(
@@ -60,7 +63,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         "lower(input :: STRING) :: STRING",
         "The string in lower case.",
-        |args, _| Ok(args::text("lower()", &args[0])?.to_lowercase().into()),
+        |args, _| Ok(pieces::lower(args::text("lower()", &args[0])?)?.into()),
     ),
     f(
         "lpad",
@@ -115,7 +118,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "reverse(input :: STRING | LIST<ANY>) :: STRING | LIST<ANY>",
         "The characters or elements in the opposite order.",
         |args, _| match &args[0] {
-            Value::String(text) => Ok(text.chars().rev().collect::<String>().into()),
+            Value::String(text) => Ok(pieces::reversed(text)?.into()),
             Value::List(list) => Ok(Value::List(list.iter().rev().cloned().collect())),
             other => Err(EvalError::argument_type("reverse()", "a STRING or LIST", other)),
         },
@@ -129,11 +132,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let Some((text, count)) = text_and_count("right()", args)? else {
                 return Ok(Value::Null);
             };
-            let start = count.checked_sub(1).map(|last| text.char_indices().rev().nth(last));
-            Ok(match start {
-                None => "".into(),
-                Some(start) => text[start.map_or(0, |(at, _)| at)..].into(),
-            })
+            let before = pieces::characters(text)?.saturating_sub(count);
+            Ok(text[pieces::byte_of(text, before)?..].into())
         },
     ),
     f(
@@ -169,14 +169,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         "toLower(input :: STRING) :: STRING",
         "The string in lower case.",
-        |args, _| Ok(args::text("toLower()", &args[0])?.to_lowercase().into()),
+        |args, _| Ok(pieces::lower(args::text("toLower()", &args[0])?)?.into()),
     ),
     f(
         "toUpper",
         (1, 1),
         "toUpper(input :: STRING) :: STRING",
         "The string in upper case.",
-        |args, _| Ok(args::text("toUpper()", &args[0])?.to_uppercase().into()),
+        |args, _| Ok(pieces::upper(args::text("toUpper()", &args[0])?)?.into()),
     ),
     f(
         "trim",
@@ -190,18 +190,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         "upper(input :: STRING) :: STRING",
         "The string in upper case.",
-        |args, _| Ok(args::text("upper()", &args[0])?.to_uppercase().into()),
+        |args, _| Ok(pieces::upper(args::text("upper()", &args[0])?)?.into()),
     ),
 ];
 
-/// Where the character with this number starts; the end when there are fewer.
-fn byte_of(text: &str, character: usize) -> usize {
-    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
-}
-
 fn length(function: &str, value: &Value) -> Result<Value, EvalError> {
     // A string has fewer than 2^63 characters.
-    Ok(Value::Int(args::text(function, value)?.chars().count() as i64))
+    Ok(Value::Int(pieces::characters(args::text(function, value)?)? as i64))
 }
 
 /// The arguments of `left` and `right`; none when the text is null. A null count is an error.
@@ -219,24 +214,65 @@ fn substring(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     let Some((text, start)) = text_and_count("substring()", args)? else {
         return Ok(Value::Null);
     };
-    let rest = &text[byte_of(text, start)..];
+    let rest = &text[pieces::byte_of(text, start)?..];
     Ok(match args.get(2) {
         None => rest.into(),
-        Some(length) => rest[..byte_of(rest, args::count("substring()", length)?)].into(),
+        Some(length) => {
+            let length = args::count("substring()", length)?;
+            rest[..pieces::byte_of(rest, length)?].into()
+        }
     })
 }
 
 fn trimmed(function: &str, args: &[Value], start: bool, end: bool) -> Result<Value, EvalError> {
     let text = args::text(function, &args[0])?;
     let set = args.get(1).map(|set| args::text(function, set)).transpose()?;
-    Ok(cut(text, set, start, end).into())
+    Ok(cut(text, set, start, end)?.into())
 }
 
 /// The text without characters of the set, or white space, at the start, the end, or both.
-fn cut<'a>(text: &'a str, set: Option<&str>, start: bool, end: bool) -> &'a str {
-    let goes = |c: char| set.map_or(c.is_whitespace(), |set| set.contains(c));
-    let text = if start { text.trim_start_matches(goes) } else { text };
-    if end { text.trim_end_matches(goes) } else { text }
+fn cut<'a>(text: &'a str, set: Option<&str>, start: bool, end: bool) -> Result<&'a str, EvalError> {
+    /// Characters that are looked through; of more a set is made.
+    const FEW: usize = 16;
+    let set = match set {
+        Some(set) if set.len() > FEW => {
+            let mut characters = HashSet::new();
+            pieces::forward(set, |piece| {
+                characters.extend(piece.chars());
+                Ok(())
+            })?;
+            Set::Many(characters)
+        }
+        Some(set) => Set::Few(set),
+        None => Set::Blank,
+    };
+    let mut rest = text;
+    while start && let Some(c) = rest.chars().next().filter(|c| set.has(*c)) {
+        rest = &rest[c.len_utf8()..];
+        watch::work(1)?;
+    }
+    while end && let Some(c) = rest.chars().next_back().filter(|c| set.has(*c)) {
+        rest = &rest[..rest.len() - c.len_utf8()];
+        watch::work(1)?;
+    }
+    Ok(rest)
+}
+
+/// Characters that are trimmed.
+enum Set<'t> {
+    Blank,
+    Few(&'t str),
+    Many(HashSet<char>),
+}
+
+impl Set<'_> {
+    fn has(&self, c: char) -> bool {
+        match self {
+            Self::Blank => c.is_whitespace(),
+            Self::Few(set) => set.contains(c),
+            Self::Many(set) => set.contains(&c),
+        }
+    }
 }
 
 /// `trim(text)`; or what `trim(LEADING 'x' FROM text)` is bound to: the specification, the
@@ -264,15 +300,15 @@ fn trim(args: &[Value], _: &Context) -> Result<Value, EvalError> {
             return Err(EvalError::argument_value("trim() expects BOTH, LEADING or TRAILING"));
         }
     };
-    Ok(cut(args::text("trim()", text)?, set, start, end).into())
+    Ok(cut(args::text("trim()", text)?, set, start, end)?.into())
 }
 
 fn pad(function: &str, args: &[Value], left: bool) -> Result<Value, EvalError> {
     let text = args::text(function, &args[0])?;
     let wanted = args::count(function, &args[1])?;
     let pad = args.get(2).map_or(Ok(" "), |pad| args::text(function, pad))?;
-    let Some(missing) = wanted.checked_sub(text.chars().count()) else {
-        return Ok(text[..byte_of(text, wanted)].into());
+    let Some(missing) = wanted.checked_sub(pieces::characters(text)?) else {
+        return Ok(text[..pieces::byte_of(text, wanted)?].into());
     };
     if pad.is_empty() {
         return Ok(text.into());
@@ -295,13 +331,43 @@ fn replace(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     let text = args::text("replace()", &args[0])?;
     let search = args::text("replace()", &args[1])?;
     let by = args::text("replace()", &args[2])?;
-    let occurrences = text.matches(search).count();
+    if search.is_empty() {
+        return between(text, by);
+    }
+    let mut occurrences = 0_usize;
+    pieces::each_match(text, search, |_| {
+        occurrences += 1;
+        Ok(())
+    })?;
     if occurrences == 0 {
         return Ok(args[0].clone());
     }
     let added = by.len().saturating_mul(occurrences);
     limits::check_string("the result of replace()", text.len().saturating_add(added))?;
-    Ok(text.replace(search, by).into())
+    let mut out = String::with_capacity(text.len() - search.len() * occurrences + added);
+    let mut from = 0;
+    pieces::each_match(text, search, |at| {
+        out.push_str(&text[from..at]);
+        out.push_str(by);
+        from = at + search.len();
+        watch::work(1 + by.len() / PIECE_BYTES)
+    })?;
+    out.push_str(&text[from..]);
+    Ok(out.into())
+}
+
+/// The text with another one before each character, and at its end.
+fn between(text: &str, by: &str) -> Result<Value, EvalError> {
+    let added = by.len().saturating_mul(pieces::characters(text)?.saturating_add(1));
+    limits::check_string("the result of replace()", text.len().saturating_add(added))?;
+    let mut out = String::with_capacity(text.len() + added);
+    for c in text.chars() {
+        out.push_str(by);
+        out.push(c);
+        watch::work(1 + by.len() / PIECE_BYTES)?;
+    }
+    out.push_str(by);
+    Ok(out.into())
 }
 
 /// Of several delimiters that start at one place, the first in the list counts.
@@ -320,8 +386,11 @@ fn split(args: &[Value], _: &Context) -> Result<Value, EvalError> {
         parts.push(Value::String(Arc::from(part)));
         Ok::<_, EvalError>(())
     };
+    // At each place each of them is compared.
+    let units = delimiters.iter().map(|delimiter| 1 + delimiter.len() / PIECE_BYTES).sum::<usize>();
     let (mut start, mut at) = (0, 0);
     while let Some(c) = text[at..].chars().next() {
+        watch::work(units)?;
         let found = delimiters.iter().find(|delimiter| text[at..].starts_with(**delimiter));
         match found {
             // Between any two characters, but not before the first.

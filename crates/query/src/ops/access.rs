@@ -4,6 +4,7 @@ use telar_graph::Value;
 
 use super::component;
 use crate::error::{Detail, EvalError, describe};
+use crate::watch;
 
 /// `container[key]`: the element of a list at a position, which counts from the end when negative,
 /// or the value of a map at a key. Null when there is no such element.
@@ -44,7 +45,7 @@ pub fn index(container: &Value, key: &Value) -> Result<Value, EvalError> {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` when a bound is not an integer.
+/// `InvalidArgumentType` when a bound is not an integer, `MemoryBudgetExceeded`.
 pub fn slice(list: &Value, from: Option<&Value>, to: Option<&Value>) -> Result<Value, EvalError> {
     let elements = match list {
         Value::Null => return Ok(Value::Null),
@@ -70,7 +71,9 @@ pub fn slice(list: &Value, from: Option<&Value>, to: Option<&Value>) -> Result<V
         return Ok(list.clone());
     }
     // Both are within 0..=length now.
-    Ok(Value::List(elements.get(from as usize..to as usize).unwrap_or_default().into()))
+    let (from, to) = (from as usize, to as usize);
+    watch::room(to.saturating_sub(from).saturating_mul(size_of::<Value>()))?;
+    Ok(Value::List(elements.get(from..to).unwrap_or_default().into()))
 }
 
 /// `value.key` of a map, a temporal value, a duration or a point.

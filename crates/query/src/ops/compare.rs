@@ -1,6 +1,9 @@
 //! `=`, `<>`, `<`, `<=`, `>`, `>=`, `IN` and `IS NULL`.
 
-use telar_graph::{Value, order};
+use std::cmp::Ordering;
+
+use telar_graph::Value;
+use telar_graph::order as graph_order;
 
 use crate::error::EvalError;
 use crate::watch;
@@ -8,7 +11,7 @@ use crate::watch;
 /// `a = b`.
 #[must_use]
 pub fn eq(a: &Value, b: &Value) -> Value {
-    order::cypher_eq(a, b).into()
+    graph_order::cypher_eq(a, b).into()
 }
 
 /// `a = b`, as long as the statement goes on: long lists take long. `None` is null.
@@ -17,7 +20,7 @@ pub fn eq(a: &Value, b: &Value) -> Value {
 ///
 /// `Terminated` and `TimedOut`.
 pub fn equal(a: &Value, b: &Value) -> Result<Option<bool>, EvalError> {
-    let (Value::List(a), Value::List(b)) = (a, b) else { return Ok(order::cypher_eq(a, b)) };
+    let (Value::List(a), Value::List(b)) = (a, b) else { return Ok(graph_order::cypher_eq(a, b)) };
     if a.len() != b.len() {
         return Ok(Some(false));
     }
@@ -34,34 +37,76 @@ pub fn equal(a: &Value, b: &Value) -> Result<Option<bool>, EvalError> {
     Ok(result)
 }
 
+/// `<`, `<=`, `>` or `>=` of two values, as long as the statement goes on: `whole` says it of
+/// values that are no lists, `holds` of an order. `None` is null.
+///
+/// # Errors
+///
+/// `Terminated` and `TimedOut`.
+pub fn ordered(
+    a: &Value,
+    b: &Value,
+    whole: fn(&Value, &Value) -> Option<bool>,
+    holds: fn(Ordering) -> bool,
+) -> Result<Option<bool>, EvalError> {
+    let (Value::List(a), Value::List(b)) = (a, b) else { return Ok(whole(a, b)) };
+    // As words: the first elements that are not equal decide, or else the lengths.
+    for (a, b) in a.iter().zip(b.iter()) {
+        watch::work(1)?;
+        match equal(a, b)? {
+            Some(true) => {}
+            Some(false) => return ordered(a, b, whole, holds),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(holds(a.len().cmp(&b.len()))))
+}
+
+/// The order of `ORDER BY`, as long as the statement goes on.
+///
+/// # Errors
+///
+/// `Terminated` and `TimedOut`.
+pub fn order(a: &Value, b: &Value) -> Result<Ordering, EvalError> {
+    let (Value::List(a), Value::List(b)) = (a, b) else { return Ok(a.cmp(b)) };
+    for (a, b) in a.iter().zip(b.iter()) {
+        watch::work(1)?;
+        let ordering = order(a, b)?;
+        if ordering.is_ne() {
+            return Ok(ordering);
+        }
+    }
+    Ok(a.len().cmp(&b.len()))
+}
+
 /// `a <> b`.
 #[must_use]
 pub fn ne(a: &Value, b: &Value) -> Value {
-    order::cypher_eq(a, b).map(|equal| !equal).into()
+    graph_order::cypher_eq(a, b).map(|equal| !equal).into()
 }
 
 /// `a < b`.
 #[must_use]
 pub fn lt(a: &Value, b: &Value) -> Value {
-    order::cypher_lt(a, b).into()
+    graph_order::cypher_lt(a, b).into()
 }
 
 /// `a <= b`.
 #[must_use]
 pub fn le(a: &Value, b: &Value) -> Value {
-    order::cypher_le(a, b).into()
+    graph_order::cypher_le(a, b).into()
 }
 
 /// `a > b`.
 #[must_use]
 pub fn gt(a: &Value, b: &Value) -> Value {
-    order::cypher_gt(a, b).into()
+    graph_order::cypher_gt(a, b).into()
 }
 
 /// `a >= b`.
 #[must_use]
 pub fn ge(a: &Value, b: &Value) -> Value {
-    order::cypher_ge(a, b).into()
+    graph_order::cypher_ge(a, b).into()
 }
 
 /// `a IS NULL`: never null itself.

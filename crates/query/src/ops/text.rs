@@ -2,13 +2,14 @@
 
 use std::str::FromStr;
 
-use regex::Regex;
 use telar_graph::Value;
 use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd, is_nfkc, is_nfkd};
 
+use super::CompiledRegex;
+use super::pieces::{self, PIECE_BYTES};
 use crate::error::EvalError;
 use crate::function::limits;
-use crate::query_error::ErrorKind;
+use crate::watch;
 
 /// `a STARTS WITH b`: null unless both are strings.
 #[must_use]
@@ -23,9 +24,15 @@ pub fn ends_with(a: &Value, b: &Value) -> Value {
 }
 
 /// `a CONTAINS b`: null unless both are strings.
-#[must_use]
-pub fn contains(a: &Value, b: &Value) -> Value {
-    test(a, b, |a, b| a.contains(b))
+///
+/// # Errors
+///
+/// `Terminated` and `TimedOut`: a text can be long.
+pub fn contains(a: &Value, b: &Value) -> Result<Value, EvalError> {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => Ok(Value::Bool(pieces::contains(a, b)?)),
+        _ => Ok(Value::Null),
+    }
 }
 
 fn test(a: &Value, b: &Value, holds: fn(&str, &str) -> bool) -> Value {
@@ -35,56 +42,16 @@ fn test(a: &Value, b: &Value, holds: fn(&str, &str) -> bool) -> Value {
     }
 }
 
-/// A pattern of `=~`, compiled once and matched often.
-///
-/// The syntax is that of the crate `regex`, which is Java's without look-around, back references
-/// and possessive quantifiers; in exchange a match takes time linear in the text.
-#[derive(Debug, Clone)]
-pub struct CompiledRegex(Regex);
-
-impl CompiledRegex {
-    /// Compiles a pattern that must match the whole text.
-    ///
-    /// # Errors
-    ///
-    /// `InvalidArgumentValue` when the pattern is not a regular expression or its automaton would
-    /// be larger than 10 MiB.
-    pub fn new(pattern: &str) -> Result<Self, EvalError> {
-        let whole = |end: &str| Regex::new(&format!("\\A(?:{pattern}{end})\\z"));
-        let compiled = match whole("") {
-            // A pattern that closes a group may close ours, as `a)(b` does: is it valid alone?
-            Ok(regex) if pattern.contains(')') => Regex::new(pattern).map(|_| regex),
-            Ok(regex) => Ok(regex),
-            // A pattern that is valid, but not in a group, ends in a comment of (?x), which a line
-            // feed ends.
-            Err(_) => Regex::new(pattern).and_then(|_| whole("\n")),
-        };
-        compiled.map(Self).map_err(|error| {
-            let message = format!("invalid pattern: {error}");
-            EvalError::argument_value(message).of_kind(ErrorKind::Semantic)
-        })
-    }
-
-    /// Whether the pattern matches all of `text`; null unless that is a string.
-    #[must_use]
-    pub fn is_match(&self, text: &Value) -> Value {
-        match text {
-            Value::String(text) => Value::Bool(self.0.is_match(text)),
-            _ => Value::Null,
-        }
-    }
-}
-
 /// `a =~ b` with a pattern that is compiled here; see [`CompiledRegex`] for one that is not known
 /// only at the last moment. Null where one is null or `a` is no string.
 ///
 /// # Errors
 ///
-/// `InvalidArgumentValue` when the pattern is not a regular expression, `InvalidArgumentType` when
-/// it is no string.
+/// As [`CompiledRegex::new`] and [`CompiledRegex::is_match`]; `InvalidArgumentType` when the
+/// pattern is no string.
 pub fn regex_match(a: &Value, b: &Value) -> Result<Value, EvalError> {
     match (a, b) {
-        (Value::String(_), Value::String(pattern)) => Ok(CompiledRegex::new(pattern)?.is_match(a)),
+        (Value::String(_), Value::String(pattern)) => CompiledRegex::new(pattern)?.is_match(a),
         (Value::String(_), other) if !other.is_null() => {
             Err(EvalError::argument_type("=~", "a STRING on its right", other))
         }
@@ -120,15 +87,56 @@ impl FromStr for NormalForm {
 }
 
 /// `a IS NORMALIZED`: null unless `a` is a string.
-#[must_use]
-pub fn is_normalized(a: &Value, form: NormalForm) -> Value {
-    let Value::String(text) = a else { return Value::Null };
-    Value::Bool(match form {
+///
+/// # Errors
+///
+/// `Terminated` and `TimedOut`: a text can be long.
+pub fn is_normalized(a: &Value, form: NormalForm) -> Result<Value, EvalError> {
+    let Value::String(text) = a else { return Ok(Value::Null) };
+    let mut rest = &**text;
+    while rest.len() > PIECE_BYTES {
+        // No form changes what is before a character of ASCII together with it.
+        let ascii = |at: usize| rest.as_bytes()[at].is_ascii();
+        let Some(at) = (PIECE_BYTES..rest.len().min(2 * PIECE_BYTES)).find(|at| ascii(*at)) else {
+            return equals_form(rest, form);
+        };
+        let (piece, later) = rest.split_at(at);
+        if !is_form(piece, form) {
+            return Ok(Value::Bool(false));
+        }
+        watch::check()?;
+        rest = later;
+    }
+    Ok(Value::Bool(is_form(rest, form)))
+}
+
+fn is_form(text: &str, form: NormalForm) -> bool {
+    match form {
         NormalForm::Nfc => is_nfc(text),
         NormalForm::Nfd => is_nfd(text),
         NormalForm::Nfkc => is_nfkc(text),
         NormalForm::Nfkd => is_nfkd(text),
-    })
+    }
+}
+
+/// The same, character by character.
+fn equals_form(text: &str, form: NormalForm) -> Result<Value, EvalError> {
+    fn equals(text: &str, formed: impl Iterator<Item = char>) -> Result<Value, EvalError> {
+        let mut characters = text.chars();
+        for c in formed {
+            watch::work(1)?;
+            if characters.next() != Some(c) {
+                return Ok(Value::Bool(false));
+            }
+        }
+        Ok(Value::Bool(characters.next().is_none()))
+    }
+    match form {
+        NormalForm::Nfc => equals(text, text.nfc()),
+        NormalForm::Nfd => equals(text, text.nfd()),
+        NormalForm::Nfkc => equals(text, text.nfkc()),
+        NormalForm::Nfkd => equals(text, text.nfkd()),
+    }
 }
 
 /// The text in a normal form, as the function `normalize` yields it.

@@ -39,7 +39,8 @@ impl Explainer<'_> {
         if let Plan::Prune(input, slots) = plan {
             // It does nothing that anybody would want to know.
             let described = self.node(input, live, outer, facts);
-            live.retain(|slot| slots.contains(slot));
+            let kept: HashSet<Slot> = slots.iter().copied().collect();
+            live.retain(|slot| kept.contains(slot));
             return described;
         }
         if let Plan::Parallel(p) = plan {
@@ -106,13 +107,10 @@ impl Explainer<'_> {
 
     /// Names of live variables that a query can write.
     fn identifiers(&self, live: &[Slot]) -> Vec<Arc<str>> {
-        let mut names: Vec<Arc<str>> = Vec::new();
-        for name in live.iter().filter_map(|slot| self.names.get(*slot)) {
-            if !name.starts_with("anon_") && !name.starts_with('\0') && !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        names
+        let mut met = HashSet::new();
+        let written = |name: &&Arc<str>| !name.starts_with("anon_") && !name.starts_with('\0');
+        let names = live.iter().filter_map(|slot| self.names.get(*slot)).filter(written);
+        names.filter(|name| met.insert(*name)).cloned().collect()
     }
 
     /// Name and details of the operator alone.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::client::{BEGIN, COMMIT, Client, PATIENCE};
+use crate::client::{Answer, BEGIN, COMMIT, Client, PATIENCE};
 use crate::data::{Data, map};
 use crate::process::Process;
 use crate::program::{logged_in, start};
@@ -53,6 +53,31 @@ fn a_connection_that_is_used_lightly_costs_little() {
     }
     let idle = each(&server);
     assert!(idle < KIB_EACH, "{idle} KiB for each idle connection");
+}
+
+#[test]
+fn what_an_expression_makes_of_one_batch_is_counted() {
+    let (server, address) =
+        start(&["--memory", "--no-auth", "--set", "limits.statement_memory=64MiB"]);
+    let mut client = logged_in(address);
+    let keys = (0..20_000_i64).map(|i| (format!("key{i}"), Data::Int(i)));
+    let parameters = Data::Map(keys.collect());
+    for text in [
+        "WITH range(1, 100000) AS l UNWIND range(1, 100000) AS i RETURN sum(size(l[1..]))",
+        "WITH $m AS m UNWIND range(1, 100000) AS i RETURN sum(size(keys(m {.*, i: i})))",
+        "UNWIND range(1, 100000) AS i RETURN sum(size(keys(properties($m))))",
+    ] {
+        let parameters = map([("m", parameters.clone())]);
+        let answer = client.run_with(text, parameters, map([]));
+        let code = match answer {
+            Answer::Success(_) => client.pull(-1).1.code(),
+            answer => answer.code(),
+        };
+        assert_eq!(code, "Neo.TransientError.General.MemoryPoolOutOfMemoryError", "{text}");
+        client.reset().success();
+        let kib = resident_kib(&server);
+        assert!(kib < 400 << 10, "{kib} KiB after {text}");
+    }
 }
 
 #[test]

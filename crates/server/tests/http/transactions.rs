@@ -79,8 +79,28 @@ fn one_that_is_terminated_keeps_nothing_even_if_nobody_asks_for_it_again() {
     server.rows(&format!("TERMINATE TRANSACTION '{id}'"));
     server.wait_until_idle();
     server.rows("MATCH (n:N) SET n.x = 2");
-    assert_eq!(post(&server, &format!("{tx}/commit"), &Value::Null).status, 404);
+    // It hears why, as often as it asks; others do not.
+    for (method, path) in [("POST", format!("{tx}/commit")), ("POST", tx.clone()), ("DELETE", tx)] {
+        let answer = server.ask(method, &path, &["Content-Type: application/json"], "");
+        assert_eq!(answer.code(), "Neo.TransientError.Transaction.Terminated", "{method} {path}");
+        let other = path.replace(TX, "/db/system/query/v2/tx");
+        let answer = server.ask(method, &other, &["Content-Type: application/json"], "");
+        assert_eq!(answer.status, 404, "{}", answer.text());
+    }
     assert_eq!(server.rows("MATCH (n:N) RETURN n.x"), json!([[2]]));
+}
+
+#[test]
+fn one_that_took_too_long_is_undone_though_nobody_asks_and_says_why() {
+    let server = TestServer::new();
+    server.rows("CREATE (:N {x: 0})");
+    let body = json!({ "statement": "MATCH (n:N) SET n.x = 1", "maxExecutionTime": 1 });
+    let tx = begin(&server, &body);
+    server.wait_until_idle();
+    assert_eq!(server.rows("MATCH (n:N) RETURN n.x"), json!([[0]]));
+    let answer = post(&server, &tx, &json!({ "statement": "RETURN 1" }));
+    assert_eq!(answer.code(), "Neo.ClientError.Transaction.TransactionTimedOut");
+    assert!(answer.text().contains("which the client has set"), "{}", answer.text());
 }
 
 #[test]

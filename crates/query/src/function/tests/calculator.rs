@@ -74,7 +74,7 @@ const LEVELS: &[&[(&str, Binary)]] = &[
         (">", |a, b| Ok(ops::gt(a, b))),
         ("STARTS WITH", |a, b| Ok(ops::starts_with(a, b))),
         ("ENDS WITH", |a, b| Ok(ops::ends_with(a, b))),
-        ("CONTAINS", |a, b| Ok(ops::contains(a, b))),
+        ("CONTAINS", |a, b| ops::contains(a, b)),
         ("IN", ops::in_list),
     ],
     // IS NULL stands here.
@@ -141,7 +141,7 @@ impl<'a> Calculator<'a> {
             } else if self.eat("IS NULL") {
                 value = ops::is_null(&value);
             } else if self.eat("IS NORMALIZED") {
-                value = ops::is_normalized(&value, NormalForm::Nfc);
+                value = ops::is_normalized(&value, NormalForm::Nfc).unwrap();
             } else {
                 return Ok(value);
             }

@@ -146,8 +146,9 @@ impl Facts {
             self.different.entry(slot).and_modify(|v| *v = v.min(rows)).or_insert(rows);
         }
         if let Plan::Keep(_, slots) = plan {
-            self.different.retain(|slot, _| slots.contains(slot));
-            self.together.iter_mut().for_each(|(known, _)| known.retain(|s| slots.contains(s)));
+            let kept: HashSet<Slot> = slots.iter().copied().collect();
+            self.different.retain(|slot, _| kept.contains(slot));
+            self.together.iter_mut().for_each(|(known, _)| known.retain(|s| kept.contains(s)));
             self.together.retain(|(known, values)| known.len() > 1 && *values < rows);
             self.together.truncate(TOGETHER_MAX - 1);
             self.together.push((slots.clone(), rows));

@@ -8,8 +8,11 @@
 //!
 //! - Only who began it can use it, one request at a time; for others it is not there.
 //! - It is off the list before the answer that ends it is sent.
+//! - Of those that were ended from outside it is remembered why, for whoever asks for them next:
+//!   the last so many.
 //! - A client that hangs up while a statement of it runs ends the statement and the transaction.
 
+mod ended;
 mod worker;
 
 use std::collections::HashMap;
@@ -26,18 +29,20 @@ use axum::response::{IntoResponse, Response};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use self::worker::{Command, Job, Worker};
+use self::ended::Ended;
+use self::worker::{Command, Deadline, Job, Worker};
 use super::App;
 use super::input::{self, Caller};
 use super::output::Output;
 use super::refusal::Refusal;
 use super::reply::{Ends, Pending, reply};
-use crate::dbms::{Owner, Place, Quota};
+use crate::dbms::{Failure, Owner, Place, Quota};
 
 /// The open transactions.
 #[derive(Debug)]
 pub(crate) struct Transactions {
     open: Arc<Mutex<HashMap<String, Entry>>>,
+    ended: Arc<Ended>,
     places: Arc<Quota>,
     idle: Duration,
 }
@@ -57,10 +62,22 @@ struct Entry {
 struct Listed {
     id: String,
     open: Arc<Mutex<HashMap<String, Entry>>>,
+    ended: Arc<Ended>,
     place: Mutex<Option<Place>>,
 }
 
 impl Listed {
+    /// Remembers why it was ended, if nobody asked for that, and closes it.
+    fn end(&self, why: &Failure) {
+        // Who looks for it finds it in one of them at any time.
+        if ended::is_from_outside(why)
+            && let Some(entry) = self.open.lock().get(&self.id)
+        {
+            self.ended.add(&self.id, &entry.owner, &entry.database, why);
+        }
+        self.close();
+    }
+
     fn close(&self) {
         self.open.lock().remove(&self.id);
         // Before the answer that ends it is sent: whoever has read that finds the place free.
@@ -76,7 +93,7 @@ impl Drop for Listed {
 
 impl Transactions {
     pub(crate) fn new(places: Arc<Quota>, idle: Duration) -> Self {
-        Self { open: Arc::default(), places, idle }
+        Self { open: Arc::default(), ended: Arc::default(), places, idle }
     }
 
     /// How many are open.
@@ -96,7 +113,18 @@ impl Transactions {
     fn find(&self, database: &str, owner: &Owner, id: &str) -> Result<Entry, Refusal> {
         let found = self.open.lock().get(id).cloned();
         let own = found.filter(|entry| entry.owner == *owner && entry.database == database);
-        own.ok_or_else(|| Refusal::no_transaction(id))
+        own.ok_or_else(|| match self.ended.find(database, owner, id) {
+            Some(why) => why.into(),
+            None => Refusal::no_transaction(id),
+        })
+    }
+
+    /// Why there is no answer of a transaction that was there.
+    fn gone(&self, entry: &Entry, id: &str) -> Refusal {
+        match self.ended.find(&entry.database, &entry.owner, id) {
+            Some(why) => why.into(),
+            None => Refusal::no_transaction(id),
+        }
     }
 }
 
@@ -153,8 +181,10 @@ pub(crate) async fn begin(
     let entry = Entry { database, owner, commands, busy: busy_too, ends: ends_too };
     transactions.open.lock().insert(id.clone(), entry);
     let (open, place) = (Arc::clone(&transactions.open), Mutex::new(Some(place)));
-    let listed = Listed { id: id.clone(), open, place };
-    let worker = Worker { listed, busy, ends, idle: transactions.idle, commands: commands_of };
+    let listed = Listed { id: id.clone(), open, ended: Arc::clone(&transactions.ended), place };
+    let deadline = Deadline::of(app.dbms.time_limit(options.timeout));
+    let idle = transactions.idle;
+    let worker = Worker { listed, busy, ends, idle, deadline, commands: commands_of };
     let client = caller.client;
     let thread = thread::Builder::new().name("http-tx".to_owned());
     let begun = thread.spawn(move || worker.run(&client, &options, job));
@@ -176,12 +206,13 @@ async fn ask(
     if entry.busy.swap(true, Ordering::AcqRel) {
         let message = "another request to this transaction is running".to_owned();
         let code = "Neo.ClientError.Transaction.TransactionAccessedConcurrently";
-        return Err(crate::dbms::Failure::new(code, message).into());
+        return Err(Failure::new(code, message).into());
     }
     let (job, pending) = job(&app, &caller, request, &entry.ends, commit);
+    let transactions = &app.transactions;
     let sent = entry.commands.try_send(Command::Run(Box::new(job)));
-    sent.map_err(|_| Refusal::no_transaction(&id))?;
-    pending.response().await.ok_or_else(|| Refusal::no_transaction(&id))
+    sent.map_err(|_| transactions.gone(&entry, &id))?;
+    pending.response().await.ok_or_else(|| transactions.gone(&entry, &id))
 }
 
 /// `POST /db/{name}/query/v2/tx/{id}`

@@ -9,8 +9,8 @@ use telar_db::ValueMap;
 use telar_db::value::LocalDateTime;
 use tokio::sync::oneshot;
 
-use super::Listed;
-use crate::dbms::{Client, Done, Options, Work};
+use super::{Listed, ended};
+use crate::dbms::{Client, Done, Failure, Options, Work};
 use crate::http::output::Output;
 use crate::http::reply::Ends;
 use crate::http::summary::{Ending, OpenTransaction};
@@ -40,7 +40,28 @@ pub(super) struct Worker {
     pub(super) busy: Arc<AtomicBool>,
     pub(super) ends: Ends,
     pub(super) idle: Duration,
+    pub(super) deadline: Option<Deadline>,
     pub(super) commands: Receiver<Command>,
+}
+
+/// When a transaction is over, whatever it does.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    at: Instant,
+    /// Who has set it.
+    whose: &'static str,
+}
+
+impl Deadline {
+    /// So much time from now.
+    pub(super) fn of(limit: Option<(Duration, &'static str)>) -> Option<Self> {
+        let (time, whose) = limit?;
+        Some(Self { at: Instant::now().checked_add(time)?, whose })
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.at
+    }
 }
 
 /// A moment from now, in UTC, to the second.
@@ -58,23 +79,33 @@ impl Worker {
         let mut first = Some(first);
         let done = client.transaction(options, |work| self.serve(work, first.take()));
         if let (Err(failure), Some(job)) = (done, first) {
-            self.listed.close();
+            self.listed.end(&failure);
             job.output.fail(&failure);
         }
     }
 
-    /// The next thing to do; none if nobody asked in time, or it was terminated meanwhile. Who asks
-    /// for the end gets it here.
-    fn next(&self) -> Option<Command> {
+    /// The next thing to do; none if nobody asked in time. Who asks for the end gets it here.
+    ///
+    /// # Errors
+    /// It was ended from outside.
+    fn next(&self) -> Result<Option<Command>, Failure> {
         let begun = Instant::now();
-        while !self.ends.is_terminated() && begun.elapsed() < self.idle {
+        while begun.elapsed() < self.idle {
+            if self.ends.is_terminated() {
+                let message = "the transaction was terminated, and undone";
+                return Err(Failure::new(ended::TERMINATED, message));
+            }
+            if let Some(Deadline { whose, .. }) = self.deadline.as_ref().filter(|d| d.is_over()) {
+                let message = format!("the transaction took longer than it may{whose}: undone");
+                return Err(Failure::new(ended::TIMED_OUT, message));
+            }
             match self.commands.recv_timeout(TICK.min(self.idle)) {
-                Ok(command) => return Some(command),
+                Ok(command) => return Ok(Some(command)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        None
+        Ok(None)
     }
 
     fn serve(&self, mut work: Work<'_, '_>, first: Option<Job>) {
@@ -83,15 +114,19 @@ impl Worker {
             let Job { text, parameters, include_counters, commit, mut output } = match job.take() {
                 Some(job) => job,
                 None => match self.next() {
-                    Some(Command::Run(job)) => *job,
-                    Some(Command::RollBack(done)) => {
+                    Ok(Some(Command::Run(job))) => *job,
+                    Ok(Some(Command::RollBack(done))) => {
                         work.rollback();
                         self.listed.close();
                         // Who asked may have gone.
                         let _ = done.send(());
                         return;
                     }
-                    None => return self.listed.close(),
+                    Ok(None) => return self.listed.close(),
+                    Err(why) => {
+                        work.rollback();
+                        return self.listed.end(&why);
+                    }
                 },
             };
             let done = text.map(|text| work.run(&text, &parameters, &mut output)).transpose();
@@ -99,7 +134,11 @@ impl Worker {
                 Ok(done) => done,
                 Err(failure) => {
                     work.rollback();
-                    self.listed.close();
+                    // Whoever hung up has ended it himself.
+                    match failure.code == ended::TERMINATED && !self.ends.is_terminated() {
+                        true => self.listed.close(),
+                        false => self.listed.end(&failure),
+                    }
                     return output.fail(&failure);
                 }
             };

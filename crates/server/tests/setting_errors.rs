@@ -252,6 +252,18 @@ fn by_clients() -> Vec<(&'static str, String)> {
     Server::send(&mut slow, "", "{", 100);
     found.push(("http.body_timeout", Server::receive(&mut slow)));
 
+    let server = Server::start(&["bolt.message_timeout=100ms"]);
+    let mut slow = TcpStream::connect(server.bolt.trim_start_matches("bolt://")).unwrap();
+    slow.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    // Version 5.4, and the first bytes of a message.
+    let mut hello = vec![0x60, 0x60, 0xB0, 0x17, 0, 0, 4, 5];
+    hello.resize(20, 0);
+    hello.extend([0, 40, 0xB1]);
+    slow.write_all(&hello).unwrap();
+    let mut answer = Vec::new();
+    slow.read_to_end(&mut answer).unwrap();
+    found.push(("bolt.message_timeout", String::from_utf8_lossy(&answer).into_owned()));
+
     let server = Server::start(&["auth.failed_logins=1", "auth.lockout=60s"]);
     let login = || {
         let mut shell = server.shell();

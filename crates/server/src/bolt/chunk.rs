@@ -94,6 +94,11 @@ impl Input {
         }
     }
 
+    /// True while a message has come in part.
+    pub(crate) fn is_within_message(&self) -> bool {
+        self.came > 0 || self.chunk_left > 0 || self.start < self.end
+    }
+
     /// Whether it has read ahead as far as it should.
     pub(crate) fn is_full(&self) -> bool {
         self.end - self.start >= AHEAD_BYTES_MAX

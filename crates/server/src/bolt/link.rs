@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use telar_db::query::budget::Budget;
 use telar_db::query::watch::watched;
@@ -65,6 +66,8 @@ pub(crate) struct Link {
     give_back: fn(),
     /// What reading a request may use.
     limits: Limits,
+    /// How long a message may take from its first byte to its last.
+    message_timeout: Duration,
 }
 
 impl Link {
@@ -74,13 +77,15 @@ impl Link {
         version: Version,
         give_back: fn(),
         budget: Option<&'static Budget>,
+        message_timeout: Duration,
     ) -> Self {
         wire.io().lock().input.set_budget(budget);
         let limits = Limits { budget, ..Limits::default() };
         let modern = version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
         let (out, message) = (Vec::new(), Vec::new());
-        Self { wire, version, dialect, out, message, limit: LOGIN_LIMIT, give_back, limits }
+        let limit = LOGIN_LIMIT;
+        Self { wire, version, dialect, out, message, limit, give_back, limits, message_timeout }
     }
 
     /// Whether a version, or a later one, is spoken.
@@ -141,8 +146,21 @@ impl Link {
     }
 
     /// Waits for a whole message; says whether a RESET waits behind it. Of a client that is silent
-    /// for a while no more memory is kept than has to be.
+    /// for a while no more memory is kept than has to be, and a message that has begun is waited
+    /// for no longer than `bolt.message_timeout`: half of one holds memory.
     fn receive(&mut self) -> Result<bool, Exit> {
+        let mut before = None;
+        let received = self.gather(&mut before);
+        if let Some(patience) = before {
+            self.set_patience(patience);
+        }
+        received
+    }
+
+    /// The same. Once a message has come in part, patience ends when it is late; `before` is what it
+    /// was.
+    fn gather(&mut self, before: &mut Option<Patience>) -> Result<bool, Exit> {
+        let mut late = None;
         let mut io = self.wire.io().lock();
         loop {
             let taken = io.input.take(&mut self.message, self.limit.0).map_err(|_| {
@@ -159,7 +177,25 @@ impl Link {
             if !self.out.is_empty() {
                 io.write(&mut self.out)?;
             }
+            if late.is_none() && io.input.is_within_message() {
+                late = Instant::now().checked_add(self.message_timeout);
+                let usual = io.socket.patience().clone();
+                let deadline = usual.deadline.into_iter().chain(late).min();
+                io.socket.set_patience(Patience { deadline, ..usual.clone() });
+                *before = Some(usual);
+            }
             match io.read() {
+                Err(error)
+                    if error.kind() == io::ErrorKind::TimedOut
+                        && late.is_some_and(|late| Instant::now() >= late) =>
+                {
+                    let message = format!(
+                        "a message was not complete {} s after it had begun (bolt.message_timeout)",
+                        self.message_timeout.as_secs_f64()
+                    );
+                    let failure = Failure::new("Neo.ClientError.Request.Invalid", message);
+                    return Err(Exit::Protocol(failure));
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     io.input.put_away();
                     (self.out, self.message) = (Vec::new(), Vec::new());

@@ -84,6 +84,8 @@ pub struct Settings {
     /// How long a client may be silent, and how long it may not read what it asked for; forever
     /// without.
     pub idle_timeout: Option<Duration>,
+    /// How long a message may take from its first byte to its last.
+    pub message_timeout: Duration,
     /// Bytes of a message of a client that has logged in. Its values take up to 8 times as much
     /// memory.
     pub message_bytes_max: usize,
@@ -109,6 +111,7 @@ impl Default for Settings {
             newcomers_max: 500,
             login_timeout: Duration::from_secs(30),
             idle_timeout: None,
+            message_timeout: Duration::from_secs(60),
             message_bytes_max: 64 << 20,
             kept_bytes_max: 256 << 20,
             give_back: || {},
@@ -251,7 +254,8 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
     if let Ok(Some(version)) = open {
         let give_back = shared.settings.give_back;
         let budget = shared.dbms.settings().limits.budget;
-        let link = Link::new(Arc::clone(&admitted.connection), version, give_back, budget);
+        let (wire, timeout) = (Arc::clone(&admitted.connection), shared.settings.message_timeout);
+        let link = Link::new(wire, version, give_back, budget, timeout);
         let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
         connection::serve(link, &shared, peer, &admitted);
     }

@@ -175,6 +175,7 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         newcomers_max: config.bolt_newcomers,
         login_timeout: config.bolt_login_timeout,
         idle_timeout: config.bolt_idle_timeout,
+        message_timeout: config.bolt_message_timeout,
         message_bytes_max: to_usize(config.bolt_message_bytes.0),
         give_back: allocator::give_back,
         ..bolt::Settings::default()

@@ -98,6 +98,8 @@ settings! {
         "Connections beside them that have not: above it the oldest of these is closed.";
     "bolt.message_bytes" bolt_message_bytes: Bytes = Bytes(64 << 20),
         "Largest message of a client that has logged in.";
+    "bolt.message_timeout" bolt_message_timeout: Duration = seconds(60),
+        "How long a message may take from its first byte to its last.";
     "bolt.login_timeout" bolt_login_timeout: Duration = seconds(30),
         "How long a client may take to log in.";
     "bolt.idle_timeout" bolt_idle_timeout: Option<Duration> = None,
@@ -218,6 +220,7 @@ impl Config {
             ("bolt.connections", self.bolt_connections == 0),
             ("bolt.newcomers", self.bolt_newcomers == 0),
             ("bolt.message_bytes", self.bolt_message_bytes == Bytes(0)),
+            ("bolt.message_timeout", self.bolt_message_timeout.is_zero()),
             ("bolt.login_timeout", self.bolt_login_timeout.is_zero()),
             ("bolt.idle_timeout", never(self.bolt_idle_timeout)),
             ("http.connections", self.http_connections == 0),

@@ -205,6 +205,44 @@ fn idle_clients_are_sent_away_if_that_is_wanted() {
 }
 
 #[test]
+fn half_a_message_is_not_waited_for_longer_than_a_message_may_take() {
+    let server = serve_with(|settings| settings.message_timeout = SHORT);
+    let run = framed(&Data::Structure(
+        0x10,
+        vec!["RETURN $x".into(), map([("x", "x".repeat(5000).as_str().into())]), map([])],
+    ));
+    for (begins, part) in [(false, 1), (false, 2), (false, 4000), (true, 4000)] {
+        let mut client = Client::new(&server);
+        // To be silent between messages is something else.
+        thread::sleep(SHORT * 2);
+        if begins {
+            client.begin().success();
+            client.rows("CREATE (:Half)");
+        }
+        client.say(&run[..part]);
+        assert_eq!(client.answer().code(), "Neo.ClientError.Request.Invalid", "{part} bytes");
+        client.expect_end();
+    }
+    until("they are gone", || server.connections() == 0);
+    assert_eq!(Client::new(&server).int("MATCH (n:Half) RETURN count(n)"), 0);
+}
+
+#[test]
+fn each_message_in_parts_has_its_time_for_itself() {
+    const EACH: Duration = Duration::from_secs(4);
+    let server = serve_with(|settings| settings.message_timeout = EACH);
+    let run = framed(&Data::Structure(0x10, vec!["RETURN 1".into(), map([]), map([])]));
+    let mut client = Client::new(&server);
+    for _ in 0..10 {
+        client.say(&run[..9]);
+        thread::sleep(EACH / 8);
+        client.say(&run[9..]);
+        client.answer().success();
+        client.pull(-1).1.success();
+    }
+}
+
+#[test]
 fn connections_are_limited() {
     let server = serve_with(|settings| settings.connections_max = 2);
     let first = Client::new(&server);

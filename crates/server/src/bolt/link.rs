@@ -157,8 +157,8 @@ impl Link {
         received
     }
 
-    /// The same. Once a message has come in part, patience ends when it is late; `before` is what it
-    /// was.
+    /// The same. Once a message has come in part, patience ends when it is late; `before` is what
+    /// it was.
     fn gather(&mut self, before: &mut Option<Patience>) -> Result<bool, Exit> {
         let mut late = None;
         let mut io = self.wire.io().lock();

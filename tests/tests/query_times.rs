@@ -233,3 +233,53 @@ fn joins() {
         }
     }
 }
+
+/// The same queries by themselves, and in transactions that have written nothing, or something
+/// else: times by themselves are 1.
+#[test]
+#[ignore = "measures; run it in a release build"]
+fn transactions() {
+    const SUMS: [(&str, &str); 3] = [
+        ("aggregate", "MATCH (p:Person) RETURN sum(p.age)"),
+        ("1 hop", "MATCH (p:Person)-[:KNOWS]->(q) RETURN sum(q.age)"),
+        ("names", "MATCH (p:Person) RETURN count(DISTINCT p.name)"),
+    ];
+    const BEFORE: [(&str, &str); 6] = [
+        ("nothing written", ""),
+        ("a node made", "CREATE (:Other {x: 1})"),
+        (
+            "an edge of another type",
+            "MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:LIKES]->(b)",
+        ),
+        ("an edge of the type", "MATCH (a:Person {id: 1}), (b:Other) CREATE (a)-[:KNOWS]->(b)"),
+        ("another property set", "MATCH (p:Person {id: 1}) SET p.seen = true"),
+        ("a node deleted", "MATCH (o:Other) DETACH DELETE o"),
+    ];
+    let network = social(PERSONS, 1);
+    let db = database(&network);
+    let session = Session::new(&db).with_workers(Arc::new(telar_db::Workers::new(1)));
+    session.run("CREATE (:Other)", &[]).unwrap();
+    let none = ValueMap::new();
+    for (name, text) in SUMS {
+        let alone = session.run(text, &[]).unwrap().rows;
+        let mut samples: [Samples; BEFORE.len() + 1] = Default::default();
+        for _ in 0..ROUNDS {
+            let (_, elapsed) = time(|| session.run(text, &[]).unwrap());
+            samples[0].push(elapsed.cpu_s);
+            for (samples, (_, written)) in samples[1..].iter_mut().zip(BEFORE) {
+                let mut transaction = session.begin().unwrap();
+                if !written.is_empty() {
+                    transaction.run(written, &none).unwrap();
+                }
+                let (result, elapsed) = time(|| transaction.run(text, &none).unwrap());
+                assert_eq!(result.rows, alone);
+                samples.push(elapsed.cpu_s);
+            }
+        }
+        let base = samples[0].median();
+        println!("{name}: {:.3} ms by itself", base * 1e3);
+        for (samples, (written, _)) in samples[1..].iter().zip(BEFORE) {
+            println!("    {written:<24} {:>6.2}", samples.median() / base);
+        }
+    }
+}

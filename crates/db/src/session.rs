@@ -651,7 +651,12 @@ impl QueryTransaction<'_, '_> {
         } else {
             let shared = self.transaction.shared_snapshot().map(Unchanged);
             let threads = shared.as_ref().and_then(|shared| session.threads(shared));
-            read(&plan, &self.transaction, Inputs { threads, ..inputs }).map(Ran::Sent)
+            let inputs = Inputs { threads, ..inputs };
+            match &shared {
+                // Nothing was written: the snapshot is what the transaction sees.
+                Some(shared) => read(&plan, &shared.0.reader(), inputs).map(Ran::Sent),
+                None => read(&plan, &self.transaction, inputs).map(Ran::Sent),
+            }
         };
         self.seen = true;
         let result = result.inspect_err(|e| session.runtime.note(e));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use telar_db::query::procedure::{Field, Rows as ProcedureRows};
 use telar_db::query::{self, Entities, Limits, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session, Workers};
-use telar_graph::{EdgeId, Value, VertexId};
+use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 
 use super::graph::{self, from_tck, to_tck};
 use super::step::Procedure;
@@ -23,7 +23,12 @@ pub struct Telar {
     workers: Arc<Workers>,
     planning: Planning,
     timeout: Option<Duration>,
+    in_transactions: bool,
 }
+
+/// Leaves the graph as it was, and a transaction with writes of every kind.
+const UNRELATED: &str = "CREATE (a:Unrelated {unrelated: 1})-[:UNRELATED {unrelated: 2}]->(a) \
+                         SET a.other = 3 DETACH DELETE a";
 
 /// Threads that share whatever they can, by so many rows: 1, 2 or 3.
 fn sharing(rows: usize) -> Arc<Workers> {
@@ -51,7 +56,8 @@ impl Telar {
         let workers = Arc::new(Workers::new(1));
         let (planning, timeout) = (Planning::default(), None);
         let limits = Limits::default();
-        Self { db, procedures: Vec::new(), limits, workers, planning, timeout }
+        let procedures = Vec::new();
+        Self { db, procedures, limits, workers, planning, timeout, in_transactions: false }
     }
 
     /// The same, for which queries may use no more than this.
@@ -73,6 +79,12 @@ impl Telar {
     #[must_use]
     pub fn sharing(self, rows: usize) -> Self {
         Self { workers: sharing(rows), ..self }
+    }
+
+    /// The same; each query runs in a transaction that has written something else before.
+    #[must_use]
+    pub fn in_transactions(self) -> Self {
+        Self { in_transactions: true, ..self }
     }
 
     /// What it runs on.
@@ -138,7 +150,18 @@ impl Subject for Telar {
         let parameters =
             parameters.iter().map(|(key, value)| Ok((Arc::from(key.as_str()), from_tck(value)?)));
         let parameters = parameters.collect::<Result<_, String>>().map_err(harness)?;
-        let result = session.run_with(text, &parameters).map_err(|e| failure(&e))?;
+        let in_transaction = || {
+            let mut transaction = session.begin()?;
+            transaction.run(UNRELATED, &ValueMap::new())?;
+            let result = transaction.run(text, &parameters)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        let result = match self.in_transactions {
+            true => in_transaction(),
+            false => session.run_with(text, &parameters),
+        };
+        let result = result.map_err(|e| failure(&e))?;
         let mut rows = Vec::new();
         for row in &result.rows {
             let values = row.iter().map(|value| to_tck(value, &result.entities));

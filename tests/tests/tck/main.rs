@@ -6,7 +6,8 @@
 //! cargo test -p telar-tests --test tck -- --list
 //! ```
 //!
-//! Each runs twice: on one thread, and with threads that share what they can, row by row.
+//! Each runs three times: on one thread, with threads that share what they can, row by row, and in
+//! transactions that have written something else before.
 //! Prints the failures, counts by folder and how well errors match. Fails if a scenario fails that
 //! `known_failures.txt` does not list, and if a listed one passes. Without the shared folder there
 //! is nothing to run, and it passes.
@@ -61,9 +62,12 @@ fn trials(report: &Arc<Mutex<Report>>) -> Result<Vec<Trial>, String> {
             let alone = outcome(&scenario, graphs, |telar| telar);
             report.lock().unwrap_or_else(PoisonError::into_inner).add(&scenario, &alone);
             known.judge(&scenario.id, &alone.result).map_err(Failed::from)?;
-            let shared = outcome(&scenario, graphs, |telar| telar.sharing(1));
-            let with_threads = |problem| format!("with threads: {problem}").into();
-            known.judge(&scenario.id, &shared.result).map_err(with_threads)
+            let judge = |way: &str, how: fn(Telar) -> Telar| {
+                let judged = known.judge(&scenario.id, &outcome(&scenario, graphs, how).result);
+                judged.map_err(|problem| Failed::from(format!("{way}: {problem}")))
+            };
+            judge("with threads", |telar| telar.sharing(1))?;
+            judge("in a transaction", Telar::in_transactions)
         })
     };
     Ok(scenarios.into_iter().map(trial).collect())

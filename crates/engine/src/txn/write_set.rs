@@ -72,6 +72,10 @@ impl Key for VertexPropertyWrite {
         vertex_property_key(self.vertex, self.key)
     }
 
+    fn group(&self) -> u32 {
+        self.key.get().into()
+    }
+
     fn heap_bytes(&self) -> usize {
         heap_bytes(&self.value)
     }
@@ -111,6 +115,10 @@ impl Key for EdgeWrite {
     fn key(&self) -> u128 {
         edge_key(self.ty, self.src, self.dst, self.ordinal)
     }
+
+    fn group(&self) -> u32 {
+        self.ty.get().into()
+    }
 }
 
 /// An edge property's new value; null removes it.
@@ -128,9 +136,18 @@ pub(crate) fn edge_property_key(ty: EdgeTypeId, ordinal: u32, key: PropertyKeyId
     u128::from(ty.get()) << 48 | u128::from(ordinal) << 16 | u128::from(key.get())
 }
 
+/// Group of the writes to one property of one edge type.
+pub(crate) fn edge_property_group(ty: EdgeTypeId, key: PropertyKeyId) -> u32 {
+    u32::from(ty.get()) * 31 + u32::from(key.get())
+}
+
 impl Key for EdgePropertyWrite {
     fn key(&self) -> u128 {
         edge_property_key(self.ty, self.ordinal, self.key)
+    }
+
+    fn group(&self) -> u32 {
+        edge_property_group(self.ty, self.key)
     }
 
     fn heap_bytes(&self) -> usize {

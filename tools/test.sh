@@ -20,12 +20,17 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target"
 log=$target/test-gate.log
 : >"$log"
+# What tests do without (docs/test-data.md): the output of tests that pass is not shown.
+export TELAR_SKIPPED=$PWD/$target/test-skipped
+if [[ $target == /* ]]; then TELAR_SKIPPED=$target/test-skipped; fi
+: >"$TELAR_SKIPPED"
 started=$SECONDS
 
 # Adds up the `test result:` lines of all steps so far.
 summary() {
     awk '/^test result:/ { passed += $4; failed += $6 }
          END { printf "%d passed, %d failed", passed, failed }' "$log"
+    printf ', %d skipped' "$(sort -u "$TELAR_SKIPPED" | wc -l)"
 }
 
 # step NAME COMMAND...: runs the command, shows its output, and stops the gate if it fails.
@@ -89,4 +94,8 @@ for arguments in "${FEATURE_TESTS[@]}"; do
     step "tests ($arguments)" cargo test --locked --no-fail-fast "${words[@]}"
 done
 
+if [[ -s $TELAR_SKIPPED ]]; then
+    printf 'not tested, for want of (docs/test-data.md; TELAR_REQUIRE_DATA=1 makes it an error):\n'
+    sort -u "$TELAR_SKIPPED" | sed 's/^/    /'
+fi
 printf 'all steps ok in %d s\n%s\n' $((SECONDS - started)) "$(summary)"

@@ -16,27 +16,18 @@ pub mod power;
 pub mod process;
 mod rng;
 pub mod tck;
+mod test_data;
 pub mod unit;
 
 pub use rng::Rng;
+pub use test_data::{shared, skipped};
 
-use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Whether `TELAR_LONG=1` asks for the long modes.
 #[must_use]
 pub fn long() -> bool {
     std::env::var("TELAR_LONG").is_ok_and(|v| v == "1")
-}
-
-/// A file or folder of the shared folder, where it has it: `TELAR_SHARED` if set, otherwise
-/// `../shared` beside the repository.
-#[must_use]
-pub fn shared(path: &str) -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared");
-    let folder = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
-    let path = folder.join(path);
-    path.exists().then_some(path)
 }
 
 /// A seed: `TELAR_SEED` if set, otherwise of the clock. Tests print it when they fail.

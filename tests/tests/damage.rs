@@ -337,7 +337,7 @@ fn full_disk_is_reported_and_loses_nothing() {
     for kib in (56..340).step_by(steps) {
         let size = format!("size={kib}k");
         if !mount(&["mount", "-t", "tmpfs", "-o", &size, "tmpfs"], dir.path()) {
-            println!("no right to mount a file system: skipped");
+            telar_tests::skipped("right to mount a file system");
             return;
         }
         let _mounted = Mounted(dir.path().into());

@@ -24,17 +24,12 @@ struct Graph {
     edges: Vec<(u32, u32)>,
 }
 
+#[path = "../../../tests/src/test_data.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
+mod test_data;
+
 fn examples() -> Option<PathBuf> {
-    let shared = std::env::var_os("TELAR_SHARED").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
-        PathBuf::from,
-    );
-    let folder = shared.join("data/graphalytics/example");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("SKIPPED: {} is not there", folder.display());
-    None
+    test_data::shared("data/graphalytics/example")
 }
 
 fn rows(path: &Path) -> Vec<Vec<String>> {

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 
 use proptest::prelude::*;
 use telar_db::import::{
@@ -219,6 +218,10 @@ fn refused_edges_say_what_was_committed() {
 }
 
 /// Graphs small enough for unoptimised builds, each with whether it is imported as simple.
+#[path = "../../../tests/src/test_data.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
+mod test_data;
+
 const GRAPHS: [(&str, bool); 5] = [
     ("CollegeMsg.txt.zst", false),
     ("astro-ph.metis.zst", true),
@@ -229,14 +232,8 @@ const GRAPHS: [(&str, bool); 5] = [
 
 #[test]
 fn real_graphs_arrive_edge_for_edge() {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
     for (file, simple) in GRAPHS {
-        let path = shared.join("data/graphs").join(file);
-        if !path.exists() {
-            eprintln!("skipped: {} is not here (docs/testing.md)", path.display());
-            continue;
-        }
+        let Some(path) = test_data::shared(&format!("data/graphs/{file}")) else { continue };
         let list = EdgeList::read(&path, &EdgeListOptions::default(), &|_| {}).unwrap();
         let mut expected = sorted(list.edges.clone());
         if simple {

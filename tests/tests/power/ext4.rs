@@ -56,7 +56,7 @@ fn what_was_acknowledged_is_on_a_copy_of_a_real_disk() {
         fs::File::create(&image).unwrap().set_len(IMAGE_BYTES).unwrap();
         let made = succeeds("mkfs.ext4", &[Path::new("-q"), &image]);
         let Some(mounted) = made.then(|| Mounted::new(&image, &at("disk"))).flatten() else {
-            println!("no right to mount a file system, or no mkfs.ext4: skipped");
+            telar_tests::skipped("right to mount a file system, or mkfs.ext4");
             return;
         };
         let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));

@@ -19,7 +19,6 @@ fn tiny() -> Option<(Archive, Queries)> {
     let (Some(archive), Some(queries)) =
         (telar_tests::shared("data/snb/tiny.tar.zst"), telar_tests::shared("data/snb/queries"))
     else {
-        println!("skipped: the shared folder has no SNB data");
         return None;
     };
     Some((Archive::read(&archive).unwrap(), Queries::read(&queries).unwrap()))

@@ -13,17 +13,11 @@ pub(crate) struct Query {
     pub(crate) error: Option<String>,
 }
 
-/// The shared data folder: `TELAR_SHARED`, or beside the repository.
-pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
-    let path = shared.join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    eprintln!("skipped: there is no folder {}", path.display());
-    None
-}
+#[path = "../../../../tests/src/test_data.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
+mod test_data;
+
+pub(crate) use test_data::shared;
 
 /// All files below `folder` with that extension, sorted.
 pub(crate) fn files(folder: &std::path::Path, extension: &str) -> Vec<PathBuf> {

@@ -18,11 +18,12 @@ const GRAPHS: [(&str, u32, usize); 9] = [
     ("wiki-Vote.csv.zst", 7_116, 103_689),
 ];
 
+#[path = "../../../../../tests/src/test_data.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
+mod test_data;
+
 fn shared_graph(file: &str) -> Option<PathBuf> {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
-    let path = shared.join("data/graphs").join(file);
-    path.exists().then_some(path)
+    test_data::shared(&format!("data/graphs/{file}"))
 }
 
 #[test]

@@ -9,18 +9,16 @@ use telar_graph::Value;
 
 use super::calculator::{Failure, Scope, evaluate, evaluate_in};
 
+#[path = "../../../../../tests/src/test_data.rs"]
+#[expect(unreachable_pub, reason = "it is public where the file lives")]
+mod test_data;
+
 /// Scenarios of the shared folder that the calculator can run, at least.
 const RUN_MIN: usize = 700;
 
 #[test]
 fn expressions_of_the_tck_have_the_results_that_it_says() {
-    let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
-    let shared = std::env::var_os("TELAR_SHARED").map_or_else(|| default.into(), PathBuf::from);
-    let folder = shared.join("tck/features/expressions");
-    if !folder.exists() {
-        println!("skipped: the shared folder has no TCK (docs/testing.md)");
-        return;
-    }
+    let Some(folder) = test_data::shared("tck/features/expressions") else { return };
     let (mut run, mut failures) = (0, Vec::new());
     for file in files(&folder) {
         let text = std::fs::read_to_string(&file).unwrap();

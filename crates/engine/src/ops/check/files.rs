@@ -17,18 +17,24 @@ const REPAIR: &str = "`telar repair` writes it anew";
 
 /// Holds the lock of a database that is being checked, where there is one.
 #[derive(Debug)]
-pub(super) struct Held(
-    #[expect(dead_code, reason = "closing it gives the lock back")] Option<File>,
-);
+pub(crate) struct Held(Option<File>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Closing the file would do, but a child process being started may hold a copy of it for a
+        // moment. Nothing can be done about a failure.
+        let _ = self.0.as_ref().map(File::unlock);
+    }
+}
 
 /// Takes the lock without writing into it: what stands there is looked at, too.
-pub(crate) fn lock(root: &Path) -> Result<Option<File>, Error> {
+pub(crate) fn lock(root: &Path) -> Result<Held, Error> {
     let path = root.join("LOCK");
     let Ok(file) = File::open(&path) else {
-        return Ok(None);
+        return Ok(Held(None));
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(Some(file)),
+        Ok(()) => Ok(Held(Some(file))),
         Err(TryLockError::WouldBlock) => {
             let holder = fs::read_to_string(&path).unwrap_or_default();
             Err(Error::Locked { path, holder: holder.trim().to_owned() })
@@ -100,7 +106,7 @@ pub(super) fn check(root: &Path, report: &mut CheckReport) -> Result<Option<Held
             other => report.add(Severity::Note, other, "the file", "it is not ours", advice),
         }
     }
-    Ok(Some(Held(held)))
+    Ok(Some(held))
 }
 
 /// The folder of a server beside its default database: the other databases are checked by
@@ -137,5 +143,24 @@ fn check_lock_text(root: &Path, report: &mut CheckReport) {
     } else if closed_at(root).is_none() {
         let advice = "nothing: the next opening writes it anew";
         report.add(Severity::Suspect, "LOCK", "its text", "it is not one of ours", advice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process that is being started has copies of all descriptors until it runs its program.
+    #[test]
+    fn a_copy_of_its_descriptor_does_not_keep_a_database_locked() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("LOCK"), "closed").unwrap();
+        let held = lock(folder.path()).unwrap();
+        let copy = held.0.as_ref().unwrap().try_clone().unwrap();
+        let other = File::open(folder.path().join("LOCK")).unwrap();
+        assert!(matches!(other.try_lock(), Err(TryLockError::WouldBlock)));
+        drop(held);
+        other.try_lock().unwrap();
+        drop(copy);
     }
 }

@@ -102,7 +102,7 @@ impl Began {
 
 /// A statement that is about to be planned.
 struct Planned<'p> {
-    /// What it is planned for; without it, a snapshot, if it has to be planned.
+    /// Graph that it is planned for; without one a snapshot is opened, if it has to be planned.
     graph: Option<&'p dyn Graph>,
     limits: &'p Limits,
     /// Lists its text.

@@ -48,7 +48,7 @@ pub(crate) type SparseArray<T> = GrowArray<T, 2, 5>;
 /// `1 << FIRST` elements; buckets of more than `1 << PAGE` are directories of pages.
 #[derive(Debug)]
 pub(crate) struct GrowArray<T, const FIRST: u32 = 6, const PAGE: u32 = UNPAGED> {
-    /// Of type `T`, or `AtomicPtr<T>` where the bucket is a directory.
+    /// Pointers to `T`, or to `AtomicPtr<T>` where the bucket is a directory.
     buckets: [AtomicPtr<()>; BUCKETS],
     /// It owns what the pointers lead to, and shares it between threads as this would.
     owns: PhantomData<OnceLock<Box<[T]>>>,
@@ -81,7 +81,7 @@ impl<T, const FIRST: u32, const PAGE: u32> GrowArray<T, FIRST, PAGE> {
     /// invariants.
     #[inline(always)]
     unsafe fn slice<P, E>(place: &AtomicPtr<P>, len: usize) -> Option<&[E]> {
-        // ORDERING: acquire pairs with the release in `made`.
+        // ORDERING: acquire pairs with the release in `make`.
         let start = place.load(Ordering::Acquire);
         if start.is_null() {
             return None;
@@ -92,7 +92,7 @@ impl<T, const FIRST: u32, const PAGE: u32> GrowArray<T, FIRST, PAGE> {
     }
 
     /// Makes the slice that the pointer in `place` leads to, unless another thread was faster.
-    fn made<P, E: Default>(place: &AtomicPtr<P>, len: usize) {
+    fn make<P, E: Default>(place: &AtomicPtr<P>, len: usize) {
         let made: Box<[E]> = (0..len).map(|_| E::default()).collect();
         let made = Box::into_raw(made);
         // ORDERING: release publishes the elements to `slice`.
@@ -209,13 +209,13 @@ impl<T: Default, const FIRST: u32, const PAGE: u32> GrowArray<T, FIRST, PAGE> {
         let (bucket, at) = Self::place(index);
         let size = Self::size(bucket);
         if !Self::is_directory(bucket) {
-            Self::made::<(), T>(&self.buckets[bucket], size);
+            Self::make::<(), T>(&self.buckets[bucket], size);
         } else {
             if self.directory(bucket).is_none() {
-                Self::made::<(), AtomicPtr<T>>(&self.buckets[bucket], size >> PAGE);
+                Self::make::<(), AtomicPtr<T>>(&self.buckets[bucket], size >> PAGE);
             }
             let directory = self.directory(bucket).expect("INVARIANT: it was just made");
-            Self::made::<T, T>(&directory[Self::in_page(at).0], 1 << PAGE);
+            Self::make::<T, T>(&directory[Self::in_page(at).0], 1 << PAGE);
         }
         self.get(index).expect("INVARIANT: whichever thread made it first, it is there")
     }

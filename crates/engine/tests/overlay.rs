@@ -1,5 +1,5 @@
-//! What a transaction reads of its own writes is what others read once it has committed: every
-//! batched read, before and after, over all kinds of edge types, properties and indexes.
+//! A transaction reads of its own writes what others read once it has committed: every batched
+//! read, before and after, over all kinds of edge types, properties and indexes.
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -91,6 +91,7 @@ fn counted(block: *mut u8, bytes: usize) -> *mut u8 {
 /// its Rust crate does not name. `tests/bolt/memory.rs` fails if it moves.
 const ALLOW_THP: c_int = 43;
 
+// SAFETY: the signatures are those of mimalloc.h, of the library that the crate `mimalloc` builds.
 unsafe extern "C" {
     fn mi_malloc(size: usize) -> *mut c_void;
     fn mi_zalloc(size: usize) -> *mut c_void;

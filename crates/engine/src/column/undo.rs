@@ -129,7 +129,7 @@ impl<C: Chunk> Default for Runs<C> {
     }
 }
 
-/// What the store has of a segment, decoded.
+/// Decoded entries that the store has of a segment.
 type Decoded<V> = Result<Vec<OldValue<V>>, &'static str>;
 
 /// The superseded values of a column. Empty, and without memory, where no history is kept.

@@ -175,7 +175,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::UnknownEdgeType`].
     pub fn search_edge(&self, ty: EdgeTypeId, src: VertexId, dst: VertexId) -> Result<bool, Error> {
-        if self.writes.edges.items().is_empty() {
+        if !self.writes.edges.may_have_group(ty.get().into()) {
             self.edge_type(ty)?;
             if let Some(u) = number(src) {
                 self.note(Read::Neighbours(ty, Direction::Out, u));
@@ -241,7 +241,7 @@ impl Transaction<'_> {
         ty: EdgeTypeId,
         direction: Direction,
     ) -> Result<usize, Error> {
-        if self.writes.edges.items().is_empty() {
+        if !self.writes.edges.may_have_group(ty.get().into()) {
             self.edge_type(ty)?;
             if let Some(v) = number(vertex) {
                 self.note(Read::Neighbours(ty, direction, v));

@@ -13,7 +13,7 @@ use crate::budget::SMALL_BYTES;
 use crate::query_error::QueryError;
 use crate::watch;
 
-/// What was allocated since it was made, counted among what the query holds until it is dropped.
+/// Memory allocated since it was made, counted among what the query holds until it is dropped.
 pub(crate) struct Growth {
     held: Held,
     /// Balance of the thread at the beginning.

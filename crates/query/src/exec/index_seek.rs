@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use telar_graph::{IndexUnavailable, Value, VertexId};
 
+use super::feed::Feed;
 use super::memory::Held;
 use super::scan::joined;
-use super::seek::{Ranges, sort_from, tested, was_read};
+use super::seek::{MANY, Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch};
 use crate::plan;
@@ -14,12 +15,10 @@ use crate::query_error::QueryError;
 
 /// For each row of the input the nodes that an index has for its key or range.
 pub(crate) struct IndexSeek<'p> {
-    input: Source<'p>,
+    input: Feed<'p>,
     plan: &'p plan::IndexSeek,
     /// Rows of the input, what was found for them, and up to where it was handed on.
     left: Option<(Batch, Found, usize)>,
-    /// Rows of the input that come after those.
-    rest: Option<Batch>,
     /// What is left.
     ramp: Ramp,
     held: Held,
@@ -37,9 +36,6 @@ struct Found {
     /// Rows that were looked at, of which each may have found as much as the index has.
     done: usize,
 }
-
-/// Nodes from which on no further rows are looked at before these are handed on.
-const MANY: usize = 1 << 20;
 
 /// Rows that are looked at first, before it is known how many nodes each finds.
 const FIRST_ROWS: usize = 64;
@@ -62,7 +58,7 @@ impl Found {
 
 impl<'p> IndexSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::IndexSeek, ramp: Ramp) -> Self {
-        Self { input, plan, ramp, left: None, rest: None, held: Held::of("IndexSeek") }
+        Self { input: Feed::new(input), plan, ramp, left: None, held: Held::of("IndexSeek") }
     }
 
     /// Whole keys, of these rows at once.
@@ -175,19 +171,12 @@ impl Operator for IndexSeek<'_> {
             let (rows, mut found, from) = match self.left.take() {
                 Some(left) => left,
                 None => {
-                    let rows = match self.rest.take() {
-                        Some(rows) => rows,
-                        None => match self.input.next(cx)? {
-                            Some(rows) => rows,
-                            None => return Ok(None),
-                        },
-                    };
+                    let Some((rows, _)) = self.input.next(cx)? else { return Ok(None) };
                     let few = !self.ramp.is_full();
                     let limit = if few { self.ramp.rows() } else { usize::MAX };
                     let found = self.seek(&rows, limit, cx)?;
                     if found.done < rows.rows() {
-                        let rest: Vec<u32> = (found.done as u32..rows.rows() as u32).collect();
-                        self.rest = Some(rows.gather(&rest));
+                        self.input.keep(rows.slice(found.done, rows.rows()), 0);
                     }
                     (rows, found, 0)
                 }

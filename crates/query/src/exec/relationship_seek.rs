@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use telar_graph::{Direction, EdgeId, Expansion, Graph, VertexId};
 
 use super::expand::{columns, edge_of, is_used};
+use super::feed::Feed;
 use super::memory::Held;
-use super::seek::{Ranges, sort_from, tested, was_read};
+use super::seek::{MANY, Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
@@ -14,11 +15,9 @@ use crate::query_error::QueryError;
 
 /// For each row of the input the relationships that an index has for its key or range.
 pub(crate) struct RelationshipSeek<'p> {
-    input: Source<'p>,
+    input: Feed<'p>,
     plan: &'p plan::RelationshipSeek,
     ready: VecDeque<Batch>,
-    /// Rows of the input that were not looked at.
-    rest: Option<Batch>,
     /// What is ready.
     held: Held,
 }
@@ -36,12 +35,10 @@ struct Found {
     done: usize,
 }
 
-/// Relationships from which on no further rows are looked at before these are handed on.
-const MANY: usize = 1 << 20;
-
 impl<'p> RelationshipSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
-        Self { input, plan, ready: VecDeque::new(), rest: None, held: Held::of("RelationshipSeek") }
+        let input = Feed::new(input);
+        Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipSeek") }
     }
 
     fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
@@ -138,18 +135,10 @@ impl Operator for RelationshipSeek<'_> {
                 self.held.shrink(batch.bytes());
                 return Ok(Some(batch));
             }
-            let rows = match self.rest.take() {
-                Some(rows) => rows,
-                None => match self.input.next(cx)? {
-                    Some(rows) => rows,
-                    None => return Ok(None),
-                },
-            };
-            cx.check()?;
+            let Some((rows, _)) = self.input.next(cx)? else { return Ok(None) };
             let found = self.seek(&rows, cx)?;
             if found.done < rows.rows() {
-                let rest: Vec<u32> = (found.done as u32..rows.rows() as u32).collect();
-                self.rest = Some(rows.gather(&rest));
+                self.input.keep(rows.slice(found.done, rows.rows()), 0);
             }
             self.held.set(found.bytes(), cx)?;
             for start in (0..found.rows.len()).step_by(BATCH_ROWS) {

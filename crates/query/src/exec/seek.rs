@@ -176,6 +176,9 @@ impl<'p> Ranges<'p> {
     }
 }
 
+/// Hits from which on no further rows are looked at before these are handed on.
+pub(super) const MANY: usize = 1 << 20;
+
 /// End of a long read of an index, when the statement is to be given up: whoever reads asks then.
 const STOP: Option<Stop> = Some(Stop(watch::is_over));
 

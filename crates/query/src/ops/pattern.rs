@@ -104,7 +104,7 @@ impl CompiledRegex {
         compiled.map_err(|error| invalid(&error))
     }
 
-    /// Whether the pattern matches all of `text`; null unless that is a string.
+    /// True if the pattern matches all of `text`; null unless that is a string.
     ///
     /// # Errors
     ///
@@ -170,7 +170,7 @@ fn check(pattern: &str) -> Result<(), EvalError> {
     watch::check()
 }
 
-/// What the sets of characters of a pattern cost.
+/// Cost of the sets of characters of a pattern.
 struct Cost {
     /// Somewhere upper and lower case are the same.
     any_case: bool,
@@ -256,7 +256,7 @@ impl Long {
     }
 }
 
-/// Whether a deterministic automaton accepts a text; `None` if it cannot tell, as beside `\b` and
+/// True if a deterministic automaton accepts a text; `None` if it cannot tell, as beside `\b` and
 /// characters beyond ASCII.
 fn walk(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Result<Option<bool>, EvalError> {
     let input = Input::new(text).anchored(Anchored::Yes);
@@ -286,7 +286,7 @@ fn walk(dfa: &DFA, cache: &mut Cache, text: &[u8]) -> Result<Option<bool>, EvalE
     Ok(dfa.next_eoi_state(cache, state).ok().map(|last| last.is_match()))
 }
 
-/// Whether an automaton accepts a text, by the set of states that it can be in.
+/// True if an automaton accepts a text, by the set of states that it can be in.
 fn simulate(nfa: &NFA, text: &[u8]) -> Result<bool, EvalError> {
     // One more than the place at which each state was met last.
     let mut met = vec![0_usize; nfa.states().len()];

@@ -91,7 +91,7 @@ pub(crate) fn each_match(
     Ok(())
 }
 
-/// Whether a text contains another one.
+/// True if a text contains another one.
 ///
 /// # Errors
 /// As [`watch::check`].

@@ -66,7 +66,7 @@ pub(crate) struct Link {
     give_back: fn(),
     /// What reading a request may use.
     limits: Limits,
-    /// How long a message may take from its first byte to its last.
+    /// Longest time that a message may take from its first byte to its last.
     message_timeout: Duration,
 }
 

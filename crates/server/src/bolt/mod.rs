@@ -84,7 +84,7 @@ pub struct Settings {
     /// How long a client may be silent, and how long it may not read what it asked for; forever
     /// without.
     pub idle_timeout: Option<Duration>,
-    /// How long a message may take from its first byte to its last.
+    /// Longest time that a message may take from its first byte to its last.
     pub message_timeout: Duration,
     /// Bytes of a message of a client that has logged in. Its values take up to 8 times as much
     /// memory.

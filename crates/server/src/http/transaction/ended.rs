@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::dbms::{Failure, Owner};
 
-/// How many are remembered. Each takes some hundred bytes.
+/// Number of transactions that are remembered. Each takes some hundred bytes.
 const REMEMBERED: usize = 1024;
 
 /// The code of one that somebody has terminated.

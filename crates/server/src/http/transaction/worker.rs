@@ -48,7 +48,7 @@ pub(super) struct Worker {
 #[derive(Debug)]
 pub(super) struct Deadline {
     at: Instant,
-    /// Who has set it.
+    /// Setting or request that it comes from, for the message.
     whose: &'static str,
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use telar_graph::name::NameError;
+use telar_graph::name::{NameError, NameKind};
 use telar_graph::{
     CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value,
     VertexId,
@@ -336,6 +336,8 @@ pub enum Object {
     UniqueKey(IndexId),
     /// A range of an index, read by a serializable transaction.
     IndexRange(IndexId),
+    /// A name that a serializable transaction did not find.
+    Unmade(NameKind),
     /// Which indexes and constraints there are.
     Schema,
     /// Everything: a bulk load is being installed.
@@ -353,6 +355,7 @@ impl std::fmt::Display for Object {
             Self::VertexScan => f.write_str("the set of vertices"),
             Self::UniqueKey(i) => write!(f, "a key of unique constraint {i}"),
             Self::IndexRange(i) => write!(f, "a range of index {i}"),
+            Self::Unmade(kind) => write!(f, "a new {kind}"),
             Self::Schema => f.write_str("the indexes and constraints"),
             Self::BulkLoad => f.write_str("the database, into which a graph is being loaded"),
         }

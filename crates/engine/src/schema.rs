@@ -5,7 +5,7 @@ use telar_graph::rule::{Rule, RuleKind, RuleState};
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
 
-use crate::catalog::{EdgeOrder, EdgeTypeOptions};
+use crate::catalog::{Catalog, EdgeOrder, EdgeTypeOptions};
 use crate::error::Error;
 use crate::index::{ConstraintKind, IndexInfo, IndexKind, IndexState, IndexTarget};
 use crate::shared::Shared;
@@ -127,56 +127,76 @@ pub(crate) fn rule(info: IndexInfo) -> Rule {
     }
 }
 
-macro_rules! schema {
-    ($reads:ident, |$this:ident| $shared:expr, $read_ts:expr, $rules:expr) => {
-        impl Schema for $reads<'_> {
-            fn find_label(&self, name: &str) -> Option<LabelId> {
-                let $this = self;
-                $shared.catalog.find(NameKind::Label, name).map(LabelId::from_raw)
-            }
+impl Schema for Reader<'_> {
+    fn find_label(&self, name: &str) -> Option<LabelId> {
+        self.shared.catalog.find(NameKind::Label, name).map(LabelId::from_raw)
+    }
 
-            fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-                let $this = self;
-                $shared.catalog.find_edge_type(name)
-            }
+    fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        self.shared.catalog.find_edge_type(name)
+    }
 
-            fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
-                let $this = self;
-                $shared.catalog.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
-            }
+    fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+        self.shared.catalog.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
+    }
 
-            fn label_names(&self) -> Vec<String> {
-                let $this = self;
-                $shared.catalog.all_names(NameKind::Label)
-            }
+    fn label_names(&self) -> Vec<String> {
+        self.shared.catalog.all_names(NameKind::Label)
+    }
 
-            fn edge_type_names(&self) -> Vec<String> {
-                let $this = self;
-                $shared.catalog.edge_types().map(|(_, ty)| ty.name.clone()).collect()
-            }
+    fn edge_type_names(&self) -> Vec<String> {
+        self.shared.catalog.edge_type_names()
+    }
 
-            fn property_key_names(&self) -> Vec<String> {
-                let $this = self;
-                $shared.catalog.all_names(NameKind::PropertyKey)
-            }
+    fn property_key_names(&self) -> Vec<String> {
+        self.shared.catalog.all_names(NameKind::PropertyKey)
+    }
 
-            fn readable_indexes(&self) -> Vec<ReadableIndex> {
-                let $this = self;
-                $shared.readable_indexes($read_ts)
-            }
+    fn readable_indexes(&self) -> Vec<ReadableIndex> {
+        self.shared.readable_indexes(self.read_ts)
+    }
 
-            fn rules(&self) -> Vec<Rule> {
-                let $this = self;
-                $rules
-            }
-        }
-    };
+    fn rules(&self) -> Vec<Rule> {
+        self.shared.rules()
+    }
 }
 
-schema!(Reader, |this| this.shared, this.read_ts, this.shared.rules());
-schema!(
-    Transaction,
-    |this| this.shared(),
-    this.read_ts().get(),
-    this.indexes().into_iter().map(rule).collect()
-);
+/// Names that do not exist are remembered by a serializable transaction, as all that it reads.
+impl Schema for Transaction<'_> {
+    fn find_label(&self, name: &str) -> Option<LabelId> {
+        let find = |catalog: &Catalog| catalog.find(NameKind::Label, name);
+        self.look_for(NameKind::Label, find, Option::is_some).map(LabelId::from_raw)
+    }
+
+    fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        let find = |catalog: &Catalog| catalog.find_edge_type(name);
+        self.look_for(NameKind::EdgeType, find, Option::is_some)
+    }
+
+    fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+        let find = |catalog: &Catalog| catalog.find(NameKind::PropertyKey, name);
+        self.look_for(NameKind::PropertyKey, find, Option::is_some).map(PropertyKeyId::from_raw)
+    }
+
+    fn label_names(&self) -> Vec<String> {
+        let all = |catalog: &Catalog| catalog.all_names(NameKind::Label);
+        self.look_for(NameKind::Label, all, |_| false)
+    }
+
+    fn edge_type_names(&self) -> Vec<String> {
+        self.look_for(NameKind::EdgeType, Catalog::edge_type_names, |_| false)
+    }
+
+    fn property_key_names(&self) -> Vec<String> {
+        let all = |catalog: &Catalog| catalog.all_names(NameKind::PropertyKey);
+        self.look_for(NameKind::PropertyKey, all, |_| false)
+    }
+
+    fn readable_indexes(&self) -> Vec<ReadableIndex> {
+        self.shared().readable_indexes(self.read_ts().get())
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        self.indexes().into_iter().map(rule).collect()
+    }
+}

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId};
 
@@ -88,6 +88,9 @@ pub(crate) struct Catalog {
     stored: Option<Arc<Stored>>,
     /// Held while a name is made and logged.
     pub(crate) making: Mutex<()>,
+    /// Held by commits that read that a name does not exist, from before their validation until
+    /// they are applied.
+    unmade: Mutex<()>,
     /// Shared by commits that delete vertices: meanwhile no edge type may appear, and no segment
     /// may get its first list, or an edge could slip in unseen.
     lists_fixed: RwLock<()>,
@@ -107,6 +110,7 @@ impl Catalog {
             label_sets: LabelSets::new(),
             next_table: AtomicU32::new(STATE_TABLE + 1),
             making: Mutex::new(()),
+            unmade: Mutex::new(()),
             lists_fixed: RwLock::new(()),
         }
     }
@@ -149,6 +153,20 @@ impl Catalog {
         validate_name(kind, name)?;
         let what = if kind == NameKind::Label { "labels" } else { "property keys" };
         number_of(self.names(kind).read().list.len(), what, name)
+    }
+
+    /// Names of a kind that exist.
+    pub(crate) fn name_count(&self, kind: NameKind) -> u32 {
+        match kind {
+            NameKind::EdgeType => self.type_count(),
+            _ => self.names(kind).read().list.len() as u32,
+        }
+    }
+
+    /// Keeps other commits that read that a name does not exist from being validated until the
+    /// result is dropped. No latch is held.
+    pub(crate) fn hold_unmade(&self, stop: &Stop<'_>) -> Result<MutexGuard<'_, ()>, Error> {
+        waiting(stop, || self.unmade.try_lock_for(ASK_AFTER))
     }
 
     /// Adds a name. The caller holds `making` or is recovering.
@@ -245,6 +263,11 @@ impl Catalog {
     pub(crate) fn edge_types(&self) -> impl Iterator<Item = (EdgeTypeId, &EdgeType)> {
         (0..self.type_count())
             .filter_map(|raw| Some((EdgeTypeId::from_raw(raw as u16), self.types.get(raw)?.get()?)))
+    }
+
+    /// The name of every edge type, by number.
+    pub(crate) fn edge_type_names(&self) -> Vec<String> {
+        self.edge_types().map(|(_, ty)| ty.name.clone()).collect()
     }
 
     /// The column of a vertex property, if anything was ever written to it.

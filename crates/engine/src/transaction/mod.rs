@@ -16,11 +16,13 @@ mod view;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
+use telar_graph::name::NameKind;
 use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
 pub(crate) use rules::PendingRules;
 
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
@@ -154,19 +156,37 @@ impl<'e> Transaction<'e> {
         }
     }
 
-    /// Remembers a read for validation. Vertices that were never made by the time of the read have
-    /// no place to validate; nobody can have written to them.
+    /// Remembers a read for validation. A vertex that was never made by the time of the read has no
+    /// place to validate: that none was made is what was read.
     fn note(&self, read: Read) {
+        let Some(reads) = &self.reads else { return };
         let vertex = match read {
             Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
-            Read::EdgeProperty(..) | Read::AllStates | Read::Index(_) => 0,
+            Read::EdgeProperty(..) | Read::AllStates | Read::Index(_) | Read::Unmade(..) => 0,
         };
-        if vertex >= self.shared().vertex_bound().max(1) {
-            return;
+        let is_made = vertex < self.shared().vertex_bound().max(1);
+        reads.borrow_mut().insert(if is_made { read } else { Read::AllStates });
+    }
+
+    /// Looks at names of a kind. Unless what is looked for was found, that neither it nor any later
+    /// name exists is remembered for validation.
+    pub(crate) fn look_for<T>(
+        &self,
+        kind: NameKind,
+        look: impl FnOnce(&Catalog) -> T,
+        was_found: impl FnOnce(&T) -> bool,
+    ) -> T {
+        let catalog = &self.shared().catalog;
+        // Before the look: a name that is made meanwhile must not be taken for one that was seen.
+        let made = self.reads.is_some().then(|| catalog.name_count(kind));
+        let found = look(catalog);
+        // No name has a number beyond `u16`: there is nothing left to be made.
+        if let Some(next) = made.and_then(|made| u16::try_from(made).ok())
+            && !was_found(&found)
+        {
+            self.note(Read::Unmade(kind, next));
         }
-        if let Some(reads) = &self.reads {
-            reads.borrow_mut().insert(read);
-        }
+        found
     }
 
     /// Commits; says at which timestamp, and which upserts and deletes of edges changed something.

@@ -14,12 +14,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use telar_graph::name::NameKind;
 use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
     IndexUnavailable, LabelId, PropertyKeyId, Statistics, Value, VertexId, View,
 };
 
 use super::{Transaction, vid};
+use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::snapshot::number;
 use crate::txn::write_set::{Read, edge_property_group, edge_property_key, vertex_property_key};
@@ -49,6 +51,11 @@ impl Transaction<'_> {
                 self.note(Read::Neighbours(ty, dir, v));
             }
         }
+    }
+
+    /// Every property key, to read all of them.
+    fn property_keys(&self) -> impl Iterator<Item = PropertyKeyId> + use<> {
+        self.look_for(NameKind::PropertyKey, Catalog::property_key_ids, |_| false)
     }
 
     /// True if the snapshot has every value of a vertex property as this transaction sees it.
@@ -308,7 +315,7 @@ impl View for Transaction<'_> {
         if self.reads.is_none() && !self.writes.vertex_properties.may_have_any(keys) {
             return self.reader().all_vertex_properties(vertex, out);
         }
-        let keys = self.shared().catalog.property_key_ids();
+        let keys = self.property_keys();
         let value = |key| (key, self.vertex_property(vertex, key).unwrap_or_default());
         out.extend(keys.map(value).filter(|(_, value)| !value.is_null()));
     }
@@ -322,7 +329,7 @@ impl View for Transaction<'_> {
         if self.reads.is_none() && !written {
             return self.reader().all_edge_properties(edge, out);
         }
-        let keys = self.shared().catalog.property_key_ids();
+        let keys = self.property_keys();
         let value = |key| (key, self.edge_property(edge, key).unwrap_or_default());
         out.extend(keys.map(value).filter(|(_, value)| !value.is_null()));
     }

@@ -144,6 +144,8 @@ fn apply_latched(request: &Request<'_>, touched: &mut Touched) -> Result<Option<
     // An edge type that appears now could hold edges of a vertex that is being deleted.
     let deletes = writes.states.items().iter().any(|w| w.state == 0);
     let _fixed = deletes.then(|| shared.catalog.fix_lists(stop)).transpose()?;
+    let unmade = reads.iter().any(|read| matches!(read, Read::Unmade(..)));
+    let _unmade = unmade.then(|| shared.catalog.hold_unmade(stop)).transpose()?;
     let mut payload = match mode {
         Mode::Live { .. } => shared.encode_commit(writes),
         Mode::Replay { .. } => None,

@@ -487,8 +487,8 @@ impl<'g> Plan<'g> {
                     let ty = input.catalog.edge_type(id)?;
                     self.want_latch_only(ty.column_for_write(key, input.catalog), ordinal);
                 }
-                // Latched with what the commit writes to the index.
-                Read::Index(_) => {}
+                // Latched with what the commit writes to the index, or looked for without latches.
+                Read::Index(_) | Read::Unmade(..) => {}
                 Read::AllStates => {
                     self.latches.want(GROWTH_KEY, input.growth, ALL_STRIPES);
                     for s in 0..input.states.segment_bound() {

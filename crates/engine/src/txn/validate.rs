@@ -8,13 +8,15 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::Guard;
 use smallvec::SmallVec;
-use telar_graph::{EdgeId, EdgeTypeId, VertexId};
+use telar_graph::name::NameKind;
+use telar_graph::{Direction, EdgeId, EdgeTypeId, VertexId};
 
 use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{Entry, ListKind, local_of, segment_of};
+use crate::catalog::EdgeType;
 use crate::column::{Chunk, ColTable};
 use crate::error::{Error, Object};
 
@@ -294,16 +296,56 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
             }
             // `Places::check_lists` covers these, and `index::check` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,
-            Read::AllStates => (0..input.states.segment_bound())
-                .filter_map(|s| input.states.segment(s))
-                .any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
-                .then_some(Object::VertexScan),
+            Read::AllStates => column_changed(input.states, read_ts).then_some(Object::VertexScan),
+            Read::Unmade(kind, from) => {
+                later_names_used(kind, from, input, read_ts).then_some(Object::Unmade(kind))
+            }
         };
         if let Some(object) = changed {
             return Err(Error::Conflict { object });
         }
     }
     Ok(())
+}
+
+/// True if a value of the column was written after `read_ts`.
+fn column_changed<C: Chunk + 'static>(column: &ColTable<C>, read_ts: u64) -> bool {
+    let mut segments = (0..column.segment_bound()).filter_map(|number| column.segment(number));
+    segments.any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
+}
+
+/// True if a name that the transaction did not find has since come into use.
+///
+/// No latch keeps others from using it. A commit that is being applied meanwhile comes after this
+/// one in the serial order, unless a chain of conflicts leads from it back to this one, and each
+/// link of such a chain is ordered by a latch or, if it is itself such a read, by
+/// [`Catalog::unmade`](crate::catalog::Catalog): then it was applied before this one looked.
+fn later_names_used(kind: NameKind, from: u16, input: &PlanInput<'_>, read_ts: u64) -> bool {
+    let catalog = input.catalog;
+    let from = u32::from(from);
+    if catalog.name_count(kind) <= from {
+        return false;
+    }
+    let is_later = |number: u16| u32::from(number) >= from;
+    match kind {
+        // A label is in the states of vertices.
+        NameKind::Label => column_changed(input.states, read_ts),
+        NameKind::EdgeType => {
+            let mut later = catalog.edge_types().filter(|(id, _)| is_later(id.get()));
+            later.any(|(_, ty)| ty.table(Direction::Out).changed_since(read_ts))
+        }
+        NameKind::PropertyKey => {
+            let columns = catalog.vertex_columns();
+            let mut of_vertices = columns.filter(|(key, _)| is_later(key.get()));
+            let of_edges = |(_, ty): (_, &EdgeType)| {
+                ty.columns()
+                    .any(|(key, column)| is_later(key.get()) && column_changed(column, read_ts))
+            };
+            of_vertices.any(|(_, column)| column_changed(column, read_ts))
+                || catalog.edge_types().any(of_edges)
+        }
+        NameKind::Index => unreachable!("INVARIANT: indexes are looked up by their numbers"),
+    }
 }
 
 fn edge_read(ty: EdgeTypeId, ordinal: u32, key: telar_graph::PropertyKeyId) -> Object {

@@ -192,8 +192,8 @@ impl<'g> Wants<'g> {
                     let table = catalog.edge_type(id)?.column_for_write(key, catalog);
                     self.add(table.id, segment_of(ordinal), 0, column(table));
                 }
-                // Latched with what the commit writes to the index.
-                Read::Index(_) => {}
+                // Latched with what the commit writes to the index, or looked for without latches.
+                Read::Index(_) | Read::Unmade(..) => {}
                 Read::AllStates => {
                     self.growth(input);
                     let all = 0..input.states.segment_bound();

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, PropertyKeyId, Value};
 
 use super::claim::Claim;
@@ -279,4 +280,6 @@ pub(crate) enum Read {
     AllStates,
     /// A range of an index.
     Index(Arc<IndexRead>),
+    /// That a name does not exist: the one with this number, and every later one of the kind.
+    Unmade(NameKind, u16),
 }

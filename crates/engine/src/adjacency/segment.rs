@@ -676,12 +676,6 @@ impl AdjTable {
         self.bound.load(Ordering::Acquire)
     }
 
-    /// True if a commit after `read_ts` wrote to a list.
-    pub(crate) fn changed_since(&self, read_ts: u64) -> bool {
-        let mut segments = (0..self.segment_bound()).filter_map(|number| self.segment(number));
-        segments.any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
-    }
-
     /// Heap bytes of all versions, arenas and hubs, extents with what is stranded in them included;
     /// and bytes that are read in place.
     pub(crate) fn bytes(&self, guard: &Guard) -> (usize, usize) {

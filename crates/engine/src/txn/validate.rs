@@ -15,7 +15,7 @@ use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
-use crate::adjacency::{Entry, ListKind, local_of, segment_of};
+use crate::adjacency::{AdjTable, Entry, ListKind, local_of, segment_of};
 use crate::catalog::EdgeType;
 use crate::column::{Chunk, ColTable};
 use crate::error::{Error, Object};
@@ -314,6 +314,12 @@ fn column_changed<C: Chunk + 'static>(column: &ColTable<C>, read_ts: u64) -> boo
     segments.any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
 }
 
+/// True if a list of the table was written to after `read_ts`.
+fn lists_changed(table: &AdjTable, read_ts: u64) -> bool {
+    let mut segments = (0..table.segment_bound()).filter_map(|number| table.segment(number));
+    segments.any(|s| s.last_write.load(Ordering::Relaxed) > read_ts)
+}
+
 /// True if a name that the transaction did not find has since come into use.
 ///
 /// No latch keeps others from using it. A commit that is being applied meanwhile comes after this
@@ -332,7 +338,7 @@ fn later_names_used(kind: NameKind, from: u16, input: &PlanInput<'_>, read_ts: u
         NameKind::Label => column_changed(input.states, read_ts),
         NameKind::EdgeType => {
             let mut later = catalog.edge_types().filter(|(id, _)| is_later(id.get()));
-            later.any(|(_, ty)| ty.table(Direction::Out).changed_since(read_ts))
+            later.any(|(_, ty)| lists_changed(ty.table(Direction::Out), read_ts))
         }
         NameKind::PropertyKey => {
             let columns = catalog.vertex_columns();

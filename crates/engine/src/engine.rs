@@ -178,22 +178,25 @@ impl Engine {
         self.shared.catalog.find_edge_type(name)
     }
 
-    /// Every label, by number.
+    /// Every label, by number: empty where a number has no name (yet).
     #[must_use]
     pub fn labels(&self) -> Vec<String> {
         self.shared.catalog.all_names(NameKind::Label)
     }
 
-    /// Every property key, by number.
+    /// Every property key, by number: empty where a number has no name (yet).
     #[must_use]
     pub fn property_keys(&self) -> Vec<String> {
         self.shared.catalog.all_names(NameKind::PropertyKey)
     }
 
-    /// Every edge type with its options, by number.
+    /// Every edge type with its options, by number: with an empty name where a number has none
+    /// (yet).
     #[must_use]
     pub fn edge_types(&self) -> Vec<(String, EdgeTypeOptions)> {
-        self.shared.catalog.edge_types().map(|(_, t)| (t.name.clone(), t.options)).collect()
+        let catalog = &self.shared.catalog;
+        let names = catalog.all_names(NameKind::EdgeType);
+        names.into_iter().zip(catalog.edge_types()).map(|(n, (_, t))| (n, t.options)).collect()
     }
 
     // ---- indexes and constraints ----

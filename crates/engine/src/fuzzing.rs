@@ -332,9 +332,9 @@ mod tests {
             bytes
         };
         let shared = Shared::empty(Settings::default());
-        let label = shared.catalog.add(telar_graph::name::NameKind::Label, "A");
-        shared.catalog.label_sets.number(&[telar_graph::LabelId::from_raw(label)]);
-        shared.catalog.add_edge_type("S", EdgeTypeOptions::simple());
+        shared.catalog.restore(telar_graph::name::NameKind::Label, "A", 0).unwrap();
+        shared.catalog.label_sets.number(&[telar_graph::LabelId::from_raw(0)]);
+        shared.catalog.restore_edge_type("S", 0, EdgeTypeOptions::simple()).unwrap();
         let mut value = Vec::new();
         let added = meta::Additions::default();
         let totals = Totals::default();

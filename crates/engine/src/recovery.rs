@@ -214,11 +214,10 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
             done.map_err(|e| shared.check_stored().err().unwrap_or(bad(e.to_string())))?;
         }
         Record::Name { kind, number, name } => {
-            expect_number(shared.catalog.add(kind, &name), number).map_err(bad)?;
+            shared.catalog.restore(kind, &name, number).map_err(bad)?;
         }
         Record::EdgeType { number, name, options } => {
-            let id = shared.catalog.add_edge_type(&name, options);
-            expect_number(id.get(), number).map_err(bad)?;
+            shared.catalog.restore_edge_type(&name, number, options).map_err(bad)?;
         }
         Record::Indexes(changes) => {
             for change in changes {
@@ -238,10 +237,6 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
     }
     shared.clock.restart_at(ts);
     Ok(())
-}
-
-fn expect_number(got: u16, wanted: u16) -> Result<(), String> {
-    if got == wanted { Ok(()) } else { Err(format!("name {wanted} came out as number {got}")) }
 }
 
 /// Ids in a replayed commit are taken from now on.

@@ -1,32 +1,25 @@
-//! Names, indexes and constraints as queries ask for them, and how a new name is made.
+//! Names, indexes and constraints as queries ask for them, and how a new name is made. Those of a
+//! transaction: `transaction/names.rs`.
 
 use telar_graph::name::NameKind;
 use telar_graph::rule::{Rule, RuleKind, RuleState};
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
 
-use crate::catalog::{Catalog, EdgeOrder, EdgeTypeOptions};
+use crate::catalog::{EdgeOrder, EdgeTypeOptions, placeholder};
 use crate::error::Error;
 use crate::index::{ConstraintKind, IndexInfo, IndexKind, IndexState, IndexTarget};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
-use crate::transaction::Transaction;
 use crate::txn::record;
 
 impl Shared {
     /// The number of a label or property key, made and logged if there is none. It is on disk no
     /// later than any commit that uses it.
     pub(crate) fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
-        let catalog = &self.catalog;
-        if let Some(id) = catalog.find(kind, name) {
-            return Ok(id);
-        }
-        let _making = catalog.making.lock();
-        if let Some(id) = catalog.find(kind, name) {
-            return Ok(id);
-        }
-        let number = catalog.check_new(kind, name)?;
-        self.log_name(&record::encode_name(kind, number, name), || catalog.add(kind, name))
+        let (number, held) = self.catalog.hold(kind, name)?;
+        self.make_or_release(kind, name, number, held)?;
+        Ok(number)
     }
 
     /// The number of an edge type, made with these options and logged if there is none.
@@ -36,25 +29,62 @@ impl Shared {
         options: EdgeTypeOptions,
     ) -> Result<EdgeTypeId, Error> {
         let catalog = &self.catalog;
-        let existing = |id: EdgeTypeId| match catalog.edge_type(id)?.options == options {
-            true => Ok(id),
-            false => Err(Error::EdgeTypeExists { name: name.to_owned() }),
-        };
-        if let Some(id) = catalog.find_edge_type(name) {
-            return existing(id);
-        }
-        let _making = catalog.making.lock();
-        if let Some(id) = catalog.find_edge_type(name) {
-            return existing(id);
-        }
-        let number = catalog.check_new_edge_type(name)?;
-        if let EdgeOrder::NewestFirst(key) = options.order {
+        if let EdgeOrder::NewestFirst(key) = options.order
+            && catalog.find_edge_type(name).is_none()
+        {
             catalog.check_property_key(key)?;
         }
-        // Before the timestamp is taken: a commit that deletes may wait for that of others.
-        let changing = catalog.change_lists();
-        let add = || catalog.add_edge_type_while(&changing, name, options);
-        self.log_name(&record::encode_edge_type(number, name, options), add)
+        let (number, held) = catalog.hold_edge_type(name, options)?;
+        let id = EdgeTypeId::from_raw(number);
+        if catalog.edge_type(id)?.options != options {
+            if held {
+                catalog.release(NameKind::EdgeType, name);
+            }
+            return Err(Error::EdgeTypeExists { name: name.to_owned() });
+        }
+        self.make_or_release(NameKind::EdgeType, name, number, held)?;
+        Ok(id)
+    }
+
+    fn make_or_release(
+        &self,
+        kind: NameKind,
+        name: &str,
+        number: u16,
+        held: bool,
+    ) -> Result<(), Error> {
+        if !held {
+            return Ok(());
+        }
+        let _making = self.catalog.making.lock();
+        let made = self.make_name(kind, name, number);
+        if made.is_err() {
+            self.catalog.release(kind, name);
+        }
+        made
+    }
+
+    /// Makes a name that the caller holds, and logs it. The caller holds `making`, too.
+    pub(crate) fn make_name(&self, kind: NameKind, name: &str, number: u16) -> Result<(), Error> {
+        let catalog = &self.catalog;
+        if catalog.find(kind, name).is_some() {
+            return Ok(());
+        }
+        let record = |name: &str, number: u16| match kind {
+            NameKind::EdgeType => {
+                let options = catalog.edge_type(EdgeTypeId::from_raw(number))?.options;
+                Ok(record::encode_edge_type(number, name, options))
+            }
+            kind => Ok::<_, Error>(record::encode_name(kind, number, name)),
+        };
+        // Numbers on disk have no gaps.
+        for gap in catalog.all_names(kind).len()..usize::from(number) {
+            let gap = gap as u16;
+            let name = placeholder(gap);
+            let restore = || catalog.restore(kind, &name, gap);
+            self.log_name(&record(&name, gap)?, restore)?.expect("INVARIANT: it comes next");
+        }
+        self.log_name(&record(name, number)?, || catalog.make(kind, name, number))
     }
 
     /// Every index and constraint.
@@ -62,20 +92,8 @@ impl Shared {
         self.indexes.infos().into_iter().map(rule).collect()
     }
 
-    /// The number of an edge type; if there is none, one is made for any edges.
-    pub(crate) fn some_edge_type(&self, name: &str) -> Result<EdgeTypeId, Error> {
-        // A type that a bulk load or a program made has the options it was made with.
-        match self.catalog.find_edge_type(name) {
-            Some(ty) => Ok(ty),
-            None => match self.add_edge_type(name, EdgeTypeOptions::general()) {
-                Err(Error::EdgeTypeExists { .. }) => self.some_edge_type(name),
-                made => made,
-            },
-        }
-    }
-
     /// Indexes with entries that a snapshot at `read_ts` can read.
-    fn readable_indexes(&self, read_ts: u64) -> Vec<ReadableIndex> {
+    pub(crate) fn readable_indexes(&self, read_ts: u64) -> Vec<ReadableIndex> {
         let guard = crossbeam_epoch::pin();
         let readable = |id| self.indexes.readable(id, read_ts, &guard).is_ok();
         // Every query asks this: no counting of entries, as `infos` does.
@@ -145,7 +163,7 @@ impl Schema for Reader<'_> {
     }
 
     fn edge_type_names(&self) -> Vec<String> {
-        self.shared.catalog.edge_type_names()
+        self.shared.catalog.all_names(NameKind::EdgeType)
     }
 
     fn property_key_names(&self) -> Vec<String> {
@@ -158,45 +176,5 @@ impl Schema for Reader<'_> {
 
     fn rules(&self) -> Vec<Rule> {
         self.shared.rules()
-    }
-}
-
-/// Names that do not exist are remembered by a serializable transaction, as all that it reads.
-impl Schema for Transaction<'_> {
-    fn find_label(&self, name: &str) -> Option<LabelId> {
-        let find = |catalog: &Catalog| catalog.find(NameKind::Label, name);
-        self.look_for(NameKind::Label, find, Option::is_some).map(LabelId::from_raw)
-    }
-
-    fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        let find = |catalog: &Catalog| catalog.find_edge_type(name);
-        self.look_for(NameKind::EdgeType, find, Option::is_some)
-    }
-
-    fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
-        let find = |catalog: &Catalog| catalog.find(NameKind::PropertyKey, name);
-        self.look_for(NameKind::PropertyKey, find, Option::is_some).map(PropertyKeyId::from_raw)
-    }
-
-    fn label_names(&self) -> Vec<String> {
-        let all = |catalog: &Catalog| catalog.all_names(NameKind::Label);
-        self.look_for(NameKind::Label, all, |_| false)
-    }
-
-    fn edge_type_names(&self) -> Vec<String> {
-        self.look_for(NameKind::EdgeType, Catalog::edge_type_names, |_| false)
-    }
-
-    fn property_key_names(&self) -> Vec<String> {
-        let all = |catalog: &Catalog| catalog.all_names(NameKind::PropertyKey);
-        self.look_for(NameKind::PropertyKey, all, |_| false)
-    }
-
-    fn readable_indexes(&self) -> Vec<ReadableIndex> {
-        self.shared().readable_indexes(self.read_ts().get())
-    }
-
-    fn rules(&self) -> Vec<Rule> {
-        self.indexes().into_iter().map(rule).collect()
     }
 }

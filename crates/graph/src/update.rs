@@ -35,7 +35,8 @@ impl ReadableIndex {
 
 /// Names of labels, edge types and property keys, and which indexes there are.
 ///
-/// Names are never removed: a number, once seen, stays valid.
+/// A name that was committed is never removed, and keeps its number. In a transaction that has
+/// written under new names, these are names, too, and their numbers are theirs until it ends.
 pub trait Schema {
     /// The number of a label, if it was ever made.
     fn find_label(&self, name: &str) -> Option<LabelId>;
@@ -46,13 +47,13 @@ pub trait Schema {
     /// The number of a property key, if it was ever made.
     fn find_property_key(&self, name: &str) -> Option<PropertyKeyId>;
 
-    /// Every label's name, by number.
+    /// Every label's name, by number; empty where a number has no name.
     fn label_names(&self) -> Vec<String>;
 
-    /// Every edge type's name, by number.
+    /// Every edge type's name, by number; empty where a number has no name.
     fn edge_type_names(&self) -> Vec<String>;
 
-    /// Every property key's name, by number.
+    /// Every property key's name, by number; empty where a number has no name.
     fn property_key_names(&self) -> Vec<String>;
 
     /// Every index that can be read now, constraints with entries included.

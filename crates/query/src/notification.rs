@@ -112,7 +112,9 @@ impl UnknownName {
             NotificationKind::UnknownType => ("relationship type", graph.edge_type_names()),
             _ => ("property key", graph.property_key_names()),
         };
-        let near = telar_cypher::suggest::closest(&self.name, names.iter().map(String::as_str));
+        // A number may have no name.
+        let names = names.iter().map(String::as_str).filter(|name| !name.is_empty());
+        let near = telar_cypher::suggest::closest(&self.name, names);
         let help = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message = format!("there is no {what} `{}` in the database{help}", self.name);
         Some(Notification { kind: self.kind, message, position: Some(self.position) })

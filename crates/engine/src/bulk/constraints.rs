@@ -147,7 +147,7 @@ impl BulkLoad<'_> {
                     name.map(|name| Target::Vertices(self.labels.add(&name)))
                 }
                 IndexTarget::Edges(ty) => {
-                    catalog.edge_type(ty).ok().map(|ty| Target::Edges(ty.name.clone()))
+                    catalog.name(NameKind::EdgeType, ty.get()).map(Target::Edges)
                 }
             };
             let (Some(target), Some(properties)) = (target, properties) else { continue };

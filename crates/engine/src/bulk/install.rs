@@ -36,7 +36,7 @@ use crate::adjacency::base::{Base, OFFSET_WORDS};
 use crate::adjacency::list::compare;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
-use crate::catalog::EdgeType;
+use crate::catalog::{Catalog, EdgeType};
 use crate::checkpoint::meta::Additions;
 use crate::checkpoint::{Changes, KEY_BYTES, Kind, cut_log, key, property, segment};
 use crate::column::{Chunk, PropertyChunk, StateChunk};
@@ -214,26 +214,22 @@ fn quiet(shared: &Shared) -> Result<u64, Error> {
     Ok(last)
 }
 
-/// Numbers of names: those of the catalog, or the next ones.
+/// Numbers of names; those that are not made are held by the load, and among the second.
 fn numbers(
-    shared: &Shared,
+    catalog: &Catalog,
     kind: NameKind,
     names: &[String],
-) -> Result<(Vec<u16>, Vec<String>), Error> {
-    let next = shared.catalog.all_names(kind).len();
+    holds: &mut Vec<(NameKind, String)>,
+) -> Result<(Vec<u16>, Vec<(u16, String)>), Error> {
     let mut new = Vec::new();
     let mut numbers = Vec::with_capacity(names.len());
     for name in names {
-        numbers.push(match shared.catalog.find(kind, name) {
-            Some(number) => number,
-            None => {
-                let number = next + new.len();
-                new.push(name.clone());
-                let max = u64::from(u16::MAX);
-                let few = u16::try_from(number).ok().filter(|n| *n < u16::MAX);
-                few.ok_or(Error::TooMany { what: "schema names", max })?
-            }
-        });
+        let (number, held) = catalog.hold(kind, name)?;
+        if held {
+            holds.push((kind, name.clone()));
+            new.push((number, name.clone()));
+        }
+        numbers.push(number);
     }
     Ok((numbers, new))
 }
@@ -241,9 +237,10 @@ fn numbers(
 fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, Error> {
     let shared = load.shared;
     let mut added = Additions::default();
-    let (labels, new) = numbers(shared, NameKind::Label, &load.labels.0)?;
+    let (catalog, holds) = (&shared.catalog, &mut load.holds);
+    let (labels, new) = numbers(catalog, NameKind::Label, &load.labels.0, holds)?;
     added.names[0] = new;
-    let (keys, new) = numbers(shared, NameKind::PropertyKey, &load.keys.0)?;
+    let (keys, new) = numbers(catalog, NameKind::PropertyKey, &load.keys.0, holds)?;
     added.names[1] = new;
     let labels: Vec<LabelId> = labels.into_iter().map(LabelId::from_raw).collect();
     let keys: Vec<PropertyKeyId> = keys.into_iter().map(PropertyKeyId::from_raw).collect();
@@ -282,11 +279,17 @@ fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, 
                 id
             }
             None => {
-                shared.catalog.check_new_edge_type(&t.name)?;
-                let number = shared.catalog.type_count() as usize + staged.added.types.len();
+                let (number, held) = shared.catalog.hold_edge_type(&t.name, t.options)?;
+                debug_assert!(held, "nobody makes names meanwhile");
+                load.holds.push((NameKind::EdgeType, t.name.clone()));
+                let id = EdgeTypeId::from_raw(number);
+                if shared.catalog.edge_type(id)?.options != t.options {
+                    return Err(Error::EdgeTypeExists { name: t.name.clone() });
+                }
                 let next = if simple { 1 } else { sorted.next_ordinal };
-                staged.added.types.push((t.name.clone(), t.options, next));
-                EdgeTypeId::from_raw(number as u16)
+                staged.added.types.push((number, t.name.clone()));
+                staged.added.ordinals.insert(id, next);
+                id
             }
         };
         let mut chunks = Vec::new();
@@ -548,15 +551,11 @@ fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
 fn replace(load: &BulkLoad<'_>, staged: Staged, ts: u64) -> Result<(), Error> {
     let shared = load.shared;
     let catalog = &shared.catalog;
+    let Additions { names: [labels, keys], types, .. } = &staged.added;
     for (kind, names) in
-        [NameKind::Label, NameKind::PropertyKey].into_iter().zip(staged.added.names)
+        [(NameKind::Label, labels), (NameKind::PropertyKey, keys), (NameKind::EdgeType, types)]
     {
-        for name in &names {
-            catalog.add(kind, name);
-        }
-    }
-    for (name, options, _) in &staged.added.types {
-        catalog.add_edge_type(name, *options);
+        names.iter().for_each(|(number, name)| catalog.make(kind, name, *number));
     }
     let guard = &epoch::pin();
     for t in staged.types {

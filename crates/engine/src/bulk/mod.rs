@@ -39,6 +39,7 @@ mod sort;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{EdgeTypeId, VertexId};
 
 pub use column::Column;
@@ -155,6 +156,8 @@ pub struct BulkLoad<'e> {
     types: Vec<TypeLoad>,
     rules: constraints::Rules,
     dir: PathBuf,
+    /// Names that it holds: they are released with it, unless it makes them.
+    holds: Vec<(NameKind, String)>,
     installed: bool,
 }
 
@@ -190,6 +193,7 @@ impl<'e> BulkLoad<'e> {
             types: Vec::new(),
             rules: constraints::Rules::default(),
             dir: fresh_dir(shared),
+            holds: Vec::new(),
             installed: false,
         };
         load.find_rules();
@@ -201,7 +205,7 @@ impl<'e> BulkLoad<'e> {
     /// # Errors
     /// [`Error::Name`].
     pub fn label(&mut self, name: &str) -> Result<BulkName, Error> {
-        telar_graph::name::validate_name(telar_graph::name::NameKind::Label, name)?;
+        validate_name(NameKind::Label, name)?;
         Ok(self.labels.add(name))
     }
 
@@ -210,7 +214,7 @@ impl<'e> BulkLoad<'e> {
     /// # Errors
     /// [`Error::Name`].
     pub fn property_key(&mut self, name: &str) -> Result<BulkName, Error> {
-        telar_graph::name::validate_name(telar_graph::name::NameKind::PropertyKey, name)?;
+        validate_name(NameKind::PropertyKey, name)?;
         Ok(self.keys.add(name))
     }
 
@@ -220,7 +224,7 @@ impl<'e> BulkLoad<'e> {
     /// [`Error::EdgeTypeExists`] if it was made with other options, [`Error::Name`],
     /// [`Error::BulkLoad`] for types ordered by a property.
     pub fn edge_type(&mut self, name: &str, options: EdgeTypeOptions) -> Result<BulkName, Error> {
-        telar_graph::name::validate_name(telar_graph::name::NameKind::EdgeType, name)?;
+        validate_name(NameKind::EdgeType, name)?;
         let other = || Error::EdgeTypeExists { name: name.to_owned() };
         if let Some(known) = self.types.iter().position(|t| t.name == name) {
             let same = self.types[known].options == options;
@@ -418,6 +422,7 @@ impl Drop for BulkLoad<'_> {
     fn drop(&mut self) {
         // Nothing that was not there: a folder that cannot be removed goes at the next open.
         let _ = std::fs::remove_dir_all(&self.dir);
+        self.holds.iter().for_each(|(kind, name)| self.shared.catalog.release(*kind, name));
         for (id, before, end) in self.types.iter().filter_map(|t| t.ordinals) {
             if let (false, Ok(ty)) = (self.installed, self.shared.catalog.edge_type(id)) {
                 ty.give_back_ordinals(before, end);

@@ -68,7 +68,6 @@ impl EdgeTypeOptions {
 #[derive(Debug)]
 pub(crate) struct EdgeType {
     number: u16,
-    pub(crate) name: String,
     pub(crate) options: EdgeTypeOptions,
     out: AdjTable,
     inward: AdjTable,
@@ -77,12 +76,7 @@ pub(crate) struct EdgeType {
 }
 
 impl EdgeType {
-    pub(super) fn new(
-        number: u16,
-        name: &str,
-        options: EdgeTypeOptions,
-        catalog: &Catalog,
-    ) -> Self {
+    pub(super) fn new(number: u16, options: EdgeTypeOptions, catalog: &Catalog) -> Self {
         let kind = options.kind();
         let table = |direction: Direction| {
             let source = catalog.source(Kind::Adjacency, number, direction as u16);
@@ -90,7 +84,6 @@ impl EdgeType {
         };
         Self {
             number,
-            name: name.to_owned(),
             options,
             out: table(Direction::Out),
             inward: table(Direction::In),

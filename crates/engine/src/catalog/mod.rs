@@ -1,24 +1,26 @@
 //! Schema names, label sets and the tables they lead to.
 //!
-//! Names are never removed, so an id, once seen, stays valid and is looked up without a lock. A new
-//! name is logged on its own before it is used, and is on disk no later than the commit that uses
-//! it; a transaction that aborts leaves it behind unused.
+//! Made names are never removed, so an id, once seen, stays valid and is looked up without a lock.
+//! A new name is logged on its own when the transaction that uses it begins to commit, and is on
+//! disk no later than that commit; one that rolls back gives it back (`names.rs`).
 
 mod edge_type;
 mod label_set;
+mod names;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId};
 
 pub(crate) use edge_type::EdgeType;
 pub use edge_type::{EdgeOrder, EdgeTypeOptions};
 pub(crate) use label_set::LabelSets;
+use names::Names;
+pub(crate) use names::{is_placeholder, placeholder};
 
 use crate::adjacency::{AdjTable, segment_of};
 use crate::checkpoint::Kind;
@@ -32,29 +34,13 @@ use crate::txn::write_set::EdgeWrite;
 
 /// Table number of the vertex state column; others are given out from 1.
 pub(crate) const STATE_TABLE: u32 = 0;
-/// Most names of a kind: ids are 16 bits.
-const NAMES_MAX: usize = u16::MAX as usize;
-
-/// Names of one kind, numbered in the order they were made.
-#[derive(Debug, Default)]
-struct Names {
-    list: Vec<String>,
-    index: HashMap<String, u16>,
-}
-
-impl Names {
-    fn add(&mut self, name: &str) -> u16 {
-        let id = self.list.len() as u16;
-        self.list.push(name.to_owned());
-        self.index.insert(name.to_owned(), id);
-        id
-    }
-}
-
-/// The number of the next of `count` names.
-fn number_of(count: usize, what: &'static str, name: &str) -> Result<u16, Error> {
-    let number = u16::try_from(count).ok().filter(|_| count < NAMES_MAX);
-    number.ok_or_else(|| Error::TooManyNames { what, name: name.into(), max: NAMES_MAX as u64 })
+fn too_many(kind: NameKind, name: &str) -> Error {
+    let what = match kind {
+        NameKind::Label => "labels",
+        NameKind::EdgeType => "edge types",
+        _ => "property keys",
+    };
+    Error::TooManyNames { what, name: name.into(), max: names::NAMES_MAX as u64 }
 }
 
 /// How long a commit waits for a lock before it asks whether it is to be given up.
@@ -76,7 +62,7 @@ fn waiting<T>(stop: &Stop<'_>, mut take: impl FnMut() -> Option<T>) -> Result<T,
 pub(crate) struct Catalog {
     labels: RwLock<Names>,
     property_keys: RwLock<Names>,
-    edge_types: RwLock<HashMap<String, u16>>,
+    edge_types: RwLock<Names>,
     types: GrowArray<OnceLock<EdgeType>>,
     type_count: AtomicU32,
     vertex_properties: SparseArray<OnceLock<Box<ColTable<PropertyChunk>>>>,
@@ -127,39 +113,128 @@ impl Catalog {
         match kind {
             NameKind::Label => &self.labels,
             NameKind::PropertyKey => &self.property_keys,
-            NameKind::EdgeType | NameKind::Index => {
-                unreachable!("INVARIANT: edge types and indexes have their own tables")
-            }
+            NameKind::EdgeType => &self.edge_types,
+            NameKind::Index => unreachable!("INVARIANT: indexes have a table of their own"),
         }
     }
 
     /// The number of `name`, if it was made.
     pub(crate) fn find(&self, kind: NameKind, name: &str) -> Option<u16> {
-        self.names(kind).read().index.get(name).copied()
+        self.names(kind).read().find(name)
     }
 
-    /// The name with number `id`.
+    /// The made name with number `id`.
     pub(crate) fn name(&self, kind: NameKind, id: u16) -> Option<String> {
-        self.names(kind).read().list.get(usize::from(id)).cloned()
+        self.names(kind).read().name(id).map(str::to_owned)
     }
 
-    /// Every name of a kind, by number.
+    /// Every made name of a kind, by number; empty where there is none.
     pub(crate) fn all_names(&self, kind: NameKind) -> Vec<String> {
-        self.names(kind).read().list.clone()
+        self.names(kind).read().list().to_vec()
     }
 
-    /// Checks that `name` may be added; the number it will have.
-    pub(crate) fn check_new(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
+    /// As [`all_names`](Self::all_names), as they stand on disk.
+    pub(crate) fn stored_names(&self, kind: NameKind) -> Vec<String> {
+        let stored = |(name, number): (&String, u16)| match name.is_empty() {
+            true => placeholder(number),
+            false => name.clone(),
+        };
+        self.names(kind).read().list().iter().zip(0..).map(stored).collect()
+    }
+
+    /// Names of a kind that were made so far.
+    pub(crate) fn made(&self, kind: NameKind) -> usize {
+        self.names(kind).read().order().len()
+    }
+
+    /// Numbers of the names that were made after the first so many.
+    pub(crate) fn made_after(&self, kind: NameKind, first: usize) -> Vec<u16> {
+        self.names(kind).read().order().get(first..).unwrap_or_default().to_vec()
+    }
+
+    /// The number of a label or property key, and true if it is not made yet: then the caller holds
+    /// it until it makes or releases it.
+    pub(crate) fn hold(&self, kind: NameKind, name: &str) -> Result<(u16, bool), Error> {
+        if let Some(number) = self.find(kind, name) {
+            return Ok((number, false));
+        }
         validate_name(kind, name)?;
-        let what = if kind == NameKind::Label { "labels" } else { "property keys" };
-        number_of(self.names(kind).read().list.len(), what, name)
+        let held = self.names(kind).write().hold(name, |_| true);
+        held.ok_or_else(|| too_many(kind, name))
     }
 
-    /// Names of a kind that exist.
-    pub(crate) fn name_count(&self, kind: NameKind) -> u32 {
-        match kind {
-            NameKind::EdgeType => self.type_count(),
-            _ => self.names(kind).read().list.len() as u32,
+    /// As [`hold`](Self::hold), of an edge type, which is one of these options if it is new.
+    pub(crate) fn hold_edge_type(
+        &self,
+        name: &str,
+        options: EdgeTypeOptions,
+    ) -> Result<(u16, bool), Error> {
+        let kind = NameKind::EdgeType;
+        if let Some(number) = self.find(kind, name) {
+            return Ok((number, false));
+        }
+        validate_name(kind, name)?;
+        let has_options = |number: u16| {
+            self.edge_type(EdgeTypeId::from_raw(number)).is_ok_and(|ty| ty.options == options)
+        };
+        // An edge type that appears now could hold edges of a vertex that is being deleted.
+        let _changing = self.lists_fixed.write();
+        let mut names = self.edge_types.write();
+        let (number, held) = names.hold(name, has_options).ok_or_else(|| too_many(kind, name))?;
+        self.use_types(names.bound(), options);
+        Ok((number, held))
+    }
+
+    /// Makes the tables of edge types with numbers below `bound`.
+    fn use_types(&self, bound: u32, options: EdgeTypeOptions) {
+        for raw in self.type_count.load(Ordering::Relaxed)..bound {
+            let fresh = self.types.get_or_grow(raw).set(EdgeType::new(raw as u16, options, self));
+            debug_assert!(fresh.is_ok(), "numbers are given out under the lock of the names");
+        }
+        self.type_count.fetch_max(bound, Ordering::Release);
+    }
+
+    /// Releases a name that the caller holds.
+    pub(crate) fn release(&self, kind: NameKind, name: &str) {
+        self.names(kind).write().release(name);
+    }
+
+    /// Makes a name that the caller holds, and has logged. The caller holds `making`.
+    pub(crate) fn make(&self, kind: NameKind, name: &str, number: u16) {
+        self.names(kind).write().make(name, number);
+    }
+
+    /// Puts a label or property key where the log or a checkpoint has it.
+    pub(crate) fn restore(&self, kind: NameKind, name: &str, number: u16) -> Result<(), String> {
+        self.names(kind).write().restore(name, number)
+    }
+
+    /// Puts an edge type where the log or a checkpoint has it.
+    pub(crate) fn restore_edge_type(
+        &self,
+        name: &str,
+        number: u16,
+        options: EdgeTypeOptions,
+    ) -> Result<&EdgeType, String> {
+        let mut names = self.edge_types.write();
+        names.restore(name, number)?;
+        self.use_types(names.bound(), options);
+        self.edge_type(EdgeTypeId::from_raw(number)).map_err(|e| e.to_string())
+    }
+
+    /// Takes `making`, unless the commit is to be given up or `go_on` fails. No latch is held.
+    pub(crate) fn hold_making(
+        &self,
+        stop: &Stop<'_>,
+        go_on: impl Fn() -> Result<(), Error>,
+    ) -> Result<MutexGuard<'_, ()>, Error> {
+        loop {
+            go_on()?;
+            stop.check()?;
+            if let Some(making) = self.making.try_lock_for(ASK_AFTER) {
+                return Ok(making);
+            }
+            thread::yield_now();
         }
     }
 
@@ -169,46 +244,13 @@ impl Catalog {
         waiting(stop, || self.unmade.try_lock_for(ASK_AFTER))
     }
 
-    /// Adds a name. The caller holds `making` or is recovering.
-    pub(crate) fn add(&self, kind: NameKind, name: &str) -> u16 {
-        let mut names = self.names(kind).write();
-        if let Some(&id) = names.index.get(name) {
-            return id;
-        }
-        names.add(name)
-    }
-
     pub(crate) fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
-        self.edge_types.read().get(name).copied().map(EdgeTypeId::from_raw)
+        self.find(NameKind::EdgeType, name).map(EdgeTypeId::from_raw)
     }
 
-    /// Adds an edge type. The caller holds `making` or is recovering.
-    pub(crate) fn add_edge_type(&self, name: &str, options: EdgeTypeOptions) -> EdgeTypeId {
-        self.add_edge_type_while(&self.change_lists(), name, options)
-    }
-
-    /// Waits until no commit deletes vertices, and keeps others from it.
-    pub(crate) fn change_lists(&self) -> RwLockWriteGuard<'_, ()> {
-        self.lists_fixed.write()
-    }
-
-    /// Adds an edge type while no commit deletes vertices.
-    pub(crate) fn add_edge_type_while(
-        &self,
-        _changing: &RwLockWriteGuard<'_, ()>,
-        name: &str,
-        options: EdgeTypeOptions,
-    ) -> EdgeTypeId {
-        if let Some(id) = self.find_edge_type(name) {
-            return id;
-        }
-        let raw = self.type_count.load(Ordering::Relaxed);
-        let ty = EdgeType::new(raw as u16, name, options, self);
-        let fresh = self.types.get_or_grow(raw).set(ty).is_ok();
-        debug_assert!(fresh, "numbers are given out under `making`");
-        self.type_count.store(raw + 1, Ordering::Release);
-        self.edge_types.write().insert(name.to_owned(), raw as u16);
-        EdgeTypeId::from_raw(raw as u16)
+    /// Name of an edge type, for messages.
+    pub(crate) fn edge_type_name(&self, ty: EdgeTypeId) -> String {
+        self.name(NameKind::EdgeType, ty.get()).unwrap_or_else(|| ty.to_string())
     }
 
     /// Keeps where there can be lists as it is until the result is dropped. Nothing else that
@@ -240,12 +282,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Checks that an edge type of this name may be added; the number it will have.
-    pub(crate) fn check_new_edge_type(&self, name: &str) -> Result<u16, Error> {
-        validate_name(NameKind::EdgeType, name)?;
-        number_of(self.type_count() as usize, "edge types", name)
-    }
-
+    /// One past the largest number of an edge type.
     pub(crate) fn type_count(&self) -> u32 {
         self.type_count.load(Ordering::Acquire)
     }
@@ -263,11 +300,6 @@ impl Catalog {
     pub(crate) fn edge_types(&self) -> impl Iterator<Item = (EdgeTypeId, &EdgeType)> {
         (0..self.type_count())
             .filter_map(|raw| Some((EdgeTypeId::from_raw(raw as u16), self.types.get(raw)?.get()?)))
-    }
-
-    /// The name of every edge type, by number.
-    pub(crate) fn edge_type_names(&self) -> Vec<String> {
-        self.edge_types().map(|(_, ty)| ty.name.clone()).collect()
     }
 
     /// The column of a vertex property, if anything was ever written to it.
@@ -291,10 +323,9 @@ impl Catalog {
         self.property_key_ids().filter_map(|k| Some((k, self.vertex_column(k)?)))
     }
 
-    /// Every property key.
+    /// Every property key under which something may have been written.
     pub(crate) fn property_key_ids(&self) -> impl Iterator<Item = PropertyKeyId> + use<> {
-        let keys = self.property_keys.read().list.len();
-        (0..keys as u16).map(PropertyKeyId::from_raw)
+        (0..self.property_keys.read().bound()).map(|raw| PropertyKeyId::from_raw(raw as u16))
     }
 
     /// The name of a property key, for messages.
@@ -303,12 +334,17 @@ impl Catalog {
     }
 
     pub(crate) fn check_property_key(&self, key: PropertyKeyId) -> Result<(), Error> {
-        let known = usize::from(key.get()) < self.property_keys.read().list.len();
+        let known = self.property_keys.read().name(key.get()).is_some();
         if known { Ok(()) } else { Err(Error::UnknownPropertyKey(key)) }
     }
 
     pub(crate) fn check_label(&self, label: LabelId) -> Result<(), Error> {
-        let known = usize::from(label.get()) < self.labels.read().list.len();
+        let known = self.labels.read().name(label.get()).is_some();
         if known { Ok(()) } else { Err(Error::UnknownLabel(label)) }
+    }
+
+    pub(crate) fn check_edge_type(&self, ty: EdgeTypeId) -> Result<(), Error> {
+        let known = self.edge_types.read().name(ty.get()).is_some();
+        if known { Ok(()) } else { Err(Error::UnknownEdgeType(ty)) }
     }
 }

@@ -8,7 +8,8 @@
 //!  · label set count (from number 2), each: label count, labels
 //!  · indexes ever made · index count, each: number, definition (index/spec.rs)
 //!  · which keys are stored (mapped/ranges.rs)
-//!  all integers are varints, a name is its length and its bytes
+//!  all integers are varints, a name is its length and its bytes; a number without a name has a
+//!  placeholder (catalog/names.rs)
 //! ```
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
-use crate::catalog::EdgeTypeOptions;
+use crate::catalog::placeholder;
 use crate::checkpoint::Totals;
 use crate::index::{Definition, Index, check_definition};
 use crate::mapped::ranges::Inventory;
@@ -41,12 +42,24 @@ fn put_name(name: &str, out: &mut Vec<u8>) {
 /// What a bulk load adds to schema and counters with the checkpoint it is.
 #[derive(Debug, Default)]
 pub(crate) struct Additions {
-    /// New labels, and new property keys, in the order of their numbers.
-    pub(crate) names: [Vec<String>; 2],
-    /// New edge types with their next ordinal.
-    pub(crate) types: Vec<(String, EdgeTypeOptions, u32)>,
-    /// Next ordinals of edge types there were before.
+    /// New labels, and new property keys, with their numbers.
+    pub(crate) names: [Vec<(u16, String)>; 2],
+    /// New edge types.
+    pub(crate) types: Vec<(u16, String)>,
+    /// Next ordinals of the edge types that get edges.
     pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
+}
+
+/// Names by number, with those that are new.
+fn stored_names(shared: &Shared, kind: NameKind, new: &[(u16, String)]) -> Vec<String> {
+    let mut names = shared.catalog.stored_names(kind);
+    for (number, name) in new {
+        while names.len() <= usize::from(*number) {
+            names.push(placeholder(names.len() as u16));
+        }
+        name.clone_into(&mut names[usize::from(*number)]);
+    }
+    names
 }
 
 /// Encodes the meta value of a checkpoint at `at`, with room for the checksum.
@@ -65,24 +78,21 @@ pub(crate) fn encode(
     put_varint(totals.keys, out);
     put_varint(totals.crcs, out);
     put_varint(shared.next_vertex.load(Ordering::Acquire), out);
-    for (kind, new) in [NameKind::Label, NameKind::PropertyKey].into_iter().zip(&added.names) {
-        let names = shared.catalog.all_names(kind);
-        put_varint((names.len() + new.len()) as u64, out);
-        names.iter().chain(new).for_each(|n| put_name(n, out));
+    let [labels, keys] = &added.names;
+    for (kind, new) in [(NameKind::Label, labels), (NameKind::PropertyKey, keys)] {
+        let names = stored_names(shared, kind, new);
+        put_varint(names.len() as u64, out);
+        names.iter().for_each(|n| put_name(n, out));
     }
-    let types: Vec<_> = shared.catalog.edge_types().collect();
-    put_varint((types.len() + added.types.len()) as u64, out);
-    let mut put_type = |name: &str, options, ordinal: u32| {
+    let types = stored_names(shared, NameKind::EdgeType, &added.types);
+    put_varint(types.len() as u64, out);
+    for (number, name) in types.iter().enumerate() {
+        let id = EdgeTypeId::from_raw(number as u16);
+        let ty = shared.catalog.edge_type(id).expect("INVARIANT: every number was given out");
         put_name(name, out);
-        put_edge_type_options(options, out);
-        put_varint(ordinal.into(), out);
-    };
-    for (id, ty) in types {
+        put_edge_type_options(ty.options, out);
         let ordinal = added.ordinals.get(&id).copied().unwrap_or(0);
-        put_type(&ty.name, ty.options, ordinal.max(ty.ordinal_bound()));
-    }
-    for (name, options, ordinal) in &added.types {
-        put_type(name, *options, *ordinal);
+        put_varint(ordinal.max(ty.ordinal_bound()).into(), out);
     }
     let sets = shared.catalog.label_sets.stored();
     put_varint(sets.len() as u64, out);
@@ -125,16 +135,13 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
     let totals = (r.varint()?, r.varint()?);
     shared.next_vertex.store(r.varint()?, Ordering::Release);
     for kind in [NameKind::Label, NameKind::PropertyKey] {
-        for _ in 0..r.varint()? {
-            let name = r.name()?;
-            shared.catalog.add(kind, &name);
+        for number in 0..r.number("name count")? {
+            shared.catalog.restore(kind, &r.name()?, number)?;
         }
     }
-    for _ in 0..r.varint()? {
+    for number in 0..r.number("edge type count")? {
         let name = r.name()?;
-        let options = r.edge_type_options()?;
-        let id = shared.catalog.add_edge_type(&name, options);
-        let ty = shared.catalog.edge_type(id).map_err(|e| e.to_string())?;
+        let ty = shared.catalog.restore_edge_type(&name, number, r.edge_type_options()?)?;
         ty.raise_ordinal_bound(r.number("edge ordinal")?);
     }
     for number in 0..r.varint()? {
@@ -174,8 +181,8 @@ mod tests {
 
     fn schema() -> Shared {
         let shared = Shared::empty(Settings::default());
-        shared.catalog.add(NameKind::Label, "A");
-        shared.catalog.add(NameKind::PropertyKey, "k");
+        shared.catalog.restore(NameKind::Label, "A", 0).unwrap();
+        shared.catalog.restore(NameKind::PropertyKey, "k", 0).unwrap();
         shared
     }
 

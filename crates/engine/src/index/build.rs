@@ -47,6 +47,16 @@ const INDEXES_MAX: u64 = u16::MAX as u64;
 /// Checks that an index can be made like this.
 pub(crate) fn check_definition(shared: &Shared, definition: &Definition) -> Result<(), Error> {
     let catalog = &shared.catalog;
+    check_shape(shared, definition)?;
+    definition.properties.iter().try_for_each(|key| catalog.check_property_key(*key))?;
+    match definition.target {
+        IndexTarget::Vertices(label) => catalog.check_label(label),
+        IndexTarget::Edges(ty) => catalog.check_edge_type(ty),
+    }
+}
+
+/// As [`check_definition`], but that the names exist.
+pub(crate) fn check_shape(shared: &Shared, definition: &Definition) -> Result<(), Error> {
     validate_name(NameKind::Index, &definition.name)?;
     let refuse = |reason: &str| {
         Err(Error::IndexSpec { name: definition.name.clone(), reason: reason.to_owned() })
@@ -62,13 +72,11 @@ pub(crate) fn check_definition(shared: &Shared, definition: &Definition) -> Resu
     if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
         return refuse("it names a property twice");
     }
-    properties.iter().try_for_each(|key| catalog.check_property_key(*key))?;
     match definition.target {
-        IndexTarget::Vertices(label) => catalog.check_label(label),
-        IndexTarget::Edges(ty) if catalog.edge_type(ty)?.kind() == ListKind::Simple => {
+        IndexTarget::Edges(ty) if shared.catalog.edge_type(ty)?.kind() == ListKind::Simple => {
             refuse("edges of a `simple` type have no properties")
         }
-        IndexTarget::Edges(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -71,8 +71,8 @@ use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexUnavailable, PropertyKeyId};
 
 pub(crate) use build::{
-    change, check_definition, create, drop_index, finish_recovery, load_much_replayed, replayed,
-    scanned,
+    change, check_definition, check_shape, create, drop_index, finish_recovery, load_much_replayed,
+    replayed, scanned,
 };
 pub(crate) use check::violation;
 pub use spec::{

@@ -247,7 +247,7 @@ fn rebuild(
                 format!(
                     "lists of type {} are damaged in both directions: edges would be lost; \
                      restore a backup",
-                    ty.name
+                    shared.catalog.edge_type_name(id)
                 ),
             );
         }

@@ -4,6 +4,7 @@ use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId};
 
 use crate::catalog::EdgeTypeOptions;
+use crate::catalog::is_placeholder;
 use crate::index::{IndexKind, IndexTarget};
 use crate::shared::Shared;
 use crate::txn::record::{self, IndexChange, Record};
@@ -140,6 +141,9 @@ impl CommitChanges {
         let changes = match record::decode(payload, &shared.catalog.label_sets)? {
             Record::Commit(_) if payload == record::EMPTY_COMMIT => vec![Change::BulkLoaded],
             Record::Commit(writes) => changes_of(&writes, shared)?,
+            Record::Name { name, .. } | Record::EdgeType { name, .. } if is_placeholder(&name) => {
+                Vec::new()
+            }
             Record::Name { kind: NameKind::Label, number, name } => {
                 vec![Change::LabelMade { label: LabelId::from_raw(number), name }]
             }

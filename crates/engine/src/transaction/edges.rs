@@ -33,18 +33,19 @@ impl Transaction<'_> {
     ) -> Result<EdgeId, Error> {
         let (u, v) = (self.existing(src)?, self.existing(dst)?);
         let edge_type = self.edge_type(ty)?;
+        self.check_edge_type(ty)?;
         if edge_type.kind() == ListKind::Simple {
-            return Err(Error::SimpleEdgeType { name: edge_type.name.clone() });
+            return Err(Error::SimpleEdgeType { name: self.shared().catalog.edge_type_name(ty) });
         }
         for (key, value) in properties {
-            self.shared().catalog.check_property_key(*key)?;
+            self.check_property_key(*key)?;
             check_value(value)?;
         }
         let sort_key = match edge_type.options.order {
             EdgeOrder::Neighbour => 0,
             EdgeOrder::NewestFirst(key) => match properties.iter().rev().find(|(k, _)| *k == key) {
                 Some((_, Value::Int(n))) => *n,
-                _ => return Err(self.sort_property_missing(edge_type, key)),
+                _ => return Err(self.sort_property_missing(ty, key)),
             },
         };
         let ordinal = edge_type.new_ordinal()?;
@@ -60,9 +61,10 @@ impl Transaction<'_> {
         Ok(EdgeId { ty, src, dst, ordinal })
     }
 
-    fn sort_property_missing(&self, ty: &EdgeType, key: PropertyKeyId) -> Error {
-        let key = self.shared().catalog.property_key_name(key);
-        Error::SortProperty { name: ty.name.clone(), key }
+    fn sort_property_missing(&self, ty: EdgeTypeId, key: PropertyKeyId) -> Error {
+        let catalog = &self.shared().catalog;
+        let (name, key) = (catalog.edge_type_name(ty), catalog.property_key_name(key));
+        Error::SortProperty { name, key }
     }
 
     /// Makes sure an edge of a `simple` type exists. Whether it did, and whether both ends exist,
@@ -105,8 +107,11 @@ impl Transaction<'_> {
         op: EdgeOp,
     ) -> Result<(), Error> {
         let edge_type = self.edge_type(ty)?;
+        self.check_edge_type(ty)?;
         if edge_type.kind() != ListKind::Simple {
-            return Err(Error::NotSimpleEdgeType { name: edge_type.name.clone() });
+            return Err(Error::NotSimpleEdgeType {
+                name: self.shared().catalog.edge_type_name(ty),
+            });
         }
         let (u, v) = (self.end_of_edge(src)?, self.end_of_edge(dst)?);
         self.intend_edge(ty, (u, v), 0, Part::Whole)?;
@@ -280,15 +285,16 @@ impl Transaction<'_> {
         value: Value,
     ) -> Result<(), Error> {
         let edge_type = self.edge_type(edge.ty)?;
-        self.shared().catalog.check_property_key(key)?;
+        let catalog = &self.shared().catalog;
+        self.check_property_key(key)?;
         check_value(&value)?;
         if edge_type.kind() == ListKind::Simple {
-            return Err(Error::SimpleEdgeType { name: edge_type.name.clone() });
+            return Err(Error::SimpleEdgeType { name: catalog.edge_type_name(edge.ty) });
         }
         if edge_type.options.order == EdgeOrder::NewestFirst(key) {
             return Err(Error::SortPropertyFixed {
-                name: edge_type.name.clone(),
-                key: self.shared().catalog.property_key_name(key),
+                name: catalog.edge_type_name(edge.ty),
+                key: catalog.property_key_name(key),
             });
         }
         let (Some(u), Some(v), true) = (number(edge.src), number(edge.dst), self.edge_exists(edge))

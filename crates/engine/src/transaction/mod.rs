@@ -7,6 +7,7 @@ mod claims;
 mod edges;
 mod indexes;
 mod intents;
+mod names;
 mod own_keys;
 mod rules;
 mod update;
@@ -16,13 +17,11 @@ mod view;
 use std::cell::RefCell;
 use std::collections::HashSet;
 
-use telar_graph::name::NameKind;
 use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
 pub(crate) use rules::PendingRules;
 
-use crate::catalog::Catalog;
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
@@ -33,6 +32,7 @@ use crate::txn::edge_ends::EdgeEnds;
 use crate::txn::stop::{Interrupt, Stop};
 use crate::txn::write_set::{Read, WriteSet};
 use around::Around;
+use names::OwnNames;
 use own_keys::OwnKeys;
 
 /// What concurrent transactions may do to each other.
@@ -74,6 +74,8 @@ pub struct Transaction<'e> {
     own_keys: RefCell<Option<Box<OwnKeys>>>,
     /// `Some` if serializable.
     reads: Option<RefCell<HashSet<Read>>>,
+    /// Names that are not made unless it commits.
+    names: Option<Box<OwnNames>>,
     /// What becomes of indexes and constraints, once it has asked for them to change them.
     rules: Option<Box<PendingRules>>,
     /// What others wait for, if it waits for them.
@@ -97,6 +99,7 @@ impl<'e> Transaction<'e> {
             around: RefCell::default(),
             own_keys: RefCell::default(),
             reads: (isolation == Isolation::Serializable).then(RefCell::default),
+            names: None,
             rules: None,
             intents: None,
             committed: false,
@@ -120,7 +123,8 @@ impl<'e> Transaction<'e> {
     pub fn written_bytes(&self) -> u64 {
         let ends = self.ends.borrow().as_ref().map_or(0, |ends| ends.bytes());
         let keys = self.own_keys.borrow().as_ref().map_or(0, |keys| keys.bytes());
-        (self.writes.bytes() + ends + keys) as u64
+        let names = self.names.as_ref().map_or(0, |names| names.bytes());
+        (self.writes.bytes() + ends + keys + names) as u64
     }
 
     /// The same state of the graph for other threads, while the transaction has written nothing.
@@ -168,27 +172,6 @@ impl<'e> Transaction<'e> {
         reads.borrow_mut().insert(if is_made { read } else { Read::AllStates });
     }
 
-    /// Looks at names of a kind. Unless what is looked for was found, that neither it nor any later
-    /// name exists is remembered for validation.
-    pub(crate) fn look_for<T>(
-        &self,
-        kind: NameKind,
-        look: impl FnOnce(&Catalog) -> T,
-        was_found: impl FnOnce(&T) -> bool,
-    ) -> T {
-        let catalog = &self.shared().catalog;
-        // Before the look: a name that is made meanwhile must not be taken for one that was seen.
-        let made = self.reads.is_some().then(|| catalog.name_count(kind));
-        let found = look(catalog);
-        // No name has a number beyond `u16`: there is nothing left to be made.
-        if let Some(next) = made.and_then(|made| u16::try_from(made).ok())
-            && !was_found(&found)
-        {
-            self.note(Read::Unmade(kind, next));
-        }
-        found
-    }
-
     /// Commits; says at which timestamp, and which upserts and deletes of edges changed something.
     /// Returns when the indexes and constraints it made can be read and hold.
     ///
@@ -217,13 +200,19 @@ impl<'e> Transaction<'e> {
         let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
         if let Some(rules) = self.rules.take().filter(|rules| rules.are_changes()) {
             stop.check_last()?;
+            self.make_names(stop)?;
             return self.commit_rules(*rules);
         }
         if self.writes.is_empty() {
             stop.check_last()?;
             self.shared().check_stored()?;
+            if self.names.is_some() {
+                self.make_names(stop)?;
+                self.shared().publish_all()?;
+            }
             return Ok(nothing);
         }
+        self.make_names(stop)?;
         let read_ts = self.registration.read_ts;
         let reads: Vec<Read> = match &self.reads {
             Some(reads) => reads.borrow().iter().cloned().collect(),
@@ -276,6 +265,9 @@ impl Drop for Transaction<'_> {
             self.give_back_vertices();
         }
         self.release_intents();
+        if let Some(names) = &self.names {
+            names.release(&self.shared().catalog);
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use telar_graph::{CommitTs, IndexId};
 use super::{Committed, Transaction};
 use crate::error::{Error, Object};
 use crate::index::{
-    self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec, IndexState, List,
+    self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
+    List,
 };
 use crate::shared::Shared;
 
@@ -163,7 +164,12 @@ impl Transaction<'_> {
     }
 
     fn make_rule(&mut self, definition: Definition) -> Result<(), Error> {
-        index::check_definition(self.shared(), &definition)?;
+        index::check_shape(self.shared(), &definition)?;
+        definition.properties.iter().try_for_each(|key| self.check_property_key(*key))?;
+        match definition.target {
+            IndexTarget::Vertices(label) => self.check_label(label)?,
+            IndexTarget::Edges(ty) => self.check_edge_type(ty)?,
+        }
         let there = self.look_at_rules()?;
         self.refuse_mixing()?;
         let pending = self.rules.as_mut().expect("INVARIANT: it has looked");

@@ -45,16 +45,15 @@ impl Update for Transaction<'_> {
     }
 
     fn label(&mut self, name: &str) -> Result<LabelId, UpdateError> {
-        Ok(self.shared().add_name(NameKind::Label, name).map(LabelId::from_raw)?)
+        Ok(self.name_to_write(NameKind::Label, name).map(LabelId::from_raw)?)
     }
 
     fn edge_type(&mut self, name: &str) -> Result<EdgeTypeId, UpdateError> {
-        Ok(self.shared().some_edge_type(name)?)
+        Ok(self.name_to_write(NameKind::EdgeType, name).map(EdgeTypeId::from_raw)?)
     }
 
     fn property_key(&mut self, name: &str) -> Result<PropertyKeyId, UpdateError> {
-        let key = self.shared().add_name(NameKind::PropertyKey, name);
-        Ok(key.map(PropertyKeyId::from_raw)?)
+        Ok(self.name_to_write(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)?)
     }
 
     fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, UpdateError> {
@@ -72,7 +71,7 @@ impl Update for Transaction<'_> {
         if edge_type.kind() != ListKind::Simple {
             return Ok(Transaction::create_edge(self, ty, src, dst, properties)?);
         }
-        let name = edge_type.name.clone();
+        let name = self.shared().catalog.edge_type_name(ty);
         if properties.iter().any(|(_, value)| !value.is_null()) {
             return Err(Error::SimpleEdgeType { name }.into());
         }

@@ -18,7 +18,7 @@ impl Transaction<'_> {
     /// [`Error::UnknownLabel`], [`Error::TooMany`].
     pub fn create_vertex(&mut self, labels: &[LabelId]) -> Result<VertexId, Error> {
         for l in labels {
-            self.shared().catalog.check_label(*l)?;
+            self.check_label(*l)?;
         }
         let state = self.shared().catalog.label_sets.number(labels);
         let vertex = self.shared().new_vertex()?;
@@ -71,7 +71,7 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::NotFound`], [`Error::UnknownLabel`].
     pub fn add_label(&mut self, vertex: VertexId, label: LabelId) -> Result<bool, Error> {
-        self.shared().catalog.check_label(label)?;
+        self.check_label(label)?;
         let mut labels = self.labels(vertex)?;
         if labels.contains(&label) {
             return Ok(false);
@@ -125,7 +125,7 @@ impl Transaction<'_> {
         key: PropertyKeyId,
         value: Value,
     ) -> Result<(), Error> {
-        self.shared().catalog.check_property_key(key)?;
+        self.check_property_key(key)?;
         check_value(&value)?;
         let v = self.existing(vertex)?;
         self.intend_vertex(v, Part::Property(key))?;

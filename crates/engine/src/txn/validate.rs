@@ -9,14 +9,13 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch::Guard;
 use smallvec::SmallVec;
 use telar_graph::name::NameKind;
-use telar_graph::{Direction, EdgeId, EdgeTypeId, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, VertexId};
 
 use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, Entry, ListKind, local_of, segment_of};
-use crate::catalog::EdgeType;
 use crate::column::{Chunk, ColTable};
 use crate::error::{Error, Object};
 
@@ -297,8 +296,8 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
             // `Places::check_lists` covers these, and `index::check` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,
             Read::AllStates => column_changed(input.states, read_ts).then_some(Object::VertexScan),
-            Read::Unmade(kind, from) => {
-                later_names_used(kind, from, input, read_ts).then_some(Object::Unmade(kind))
+            Read::Unmade(kind, made) => {
+                later_names_used(kind, made, input, read_ts).then_some(Object::Unmade(kind))
             }
         };
         if let Some(object) = changed {
@@ -326,35 +325,26 @@ fn lists_changed(table: &AdjTable, read_ts: u64) -> bool {
 /// one in the serial order, unless a chain of conflicts leads from it back to this one, and each
 /// link of such a chain is ordered by a latch or, if it is itself such a read, by
 /// [`Catalog::unmade`](crate::catalog::Catalog): then it was applied before this one looked.
-fn later_names_used(kind: NameKind, from: u16, input: &PlanInput<'_>, read_ts: u64) -> bool {
+fn later_names_used(kind: NameKind, made: usize, input: &PlanInput<'_>, read_ts: u64) -> bool {
     let catalog = input.catalog;
-    let from = u32::from(from);
-    if catalog.name_count(kind) <= from {
-        return false;
-    }
-    let is_later = |number: u16| u32::from(number) >= from;
+    let later = catalog.made_after(kind, made);
     match kind {
         // A label is in the states of vertices.
-        NameKind::Label => column_changed(input.states, read_ts),
-        NameKind::EdgeType => {
-            let mut later = catalog.edge_types().filter(|(id, _)| is_later(id.get()));
-            later.any(|(_, ty)| lists_changed(ty.table(Direction::Out), read_ts))
-        }
-        NameKind::PropertyKey => {
-            let columns = catalog.vertex_columns();
-            let mut of_vertices = columns.filter(|(key, _)| is_later(key.get()));
-            let of_edges = |(_, ty): (_, &EdgeType)| {
-                ty.columns()
-                    .any(|(key, column)| is_later(key.get()) && column_changed(column, read_ts))
-            };
-            of_vertices.any(|(_, column)| column_changed(column, read_ts))
-                || catalog.edge_types().any(of_edges)
-        }
+        NameKind::Label => !later.is_empty() && column_changed(input.states, read_ts),
+        NameKind::EdgeType => later.into_iter().any(|number| {
+            let ty = catalog.edge_type(EdgeTypeId::from_raw(number));
+            ty.is_ok_and(|ty| lists_changed(ty.table(Direction::Out), read_ts))
+        }),
+        NameKind::PropertyKey => later.into_iter().map(PropertyKeyId::from_raw).any(|key| {
+            let of_edges = catalog.edge_types().filter_map(|(_, ty)| ty.column(key));
+            let mut columns = catalog.vertex_column(key).into_iter().chain(of_edges);
+            columns.any(|column| column_changed(column, read_ts))
+        }),
         NameKind::Index => unreachable!("INVARIANT: indexes are looked up by their numbers"),
     }
 }
 
-fn edge_read(ty: EdgeTypeId, ordinal: u32, key: telar_graph::PropertyKeyId) -> Object {
+fn edge_read(ty: EdgeTypeId, ordinal: u32, key: PropertyKeyId) -> Object {
     let nowhere = vertex_id(0);
     Object::EdgeProperty(EdgeId { ty, src: nowhere, dst: nowhere, ordinal }, key)
 }

@@ -280,6 +280,6 @@ pub(crate) enum Read {
     AllStates,
     /// A range of an index.
     Index(Arc<IndexRead>),
-    /// That a name does not exist: the one with this number, and every later one of the kind.
-    Unmade(NameKind, u16),
+    /// That there is no name of the kind but those of the first so many that it finds.
+    Unmade(NameKind, usize),
 }

@@ -10,34 +10,56 @@ use crate::expr::eval::eval;
 use crate::plan::{self, CreateStep, LabelName};
 use crate::query_error::{ErrorKind, QueryError};
 
-/// The names that a static or dynamic label stands for in a row.
-pub(crate) fn label_names(
-    labels: &[LabelName],
-    rows: &Batch,
-    row: usize,
-    cx: &mut Exec<'_>,
-) -> Result<Vec<Arc<str>>, QueryError> {
-    let mut names = Vec::new();
-    for label in labels {
-        match label {
-            LabelName::Static(name) => names.push(name.clone()),
-            LabelName::Dynamic(expr) => match eval(expr, rows, cx)?.get(row) {
+/// A static label, or the values of a dynamic one.
+enum NameColumn<'p> {
+    Static(&'p Arc<str>),
+    Dynamic(Arc<Column>),
+}
+
+/// Names that labels stand for, row by row.
+pub(crate) struct NameColumns<'p>(Vec<NameColumn<'p>>);
+
+impl<'p> NameColumns<'p> {
+    /// Those of a batch. *Cost*: one evaluation of each dynamic label.
+    pub(crate) fn of(
+        labels: &'p [LabelName],
+        rows: &Batch,
+        cx: &mut Exec<'_>,
+    ) -> Result<Self, QueryError> {
+        let column = |label: &'p LabelName| match label {
+            LabelName::Static(name) => Ok(NameColumn::Static(name)),
+            LabelName::Dynamic(expr) => Ok(NameColumn::Dynamic(eval(expr, rows, cx)?)),
+        };
+        labels.iter().map(column).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Those of a row.
+    pub(crate) fn get(&self, row: usize) -> Result<Vec<Arc<str>>, QueryError> {
+        let wrong = |value: &Value| Err(QueryError::wrong_type("a string", value, "a label"));
+        let mut names = Vec::with_capacity(self.0.len());
+        for column in &self.0 {
+            let values = match column {
+                NameColumn::Static(name) => {
+                    names.push(Arc::clone(name));
+                    continue;
+                }
+                NameColumn::Dynamic(values) => values,
+            };
+            match values.get(row) {
                 Value::String(name) => names.push(name),
                 Value::List(list) => {
                     for value in list.iter() {
                         match value {
                             Value::String(name) => names.push(name.clone()),
-                            other => {
-                                return Err(QueryError::wrong_type("a string", other, "a label"));
-                            }
+                            other => return wrong(other),
                         }
                     }
                 }
-                other => return Err(QueryError::wrong_type("a string", &other, "a label")),
-            },
+                other => return wrong(&other),
+            }
         }
+        Ok(names)
     }
-    Ok(names)
 }
 
 /// The entries of a property map as keys and values that can be stored; nulls are left out.
@@ -132,26 +154,26 @@ pub(crate) fn run_steps(
             }
             CreateStep::Node { slot, labels, properties: map } => {
                 let maps = map.as_ref().map(|map| eval(map, rows, cx)).transpose()?;
+                let names = NameColumns::of(labels, rows, cx)?;
                 let mut made: Vec<VertexId> = Vec::with_capacity(rows.rows());
                 for row in 0..rows.rows() {
                     cx.check()?;
                     let map = maps.as_ref().map_or(Value::Null, |maps| maps.get(row));
                     let found = properties(&map, cx)?;
-                    let names = label_names(labels, rows, row, cx)?;
-                    made.push(create_node(&names, found, cx)?);
+                    made.push(create_node(&names.get(row)?, found, cx)?);
                 }
                 rows.set(*slot, Column::Vertices(made));
             }
             CreateStep::Relationship { slot, ty, from, to, properties: map } => {
                 let maps = map.as_ref().map(|map| eval(map, rows, cx)).transpose()?;
+                let names = NameColumns::of(std::slice::from_ref(ty), rows, cx)?;
                 let mut made: Vec<EdgeId> = Vec::with_capacity(rows.rows());
                 for row in 0..rows.rows() {
                     cx.check()?;
                     let map = maps.as_ref().map_or(Value::Null, |maps| maps.get(row));
                     let found = properties(&map, cx)?;
-                    let names = label_names(std::slice::from_ref(ty), rows, row, cx)?;
                     let ends = (rows.column(*from).vertex(row), rows.column(*to).vertex(row));
-                    made.push(create_relationship(&names, ends, &found, cx)?);
+                    made.push(create_relationship(&names.get(row)?, ends, &found, cx)?);
                 }
                 rows.set(*slot, Column::Edges(made));
             }

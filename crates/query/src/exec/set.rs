@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
-use super::create::{label_names, storable};
+use super::create::{NameColumns, storable};
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
 use crate::expr::Expr;
@@ -168,7 +168,7 @@ pub(crate) fn apply(
                 set_properties(&object, &value, *replace, cx)?;
             }
             SetItem::AddLabels { node, labels } | SetItem::RemoveLabels { node, labels } => {
-                let names = label_names(labels, rows, 0, cx)?;
+                let names = NameColumns::of(labels, rows, cx)?.get(0)?;
                 let vertex = match eval(node, rows, cx)?.get(0) {
                     Value::Vertex(vertex) => vertex,
                     Value::Null => continue,

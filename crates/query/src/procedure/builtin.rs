@@ -19,7 +19,11 @@ const NEO4J_VERSION: &str = "5.26.0";
 
 pub(super) fn add(procedures: &mut Procedures) {
     let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
-    let names = |names: Vec<String>| Ok(names.into_iter().map(|name| vec![name.into()]).collect());
+    // A number may have no name.
+    let names = |names: Vec<String>| {
+        let names = names.into_iter().filter(|name| !name.is_empty());
+        Ok(names.map(|name| vec![name.into()]).collect())
+    };
     let in_use = move |all: Vec<String>, counts: Vec<u64>| {
         let used = all.into_iter().zip(counts).filter(|(_, count)| *count > 0);
         names(used.map(|(name, _)| name).collect())

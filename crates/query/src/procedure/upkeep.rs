@@ -195,7 +195,9 @@ fn counts(graph: &dyn Graph) -> Value {
 }
 
 fn tokens(graph: &dyn Graph) -> Value {
-    let names = |names: Vec<String>| Value::list(names.into_iter().map(Value::from));
+    let names = |names: Vec<String>| {
+        Value::list(names.into_iter().filter(|name| !name.is_empty()).map(Value::from))
+    };
     Value::map([
         ("labels", names(graph.label_names())),
         ("relationshipTypes", names(graph.edge_type_names())),

@@ -193,10 +193,9 @@ impl Names {
             Change::EdgeTypeMade { ty, name, .. } => (&mut self.types, ty.get(), name),
             _ => return,
         };
-        // Names come in the order of their numbers; those before were there at first.
-        if usize::from(number) == names.len() {
-            names.push(name.clone());
-        }
+        let place = usize::from(number);
+        names.resize(names.len().max(place + 1), String::new());
+        name.clone_into(&mut names[place]);
     }
 
     /// The changes of a commit as maps. Commits come in their order.

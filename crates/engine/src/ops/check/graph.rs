@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use telar_graph::name::NameKind;
 use telar_graph::{Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use super::history::HistoryCheck;
@@ -134,7 +135,8 @@ impl Graph {
         let first = u64::from(segment) << SEGMENT_BITS;
         let last = first + SEGMENT_VERTICES as u64 - 1;
         let property = |n: u16| self.shared.catalog.property_key_name(PropertyKeyId::from_raw(n));
-        let name = |n: u16| self.edge_type(n).map(|t| t.name.clone()).ok();
+        let catalog = &self.shared.catalog;
+        let name = |n: u16| catalog.name(NameKind::EdgeType, n);
         Some(match kind {
             0 => "the meta value".into(),
             1 => {
@@ -276,11 +278,11 @@ impl Graph {
             found.extend(wrong.map(|what| (place(), what)));
         }
         for (ty, what) in self.history.contradictions() {
-            let name = self.edge_type(ty).map_or_else(|e| e, |t| t.name.clone());
+            let name = self.shared.catalog.edge_type_name(EdgeTypeId::from_raw(ty));
             found.push((format!("edges of type {name}"), what));
         }
         for (number, check) in self.types.iter().enumerate() {
-            let name = self.edge_type(number as u16).map_or_else(|e| e, |t| t.name.clone());
+            let name = self.shared.catalog.edge_type_name(EdgeTypeId::from_raw(number as u16));
             let [out, inward] = &check.sides;
             for segment in 0..out.0.len().max(inward.0.len()) {
                 let (out, inward) = (out.get(segment), inward.get(segment));

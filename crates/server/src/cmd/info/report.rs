@@ -76,7 +76,8 @@ impl Report {
         let mut vertices: Vec<VertexId> = Vec::new();
         reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
         let mut types = Vec::new();
-        for (number, (name, options)) in (0..).zip(db.edge_types()) {
+        let types_by_number = (0..).zip(db.edge_types());
+        for (number, (name, options)) in types_by_number.filter(|(_, (name, _))| !name.is_empty()) {
             let ty = EdgeTypeId::from_raw(number);
             let (out, inward) =
                 (reader.adjacency(ty, Direction::Out)?, reader.adjacency(ty, Direction::In)?);
@@ -107,8 +108,8 @@ impl Report {
             last_commit: reader.read_ts().get(),
             vertices: statistics.vertices,
             edges: statistics.edges(),
-            labels: db.labels().into_iter().zip(counts).collect(),
-            property_keys: db.property_keys(),
+            labels: db.labels().into_iter().zip(counts).filter(|(n, _)| !n.is_empty()).collect(),
+            property_keys: db.property_keys().into_iter().filter(|n| !n.is_empty()).collect(),
             settled: types.iter().map(|t| t.settled).sum(),
             unsettled: types.iter().map(|t| t.unsettled).sum(),
             types,

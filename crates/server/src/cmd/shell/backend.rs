@@ -66,7 +66,10 @@ impl Backend<'_, '_> {
     pub(crate) fn names(&mut self) -> Result<[Vec<String>; 3], Trouble> {
         if let Self::Embedded { db, .. } = self {
             let types = db.edge_types().into_iter().map(|(name, _)| name).collect();
-            return Ok([db.labels(), types, db.property_keys()]);
+            return Ok([db.labels(), types, db.property_keys()].map(|mut names: Vec<String>| {
+                names.retain(|name| !name.is_empty());
+                names
+            }));
         }
         let mut names = |procedure: &str| -> Result<Vec<String>, Trouble> {
             let answer = self.run(&format!("CALL {procedure}()"), &ValueMap::new())?;

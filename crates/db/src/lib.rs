@@ -61,6 +61,7 @@
 mod again;
 pub mod import;
 mod plans;
+mod procedures;
 mod refusal;
 mod runtime;
 mod script;
@@ -82,9 +83,9 @@ pub use telar_engine::{
     machine_memory_bytes, ops,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, IndexId, IndexRange, LabelId,
-    PropertyKeyId, Statistics, Topology, Value, ValueMap, VertexId, View, heap, name, spatial,
-    value,
+    CommitTs, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId, IndexRange,
+    LabelId, PropertyKeyId, RuleKind, Schema, Statistics, Topology, Update, Value, ValueMap,
+    VertexId, View, heap, name, spatial, update, value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;
@@ -159,3 +160,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/history.md")]
 struct History;
+
+/// And that in docs/extending.md.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/extending.md")]
+struct Extending;

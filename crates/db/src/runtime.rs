@@ -5,12 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use telar_graph::Value;
-use telar_query::procedure::{Field, Mode, Rows};
-use telar_query::{
-    CallContext, Prepared, Procedure, Procedures, QueryError, Running, Scratch, ScratchFolder,
-    Workers,
-};
+use telar_query::{Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, Workers};
 
 use crate::plans::{PlanUses, Plans};
 
@@ -32,65 +27,6 @@ pub struct Runtime {
     conflicts: AtomicU64,
 }
 
-/// `telar.plans`: how well plans that are kept serve.
-#[derive(Debug)]
-struct PlansProcedure {
-    plans: Arc<Mutex<Plans>>,
-    columns: Vec<Field>,
-}
-
-impl Procedure for PlansProcedure {
-    fn arguments(&self) -> &[Field] {
-        &[]
-    }
-
-    fn columns(&self) -> &[Field] {
-        &self.columns
-    }
-
-    fn description(&self) -> &str {
-        "Plans that are kept: statements that found theirs, that did not, plans that made room."
-    }
-
-    fn run(&self, _: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
-        let uses = self.plans.lock().uses();
-        let number = |n: u64| Value::try_from(n).unwrap_or_default();
-        let figures = [uses.kept as u64, uses.hits, uses.misses, uses.evicted];
-        Ok(vec![figures.map(number).into()])
-    }
-}
-
-/// `db.clearQueryCaches`: forgets the plans that are kept.
-#[derive(Debug)]
-struct ClearPlans {
-    plans: Arc<Mutex<Plans>>,
-    columns: [Field; 1],
-}
-
-impl Procedure for ClearPlans {
-    fn arguments(&self) -> &[Field] {
-        &[]
-    }
-
-    fn columns(&self) -> &[Field] {
-        &self.columns
-    }
-
-    fn description(&self) -> &str {
-        "Forgets the plans that are kept."
-    }
-
-    fn mode(&self) -> Mode {
-        Mode::Dbms
-    }
-
-    fn run(&self, _: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
-        let cleared = self.plans.lock().clear();
-        let message = format!("Query caches successfully cleared of {cleared} queries.");
-        Ok(vec![vec![message.into()]])
-    }
-}
-
 impl Default for Runtime {
     /// With the built-in procedures.
     fn default() -> Self {
@@ -103,13 +39,7 @@ impl Runtime {
     #[must_use]
     pub fn new(mut procedures: Procedures) -> Self {
         let plans = Arc::new(Mutex::new(Plans::new(PLANS_MAX, PLANS_BYTES_MAX)));
-        let columns = ["kept", "hits", "misses", "evicted"];
-        let columns = columns.map(|name| Field::new(name, "INTEGER")).into();
-        let shown = PlansProcedure { plans: Arc::clone(&plans), columns };
-        procedures.add("telar.plans", Arc::new(shown));
-        let columns = [Field::new("value", "STRING")];
-        let clear = ClearPlans { plans: Arc::clone(&plans), columns };
-        procedures.add("db.clearQueryCaches", Arc::new(clear));
+        crate::procedures::add(&mut procedures, &plans);
         let workers = Arc::clone(Workers::of_program());
         let (scratch, conflicts) = (OnceLock::new(), AtomicU64::new(0));
         Self { procedures, plans, workers, scratch, conflicts }

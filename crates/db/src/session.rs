@@ -692,10 +692,10 @@ impl QueryTransaction<'_, '_> {
     fn refuse_mixing(&self, plan: &Prepared) -> Result<(), QueryError> {
         let (now, before) = if plan.explains() {
             return Ok(());
-        } else if plan.writes() && self.transaction.changes_schema() {
-            ("data", "schema")
         } else if plan.changes_schema() && self.transaction.changes_graph() {
             ("schema", "data")
+        } else if plan.writes() && !plan.changes_schema() && self.transaction.changes_schema() {
+            ("data", "schema")
         } else {
             return Ok(());
         };

@@ -6,7 +6,7 @@ use std::thread;
 use telar_db::query::{
     CallContext, ErrorKind, NotificationKind, Procedure, Procedures, QueryError, QueryResult,
     literal,
-    procedure::{Field, Rows},
+    procedure::{Field, RowSource},
 };
 use telar_db::{Database, Runtime, Session, Value, ValueMap};
 
@@ -318,7 +318,11 @@ impl Procedure for Waits {
         "Waits to be terminated."
     }
 
-    fn run(&self, call: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        _: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
         self.0.send(()).expect("the test listens");
         loop {
             call.check()?;

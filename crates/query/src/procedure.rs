@@ -8,12 +8,15 @@
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
 mod builtin;
+mod call;
+mod changes;
 mod connections;
 mod counts;
 mod describe;
 mod meta;
 mod names;
 pub(crate) mod privileges;
+mod rows;
 mod schema;
 pub(crate) mod show;
 mod upkeep;
@@ -21,14 +24,16 @@ mod upkeep;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use telar_graph::{Graph, Update, Value};
+use telar_graph::Value;
 
-use crate::host::Host;
+pub use call::CallContext;
+pub use changes::Changes;
+pub use rows::{Chunk, RowBatch, RowColumn, RowSource, Rows, known};
+
 use crate::planning::Planning;
-use crate::query_error::{ErrorKind, QueryError};
-use crate::running::{Entry, Running};
+use crate::query_error::QueryError;
+use crate::running::Running;
 use crate::value_type::ValueType;
 
 /// A named, typed argument or column of a procedure.
@@ -75,74 +80,45 @@ impl Field {
     }
 }
 
-/// A procedure's rows, one value per column.
-pub type Rows = Vec<Vec<Value>>;
-
-/// What a procedure may use while it runs.
-pub struct CallContext<'a> {
-    /// The graph, at the query's snapshot.
-    pub graph: &'a dyn Graph,
-    /// What else can be called.
-    pub procedures: &'a Procedures,
-    /// The server around the database, if there is one.
-    pub host: Option<&'a dyn Host>,
-    pub(crate) check: &'a dyn Fn() -> Result<(), QueryError>,
-    /// By which the transaction is told to end: none other has it.
-    pub(crate) ended: Option<&'a Arc<AtomicBool>>,
-}
-
-impl CallContext<'_> {
-    /// Whether to go on: to be asked in every loop that can be long.
-    ///
-    /// # Errors
-    /// If the query was terminated, or has used up its time.
-    pub fn check(&self) -> Result<(), QueryError> {
-        (self.check)()
-    }
-
-    /// The transaction that calls, as it is listed.
-    pub(crate) fn transaction(&self) -> Option<Arc<Entry>> {
-        let ended = self.ended?;
-        let all = self.procedures.running.all().into_iter();
-        all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
-    }
-}
-
-impl fmt::Debug for CallContext<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallContext").finish_non_exhaustive()
-    }
-}
-
 /// The part of the database that a procedure works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// It reads the graph.
     Read,
-    /// It changes the graph: [`Procedure::change`] is called.
+    /// It changes the graph: a statement that calls it is one that writes, to transactions, roles
+    /// and drivers.
     Write,
+    /// It changes indexes and constraints: a statement that calls it is one that does.
+    Schema,
     /// It is about the server or the session.
     Dbms,
 }
 
 impl Mode {
+    /// True if it changes something in the database.
+    #[must_use]
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Write | Self::Schema)
+    }
+
     /// As `SHOW PROCEDURES` names it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "READ",
             Self::Write => "WRITE",
+            Self::Schema => "SCHEMA",
             Self::Dbms => "DBMS",
         }
     }
 }
 
-/// Something that `CALL` can run. It reads the graph at the query's snapshot, or changes it.
+/// Something that `CALL` can run.
 pub trait Procedure: Send + Sync {
-    /// What it takes.
+    /// Arguments, those with defaults last.
     fn arguments(&self) -> &[Field];
 
-    /// What its rows hold.
+    /// Columns of its rows. One without columns is called for what it does.
     fn columns(&self) -> &[Field];
 
     /// One line for `SHOW PROCEDURES`.
@@ -153,21 +129,16 @@ pub trait Procedure: Send + Sync {
         Mode::Read
     }
 
-    /// Its rows for these arguments, which have the types it asks for or are null.
+    /// Begins a call with these arguments, which have the types that are asked for or are null.
+    /// [`known`] makes rows of what is all there.
     ///
     /// # Errors
     /// Whatever it cannot do.
-    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError>;
-
-    /// The same for one that [writes](Mode::Write), in the transaction of the query.
-    ///
-    /// # Errors
-    /// Whatever it cannot do.
-    fn change(&self, graph: &mut dyn Update, arguments: &[Value]) -> Result<Rows, QueryError> {
-        let (_, _) = (graph, arguments);
-        let message = "this procedure changes nothing";
-        Err(QueryError::runtime(ErrorKind::ProcedureFailed, "ProcedureCallFailed", message))
-    }
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError>;
 }
 
 /// A procedure as a plan holds it.

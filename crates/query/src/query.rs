@@ -253,7 +253,7 @@ impl Prepared {
     /// Whether it makes or drops an index or constraint, and so needs a transaction.
     #[must_use]
     pub fn changes_schema(&self) -> bool {
-        self.bound.command.is_some()
+        self.bound.command.is_some() || self.bound.calls_schema
     }
 
     /// Which state of the graph the query wants to read, if not the present.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -73,15 +74,39 @@ pub(crate) struct Entry {
     pub(crate) query: Mutex<Option<Query>>,
 }
 
+/// How much of something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Progress {
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { done, total } = *self;
+        let percent = u128::from(done.min(total)) * 100 / u128::from(total.max(1));
+        write!(f, "{done} of {total} done ({percent} %)")
+    }
+}
+
 /// The statement that a transaction is at.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     pub(crate) text: Arc<str>,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
+    /// What a procedure that it calls has said last.
+    pub(crate) progress: Option<Progress>,
 }
 
 impl Entry {
+    /// Lists how far the statement is.
+    pub(crate) fn set_progress(&self, progress: Progress) {
+        if let Some(query) = &mut *self.query.lock() {
+            query.progress = Some(progress);
+        }
+    }
+
     /// Metadata that are listed with it.
     pub(crate) fn metadata(&self) -> ValueMap {
         let set = self.metadata.lock().clone();
@@ -179,13 +204,13 @@ impl Listed {
     /// Lists the only statement of the transaction: both began at the same moment.
     pub fn set_only_query(&self, text: Arc<str>) {
         let Entry { began, began_at, .. } = *self.entry;
-        *self.entry.query.lock() = Some(Query { text, began, began_at });
+        *self.entry.query.lock() = Some(Query { text, began, began_at, progress: None });
     }
 
     /// Lists a statement of the transaction, which began at this moment.
     pub fn set_query(&self, text: Arc<str>, began: Moment) {
         let began_at = Instant::now();
-        *self.entry.query.lock() = Some(Query { text, began, began_at });
+        *self.entry.query.lock() = Some(Query { text, began, began_at, progress: None });
     }
 
     /// Lists no statement: the transaction waits for the next one.

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use telar_db::query::procedure::{Field, Rows as ProcedureRows};
+use telar_db::query::procedure::{Field, RowSource, known};
 use telar_db::query::{self, Entities, Limits, Planning, Procedures, QueryError};
 use telar_db::{Database, Runtime, Session, Workers};
 use telar_graph::{EdgeId, Value, ValueMap, VertexId};
@@ -218,11 +218,11 @@ impl query::Procedure for Table {
 
     fn run(
         &self,
-        _: &query::CallContext<'_>,
+        _: &mut query::CallContext<'_>,
         arguments: &[Value],
-    ) -> Result<ProcedureRows, QueryError> {
+    ) -> Result<Box<dyn RowSource>, QueryError> {
         let asked = |row: &&Vec<Value>| row[..arguments.len()] == *arguments;
         let rest = |row: &Vec<Value>| row[arguments.len()..].to_vec();
-        Ok(self.rows.iter().filter(asked).map(rest).collect())
+        Ok(known(self.rows.iter().filter(asked).map(rest).collect()))
     }
 }

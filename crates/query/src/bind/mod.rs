@@ -70,6 +70,8 @@ pub(crate) struct Bound {
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
     pub(crate) writes: bool,
+    /// It calls a procedure that changes indexes or constraints.
+    pub(crate) calls_schema: bool,
     /// It begins transactions of its own.
     pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
@@ -217,6 +219,7 @@ pub(crate) fn bind(
     let (mode, names) = (statement.mode, binder.slot_names());
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
     Ok(Bound {
+        calls_schema: plan.changes_schema(),
         plan,
         columns,
         mode,

@@ -182,7 +182,7 @@ pub(crate) fn run_steps(
     Ok(())
 }
 
-fn create_node(
+pub(crate) fn create_node(
     names: &[Arc<str>],
     found: Vec<(PropertyKeyId, Value)>,
     cx: &mut Exec<'_>,
@@ -206,7 +206,7 @@ fn create_node(
     Ok(vertex)
 }
 
-fn create_relationship(
+pub(crate) fn create_relationship(
     names: &[Arc<str>],
     ends: (Option<VertexId>, Option<VertexId>),
     found: &[(PropertyKeyId, Value)],

@@ -83,6 +83,17 @@ impl Targets {
     }
 }
 
+/// Deletes a node, a relationship or all of a path.
+pub(crate) fn delete_one(
+    object: &Value,
+    detach: bool,
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    let mut targets = Targets::default();
+    targets.add(object)?;
+    targets.delete(detach, &mut Held::of("ProcedureCall"), cx)
+}
+
 pub(crate) struct Delete<'p> {
     input: Source<'p>,
     plan: &'p plan::Delete,

@@ -11,6 +11,7 @@ mod apply;
 mod branches;
 mod build;
 mod call;
+mod changes;
 mod collected;
 mod count_store;
 pub(crate) mod counted;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{Value, ValueMap};
+use telar_graph::{Value, ValueMap, VertexId};
 
 use super::create::{NameColumns, storable};
 use super::{Exec, Operator, Source};
@@ -20,7 +20,7 @@ use crate::query_error::QueryError;
 /// Sets one property of a node or relationship; null removes it. Other objects but null are errors.
 ///
 /// A value counts as set even if it was the same before; a removal counts if there was a value.
-fn set_property(
+pub(crate) fn set_property(
     object: &Value,
     key: &str,
     value: Value,
@@ -53,6 +53,31 @@ fn set_property(
     }
     cx.counters.properties_set += 1;
     Ok(())
+}
+
+/// Adds a label to a node; false if the node had it.
+pub(crate) fn add_label(
+    vertex: VertexId,
+    name: &str,
+    cx: &mut Exec<'_>,
+) -> Result<bool, QueryError> {
+    let graph = cx.update()?;
+    let label = graph.label(name)?;
+    let added = graph.add_label(vertex, label)?;
+    cx.counters.labels_added += u64::from(added);
+    Ok(added)
+}
+
+/// Removes a label from a node; false if the node did not have it.
+pub(crate) fn remove_label(
+    vertex: VertexId,
+    name: &str,
+    cx: &mut Exec<'_>,
+) -> Result<bool, QueryError> {
+    let Some(label) = cx.graph().find_label(name) else { return Ok(false) };
+    let removed = cx.update()?.remove_label(vertex, label)?;
+    cx.counters.labels_removed += u64::from(removed);
+    Ok(removed)
 }
 
 fn set_properties(
@@ -176,15 +201,10 @@ pub(crate) fn apply(
                 };
                 cx.check_vertex(vertex)?;
                 for name in names {
-                    if matches!(item, SetItem::AddLabels { .. }) {
-                        let graph = cx.update()?;
-                        let label = graph.label(&name)?;
-                        let added = graph.add_label(vertex, label)?;
-                        cx.counters.labels_added += u64::from(added);
-                    } else if let Some(label) = cx.graph().find_label(&name) {
-                        let removed = cx.update()?.remove_label(vertex, label)?;
-                        cx.counters.labels_removed += u64::from(removed);
-                    }
+                    match item {
+                        SetItem::AddLabels { .. } => add_label(vertex, &name, cx)?,
+                        _ => remove_label(vertex, &name, cx)?,
+                    };
                 }
             }
         }

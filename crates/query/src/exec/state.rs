@@ -18,7 +18,7 @@ use crate::batch::Slot;
 use crate::budget::Budget;
 use crate::function::Context;
 use crate::host::Host;
-use crate::procedure::{CallContext, Mode, Procedure, Procedures, Rows};
+use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 use crate::watch;
@@ -248,22 +248,6 @@ impl<'g> Exec<'g> {
         let counted = written.set(usize::try_from(bytes).unwrap_or(usize::MAX), self);
         self.written = written;
         counted
-    }
-
-    /// Runs a procedure.
-    pub(crate) fn call(
-        &mut self,
-        procedure: &dyn Procedure,
-        arguments: &[Value],
-    ) -> Result<Rows, QueryError> {
-        if procedure.mode() == Mode::Write {
-            return procedure.change(self.update()?, arguments);
-        }
-        let check = || self.check_now();
-        let (graph, procedures, host) = (self.graph(), self.procedures, self.host);
-        let ended = self.limits.terminated.as_ref();
-        let call = CallContext { graph, procedures, host, check: &check, ended };
-        procedure.run(&call, arguments)
     }
 
     pub(crate) fn parameter(&self, name: &str) -> Result<Value, QueryError> {

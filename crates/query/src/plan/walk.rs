@@ -345,9 +345,14 @@ impl Plan {
             | Self::Set(..)
             | Self::Delete(_)
             | Self::Foreach(_) => true,
-            Self::Call(call) => call.procedure.0.mode() == Mode::Write,
+            Self::Call(call) => call.procedure.0.mode().changes(),
             _ => false,
         }
+    }
+
+    /// True if it calls a procedure that changes indexes or constraints.
+    pub(crate) fn changes_schema(&self) -> bool {
+        self.any(&|plan| matches!(plan, Self::Call(c) if c.procedure.0.mode() == Mode::Schema))
     }
 
     /// Whether `CALL { } IN TRANSACTIONS` stands in the plan, or what forbids it there.

@@ -34,7 +34,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "Every label that a node has.",
             Vec::new(),
             &[("label", "STRING")],
-            move |call, _| in_use(call.graph.label_names(), vertices_by_label(call)?),
+            move |call, _| in_use(call.graph().label_names(), vertices_by_label(call)?),
         ),
     );
     add(
@@ -43,7 +43,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "Every type that a relationship has.",
             Vec::new(),
             &[("relationshipType", "STRING")],
-            move |call, _| in_use(call.graph.edge_type_names(), edges_by_type(call)?),
+            move |call, _| in_use(call.graph().edge_type_names(), edges_by_type(call)?),
         ),
     );
     add(
@@ -52,7 +52,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "Every property key.",
             Vec::new(),
             &[("propertyKey", "STRING")],
-            move |call, _| names(call.graph.property_key_names()),
+            move |call, _| names(call.graph().property_key_names()),
         ),
     );
     add(
@@ -89,8 +89,8 @@ pub(super) fn add(procedures: &mut Procedures) {
             Vec::new(),
             &[("name", "STRING"), ("lastCommit", "INTEGER")],
             |call, _| {
-                let last = call.graph.read_ts().get() as i64;
-                Ok(vec![vec![call.procedures.database.clone().into(), last.into()]])
+                let last = call.graph().read_ts().get() as i64;
+                Ok(vec![vec![call.procedures().database.clone().into(), last.into()]])
             },
         ),
     );
@@ -103,7 +103,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             |call, arguments| {
                 let known = |name: &str| {
                     Lookup::named(name).is_some()
-                        || call.graph.rules().iter().any(|r| r.name == name)
+                        || call.graph().rules().iter().any(|r| r.name == name)
                 };
                 match arguments.first() {
                     Some(Value::String(name)) if !known(name) => {
@@ -177,12 +177,12 @@ pub(super) fn add(procedures: &mut Procedures) {
 
 /// Number of vertices with each label; of those that only this transaction has, 1 for some.
 fn vertices_by_label(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
-    let names = call.graph.label_names();
-    let mut counts = call.graph.statistics().vertices_by_label;
+    let names = call.graph().label_names();
+    let mut counts = call.graph().statistics().vertices_by_label;
     counts.resize(names.len(), 0);
     for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
-        let Some(label) = call.graph.find_label(name) else { continue };
-        *count = match call.graph.count_vertices(Some(label)) {
+        let Some(label) = call.graph().find_label(name) else { continue };
+        *count = match call.graph().count_vertices(Some(label)) {
             Some(count) => count,
             None => any_step(call, Some(label), |vertices| !vertices.is_empty())?.into(),
         };
@@ -192,18 +192,18 @@ fn vertices_by_label(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
 
 /// Number of edges of each type; of those that only this transaction has, 1 for some.
 fn edges_by_type(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
-    let names = call.graph.edge_type_names();
-    let mut counts = call.graph.statistics().edges_by_type;
+    let names = call.graph().edge_type_names();
+    let mut counts = call.graph().statistics().edges_by_type;
     counts.resize(names.len(), 0);
     for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
-        let Some(ty) = call.graph.find_edge_type(name) else { continue };
+        let Some(ty) = call.graph().find_edge_type(name) else { continue };
         let mut degrees = Vec::new();
         let mut leave = |vertices: &[VertexId]| {
             degrees.clear();
-            call.graph.degrees(vertices, ty, Direction::Out, &mut degrees);
+            call.graph().degrees(vertices, ty, Direction::Out, &mut degrees);
             degrees.iter().any(|degree| *degree > 0)
         };
-        *count = match call.graph.count_edges(ty) {
+        *count = match call.graph().count_edges(ty) {
             Some(count) => count,
             None => any_step(call, None, &mut leave)?.into(),
         };
@@ -218,13 +218,13 @@ fn any_step(
     mut found: impl FnMut(&[VertexId]) -> bool,
 ) -> Result<bool, QueryError> {
     const STEP: u64 = 4096;
-    let bound = call.graph.vertex_bound().get();
+    let bound = call.graph().vertex_bound().get();
     let mut vertices = Vec::new();
     for from in (0..bound).step_by(STEP as usize) {
         call.check()?;
         let to = VertexId::from_raw(bound.min(from + STEP));
         vertices.clear();
-        call.graph.scan(label, VertexId::from_raw(from), to, &mut vertices);
+        call.graph().scan(label, VertexId::from_raw(from), to, &mut vertices);
         if found(&vertices) {
             return Ok(true);
         }
@@ -233,7 +233,7 @@ fn any_step(
 }
 
 fn list_config(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
-    let host = call.host.ok_or_else(|| needs_server("dbms.listConfig()"))?;
+    let host = call.host().ok_or_else(|| needs_server("dbms.listConfig()"))?;
     let text = match arguments.first() {
         Some(Value::String(text)) => text.to_lowercase(),
         _ => String::new(),
@@ -277,7 +277,7 @@ pub(super) fn await_indexes(
     };
     let begin = Instant::now();
     loop {
-        let mut rules = call.graph.rules();
+        let mut rules = call.graph().rules();
         if let Some(name) = name {
             rules.retain(|rule| *rule.name == **name);
             if rules.is_empty() {
@@ -300,7 +300,7 @@ pub(super) fn await_indexes(
 }
 
 fn statistics(call: &CallContext<'_>) -> Rows {
-    let found = call.graph.statistics();
+    let found = call.graph().statistics();
     let row = |kind: &str, name: Option<String>, count: u64| {
         vec![kind.into(), name.into(), Value::try_from(count).unwrap_or_default()]
     };
@@ -309,10 +309,10 @@ fn statistics(call: &CallContext<'_>) -> Rows {
         let counts = counts.into_iter().chain(std::iter::repeat(0));
         names.into_iter().map(Some).zip(counts)
     };
-    let labels = counted(call.graph.label_names(), found.vertices_by_label.clone());
+    let labels = counted(call.graph().label_names(), found.vertices_by_label.clone());
     rows.extend(labels.map(|(name, count)| row("label", name, count)));
     rows.push(row("relationships", None, found.edges()));
-    let types = counted(call.graph.edge_type_names(), found.edges_by_type);
+    let types = counted(call.graph().edge_type_names(), found.edges_by_type);
     rows.extend(types.map(|(name, count)| row("type", name, count)));
     rows
 }

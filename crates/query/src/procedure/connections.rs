@@ -96,7 +96,7 @@ fn routes(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryErro
 }
 
 fn host<'c>(call: &'c CallContext<'_>, what: &str) -> Result<&'c dyn Host, QueryError> {
-    call.host.ok_or_else(|| needs_server(what))
+    call.host().ok_or_else(|| needs_server(what))
 }
 
 fn row(shown: ShownConnection) -> Vec<Value> {

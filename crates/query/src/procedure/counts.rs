@@ -77,7 +77,7 @@ pub(super) fn add(procedures: &mut Procedures) {
 
 /// How many nodes each label has, of those that have any.
 fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
-    let names = call.graph.label_names();
+    let names = call.graph().label_names();
     let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
     each_vertices(call, |vertices| {
         for vertex in vertices {
@@ -92,7 +92,7 @@ fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
 
 /// How many relationships of each type lead from each label to each.
 fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
-    let (labels, types) = (call.graph.label_names(), call.graph.edge_type_names());
+    let (labels, types) = (call.graph().label_names(), call.graph().edge_type_names());
     let mut rows = Vec::new();
     for (number, ty) in types.iter().enumerate() {
         let mut counts: BTreeMap<(&String, &String), u64> = BTreeMap::new();
@@ -117,12 +117,12 @@ fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
 }
 
 fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let mut rules = call.graph.rules();
+    let mut rules = call.graph().rules();
     rules.retain(|rule| matches!(rule.objects, IndexedObjects::Vertices(_)));
     rules.sort_by(|a, b| a.name.cmp(&b.name));
     let mut rows = Rows::new();
     for rule in &rules {
-        let (_, label, keys) = about(rule, call.graph);
+        let (_, label, keys) = about(rule, call.graph());
         let shown = format!(":{label}({})", keys.join(","));
         let mut row = |status: &str, of: &str, progress: f64, [size, distinct]: [u64; 2]| {
             let share = if size == 0 { 0.0 } else { distinct as f64 / size as f64 };
@@ -160,7 +160,7 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 /// How many nodes are in an index, and how many different values they have there.
 fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> {
     let mut found: Vec<VertexId> = Vec::new();
-    if call.graph.index_vertices(rule.id, &IndexRange::default(), &mut found).is_err() {
+    if call.graph().index_vertices(rule.id, &IndexRange::default(), &mut found).is_err() {
         // It was dropped meanwhile, or is damaged, which `telar check` reports.
         return Ok([0, 0]);
     }
@@ -170,7 +170,7 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
         call.check()?;
         let column = |key: &PropertyKeyId| {
             let mut column = Vec::new();
-            call.graph.vertex_properties(some, *key, &mut column);
+            call.graph().vertex_properties(some, *key, &mut column);
             column
         };
         let columns: Vec<Vec<Value>> = rule.properties.iter().map(column).collect();
@@ -197,22 +197,22 @@ fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Row
     let mut values = BTreeSet::new();
     let known = match label {
         "" => Some(None),
-        _ => place(call.graph.label_names(), label).map(|at| Some(LabelId::from_raw(number(at)))),
+        _ => place(call.graph().label_names(), label).map(|at| Some(LabelId::from_raw(number(at)))),
     };
     let key =
-        place(call.graph.property_key_names(), key).map(|at| PropertyKeyId::from_raw(number(at)));
+        place(call.graph().property_key_names(), key).map(|at| PropertyKeyId::from_raw(number(at)));
     if let (Some(label), Some(key)) = (known, key) {
         let (mut has, mut column) = (Vec::new(), Vec::new());
         each_vertices(call, |vertices| {
             let mut wanted = vertices.to_vec();
             if let Some(label) = label {
                 has.clear();
-                call.graph.have_label(vertices, label, &mut has);
+                call.graph().have_label(vertices, label, &mut has);
                 let mut at = has.iter();
                 wanted.retain(|_| at.next() == Some(&true));
             }
             column.clear();
-            call.graph.vertex_properties(&wanted, key, &mut column);
+            call.graph().vertex_properties(&wanted, key, &mut column);
             values.extend(column.drain(..).filter(|value| !value.is_null()));
         })?;
     }

@@ -105,10 +105,10 @@ struct Ruled(Vec<(bool, String, Vec<String>, RuleKind)>);
 impl Ruled {
     fn of(call: &CallContext<'_>) -> Self {
         let rule = |rule: telar_graph::Rule| {
-            let (nodes, label, keys) = about(&rule, call.graph);
+            let (nodes, label, keys) = about(&rule, call.graph());
             (nodes, label, keys, rule.kind)
         };
-        Self(call.graph.rules().into_iter().map(rule).collect())
+        Self(call.graph().rules().into_iter().map(rule).collect())
     }
 
     /// Whether a property is unique, in an index, always there.
@@ -136,7 +136,7 @@ fn property_rows(
     (nodes, label): (bool, &str),
     seen: &Properties,
 ) -> Rows {
-    let keys = call.graph.property_key_names();
+    let keys = call.graph().property_key_names();
     let row = |(key, types): (&PropertyKeyId, &Types)| {
         let key = &keys[usize::from(key.get())];
         let (ty, _) = types.iter().max_by_key(|(_, count)| **count)?;
@@ -208,18 +208,18 @@ pub(super) fn labels_of<'n>(
     vertex: VertexId,
     names: &'n [String],
 ) -> impl Iterator<Item = &'n String> {
-    let labels = call.graph.labels(vertex).unwrap_or_default();
+    let labels = call.graph().labels(vertex).unwrap_or_default();
     labels.into_iter().map(|label| &names[usize::from(label.get())])
 }
 
 fn nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let names = call.graph.label_names();
+    let names = call.graph().label_names();
     let mut seen: BTreeMap<&String, Properties> = BTreeMap::new();
     let mut properties = Vec::new();
     each_vertices(call, |vertices| {
         for vertex in vertices {
             properties.clear();
-            call.graph.all_vertex_properties(*vertex, &mut properties);
+            call.graph().all_vertex_properties(*vertex, &mut properties);
             for label in labels_of(call, *vertex, &names) {
                 note(seen.entry(label).or_default(), &properties);
             }
@@ -231,22 +231,22 @@ fn nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 }
 
 fn relationships(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let (labels, types) = (call.graph.label_names(), call.graph.edge_type_names());
+    let (labels, types) = (call.graph().label_names(), call.graph().edge_type_names());
     let (ruled, mut rows) = (Ruled::of(call), Rows::new());
     for (number, name) in types.iter().enumerate() {
         let ty = telar_graph::EdgeTypeId::from_raw(number as u16);
         let (mut seen, mut properties) = (Properties::new(), Vec::new());
         each_edge(call, ty, |edge| {
             properties.clear();
-            call.graph.all_edge_properties(edge, &mut properties);
+            call.graph().all_edge_properties(edge, &mut properties);
             note(&mut seen, &properties);
         })?;
         rows.extend(property_rows(call, &ruled, (false, name), &seen));
         let mut connected: BTreeMap<&String, Connected> = BTreeMap::new();
         let (mut out, mut into) = (Expansion::default(), Expansion::default());
         each_vertices(call, |vertices| {
-            call.graph.expand(vertices, ty, Direction::Out, &mut out);
-            call.graph.expand(vertices, ty, Direction::In, &mut into);
+            call.graph().expand(vertices, ty, Direction::Out, &mut out);
+            call.graph().expand(vertices, ty, Direction::In, &mut into);
             for (at, vertex) in vertices.iter().enumerate() {
                 let ends = &out.neighbours[out.offsets[at] as usize..out.offsets[at + 1] as usize];
                 if ends.is_empty() {

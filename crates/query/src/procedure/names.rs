@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use telar_graph::{Update, Value};
+use telar_graph::Value;
 
-use super::{CallContext, Field, Mode, Procedure, Procedures, Rows};
+use super::{CallContext, Changes, Field, Mode, Procedure, Procedures, RowSource, Rows, known};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// Makes a name, unless it is there.
-type Make = fn(&mut dyn Update, &str) -> Result<(), QueryError>;
+type Make = fn(&mut Changes<'_>, &str) -> Result<(), QueryError>;
 
 struct CreateName {
     description: &'static str,
@@ -19,21 +19,21 @@ struct CreateName {
 
 pub(super) fn add(procedures: &mut Procedures) {
     let all: [(&str, &str, &str, Make); 3] = [
-        ("db.createLabel", "newLabel", "Creates a label.", |graph, name| {
-            graph.label(name)?;
+        ("db.createLabel", "newLabel", "Creates a label.", |changes, name| {
+            changes.label(name)?;
             Ok(())
         }),
         (
             "db.createRelationshipType",
             "newRelationshipType",
             "Creates a relationship type.",
-            |graph, name| {
-                graph.edge_type(name)?;
+            |changes, name| {
+                changes.relationship_type(name)?;
                 Ok(())
             },
         ),
-        ("db.createProperty", "newProperty", "Creates a property key.", |graph, name| {
-            graph.property_key(name)?;
+        ("db.createProperty", "newProperty", "Creates a property key.", |changes, name| {
+            changes.property_key(name)?;
             Ok(())
         }),
     ];
@@ -60,16 +60,15 @@ impl Procedure for CreateName {
         Mode::Write
     }
 
-    fn run(&self, _: &CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
-        let message = "a name is made in a transaction that writes";
-        Err(QueryError::runtime(ErrorKind::AccessMode, "ReadOnly", message))
-    }
-
-    fn change(&self, graph: &mut dyn Update, arguments: &[Value]) -> Result<Rows, QueryError> {
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
         match arguments {
             [Value::String(name)] if !name.is_empty() && !name.contains('\0') => {
-                (self.make)(graph, name)?;
-                Ok(Rows::new())
+                (self.make)(&mut call.changes()?, name)?;
+                Ok(known(Rows::new()))
             }
             _ => {
                 let message = "a name must be a STRING that is not empty and has no NUL in it";

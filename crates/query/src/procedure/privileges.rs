@@ -31,7 +31,7 @@ pub(crate) fn shown(filter: &PrivilegeFilter) -> Shown {
     }
     let arguments = (0..names).map(|at| Field::new(&format!("name{at}"), "STRING")).collect();
     Shown::new("What roles allow.", arguments, &columns, move |call, arguments| {
-        let host = call.host.ok_or_else(|| needs_server("SHOW PRIVILEGES"))?;
+        let host = call.host().ok_or_else(|| needs_server("SHOW PRIVILEGES"))?;
         if of_users { of_users_named(host, arguments) } else { of_roles(host, arguments) }
     })
 }

@@ -121,13 +121,13 @@ pub(super) fn each_vertices(
     call: &CallContext<'_>,
     mut f: impl FnMut(&[VertexId]),
 ) -> Result<(), QueryError> {
-    let bound = call.graph.vertex_bound().get();
+    let bound = call.graph().vertex_bound().get();
     let mut found = Vec::new();
     for first in (0..bound).step_by(STEP as usize) {
         call.check()?;
         let end = bound.min(first.saturating_add(STEP));
         found.clear();
-        call.graph.scan(None, VertexId::from_raw(first), VertexId::from_raw(end), &mut found);
+        call.graph().scan(None, VertexId::from_raw(first), VertexId::from_raw(end), &mut found);
         f(&found);
     }
     Ok(())
@@ -141,7 +141,7 @@ pub(super) fn each_edge(
 ) -> Result<(), QueryError> {
     let mut found = Expansion::default();
     each_vertices(call, |sources| {
-        call.graph.expand(sources, ty, Direction::Out, &mut found);
+        call.graph().expand(sources, ty, Direction::Out, &mut found);
         for (at, src) in sources.iter().enumerate() {
             for place in found.offsets[at] as usize..found.offsets[at + 1] as usize {
                 let (dst, ordinal) = (found.neighbours[place], found.ordinals[place]);
@@ -153,7 +153,7 @@ pub(super) fn each_edge(
 
 /// Names of the labels of a vertex, sorted.
 fn label_names(call: &CallContext<'_>, vertex: VertexId, names: &[String]) -> Vec<String> {
-    let labels = call.graph.labels(vertex).unwrap_or_default();
+    let labels = call.graph().labels(vertex).unwrap_or_default();
     let mut labels: Vec<String> =
         labels.iter().map(|label| names[usize::from(label.get())].clone()).collect();
     labels.sort_unstable();
@@ -161,13 +161,13 @@ fn label_names(call: &CallContext<'_>, vertex: VertexId, names: &[String]) -> Ve
 }
 
 fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let (names, keys) = (call.graph.label_names(), call.graph.property_key_names());
+    let (names, keys) = (call.graph().label_names(), call.graph().property_key_names());
     let mut seen: BTreeMap<Vec<String>, Seen> = BTreeMap::new();
     let mut properties = Vec::new();
     each_vertices(call, |vertices| {
         for vertex in vertices {
             properties.clear();
-            call.graph.all_vertex_properties(*vertex, &mut properties);
+            call.graph().all_vertex_properties(*vertex, &mut properties);
             let labels = label_names(call, *vertex, &names);
             seen.entry(labels).or_default().add(&properties);
         }
@@ -181,14 +181,14 @@ fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 }
 
 fn relationship_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let (names, keys) = (call.graph.edge_type_names(), call.graph.property_key_names());
+    let (names, keys) = (call.graph().edge_type_names(), call.graph().property_key_names());
     let mut rows = Rows::new();
     let mut properties = Vec::new();
     for (number, name) in names.iter().enumerate() {
         let mut seen = Seen::default();
         each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
             properties.clear();
-            call.graph.all_edge_properties(edge, &mut properties);
+            call.graph().all_edge_properties(edge, &mut properties);
             seen.add(&properties);
         })?;
         if seen.objects > 0 {
@@ -199,7 +199,7 @@ fn relationship_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 }
 
 fn visualization(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let (labels, types) = (call.graph.label_names(), call.graph.edge_type_names());
+    let (labels, types) = (call.graph().label_names(), call.graph().edge_type_names());
     let mut used: BTreeSet<String> = BTreeSet::new();
     each_vertices(call, |vertices| {
         used.extend(vertices.iter().flat_map(|vertex| label_names(call, *vertex, &labels)));

@@ -9,7 +9,7 @@ use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
 
 use super::describe::{described, taken_apart};
-use super::{CallContext, Field, Mode, Procedure, Rows, signature};
+use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signature};
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
@@ -86,8 +86,12 @@ impl Procedure for Shown {
         self.mode
     }
 
-    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
-        (self.run)(call, arguments)
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
+        (self.run)(call, arguments).map(known)
     }
 }
 
@@ -161,7 +165,7 @@ pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
     ];
     let is_wanted = move |of: IndexKind| kind.is_none_or(|kind| kind == of);
     let run = move |call: &CallContext<'_>, _: &[Value]| {
-        let graph = call.graph;
+        let graph = call.graph();
         let rules = sorted_rules(graph, |r| {
             r.kind.has_entries()
                 && is_wanted(match r.kind {
@@ -267,7 +271,7 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
         ("createStatement", S),
     ];
     let run = move |call: &CallContext<'_>, _: &[Value]| {
-        let graph = call.graph;
+        let graph = call.graph();
         let row = |rule: Rule| {
             let (nodes, label, keys) = about(&rule, graph);
             let ty = match rule.kind {
@@ -335,7 +339,7 @@ pub(crate) fn procedures() -> Shown {
                 Value::map([("deprecated", Value::Bool(false))]),
             ]
         };
-        Ok(call.procedures.iter().map(row).collect())
+        Ok(call.procedures().iter().map(row).collect())
     };
     Shown::new("Every procedure.", Vec::new(), &columns, run).shows_before("signature")
 }
@@ -456,10 +460,10 @@ pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
     let (default, home) = (*filter == DatabaseFilter::Default, *filter == DatabaseFilter::Home);
     let arguments = if named { vec![Field::new("name", S)] } else { Vec::new() };
     let run = move |call: &CallContext<'_>, arguments: &[Value]| {
-        let mut found = match call.host {
+        let mut found = match call.host() {
             Some(host) => host.databases(),
             None => vec![ShownDatabase {
-                name: call.procedures.database.clone(),
+                name: call.procedures().database.clone(),
                 kind: "standard",
                 aliases: Vec::new(),
                 wanted: true,
@@ -467,7 +471,7 @@ pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
                 message: String::new(),
                 default: true,
                 home: true,
-                last_commit: Some(call.graph.read_ts()),
+                last_commit: Some(call.graph().read_ts()),
             }],
         };
         if let Some(Value::String(asked)) = arguments.first() {
@@ -529,7 +533,7 @@ pub(crate) fn settings(count: usize) -> Shown {
     };
     let run = move |call: &CallContext<'_>, arguments: &[Value]| {
         let asked = texts(arguments, "the name of a setting")?;
-        let host = call.host.ok_or_else(|| needs_server("SHOW SETTINGS"))?;
+        let host = call.host().ok_or_else(|| needs_server("SHOW SETTINGS"))?;
         let mut found = host.settings()?;
         if !arguments.is_empty() {
             found.retain(|setting| asked.contains(&setting.name));
@@ -578,7 +582,7 @@ pub(crate) fn users(only_current: bool, auth: bool) -> Shown {
         row
     };
     let run = move |call: &CallContext<'_>, _: &[Value]| {
-        let host = call.host.ok_or_else(|| needs_server("SHOW USERS"))?;
+        let host = call.host().ok_or_else(|| needs_server("SHOW USERS"))?;
         Ok(host.users(only_current)?.into_iter().map(row).collect())
     };
     Shown::new("Users.", Vec::new(), &columns, run).shows_before("grants")
@@ -591,7 +595,7 @@ pub(crate) fn roles(populated: bool, with_users: bool) -> Shown {
         false => &[("role", S)],
     };
     let run = move |call: &CallContext<'_>, _: &[Value]| {
-        let host = call.host.ok_or_else(|| needs_server("SHOW ROLES"))?;
+        let host = call.host().ok_or_else(|| needs_server("SHOW ROLES"))?;
         let users = host.users(false)?;
         let mut rows = Rows::new();
         for role in host.roles() {
@@ -656,8 +660,8 @@ fn visible(call: &CallContext<'_>) -> Vec<(Arc<str>, u64, Arc<Entry>)> {
         let all = running.all().into_iter();
         all.map(move |(number, entry)| (database.clone(), number, entry))
     };
-    let Some(host) = call.host else {
-        let here = (call.procedures.database.clone(), Arc::clone(&call.procedures.running));
+    let Some(host) = call.host() else {
+        let here = (call.procedures().database.clone(), Arc::clone(&call.procedures().running));
         return of(here).collect();
     };
     let (user, all) = (host.user(), host.is_admin());
@@ -667,6 +671,7 @@ fn visible(call: &CallContext<'_>) -> Vec<(Arc<str>, u64, Arc<Entry>)> {
 
 /// Where the column `currentQueryStatus` of `SHOW TRANSACTIONS` is.
 const QUERY_STATUS: usize = 20;
+const STATUS_DETAILS: usize = 21;
 
 /// `SHOW TRANSACTIONS`, with so many arguments that name some.
 pub(crate) fn transactions(count: usize) -> Shown {
@@ -743,8 +748,10 @@ pub(crate) fn transactions(count: usize) -> Shown {
             ];
             // What is behind these is not counted for each transaction, but what it is doing.
             row.resize(width, Value::Null);
-            if query.is_some() {
+            if let Some(query) = query {
                 row[QUERY_STATUS] = "running".into();
+                let progress = query.progress.map(|progress| progress.to_string());
+                row[STATUS_DETAILS] = progress.as_deref().map(Value::from).into();
             }
             rows.push(row);
         }

@@ -156,8 +156,8 @@ fn statistics(procedures: &mut Procedures) {
             |call, arguments| {
                 let section = section(arguments)?;
                 let data = match section {
-                    "GRAPH COUNTS" => counts(call.graph),
-                    "TOKENS" => tokens(call.graph),
+                    "GRAPH COUNTS" => counts(call.graph()),
+                    "TOKENS" => tokens(call.graph()),
                     _ => return Ok(Rows::new()),
                 };
                 Ok(vec![vec![section.into(), data]])

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use telar_db::ops::{BackupOptions, time};
-use telar_db::query::procedure::{Field, Rows};
+use telar_db::query::procedure::{Chunk, Field, RowBatch, RowSource, Rows, known};
 use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_db::query::{CallContext, ErrorKind, Procedure, Procedures, QueryError};
 use telar_db::value::{DateTime, UtcOffset};
@@ -12,6 +12,9 @@ use telar_db::{Change, CommitChanges, CommitTs, EdgeId, LabelId, PropertyKeyId, 
 
 use super::database::LastBackup;
 use super::failure::{forbidden, invalid};
+
+/// Commits that `telar.changes` reads at once.
+const COMMITS_PER_CHUNK: u64 = 256;
 
 /// Adds them for a database.
 pub(super) fn add(
@@ -78,8 +81,12 @@ impl Procedure for Backup {
         "Writes a backup into a new folder, whole or what changed since another one; for admins."
     }
 
-    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
-        if !call.host.is_some_and(|host| host.is_admin()) {
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
+        if !call.host().is_some_and(|host| host.is_admin()) {
             return Err(forbidden("telar.backup is for administrators"));
         }
         let folder = self.folder(&arguments[0])?;
@@ -90,7 +97,8 @@ impl Procedure for Backup {
         let done = self.engine.backup(&folder, &options).map_err(failed)?;
         self.last.note(time::now_ms());
         let number = |n: u64| Value::try_from(n).unwrap_or_default();
-        Ok(vec![vec![number(done.to.get()), number(done.commits), number(done.bytes)]])
+        let row = vec![number(done.to.get()), number(done.commits), number(done.bytes)];
+        Ok(known(vec![row]))
     }
 }
 
@@ -124,7 +132,11 @@ impl Procedure for Changes {
         "The commits after a timestamp, in order, at most so many."
     }
 
-    fn run(&self, call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+    fn run(
+        &self,
+        _: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
         let number = |argument: &Value| match argument {
             Value::Int(n) => u64::try_from(*n).ok(),
             _ => None,
@@ -132,21 +144,42 @@ impl Procedure for Changes {
         let Some((after, most)) = number(&arguments[0]).zip(number(&arguments[1])) else {
             return Err(invalid("telar.changes takes numbers of 0 or more"));
         };
-        let stream = self.engine.changes_since(CommitTs::from_raw(after)).map_err(failed)?;
+        let (engine, names) = (Arc::clone(&self.engine), Names::of(&self.engine));
+        Ok(Box::new(ChangeRows { engine, names, after: CommitTs::from_raw(after), left: most }))
+    }
+}
+
+/// Rows of `telar.changes`, read from the log as they are asked for.
+struct ChangeRows {
+    engine: Arc<telar_db::Database>,
+    names: Names,
+    /// The last commit that was returned.
+    after: CommitTs,
+    /// Commits that are still wanted.
+    left: u64,
+}
+
+impl RowSource for ChangeRows {
+    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
+        let wanted = self.left.min(COMMITS_PER_CHUNK);
+        let stream = self.engine.changes_since(self.after).map_err(failed)?;
         let mut rows = Rows::new();
-        let mut names = Names::of(&self.engine);
-        for commit in stream.take(usize::try_from(most).unwrap_or(usize::MAX)) {
+        for commit in stream.take(wanted as usize) {
             call.check()?;
             let commit = commit.map_err(failed)?;
             let time = commit.time_ms.and_then(|ms| {
                 let (seconds, nanos) = ((ms / 1000) as i64, (ms % 1000) as i64 * 1_000_000);
                 DateTime::from_epoch(seconds, nanos, UtcOffset::default()).ok()
             });
-            let changes = names.describe_all(&commit, &self.engine).map_err(failed)?;
+            let changes = self.names.describe_all(&commit, &self.engine).map_err(failed)?;
             let ts = Value::try_from(commit.ts.get()).unwrap_or_default();
             rows.push(vec![ts, time.into(), Value::list(changes)]);
+            self.after = commit.ts;
+            self.left -= 1;
         }
-        Ok(rows)
+        let is_last = self.left == 0 || (rows.len() as u64) < wanted;
+        let batch = RowBatch::try_from(rows)?;
+        Ok(if is_last { Chunk::Last(batch) } else { Chunk::More(batch) })
     }
 }
 

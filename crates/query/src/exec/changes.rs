@@ -1,0 +1,80 @@
+//! Changes as procedures make them: those of the clauses, one by one.
+
+use std::sync::Arc;
+
+use telar_graph::update::IndexedObjects;
+use telar_graph::{EdgeId, PropertyKeyId, RuleKind, Value, ValueMap, VertexId};
+
+use super::{Exec, create, delete, set};
+use crate::query_error::QueryError;
+
+impl Exec<'_> {
+    pub(crate) fn create_node(
+        &mut self,
+        labels: &[&str],
+        properties: ValueMap,
+    ) -> Result<VertexId, QueryError> {
+        let labels: Vec<Arc<str>> = labels.iter().map(|label| Arc::from(*label)).collect();
+        let properties = create::properties(&Value::Map(Arc::new(properties)), self)?;
+        create::create_node(&labels, properties, self)
+    }
+
+    pub(crate) fn create_relationship(
+        &mut self,
+        ty: &str,
+        (from, to): (VertexId, VertexId),
+        properties: ValueMap,
+    ) -> Result<EdgeId, QueryError> {
+        let properties = create::properties(&Value::Map(Arc::new(properties)), self)?;
+        create::create_relationship(&[ty.into()], (Some(from), Some(to)), &properties, self)
+    }
+
+    pub(crate) fn set_property(
+        &mut self,
+        object: &Value,
+        key: &str,
+        value: Value,
+    ) -> Result<(), QueryError> {
+        set::set_property(object, key, value, self)
+    }
+
+    pub(crate) fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+        set::add_label(node, name, self)
+    }
+
+    pub(crate) fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+        set::remove_label(node, name, self)
+    }
+
+    pub(crate) fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError> {
+        delete::delete_one(object, detach, self)
+    }
+
+    pub(crate) fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), QueryError> {
+        let rules = self.update()?.rules_to_change()?.len();
+        let graph = self.update()?;
+        graph.create_rule(name, objects, properties, kind)?;
+        let made = (graph.rules().len() - rules) as u64;
+        match kind.is_constraint() {
+            true => self.counters.constraints_added += made,
+            false => self.counters.indexes_added += made,
+        }
+        Ok(())
+    }
+
+    pub(crate) fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
+        let rules = self.update()?.rules_to_change()?;
+        self.update()?.drop_rule(name)?;
+        match rules.iter().any(|rule| rule.name == name && rule.kind.is_constraint()) {
+            true => self.counters.constraints_removed += 1,
+            false => self.counters.indexes_removed += 1,
+        }
+        Ok(())
+    }
+}

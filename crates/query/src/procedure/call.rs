@@ -1,0 +1,191 @@
+//! What a procedure may use while it runs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use telar_graph::update::IndexedObjects;
+use telar_graph::{EdgeId, Graph, PropertyKeyId, RuleKind, Update, Value, ValueMap, VertexId};
+
+use super::changes::Changes;
+use super::{Mode, Procedure, Procedures};
+use crate::exec::Exec;
+use crate::host::Host;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::running::{Entry, Progress};
+
+/// The running statement, as procedures see it: [`Exec`] without its lifetime.
+pub(super) trait Statement {
+    fn graph(&self) -> &dyn Graph;
+    fn update(&mut self) -> Result<&mut dyn Update, QueryError>;
+    fn check(&self) -> Result<(), QueryError>;
+    fn procedures(&self) -> &Procedures;
+    fn host(&self) -> Option<&dyn Host>;
+    fn entry(&self) -> Option<Arc<Entry>>;
+
+    fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError>;
+    fn create_relationship(
+        &mut self,
+        ty: &str,
+        ends: (VertexId, VertexId),
+        of: ValueMap,
+    ) -> Result<EdgeId, QueryError>;
+    fn set_property(&mut self, of: &Value, key: &str, value: Value) -> Result<(), QueryError>;
+    fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
+    fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
+    fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError>;
+    fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), QueryError>;
+    fn drop_rule(&mut self, name: &str) -> Result<(), QueryError>;
+}
+
+impl Statement for Exec<'_> {
+    fn graph(&self) -> &dyn Graph {
+        Exec::graph(self)
+    }
+
+    fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
+        Exec::update(self)
+    }
+
+    fn check(&self) -> Result<(), QueryError> {
+        self.check_now()
+    }
+
+    fn procedures(&self) -> &Procedures {
+        self.procedures
+    }
+
+    fn host(&self) -> Option<&dyn Host> {
+        self.host
+    }
+
+    fn entry(&self) -> Option<Arc<Entry>> {
+        // By the flag that tells it to end: no other transaction has it.
+        let ended = self.limits().terminated.as_ref()?;
+        let all = self.procedures.running.all().into_iter();
+        all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
+    }
+
+    fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError> {
+        Exec::create_node(self, labels, of)
+    }
+
+    fn create_relationship(
+        &mut self,
+        ty: &str,
+        ends: (VertexId, VertexId),
+        of: ValueMap,
+    ) -> Result<EdgeId, QueryError> {
+        Exec::create_relationship(self, ty, ends, of)
+    }
+
+    fn set_property(&mut self, of: &Value, key: &str, value: Value) -> Result<(), QueryError> {
+        Exec::set_property(self, of, key, value)
+    }
+
+    fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+        Exec::add_label(self, node, name)
+    }
+
+    fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+        Exec::remove_label(self, node, name)
+    }
+
+    fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError> {
+        Exec::delete(self, object, detach)
+    }
+
+    fn create_rule(
+        &mut self,
+        name: &str,
+        objects: IndexedObjects,
+        properties: &[PropertyKeyId],
+        kind: RuleKind,
+    ) -> Result<(), QueryError> {
+        Exec::create_rule(self, name, objects, properties, kind)
+    }
+
+    fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
+        Exec::drop_rule(self, name)
+    }
+}
+
+/// What a procedure may use while it runs.
+pub struct CallContext<'a> {
+    statement: &'a mut dyn Statement,
+    mode: Mode,
+}
+
+impl<'a> CallContext<'a> {
+    pub(crate) fn new(cx: &'a mut Exec<'_>, procedure: &dyn Procedure) -> Self {
+        Self { statement: cx, mode: procedure.mode() }
+    }
+}
+
+impl CallContext<'_> {
+    /// The graph as the statement sees it: its snapshot, the past it asked for, or its transaction
+    /// with everything that was changed in it so far.
+    #[must_use]
+    pub fn graph(&self) -> &dyn Graph {
+        self.statement.graph()
+    }
+
+    /// Changes in the statement's transaction. They are counted among those of the statement, as is
+    /// the memory that they take; [`graph`](Self::graph) shows them at once.
+    ///
+    /// # Errors
+    /// If the procedure is not one that [writes](Mode::Write) or changes the
+    /// [schema](Mode::Schema).
+    pub fn changes(&mut self) -> Result<Changes<'_>, QueryError> {
+        if !self.mode.changes() {
+            let message = format!("a procedure of mode {} changes nothing", self.mode.name());
+            return Err(QueryError::runtime(ErrorKind::AccessMode, "ReadOnly", message));
+        }
+        Ok(Changes { statement: self.statement })
+    }
+
+    /// Fails if the statement is to end: asked in every loop that can be long, at least each
+    /// millisecond or so. *Cost*: some flags and the clock.
+    ///
+    /// # Errors
+    /// If the statement was terminated, has used up its time, or the server its memory.
+    pub fn check(&self) -> Result<(), QueryError> {
+        self.statement.check()
+    }
+
+    /// Says how much of the work is done, for `statusDetails` of `SHOW TRANSACTIONS`. *Cost*: a
+    /// look through what runs; some times per second are enough.
+    pub fn progress(&self, done: u64, total: u64) {
+        if let Some(entry) = self.transaction() {
+            entry.set_progress(Progress { done, total });
+        }
+    }
+
+    /// Procedures that can be called.
+    #[must_use]
+    pub fn procedures(&self) -> &Procedures {
+        self.statement.procedures()
+    }
+
+    /// The server around the database, if there is one.
+    #[must_use]
+    pub fn host(&self) -> Option<&dyn Host> {
+        self.statement.host()
+    }
+
+    /// The transaction that calls, as it is listed.
+    pub(crate) fn transaction(&self) -> Option<Arc<Entry>> {
+        self.statement.entry()
+    }
+}
+
+impl fmt::Debug for CallContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext").field("mode", &self.mode).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,162 @@
+//! Rows of procedures: batch by batch, column by column.
+
+use std::fmt;
+
+use telar_graph::{EdgeId, Value, VertexId};
+
+use super::CallContext;
+use crate::batch::{BATCH_ROWS, Column, heap_bytes_of};
+use crate::query_error::{ErrorKind, QueryError};
+
+/// A procedure's rows, one value per column.
+pub type Rows = Vec<Vec<Value>>;
+
+/// Values of one column, one per row.
+#[derive(Debug, Clone)]
+pub enum RowColumn {
+    /// Nodes.
+    Nodes(Vec<VertexId>),
+    /// Relationships.
+    Relationships(Vec<EdgeId>),
+    /// Integers.
+    Integers(Vec<i64>),
+    /// Floating-point numbers.
+    Floats(Vec<f64>),
+    /// Truth values.
+    Booleans(Vec<bool>),
+    /// Any values, null included.
+    Values(Vec<Value>),
+}
+
+impl RowColumn {
+    fn len(&self) -> usize {
+        match self {
+            Self::Nodes(v) => v.len(),
+            Self::Relationships(v) => v.len(),
+            Self::Integers(v) => v.len(),
+            Self::Floats(v) => v.len(),
+            Self::Booleans(v) => v.len(),
+            Self::Values(v) => v.len(),
+        }
+    }
+
+    pub(crate) fn into_column(self) -> Column {
+        match self {
+            Self::Nodes(v) => Column::Vertices(v),
+            Self::Relationships(v) => Column::Edges(v),
+            Self::Integers(v) => Column::Ints(v),
+            Self::Floats(v) => Column::Values(v.into_iter().map(Value::Float).collect()),
+            Self::Booleans(v) => Column::Bools(v),
+            Self::Values(v) => Column::of(v),
+        }
+    }
+}
+
+/// Some rows of a procedure.
+#[derive(Debug, Clone, Default)]
+pub struct RowBatch {
+    pub(crate) columns: Vec<RowColumn>,
+    pub(crate) rows: usize,
+}
+
+impl RowBatch {
+    /// Rows with these values; one column for each of the procedure's.
+    ///
+    /// # Panics
+    /// If the columns differ in length.
+    #[must_use]
+    pub fn new(columns: Vec<RowColumn>) -> Self {
+        let rows = columns.first().map_or(0, RowColumn::len);
+        assert!(columns.iter().all(|column| column.len() == rows), "columns differ in length");
+        Self { columns, rows }
+    }
+
+    /// Bytes of its values.
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |column: &RowColumn| match column {
+            RowColumn::Values(values) => size_of_val(&**values) + heap_bytes_of(values),
+            RowColumn::Relationships(edges) => size_of_val(&**edges),
+            column => 8 * column.len(),
+        };
+        self.columns.iter().map(bytes).sum()
+    }
+}
+
+impl TryFrom<Rows> for RowBatch {
+    type Error = QueryError;
+
+    /// # Errors
+    /// If the rows differ in length.
+    fn try_from(rows: Rows) -> Result<Self, QueryError> {
+        let (count, width) = (rows.len(), rows.first().map_or(0, Vec::len));
+        if rows.iter().any(|row| row.len() != width) {
+            let message = "the rows of a procedure differ in length";
+            let kind = ErrorKind::ProcedureFailed;
+            return Err(QueryError::runtime(kind, "ProcedureCallFailed", message));
+        }
+        let mut columns: Vec<Vec<Value>> = (0..width).map(|_| Vec::with_capacity(count)).collect();
+        for row in rows {
+            columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+        }
+        Ok(Self { columns: columns.into_iter().map(RowColumn::Values).collect(), rows: count })
+    }
+}
+
+/// Rows, and true if there may be more.
+#[derive(Debug, Clone)]
+pub enum Chunk {
+    /// More rows may follow.
+    More(RowBatch),
+    /// The last rows, perhaps none.
+    Last(RowBatch),
+}
+
+/// Rows of one call, made as they are asked for: a `LIMIT` asks for no more than it needs.
+pub trait RowSource: Send {
+    /// The next rows: as many as are at hand, some thousand at most.
+    ///
+    /// # Errors
+    /// Whatever the procedure cannot do.
+    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError>;
+
+    /// Bytes that it holds, counted among those of the statement after each batch.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl fmt::Debug for dyn RowSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowSource").finish_non_exhaustive()
+    }
+}
+
+/// Rows that are all known.
+struct Known {
+    rows: std::vec::IntoIter<Vec<Value>>,
+    bytes: usize,
+}
+
+impl RowSource for Known {
+    fn next(&mut self, _: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
+        let rows: Rows = self.rows.by_ref().take(BATCH_ROWS).collect();
+        let batch = RowBatch::try_from(rows)?;
+        Ok(match self.rows.len() {
+            0 => Chunk::Last(batch),
+            _ => Chunk::More(batch),
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
+/// Rows that are all known, for procedures with few of them.
+#[must_use]
+pub fn known(rows: Rows) -> Box<dyn RowSource> {
+    let bytes_of =
+        |row: &Vec<Value>| size_of::<Vec<Value>>() + size_of_val(&**row) + heap_bytes_of(row);
+    let bytes = rows.iter().map(bytes_of).sum();
+    Box::new(Known { rows: rows.into_iter(), bytes })
+}

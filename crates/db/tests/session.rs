@@ -113,6 +113,17 @@ fn a_transaction_may_delete_nodes_before_their_relationships() {
     session.run(make, &[]).unwrap();
     let mut transaction = session.begin().unwrap();
     transaction.run("MATCH (n) DELETE n", &none).unwrap();
+    for (text, expected) in [
+        ("MATCH ()-[r]->() RETURN count(r)", 2),
+        ("MATCH ()-[r]-() RETURN count(r)", 4),
+        ("MATCH ()-[r:R]->() RETURN count(r)", 1),
+        ("MATCH (a)-[r]->() RETURN count(r.w)", 1),
+        ("MATCH ()-[r]->(b:B) RETURN count(r)", 0),
+        ("MATCH (n) RETURN count(n)", 0),
+    ] {
+        let found = transaction.run(text, &none).unwrap();
+        assert_eq!(found.rows, [[Value::Int(expected)]], "{text}");
+    }
     let deleted = transaction.run("MATCH ()-[r]->() DELETE r", &none).unwrap();
     assert_eq!(deleted.counters.relationships_deleted, 2);
     transaction.commit().unwrap();

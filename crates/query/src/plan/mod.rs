@@ -282,6 +282,8 @@ pub(crate) struct Degrees {
     pub(crate) distinct_from: Vec<Slot>,
     /// Where the number goes. Rows with none are dropped.
     pub(crate) count: Slot,
+    /// As in the expansion that it counts.
+    pub(crate) scans: bool,
 }
 
 /// Each row of the input with those of another plan that have the same keys.

@@ -303,7 +303,8 @@ fn scans_of_more_than_the_memory_limit_stay_near_it() {
     let session = Session::new(&db);
     for from in (0..400_000).step_by(50_000) {
         let text = format!(
-            "UNWIND range({from}, {from} + 49999) AS i CREATE (:P {{text: 'the text of a node ' + i}}) \
+            "UNWIND range({from}, {from} + 49999) AS i \
+             CREATE (:P {{text: 'the text of a node ' + i}}) \
              -[:R {{note: 'what is noted of a relationship ' + i}}]->(:Q)"
         );
         session.run(&text, &[]).unwrap();

@@ -274,3 +274,59 @@ fn queries_account_for_what_they_allocate() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Queries that touch several times what the memory limit lets be held.
+const SCANS: &[&str] = &[
+    "MATCH ()-[r:R]->() RETURN max(r.note) AS most",
+    "MATCH (n:P) RETURN max(n.text) AS most",
+    "MATCH (a:P)-[r:R]->() RETURN a.text, r.note",
+];
+
+/// Memory limit of the database that is scanned.
+const LIMIT: usize = 4 << 20;
+/// What each thread may hold beside the limit: its rows, segments that its batch touches, and what
+/// others let go while it was in a call.
+const BESIDE_LIMIT: usize = 6 << 20;
+
+#[test]
+fn scans_of_more_than_the_memory_limit_stay_near_it() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let mut settings = Settings::default();
+        settings.memory_limit_bytes = Some(LIMIT as u64);
+        // Nobody evicts but the queries.
+        settings.background_interval_ms = 0;
+        telar_db::open_with(folder.path().join("graph"), settings).unwrap()
+    };
+    let db = open();
+    let session = Session::new(&db);
+    for from in (0..400_000).step_by(50_000) {
+        let text = format!(
+            "UNWIND range({from}, {from} + 49999) AS i \
+             CREATE (:P {{text: 'the text of a node ' + i}}) \
+             -[:R {{note: 'what is noted of a relationship ' + i}}]->(:Q)"
+        );
+        session.run(&text, &[]).unwrap();
+    }
+    drop(session);
+    db.close().unwrap();
+    let mut wrong = Vec::new();
+    for threads in [1, 4] {
+        for text in SCANS {
+            let db = open();
+            let workers = Arc::new(Workers::new(threads));
+            let runtime = Arc::new(Runtime::default().with_workers(workers));
+            let session = Session::with_runtime(&db, runtime);
+            let before = HELD.load(Ordering::Relaxed);
+            PEAK.store(before, Ordering::Relaxed);
+            session.stream(text, &ValueMap::new(), &mut Forgetting).unwrap();
+            let most = PEAK.load(Ordering::Relaxed) - before;
+            println!("{:6} KiB at most, {threads} threads: {text}", most >> 10);
+            if most > LIMIT + (threads + 1) * BESIDE_LIMIT {
+                wrong.push(format!("{most} bytes with {threads} threads: {text}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -11,6 +11,7 @@ use telar_query::{ErrorKind, Limits, Listed, QueryError, literal, schema};
 pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     let (kind, detail) = match error {
         Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
+        Error::StillConnected { .. } => (ErrorKind::ConstraintViolation, "DeleteConnectedNode"),
         Error::IndexSpec { .. }
         | Error::IndexExists { .. }
         | Error::UnknownIndex(_)
@@ -27,6 +28,10 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
         Error::ConstraintViolated { constraint, violation } => {
             message(db, violation, Rule::find(db, constraint).as_ref())
         }
+        Error::StillConnected { vertex, .. } => format!(
+            "Cannot delete node<{vertex}>, because it still has relationships. To delete this \
+             node, you must first delete its relationships."
+        ),
         error => error.to_string(),
     };
     QueryError::runtime(kind, detail, message)

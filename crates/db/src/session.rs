@@ -407,20 +407,17 @@ impl<'d> Session<'d> {
     ) -> Result<T, QueryError> {
         let Began { context, limits, .. } = began;
         let present = self.db.snapshot().map_err(|e| self.error(&e))?;
-        let reader = present.reader();
-        let past = match plan.at(&reader, parameters, context)? {
+        let past = match plan.at(&present, parameters, context)? {
             None => None,
             Some(At::Commit(ts)) => Some(self.db.snapshot_at(ts)),
             Some(At::Time(ms)) => Some(self.db.snapshot_at_time(ms)),
         };
         let past = past.transpose().map_err(|e| self.error(&e))?;
-        let shared = Shared(past.as_ref().unwrap_or(&present));
+        // Not by a reader: it may take long, and what it has read is to leave memory meanwhile.
+        let snapshot = past.as_ref().unwrap_or(&present);
+        let shared = Shared(snapshot);
         let threads = self.threads(&shared);
-        let past = past.as_ref().map(Snapshot::reader);
-        run(
-            past.as_ref().unwrap_or(&reader),
-            Inputs { threads, ..self.inputs(parameters, context, limits) },
-        )
+        run(snapshot, Inputs { threads, ..self.inputs(parameters, context, limits) })
     }
 
     fn try_run(
@@ -432,11 +429,10 @@ impl<'d> Session<'d> {
     ) -> Result<QueryResult, QueryError> {
         if plan.in_transactions() && !plan.explains() {
             let snapshot = self.db.snapshot().map_err(|e| self.error(&e))?;
-            let reader = snapshot.reader();
             let inputs = self.inputs(parameters, &began.context, &began.limits);
             let batches = Batches { session: self, limits: &began.limits };
             let inputs = Inputs { transactions: Some(&batches), ..inputs };
-            return plan.run(Access::Read(&reader), inputs).map_err(|e| match e.is_retryable() {
+            return plan.run(Access::Read(&snapshot), inputs).map_err(|e| match e.is_retryable() {
                 // To run it again would do again what was committed.
                 true => QueryError::runtime(ErrorKind::Database, "Conflict", e.message),
                 false => e,
@@ -489,7 +485,7 @@ struct Shared<'s>(&'s Snapshot<'s>);
 
 impl SharedSnapshot for Shared<'_> {
     fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
-        work(&self.0.reader());
+        work(self.0);
     }
 }
 
@@ -498,7 +494,7 @@ struct Unchanged<'t>(TransactionSnapshot<'t>);
 
 impl SharedSnapshot for Unchanged<'_> {
     fn read(&self, work: &mut dyn FnMut(&dyn Graph)) {
-        work(&self.0.reader());
+        work(&self.0);
     }
 }
 
@@ -654,7 +650,7 @@ impl QueryTransaction<'_, '_> {
             let inputs = Inputs { threads, ..inputs };
             match &shared {
                 // Nothing was written: the snapshot is what the transaction sees.
-                Some(shared) => read(&plan, &shared.0.reader(), inputs).map(Ran::Sent),
+                Some(shared) => read(&plan, &shared.0, inputs).map(Ran::Sent),
                 None => read(&plan, &self.transaction, inputs).map(Ran::Sent),
             }
         };

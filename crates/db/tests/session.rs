@@ -62,6 +62,89 @@ fn statements_of_a_transaction_see_each_other_and_nobody_else_does() {
     assert_eq!(one(&session, count), Value::Int(1));
 }
 
+/// Nodes that one statement deletes and relationships that a later one does.
+#[test]
+fn a_transaction_may_delete_nodes_before_their_relationships() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let none = ValueMap::new();
+    let make = "CREATE (:A)-[:R {w: 1}]->(:B {i: 2})<-[:S]-(:C)";
+    session.run(make, &[]).unwrap();
+    let delete_b = "MATCH (b:B) DELETE b";
+
+    let mut transaction = session.begin().unwrap();
+    let deleted = transaction.run(delete_b, &none).unwrap();
+    assert_eq!((deleted.counters.nodes_deleted, deleted.counters.relationships_deleted), (1, 0));
+    let error = transaction.commit().unwrap_err();
+    assert_eq!(
+        (error.kind, &*error.detail),
+        (ErrorKind::ConstraintViolation, "DeleteConnectedNode")
+    );
+    assert_eq!(one(&session, "MATCH (b:B)--() RETURN count(*)"), Value::Int(2));
+
+    let mut transaction = session.begin().unwrap();
+    let mut ask = |text: &str| transaction.run(text, &none).map(|found| found.rows.concat());
+    ask(delete_b).unwrap();
+    let int = |n| vec![Value::Int(n)];
+    for (text, expected) in [
+        ("MATCH (n) RETURN count(n)", int(2)),
+        ("MATCH (n:B) RETURN count(n)", int(0)),
+        ("MATCH (n {i: 2}) RETURN count(n)", int(0)),
+        ("MATCH (:A)-[r]->() RETURN count(r)", int(1)),
+        ("MATCH (:A)-[r:R]->() RETURN r.w", int(1)),
+        ("MATCH (:A)-[r]->() SET r.w = 5 RETURN r.w", int(5)),
+        ("MATCH (:A)-->(:B) RETURN count(*)", int(0)),
+        ("MATCH (:A)-->()<--(:C) RETURN count(*)", int(0)),
+        ("MATCH (:A)-->(b) RETURN b:B", vec![Value::Bool(false)]),
+        ("MATCH (:A)-->(b) RETURN size(keys(b))", int(0)),
+        ("MATCH (:A)-->(b) RETURN COUNT { (b)--() }", int(0)),
+        ("MATCH (:A)-->(b) SET b.i = 3 RETURN b.i IS NULL", vec![Value::Bool(true)]),
+        // Again: it is gone already.
+        ("MATCH (:A)-->(b) DELETE b RETURN 1", int(1)),
+        ("MATCH (a:A) DETACH DELETE a RETURN 1", int(1)),
+        ("MATCH (:C)-[r]->() DELETE r RETURN 1", int(1)),
+    ] {
+        assert_eq!(ask(text).unwrap(), expected, "{text}");
+    }
+    transaction.commit().unwrap();
+    assert_eq!(one(&session, "MATCH (n) RETURN count(n)"), Value::Int(1));
+    assert_eq!(one(&session, "MATCH ()-[r]->() RETURN count(r)"), Value::Int(0));
+
+    session.run(make, &[]).unwrap();
+    let mut transaction = session.begin().unwrap();
+    transaction.run("MATCH (n) DELETE n", &none).unwrap();
+    for (text, expected) in [
+        ("MATCH ()-[r]->() RETURN count(r)", 2),
+        ("MATCH ()-[r]-() RETURN count(r)", 4),
+        ("MATCH ()-[r:R]->() RETURN count(r)", 1),
+        ("MATCH (a)-[r]->() RETURN count(r.w)", 1),
+        ("MATCH ()-[r]->(b:B) RETURN count(r)", 0),
+        ("MATCH (n) RETURN count(n)", 0),
+    ] {
+        let found = transaction.run(text, &none).unwrap();
+        assert_eq!(found.rows, [[Value::Int(expected)]], "{text}");
+    }
+    let deleted = transaction.run("MATCH ()-[r]->() DELETE r", &none).unwrap();
+    assert_eq!(deleted.counters.relationships_deleted, 2);
+    transaction.commit().unwrap();
+    assert_eq!(one(&session, "MATCH (n) RETURN count(n)"), Value::Int(0));
+
+    for (then, detail) in [
+        ("MATCH (:A)-->(b) RETURN b.i", "DeletedEntityAccess"),
+        ("MATCH (:A)-->(b) RETURN labels(b)", "DeletedEntityAccess"),
+        ("MATCH (:A)-->(b) SET b:D", "DeletedEntityAccess"),
+        ("MATCH (a:A)-->(b) CREATE (b)-[:T]->(a)", "DeletedEntityAccess"),
+        ("MATCH (a:A)-->(b) MERGE (b)-[:T]->(a)", "DeletedEntityAccess"),
+    ] {
+        session.run("MATCH (n) DETACH DELETE n", &[]).unwrap();
+        session.run(make, &[]).unwrap();
+        let mut transaction = session.begin().unwrap();
+        transaction.run(delete_b, &none).unwrap();
+        let found = transaction.run(then, &none);
+        assert_eq!(found.map_err(|e| e.detail).unwrap_err(), detail, "{then}");
+    }
+}
+
 #[test]
 fn a_query_that_fails_changes_nothing() {
     let db = telar_db::open_in_memory().unwrap();

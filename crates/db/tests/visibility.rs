@@ -82,6 +82,61 @@ fn deleting() {
     );
 }
 
+/// That no relationship of a deleted node is left is checked when the statement commits.
+#[test]
+fn deleting_nodes_before_their_relationships() {
+    let left = "DeleteConnectedNode: DeleteConnectedNode: Cannot delete node<0>, because it still \
+                has relationships. To delete this node, you must first delete its relationships.";
+    fresh_examples(
+        "CREATE (a:A {i: 1})-[:R {w: 7}]->(b:B {i: 2})-[:R]->(c:C {i: 3}), (a)-[:S]->(a)",
+        &[
+            ("MATCH (a:A) DELETE a", &[left]),
+            ("MATCH (a:A) DELETE a RETURN 1", &[left]),
+            ("MATCH (a:A) DELETE a CREATE (:D) WITH 1 AS x MATCH (n) RETURN n", &[left]),
+            ("MATCH (a:A) WITH a, 1 AS x DELETE a WITH x MATCH (n) RETURN 1 / 0", &["Division..."]),
+            // In one clause after the other.
+            (
+                "MATCH (n)-[r]->() DELETE n DELETE r; MATCH (n) RETURN n.i",
+                &["3"],
+            ),
+            ("MATCH (n)-[r]->() FOREACH (x IN [n, r] | DELETE x); MATCH (n) RETURN n.i", &["3"]),
+            ("MATCH (n) OPTIONAL MATCH (n)-[r]->() DELETE n DELETE r; MATCH (n) RETURN n", &[]),
+            ("MATCH (a:A) DELETE a DETACH DELETE a; MATCH (n) RETURN n.i", &["2", "3"]),
+            // By the other end.
+            (
+                "MATCH (b:B) DELETE b WITH 1 AS x MATCH (c:C)--(b) RETURN c.i",
+                &["DeleteConnectedNode..."],
+            ),
+            (
+                "MATCH (b:B) DELETE b WITH 1 AS x MATCH (n)-[r]-() DETACH DELETE n; \
+                 MATCH (n) RETURN n",
+                &[],
+            ),
+            (
+                "MATCH (b:B)-[r]-() WITH b, collect(r) AS all DELETE b FOREACH (r IN all | DELETE r)
+                 WITH 1 AS x MATCH (n) RETURN n.i, COUNT { (n)--() }",
+                &["1 | 1", "3 | 0"],
+            ),
+            // What is left of the node, and what is not.
+            (
+                "MATCH (b:B)-[r]-() WITH b, collect(r) AS all DELETE b WITH b, all
+                 OPTIONAL MATCH (b)--(x) FOREACH (r IN all | DELETE r) RETURN x",
+                &["null"],
+            ),
+            // All relationships: from whichever end they are looked for.
+            ("MATCH (n) DELETE n WITH count(*) AS x MATCH ()-[r]->() DELETE r RETURN x", &["3"; 3]),
+            ("MATCH (n) DELETE n WITH count(*) AS x MATCH ()-[r]-() DELETE r", &[]),
+            (
+                "MATCH (n) DELETE n WITH count(*) AS x MATCH ()-[r:S]->() DELETE r
+                 WITH DISTINCT x MATCH ()<-[r:R]-() DELETE r RETURN x",
+                &["3", "3"],
+            ),
+            ("MATCH (b:B) DELETE b RETURN b.i", &["DeletedEntityAccess..."]),
+            ("MATCH (b:B), (c:C) DELETE b CREATE (c)-[:R]->(b)", &["..."]),
+        ],
+    );
+}
+
 #[test]
 fn merging() {
     fresh_examples(

@@ -48,7 +48,8 @@ pub enum Error {
     /// The object does not exist at this snapshot.
     #[error("{0} does not exist")]
     NotFound(Object),
-    /// A vertex that still has edges was deleted without `detach`.
+    /// A vertex that still has edges was deleted without `detach`, or has some at the commit of the
+    /// transaction that deleted it first.
     #[error("vertex {vertex} still has {edges} edges; delete them first or use a detaching delete")]
     StillConnected {
         /// The vertex.

@@ -1,5 +1,6 @@
 //! Snapshots: read-only pictures of the graph at one commit timestamp.
 
+mod by_call;
 mod view;
 
 use std::ops::{Deref, Range};

@@ -6,10 +6,10 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use telar_engine::{EdgeTypeOptions, Engine, Snapshot};
-use telar_graph::{Direction, EdgeTypeId, Topology};
+use telar_engine::{EdgeTypeOptions, Engine, Error, Snapshot};
+use telar_graph::{Direction, EdgeTypeId, Topology, View};
 
-use common::{Random, memory, v, with_vertices};
+use common::{Random, memory, no_background, v, with_vertices};
 
 const VERTICES: u64 = 3000;
 
@@ -112,4 +112,79 @@ fn snapshots_of_every_age_see_their_own_deletes() {
     kept.clear();
     db.settle();
     check(&db.snapshot().unwrap(), ty, &edges);
+}
+
+/// What is left of a vertex's edges is checked at the commit, and nothing of it reaches the log.
+#[test]
+fn a_vertex_deleted_before_its_edges_survives_reopening_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Engine::open(folder.path().join("db"), no_background()).unwrap();
+    let mut db = open();
+    let ty = db.edge_type("E", EdgeTypeOptions::general()).unwrap();
+    with_vertices(&db, 3);
+    let mut txn = db.begin().unwrap();
+    let edges = [(0, 1), (1, 0), (0, 0), (1, 2)]
+        .map(|(a, b)| txn.create_edge(ty, v(a), v(b), &[]).unwrap());
+    txn.commit().unwrap();
+    for left in (0..=3).rev() {
+        let mut txn = db.begin().unwrap();
+        let at_once = txn.delete_vertex(v(0), false);
+        assert!(matches!(at_once, Err(Error::StillConnected { edges: 4, .. })), "a loop is two");
+        txn.delete_vertex_deferred(v(0)).unwrap();
+        assert!(!txn.exists(v(0)) && txn.delete_vertex_deferred(v(0)).is_err());
+        let found: Vec<_> = txn.edges(v(1), ty, Direction::In).unwrap().collect();
+        assert_eq!(found, edges[..1]);
+        assert_eq!(txn.edges(v(0), ty, Direction::In).unwrap().count(), 0);
+        edges[left..3].iter().for_each(|edge| txn.delete_edge(*edge).unwrap());
+        match txn.commit() {
+            Ok(done) => assert_eq!((left, done.edges_removed), (0, 3)),
+            Err(Error::StillConnected { vertex, .. }) => assert!(vertex == v(0) && left > 0),
+            Err(other) => panic!("{other}"),
+        }
+        db.close().unwrap();
+        db = open();
+        let (reader, is_left) = (db.reader().unwrap(), left > 0);
+        assert_eq!(reader.exists(v(0)), is_left);
+        let statistics = reader.statistics();
+        let there = if is_left { (3, 4) } else { (2, 1) };
+        assert_eq!((statistics.vertices, statistics.edges()), there);
+        assert_eq!(reader.degree(v(1), ty, Direction::In), usize::from(is_left));
+    }
+}
+
+/// A vertex made, connected and deleted in one transaction.
+#[test]
+fn a_new_vertex_may_be_deleted_before_its_edges() {
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::general()).unwrap();
+    with_vertices(&db, 1);
+    for delete_edge in [false, true] {
+        let mut txn = db.begin().unwrap();
+        let new = txn.create_vertex(&[]).unwrap();
+        let edge = txn.create_edge(ty, v(0), new, &[]).unwrap();
+        txn.delete_vertex_deferred(new).unwrap();
+        if delete_edge {
+            txn.delete_edge(edge).unwrap();
+        }
+        assert_eq!(txn.commit().is_ok(), delete_edge);
+    }
+    let statistics = db.reader().unwrap().statistics();
+    assert_eq!((statistics.vertices, statistics.edges()), (1, 0));
+}
+
+/// Who commits an edge to it first wins, whatever the other one looked at.
+#[test]
+fn an_edge_that_another_made_of_a_vertex_deleted_before_its_edges_is_a_conflict() {
+    let db = memory();
+    let ty = db.edge_type("E", EdgeTypeOptions::general()).unwrap();
+    with_vertices(&db, 2);
+    let mut txn = db.begin().unwrap();
+    let edge = txn.create_edge(ty, v(0), v(1), &[]).unwrap();
+    txn.commit().unwrap();
+    let (mut first, mut second) = (db.begin().unwrap(), db.begin().unwrap());
+    first.create_edge(ty, v(1), v(0), &[]).unwrap();
+    second.delete_vertex_deferred(v(0)).unwrap();
+    second.delete_edge(edge).unwrap();
+    first.commit().unwrap();
+    assert!(matches!(second.commit(), Err(Error::Conflict { .. })));
 }

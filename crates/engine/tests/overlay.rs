@@ -5,10 +5,12 @@
 
 mod common;
 
-use telar_engine::{EdgeTypeOptions, Engine, IndexSpec, IndexTarget, Isolation, Transaction};
+use telar_engine::{
+    EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget, Isolation, Transaction,
+};
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId, PropertyKeyId, Value,
-    VertexId, View,
+    Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId, PropertyKeyId, Update,
+    Value, VertexId, View,
 };
 
 use common::{Random, no_background, v};
@@ -90,7 +92,14 @@ impl World {
                     txn.delete_edge(edge).unwrap();
                 }
             }
-            _ => _ = txn.delete_vertex(a, true),
+            10 => _ = txn.delete_vertex(a, true),
+            _ => {
+                let mut edges: Vec<EdgeId> = Vec::new();
+                Update::edges_at(txn, a, &mut edges).unwrap();
+                if txn.delete_vertex_deferred(a).is_ok() {
+                    edges.into_iter().for_each(|edge| txn.delete_edge(edge).unwrap());
+                }
+            }
         }
     }
 
@@ -271,7 +280,7 @@ fn committed_is_what_was_read(make: impl Fn() -> Engine, isolation: Isolation, s
         let mut txn = world.db.begin_with(isolation).unwrap();
         let batch = [1, 3, 1000][random.below(3) as usize];
         // From writes of one kind only to all of them; of few (searched one by one) and many.
-        let (kinds, steps) = (1 + random.below(11), [0, 1, 4, 15, 60][random.below(5) as usize]);
+        let (kinds, steps) = (1 + random.below(12), [0, 1, 4, 15, 60][random.below(5) as usize]);
         for _ in 0..steps {
             world.step(&mut txn, random, kinds);
         }
@@ -281,6 +290,102 @@ fn committed_is_what_was_read(make: impl Fn() -> Engine, isolation: Isolation, s
         txn.commit().unwrap();
         let others = picture(&world.db.reader().unwrap(), &world, vertices, batch);
         assert_eq!(own, others, "seed {seed}: {steps} steps of {kinds} kinds, by {batch}");
+    }
+}
+
+/// A picture in which these vertices are deleted, and their edges are not.
+fn without(mut all: Picture, gone: &[VertexId], vertices: u64) -> Picture {
+    let here = |vertex: &VertexId| !gone.contains(vertex);
+    let place = |at: usize| v(at as u64 % vertices);
+    all.scans.iter_mut().for_each(|scan| scan.retain(here));
+    for vertex in gone {
+        let at = vertex.get() as usize;
+        all.labels[at] = None;
+        all.of_vertices[at].clear();
+    }
+    let count = vertices as usize;
+    for at in 0..all.lists.len() {
+        if !here(&place(at)) {
+            all.lists[at].clear();
+            all.neighbours[at].clear();
+            all.degrees[at] = 0;
+        }
+    }
+    for at in 0..all.searches.len() {
+        if !here(&place(at)) || !here(&place(at / count)) {
+            all.searches[at] = false;
+            all.between[at].clear();
+        }
+    }
+    all.edge_properties.retain(|(edge, _)| here(&edge.src));
+    all.of_edges.retain(|(edge, _)| here(&edge.src));
+    all.indexed.retain(here);
+    all.found.retain(|(_, vertex)| here(vertex));
+    by_edge(all)
+}
+
+/// A picture without what is in the order of batches, which depends on what there is.
+fn by_edge(mut all: Picture) -> Picture {
+    all.edge_properties.sort_by_key(|(edge, _)| *edge);
+    // The same is in `of_vertices`.
+    all.properties.clear();
+    all
+}
+
+#[test]
+fn vertices_deleted_before_their_edges_are_gone_and_the_edges_are_at_their_other_ends() {
+    for seed in 1..=seeds() / 4 {
+        let random = &mut Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let world = World::new(Engine::in_memory(no_background()).unwrap());
+        world.fill(random);
+        let isolation = [Isolation::Snapshot, Isolation::Serializable][seed as usize % 2];
+        let mut txn = world.db.begin_with(isolation).unwrap();
+        let steps = [0, 4, 60][random.below(3) as usize];
+        for _ in 0..steps {
+            world.step(&mut txn, random, 11);
+        }
+        let vertices = txn.vertex_bound().get() + 3;
+        let batch = [1, 3, 1000][random.below(3) as usize];
+        let before = picture(&txn, &world, vertices, batch);
+        let mut gone: Vec<VertexId> = Vec::new();
+        let mut edges: Vec<EdgeId> = Vec::new();
+        for _ in 0..=random.below(6) {
+            let vertex = v(random.below(vertices));
+            let existed = txn.exists(vertex);
+            Update::edges_at(&txn, vertex, &mut edges).unwrap();
+            assert_eq!(txn.delete_vertex_deferred(vertex).is_ok(), existed);
+            gone.extend(existed.then_some(vertex));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        let during = by_edge(picture(&txn, &world, vertices, batch));
+        assert_eq!(during, without(before, &gone, vertices), "seed {seed}");
+        for vertex in &gone {
+            assert!(txn.add_label(*vertex, world.labels[0]).is_err());
+            assert!(txn.create_edge(world.types[0], *vertex, v(0), &[]).is_err());
+            assert!(txn.upsert_edge(world.types[1], v(0), *vertex).is_err());
+        }
+        let keep = (!edges.is_empty() && random.below(2) == 0)
+            .then(|| edges.swap_remove(random.below(edges.len() as u64) as usize));
+        for edge in &edges {
+            assert!(txn.edge_exists(*edge));
+            txn.delete_edge(*edge).unwrap();
+        }
+        let own = picture(&txn, &world, vertices, batch);
+        let unchanged = picture(&world.db.reader().unwrap(), &world, vertices, batch);
+        let committed = txn.commit();
+        let others = picture(&world.db.reader().unwrap(), &world, vertices, batch);
+        if let Some(edge) = keep {
+            let left = |error: &Error| {
+                matches!(error, Error::StillConnected { vertex, .. }
+                    if (*vertex == edge.src || *vertex == edge.dst) && gone.contains(vertex))
+            };
+            assert!(committed.as_ref().is_err_and(left), "seed {seed}: {committed:?}");
+            assert_eq!(unchanged, others, "seed {seed}");
+        } else {
+            committed.unwrap();
+            assert_eq!(own, others, "seed {seed}");
+        }
     }
 }
 

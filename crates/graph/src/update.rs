@@ -217,10 +217,11 @@ pub trait Update: Graph {
     /// [`UpdateErrorKind::Database`].
     fn edges_at(&self, vertex: VertexId, out: &mut Vec<EdgeId>) -> Result<(), UpdateError>;
 
-    /// Deletes a vertex. With `detach` its edges go with it; without, it must have none.
+    /// Deletes a vertex. With `detach` its edges go with it; without, the transaction does not
+    /// commit unless they are deleted, too, before or after the vertex.
     ///
     /// # Errors
-    /// [`UpdateErrorKind::NotFound`], [`UpdateErrorKind::StillConnected`].
+    /// [`UpdateErrorKind::NotFound`].
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError>;
 
     /// Every index and constraint as the transaction has changed them, for somebody who is about to

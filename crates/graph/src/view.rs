@@ -376,6 +376,24 @@ pub trait View {
         None
     }
 
+    /// As [`expand`](Self::expand), with the edges that are left of vertices that the transaction
+    /// has deleted.
+    fn expand_left(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        self.expand(sources, ty, dir, out);
+    }
+
+    /// Vertices that the transaction has deleted while they had edges, by which they can still be
+    /// reached: the view shows no labels, properties or edges of them.
+    fn deleted_connected(&self) -> Vec<VertexId> {
+        Vec::new()
+    }
+
     /// Counts at this snapshot. Cost: a pass over segment headers and tails, not over edges.
     fn statistics(&self) -> Statistics;
 

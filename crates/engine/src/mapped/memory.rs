@@ -19,7 +19,8 @@
 //! on top.
 //!
 //! Cost: a pass looks at every segment that is loaded. Memory let go is free once every thread
-//! pinned at that time has unpinned: who reads for long through one `Reader` keeps what he read.
+//! pinned at that time has unpinned: a `Reader` that is kept for long keeps what it has read.
+//! Queries read through the snapshot, which pins for each call (`snapshot/by_call.rs`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -185,12 +185,15 @@ impl Transaction<'_> {
             if let Some(u) = number(src) {
                 self.note(Read::Neighbours(ty, Direction::Out, u));
             }
-            return Ok(self.reader().search_edge(ty, src, dst));
+            let hidden = self.is_deleted_connected(src) || self.is_deleted_connected(dst);
+            return Ok(!hidden && self.reader().search_edge(ty, src, dst));
         }
-        Ok(self.edges(src, ty, Direction::Out)?.any(|e| e.dst == dst))
+        let mut edges = self.edges(src, ty, Direction::Out)?;
+        Ok(!self.is_deleted_connected(dst) && edges.any(|e| e.dst == dst))
     }
 
-    /// The edges of `vertex`, those of this transaction included.
+    /// The edges of `vertex`, those of this transaction included. A vertex that it has deleted has
+    /// none.
     ///
     /// # Errors
     /// [`Error::UnknownEdgeType`].
@@ -200,10 +203,24 @@ impl Transaction<'_> {
         ty: EdgeTypeId,
         direction: Direction,
     ) -> Result<impl Iterator<Item = EdgeId> + use<>, Error> {
+        let mut found = self.edges_left(vertex, ty, direction)?;
+        if self.is_deleted_connected(vertex) {
+            found.clear();
+        }
+        Ok(found.into_iter())
+    }
+
+    /// The edges of `vertex`, which this transaction may have deleted before them.
+    pub(super) fn edges_left(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        direction: Direction,
+    ) -> Result<Vec<EdgeId>, Error> {
         self.edge_type(ty)?;
         let mut found: Vec<EdgeId> = Vec::new();
         let Some(v) = number(vertex) else {
-            return Ok(found.into_iter());
+            return Ok(found);
         };
         self.note(Read::Neighbours(ty, direction, v));
         let writes = self.writes.edges.items();
@@ -233,7 +250,7 @@ impl Transaction<'_> {
                 ordinal: w.ordinal,
             }),
         );
-        Ok(found.into_iter())
+        Ok(found)
     }
 
     /// Number of edges of `vertex`.
@@ -251,7 +268,8 @@ impl Transaction<'_> {
             if let Some(v) = number(vertex) {
                 self.note(Read::Neighbours(ty, direction, v));
             }
-            return Ok(self.reader().degree(vertex, ty, direction));
+            let hidden = self.is_deleted_connected(vertex);
+            return Ok(if hidden { 0 } else { self.reader().degree(vertex, ty, direction) });
         }
         Ok(self.edges(vertex, ty, direction)?.count())
     }

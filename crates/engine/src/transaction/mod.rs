@@ -177,7 +177,9 @@ impl<'e> Transaction<'e> {
     ///
     /// # Errors
     /// [`Error::Conflict`] (run the transaction again), [`Error::SnapshotTooOld`],
-    /// [`Error::ConstraintViolated`] and [`Error::MixedChanges`]: nothing was written.
+    /// [`Error::ConstraintViolated`], [`Error::MixedChanges`] and, after
+    /// [`delete_vertex_deferred`](Self::delete_vertex_deferred), [`Error::StillConnected`]: nothing
+    /// was written.
     /// [`Error::Log`]: the log failed; the database refuses writes from now on, and whether this
     /// commit survives is known after it is opened again. [`Error::Damaged`]: something that was
     /// read, by this transaction or another, could not be read.
@@ -212,6 +214,7 @@ impl<'e> Transaction<'e> {
             }
             return Ok(nothing);
         }
+        self.check_deleted_connected(stop)?;
         self.make_names(stop)?;
         let read_ts = self.registration.read_ts;
         let reads: Vec<Read> = match &self.reads {

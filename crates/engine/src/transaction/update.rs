@@ -132,7 +132,11 @@ impl Update for Transaction<'_> {
     }
 
     fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), UpdateError> {
-        match Transaction::delete_vertex(self, vertex, detach) {
+        let done = match detach {
+            true => Transaction::delete_vertex(self, vertex, true),
+            false => self.delete_vertex_deferred(vertex),
+        };
+        match done {
             // Deleted by a row before: the query's intent is met.
             Err(Error::NotFound(Object::Vertex(_))) => Ok(()),
             done => Ok(done?),

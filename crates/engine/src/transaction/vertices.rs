@@ -9,6 +9,7 @@ use super::{Transaction, check_value, vid};
 use crate::error::{Error, Object};
 use crate::intents::Part;
 use crate::snapshot::number;
+use crate::txn::stop::Stop;
 use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
 
 impl Transaction<'_> {
@@ -139,16 +140,45 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::NotFound`], [`Error::StillConnected`].
     pub fn delete_vertex(&mut self, vertex: VertexId, detach: bool) -> Result<(), Error> {
-        let v = self.existing(vertex)?;
-        self.intend_vertex(v, Part::Whole)?;
-        let mut edges: Vec<EdgeId> = Vec::new();
-        self.all_edges(vertex, &mut edges)?;
+        let (v, edges) = self.about_to_delete(vertex)?;
         if !detach && !edges.is_empty() {
             return Err(Error::StillConnected { vertex, edges: edges.len() });
         }
         for edge in edges {
             self.delete_edge(edge)?;
         }
+        self.clear_vertex(v);
+        Ok(())
+    }
+
+    /// Deletes a vertex that may have edges until the commit, which fails with
+    /// [`Error::StillConnected`] if one is left.
+    ///
+    /// The vertex is gone at once, and reads find no edges from it. Its edges can be found from
+    /// their other ends, read, changed and deleted; none can be made.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`].
+    pub fn delete_vertex_deferred(&mut self, vertex: VertexId) -> Result<(), Error> {
+        let (v, edges) = self.about_to_delete(vertex)?;
+        if !edges.is_empty() {
+            self.writes.deleted_connected.insert(v);
+        }
+        self.clear_vertex(v);
+        Ok(())
+    }
+
+    /// The number and the edges of a vertex that is about to be deleted.
+    fn about_to_delete(&mut self, vertex: VertexId) -> Result<(u32, Vec<EdgeId>), Error> {
+        let v = self.existing(vertex)?;
+        self.intend_vertex(v, Part::Whole)?;
+        let mut edges: Vec<EdgeId> = Vec::new();
+        self.all_edges(vertex, &mut edges)?;
+        Ok((v, edges))
+    }
+
+    /// Writes that a vertex has no labels and no properties and does not exist.
+    fn clear_vertex(&mut self, v: u32) {
         let created = self.writes.states.get(v.into()).is_some_and(|w| w.created);
         let mut set: Vec<PropertyKeyId> = Vec::new();
         if !created {
@@ -159,6 +189,25 @@ impl Transaction<'_> {
         self.writes.clear_vertex(v, &set);
         self.writes.states.put(StateWrite { vertex: v, state: 0, created });
         self.touch_vertex(v, None);
+    }
+
+    /// True if `vertex` was deleted while it had edges: reads find none from it.
+    pub(super) fn is_deleted_connected(&self, vertex: VertexId) -> bool {
+        let deleted = &self.writes.deleted_connected;
+        !deleted.is_empty() && number(vertex).is_some_and(|v| deleted.contains(&v))
+    }
+
+    /// Fails if a deleted vertex has an edge left. What others have done to its edges since the
+    /// snapshot is a conflict, which validation finds.
+    pub(super) fn check_deleted_connected(&self, stop: &Stop<'_>) -> Result<(), Error> {
+        let mut left: Vec<EdgeId> = Vec::new();
+        for v in &self.writes.deleted_connected {
+            stop.step()?;
+            self.all_edges(vid(*v), &mut left)?;
+            if !left.is_empty() {
+                return Err(Error::StillConnected { vertex: vid(*v), edges: left.len() });
+            }
+        }
         Ok(())
     }
 
@@ -189,7 +238,7 @@ impl Transaction<'_> {
             }
         }
         for (ty, direction) in lists {
-            out.extend(self.edges(vertex, ty, direction)?);
+            out.extend(self.edges_left(vertex, ty, direction)?);
         }
         Ok(())
     }

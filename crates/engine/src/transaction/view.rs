@@ -63,10 +63,12 @@ impl Transaction<'_> {
         self.reads.is_none() && !self.writes.vertex_properties.may_have_group(key.get().into())
     }
 
-    /// Places in a batch of the vertices at which this transaction has written edges of a type.
+    /// Places in a batch of the vertices at which this transaction has written edges of a type, or
+    /// whose edges it hides.
     fn written_lists(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction) -> Vec<usize> {
         let mut written = Vec::new();
-        if !self.writes.edges.may_have_group(ty.get().into()) {
+        let hides = !self.writes.deleted_connected.is_empty();
+        if !hides && !self.writes.edges.may_have_group(ty.get().into()) {
             return written;
         }
         let writes = self.writes.edges.items();
@@ -77,9 +79,22 @@ impl Transaction<'_> {
             let Some(v) = number(*vertex) else { continue };
             own.clear();
             ends.of(writes, ty, v, dir, &mut own);
-            if !own.is_empty() {
+            if !own.is_empty() || (hides && self.is_deleted_connected(*vertex)) {
                 written.push(at);
             }
+        }
+        written
+    }
+
+    /// The same of pairs of source and target.
+    fn written_pairs(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId) -> Vec<usize> {
+        let mut written = self.written_lists(&sources_of(pairs), ty, Direction::Out);
+        if !self.writes.deleted_connected.is_empty() {
+            let hidden =
+                |(_, (_, v)): &(usize, &(VertexId, VertexId))| self.is_deleted_connected(*v);
+            written.extend(pairs.iter().enumerate().filter(hidden).map(|(at, _)| at));
+            written.sort_unstable();
+            written.dedup();
         }
         written
     }
@@ -90,47 +105,51 @@ impl Transaction<'_> {
         edges.map(|edge| (edge.end(dir), edge.ordinal)).collect()
     }
 
-    /// Replaces the lists in `out` at which this transaction has written, by what `own` says of the
-    /// places in the batch. Ordinals are left out where `out` has none.
+    /// Replaces the lists in `out` of vertices at which this transaction has written.
     fn overlay_lists(
         &self,
         sources: &[VertexId],
         ty: EdgeTypeId,
         dir: Direction,
         out: &mut Expansion,
-        own: impl Fn(usize) -> Vec<(VertexId, u32)>,
     ) {
         let written = self.written_lists(sources, ty, dir);
-        if written.is_empty() {
-            return;
-        }
-        let has_ordinals = out.ordinals.len() == out.neighbours.len();
-        let read = std::mem::take(out);
-        let copy = |out: &mut Expansion, places: Range<usize>| {
-            let (first, end) = (read.offsets[places.start], read.offsets[places.end]);
-            let (base, entries) = (out.neighbours.len() as u32, first as usize..end as usize);
-            let offsets = &read.offsets[places.start + 1..=places.end];
-            out.offsets.extend(offsets.iter().map(|offset| offset - first + base));
-            out.neighbours.extend_from_slice(&read.neighbours[entries.clone()]);
-            if has_ordinals {
-                out.ordinals.extend_from_slice(&read.ordinals[entries]);
-            }
-        };
-        out.offsets.push(0);
-        let mut next = 0;
-        for at in written {
-            copy(out, next..at);
-            for (neighbour, ordinal) in own(at) {
-                out.neighbours.push(neighbour);
-                if has_ordinals {
-                    out.ordinals.push(ordinal);
-                }
-            }
-            out.offsets.push(out.neighbours.len() as u32);
-            next = at + 1;
-        }
-        copy(out, next..sources.len());
+        overlay(written, out, |at| self.own_list(sources[at], ty, dir));
     }
+}
+
+/// Replaces the lists at the places `written` by what `own` says of them. Ordinals are left out
+/// where `out` has none.
+fn overlay(written: Vec<usize>, out: &mut Expansion, own: impl Fn(usize) -> Vec<(VertexId, u32)>) {
+    if written.is_empty() {
+        return;
+    }
+    let has_ordinals = out.ordinals.len() == out.neighbours.len();
+    let read = std::mem::take(out);
+    let copy = |out: &mut Expansion, places: Range<usize>| {
+        let (first, end) = (read.offsets[places.start], read.offsets[places.end]);
+        let (base, entries) = (out.neighbours.len() as u32, first as usize..end as usize);
+        let offsets = &read.offsets[places.start + 1..=places.end];
+        out.offsets.extend(offsets.iter().map(|offset| offset - first + base));
+        out.neighbours.extend_from_slice(&read.neighbours[entries.clone()]);
+        if has_ordinals {
+            out.ordinals.extend_from_slice(&read.ordinals[entries]);
+        }
+    };
+    out.offsets.push(0);
+    let mut next = 0;
+    for at in written {
+        copy(out, next..at);
+        for (neighbour, ordinal) in own(at) {
+            out.neighbours.push(neighbour);
+            if has_ordinals {
+                out.ordinals.push(ordinal);
+            }
+        }
+        out.offsets.push(out.neighbours.len() as u32);
+        next = at + 1;
+    }
+    copy(out, next..read.offsets.len() - 1);
 }
 
 impl View for Transaction<'_> {
@@ -199,7 +218,7 @@ impl View for Transaction<'_> {
     fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
         self.note_lists(sources.iter(), ty, dir);
         self.reader().expand(sources, ty, dir, out);
-        self.overlay_lists(sources, ty, dir, out, |at| self.own_list(sources[at], ty, dir));
+        self.overlay_lists(sources, ty, dir, out);
     }
 
     fn expand_ids(
@@ -211,7 +230,7 @@ impl View for Transaction<'_> {
     ) {
         self.note_lists(sources.iter(), ty, dir);
         self.reader().expand_ids(sources, ty, dir, out);
-        self.overlay_lists(sources, ty, dir, out, |at| self.own_list(sources[at], ty, dir));
+        self.overlay_lists(sources, ty, dir, out);
     }
 
     fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
@@ -227,7 +246,7 @@ impl View for Transaction<'_> {
         self.note_lists(pairs.iter().map(|(u, _)| u), ty, Direction::Out);
         let start = out.len();
         self.reader().search_edges(pairs, ty, out);
-        for at in self.written_lists(&sources_of(pairs), ty, Direction::Out) {
+        for at in self.written_pairs(pairs, ty) {
             let (u, v) = pairs[at];
             out[start + at] = self.search_edge(ty, u, v).unwrap_or(false);
         }
@@ -236,8 +255,11 @@ impl View for Transaction<'_> {
     fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
         self.note_lists(pairs.iter().map(|(u, _)| u), ty, Direction::Out);
         self.reader().edges_between(pairs, ty, out);
-        self.overlay_lists(&sources_of(pairs), ty, Direction::Out, out, |at| {
+        overlay(self.written_pairs(pairs, ty), out, |at| {
             let (u, v) = pairs[at];
+            if self.is_deleted_connected(v) {
+                return Vec::new();
+            }
             let mut list = self.own_list(u, ty, Direction::Out);
             list.retain(|(neighbour, _)| *neighbour == v);
             list
@@ -382,6 +404,26 @@ impl View for Transaction<'_> {
     /// Counts of the transaction's snapshot: its own writes are not in them.
     fn statistics(&self) -> Statistics {
         self.reader().statistics()
+    }
+
+    fn expand_left(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) {
+        self.expand(sources, ty, dir, out);
+        let hidden = sources.iter().enumerate().filter(|(_, v)| self.is_deleted_connected(**v));
+        let hidden: Vec<usize> = hidden.map(|(at, _)| at).collect();
+        overlay(hidden, out, |at| {
+            let left = self.edges_left(sources[at], ty, dir).into_iter().flatten();
+            left.map(|edge| (edge.end(dir), edge.ordinal)).collect()
+        });
+    }
+
+    fn deleted_connected(&self) -> Vec<VertexId> {
+        self.writes.deleted_connected.iter().map(|v| vid(*v)).collect()
     }
 
     fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {

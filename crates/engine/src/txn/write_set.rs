@@ -3,7 +3,7 @@
 //! Private to the transaction; later writes to the same thing replace earlier ones, so that a
 //! commit sees each vertex, property and edge once.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -171,6 +171,8 @@ pub(crate) struct WriteSet {
     keys_of_edges: KeysOf<(EdgeTypeId, u32)>,
     /// What was not found, and made therefore.
     pub(crate) claims: Vec<Claim>,
+    /// Vertices that were deleted while they had edges: the commit fails if one is left.
+    pub(crate) deleted_connected: BTreeSet<u32>,
 }
 
 impl WriteSet {
@@ -203,6 +205,8 @@ impl WriteSet {
             + self.edges.bytes()
             + self.edge_properties.bytes()
             + self.claims.capacity() * size_of::<Claim>()
+            // A tree is about three quarters full.
+            + self.deleted_connected.len() * size_of::<u32>() * 4 / 3
             + keys(&self.keys_of_vertices)
             + keys(&self.keys_of_edges)
     }

@@ -212,8 +212,15 @@ impl Solver<'_, '_> {
             return;
         }
         match r.length {
-            None => self.wrap(|input| {
+            None => self.wrap(|mut input| {
                 let (edge, keeps_edge) = (slot, true);
+                let scans = match &mut input {
+                    Plan::NodeScan(scan) if !into && scan.slot == from && scan.label.is_none() => {
+                        scan.for_relationships = true;
+                        true
+                    }
+                    _ => false,
+                };
                 Plan::Expand(Box::new(Expand {
                     input,
                     from,
@@ -225,6 +232,7 @@ impl Solver<'_, '_> {
                     types,
                     way,
                     distinct_from,
+                    scans,
                 }))
             }),
             Some(Length { min, max, filter, shortest: Some(shortest), .. }) => self.wrap(|input| {
@@ -366,7 +374,10 @@ impl Solver<'_, '_> {
                     self.take_label(slot, label);
                 }
                 self.bound.insert(slot);
-                self.wrap(|input| Plan::NodeScan(Box::new(NodeScan { input, slot, label })));
+                let for_relationships = false;
+                self.wrap(|input| {
+                    Plan::NodeScan(Box::new(NodeScan { input, slot, label, for_relationships }))
+                });
             }
             Start::Relationship { at, ty, mut sought } => {
                 self.take_tested(self.pattern.relationships[at].slot, None, &mut sought);

@@ -1,6 +1,6 @@
 //! How many nodes or relationships there are, as the graph knows it.
 
-use telar_graph::{Direction, EdgeTypeId, Graph, LabelId, Value, VertexId};
+use telar_graph::{Direction, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
 
 use super::expand::edge_types;
 use super::{Exec, Operator};
@@ -66,6 +66,12 @@ fn relationships(ty: EdgeTypeId, cx: &mut Exec<'_>) -> Result<u64, QueryError> {
         graph.degrees(vertices, ty, Direction::Out, &mut degrees);
         count += degrees.iter().sum::<u64>();
     })?;
+    let deleted = cx.graph().deleted_connected();
+    if !deleted.is_empty() {
+        let mut left = Expansion::default();
+        cx.graph().expand_left(&deleted, ty, Direction::Out, &mut left);
+        count += left.neighbours.len() as u64;
+    }
     Ok(count)
 }
 

@@ -217,6 +217,21 @@ macro_rules! counted {
                 self.graph.error()
             }
 
+            fn expand_left(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                out: &mut Expansion,
+            ) {
+                self.graph.expand_left(sources, ty, dir, out);
+                add(self.hits, sources.len() + out.neighbours.len());
+            }
+
+            fn deleted_connected(&self) -> Vec<VertexId> {
+                self.graph.deleted_connected()
+            }
+
             fn statistics(&self) -> Statistics {
                 self.graph.statistics()
             }

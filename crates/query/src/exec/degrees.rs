@@ -157,7 +157,12 @@ impl<'p> Degrees<'p> {
             has.into_iter().all(|has| has)
         };
         let mut counts = vec![0_u64; vertices.len()];
+        let left = p.scans && !graph.deleted_connected().is_empty();
         for ty in &types {
+            if left {
+                self.add_left(&vertices, *ty, label, graph, &mut counts);
+                continue;
+            }
             for direction in directions(p.way) {
                 self.add_degrees(&vertices, (*ty, *direction), label, graph, &mut counts);
             }
@@ -185,6 +190,36 @@ impl<'p> Degrees<'p> {
         }
         let left = places.into_iter().zip(counts).filter(|(_, count)| *count > 0);
         Ok(left.map(|(row, count)| (row, count as i64)).unzip())
+    }
+
+    /// Adds up the relationships of a type, those that are left of deleted nodes included.
+    fn add_left(
+        &mut self,
+        vertices: &[VertexId],
+        ty: EdgeTypeId,
+        label: Option<LabelId>,
+        graph: &dyn Graph,
+        counts: &mut [u64],
+    ) {
+        let (expansion, mut has) = (&mut self.expansion, Vec::new());
+        for direction in directions(self.plan.way) {
+            let twice = self.plan.way == Way::Both && *direction == Direction::In;
+            for (vertices, counts) in vertices.chunks(STEP).zip(counts.chunks_mut(STEP)) {
+                graph.expand_left(vertices, ty, *direction, expansion);
+                has.clear();
+                match label {
+                    Some(label) => graph.have_label(&expansion.neighbours, label, &mut has),
+                    None => has.resize(expansion.neighbours.len(), true),
+                }
+                for (at, (source, count)) in vertices.iter().zip(counts).enumerate() {
+                    let list = expansion.offsets[at] as usize..expansion.offsets[at + 1] as usize;
+                    // A loop is in both lists of its node.
+                    let counted =
+                        |i: &usize| has[*i] && !(twice && expansion.neighbours[*i] == *source);
+                    *count += list.filter(counted).count() as u64;
+                }
+            }
+        }
     }
 
     /// Adds up the relationships in one list of each vertex: all, or those that lead to the label.

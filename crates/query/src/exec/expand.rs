@@ -179,6 +179,7 @@ impl<'p> Expand<'p> {
             self.search((rows, hands_on), (&places, &vertices), &types, &used, graph, &mut found);
             return Ok(found);
         }
+        let left = p.scans && !graph.deleted_connected().is_empty();
         let expansion = &mut self.expansion;
         let mut whole = vec![p.way != Way::Both; vertices.len()];
         for ty in types {
@@ -187,7 +188,9 @@ impl<'p> Expand<'p> {
                 for ((whole, source), row) in whole.iter_mut().zip(&vertices).zip(&places) {
                     *whole &= !may_be_used(ty, *source, *direction, &used, *row as usize);
                 }
-                if p.keeps_edge || !whole.iter().all(|whole| *whole) {
+                if left {
+                    graph.expand_left(&vertices, ty, *direction, expansion);
+                } else if p.keeps_edge || !whole.iter().all(|whole| *whole) {
                     graph.expand(&vertices, ty, *direction, expansion);
                 } else {
                     graph.expand_ids(&vertices, ty, *direction, expansion);

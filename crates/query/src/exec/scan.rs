@@ -75,8 +75,13 @@ impl Operator for NodeScan<'_> {
             }
             if at < bound {
                 self.state = Some((rows.clone(), row, at));
-            } else if row + 1 < rows.rows() {
-                self.state = Some((rows.clone(), row + 1, self.range.0));
+            } else {
+                if self.plan.for_relationships && self.range.1 == u64::MAX {
+                    found.extend(cx.graph().deleted_connected());
+                }
+                if row + 1 < rows.rows() {
+                    self.state = Some((rows.clone(), row + 1, self.range.0));
+                }
             }
             if !found.is_empty() {
                 let numbers = vec![row as u32; found.len()];

@@ -153,6 +153,8 @@ pub(crate) struct Exec<'g> {
     pub(crate) levels: usize,
     /// Whether what it is at is of use, while others are at work beside it.
     pub(super) quit: Option<Quit>,
+    /// Nodes that this query has deleted, and those that statements of its transaction before it
+    /// have, as far as relationships of them are left.
     pub(crate) deleted_vertices: HashSet<VertexId>,
     pub(crate) deleted_edges: HashSet<EdgeId>,
     /// Set while only short paths are searched for.
@@ -186,6 +188,7 @@ impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
         let Inputs { parameters, context, procedures, limits, transactions, host, threads } =
             inputs;
+        let deleted_vertices = graph.graph().deleted_connected().into_iter().collect();
         Self {
             graph,
             parameters,
@@ -203,7 +206,7 @@ impl<'g> Exec<'g> {
             threads,
             levels: 0,
             quit: None,
-            deleted_vertices: HashSet::new(),
+            deleted_vertices,
             deleted_edges: HashSet::new(),
             search: None,
             transactions,
@@ -355,12 +358,12 @@ impl<'g> Exec<'g> {
         self.limits.scratch.as_deref()
     }
 
-    /// Refuses what this query has deleted.
+    /// Refuses what has been deleted.
     pub(crate) fn check_vertex(&self, vertex: VertexId) -> Result<(), QueryError> {
         if self.deleted_vertices.contains(&vertex) { Err(deleted("node")) } else { Ok(()) }
     }
 
-    /// Refuses what this query has deleted.
+    /// Refuses what has been deleted.
     pub(crate) fn check_vertices(&self, vertices: &[VertexId]) -> Result<(), QueryError> {
         if self.deleted_vertices.is_empty() {
             return Ok(());

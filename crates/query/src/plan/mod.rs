@@ -95,6 +95,9 @@ pub(crate) struct NodeScan {
     pub(crate) slot: Slot,
     /// A label that all have.
     pub(crate) label: Option<Arc<str>>,
+    /// An expansion of all nodes is above it: together they find every relationship, those of
+    /// deleted nodes included.
+    pub(crate) for_relationships: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -238,6 +241,8 @@ pub(crate) struct Expand {
     pub(crate) way: Way,
     /// Relationships, and lists of them, that this one may not be.
     pub(crate) distinct_from: Vec<Slot>,
+    /// `from` is scanned for relationships ([`NodeScan::for_relationships`]).
+    pub(crate) scans: bool,
 }
 
 /// Finds nodes that each of several known nodes leads to, by what their lists have in common.
@@ -277,6 +282,8 @@ pub(crate) struct Degrees {
     pub(crate) distinct_from: Vec<Slot>,
     /// Where the number goes. Rows with none are dropped.
     pub(crate) count: Slot,
+    /// As in the expansion that it counts.
+    pub(crate) scans: bool,
 }
 
 /// Each row of the input with those of another plan that have the same keys.

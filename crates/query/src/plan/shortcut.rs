@@ -121,6 +121,7 @@ fn counted_to(
                 label: end.map(|(_, label)| Arc::clone(label)),
                 distinct_from: expand.distinct_from.clone(),
                 count,
+                scans: expand.scans,
             }));
             Some(count)
         }

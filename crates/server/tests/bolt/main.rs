@@ -4,6 +4,7 @@
 mod client;
 mod conflicts;
 mod data;
+mod deletes;
 mod fuzz;
 mod hostile;
 mod interrupt;

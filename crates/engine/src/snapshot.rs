@@ -22,6 +22,8 @@ use crate::history::past::Past;
 use crate::mapped::memory;
 use crate::shared::Shared;
 
+pub use by_call::RenewedReader;
+
 /// A database, borrowed or shared.
 #[derive(Debug)]
 pub(crate) enum Handle<'e> {
@@ -194,10 +196,14 @@ pub struct TransactionSnapshot<'t> {
     pub(crate) registration: &'t Registration<'t>,
 }
 
-impl TransactionSnapshot<'_> {
+impl<'t> TransactionSnapshot<'t> {
     /// As [`Snapshot::reader`].
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
+        self.open()
+    }
+
+    fn open(self) -> Reader<'t> {
         Reader::new(&self.registration.shared, self.registration.read_ts)
     }
 }

@@ -80,7 +80,8 @@ impl Binder<'_> {
     }
 
     /// What finding a pattern is expected to cost, in rows.
-    fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
+    pub(super) fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
+        let counted = self.counted.clone();
         let solver = Solver {
             binder: self,
             plan: Plan::Argument,
@@ -90,6 +91,7 @@ impl Binder<'_> {
             facts: before.facts.clone(),
             expected: before.expected,
             starts: None,
+            counted,
         };
         if let ([node], []) = (&solver.pattern.nodes[..], &solver.pattern.relationships[..]) {
             let (_, found) = solver.start_at(*node, &|slot| solver.knows(slot));

@@ -205,7 +205,8 @@ def show(plan, depth=0):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--telar", type=os.path.realpath, action="append")
-    parser.add_argument("--data", type=os.path.realpath, required=True, help="the data set, as telar bench snb takes it")
+    parser.add_argument("--data", type=os.path.realpath, required=True,
+                        help="the data set, as telar bench snb takes it")
     parser.add_argument("--queries", type=os.path.realpath, help="as telar bench snb takes it")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", type=lambda text: text.split(","), default=list(QUERIES))

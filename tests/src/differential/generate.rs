@@ -205,10 +205,11 @@ impl Maker<'_> {
             paths.push(Path { start, steps });
         }
         let mut filter: Option<Expression> = None;
+        // Often of one node: that it is none of several others.
+        let one = if self.rng.one_in(2) { self.variable(Type::Node) } else { None };
         for _ in 0..self.rng.below(5) {
-            let (Some(a), Some(b)) = (self.variable(Type::Node), self.variable(Type::Node)) else {
-                break;
-            };
+            let (a, b) = (self.variable(Type::Node), self.variable(Type::Node));
+            let (Some(a), Some(b)) = (one.clone().or(a), b) else { break };
             let part = match self.rng.below(4) {
                 0 => {
                     let mut path = self.path(false);

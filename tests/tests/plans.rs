@@ -1,4 +1,5 @@
-//! Plans of LDBC's social network and of `telar bench cypher`, as reviewed texts.
+//! Plans of LDBC's social network, of counts of subgraphs in it, and of `telar bench cypher`, as
+//! reviewed texts.
 //!
 //! `tests/snapshots/plans` holds what EXPLAIN says of each query: operators, and the rows that are
 //! expected of them. The graphs are small and the same each time, so their estimates are counts and
@@ -72,6 +73,70 @@ fn plans_of_the_social_network_are_the_reviewed_ones() {
     let session = Session::new(&db);
     let plans = queries.all().map(|(name, text)| (name.to_owned(), explain(&session, text)));
     compare("snb", &plans.collect());
+}
+
+/// Patterns of which the matches are counted, as in `bench/compare/lsqb.py`.
+const SUBGRAPHS: [(&str, &str); 9] = [
+    (
+        "q1",
+        "MATCH (:Country)<-[:IS_PART_OF]-(:City)<-[:IS_LOCATED_IN]-(:Person)<-[:HAS_MEMBER]-(:Forum)\
+         -[:CONTAINER_OF]->(:Post)<-[:REPLY_OF]-(:Comment)-[:HAS_TAG]->(:Tag)\
+         -[:HAS_TYPE]->(:TagClass)",
+    ),
+    (
+        "q2",
+        "MATCH (a:Person)-[:KNOWS]-(b:Person), \
+         (a)<-[:HAS_CREATOR]-(:Comment)-[:REPLY_OF]->(:Post)-[:HAS_CREATOR]->(b)",
+    ),
+    (
+        "q3",
+        "MATCH (country:Country) \
+         MATCH (a:Person)-[:IS_LOCATED_IN]->(:City)-[:IS_PART_OF]->(country) \
+         MATCH (b:Person)-[:IS_LOCATED_IN]->(:City)-[:IS_PART_OF]->(country) \
+         MATCH (c:Person)-[:IS_LOCATED_IN]->(:City)-[:IS_PART_OF]->(country) \
+         MATCH (a)-[:KNOWS]-(b)-[:KNOWS]-(c)-[:KNOWS]-(a)",
+    ),
+    (
+        "q4",
+        "MATCH (:Tag)<-[:HAS_TAG]-(m:Message)-[:HAS_CREATOR]->(:Person), \
+         (m)<-[:LIKES]-(:Person), (m)<-[:REPLY_OF]-(:Comment)",
+    ),
+    (
+        "q5",
+        "MATCH (t:Tag)<-[:HAS_TAG]-(:Message)<-[:REPLY_OF]-(:Comment)-[:HAS_TAG]->(u:Tag) \
+         WHERE t <> u",
+    ),
+    (
+        "q6",
+        "MATCH (a:Person)-[:KNOWS]-(:Person)-[:KNOWS]-(c:Person)-[:HAS_INTEREST]->(:Tag) \
+         WHERE a <> c",
+    ),
+    (
+        "q7",
+        "MATCH (:Tag)<-[:HAS_TAG]-(m:Message)-[:HAS_CREATOR]->(:Person) \
+         OPTIONAL MATCH (m)<-[:LIKES]-(:Person) OPTIONAL MATCH (m)<-[:REPLY_OF]-(:Comment)",
+    ),
+    (
+        "q8",
+        "MATCH (t:Tag)<-[:HAS_TAG]-(:Message)<-[:REPLY_OF]-(c:Comment)-[:HAS_TAG]->(u:Tag) \
+         WHERE t <> u AND NOT (c)-[:HAS_TAG]->(t)",
+    ),
+    (
+        "q9",
+        "MATCH (a:Person)-[:KNOWS]-(:Person)-[:KNOWS]-(c:Person)-[:HAS_INTEREST]->(:Tag) \
+         WHERE a <> c AND NOT (a)-[:KNOWS]-(c)",
+    ),
+];
+
+#[test]
+fn plans_of_counted_subgraphs_are_the_reviewed_ones() {
+    let Some(data) = telar_tests::shared("data/snb/tiny.tar.zst") else { return };
+    let db = telar_db::open_in_memory().unwrap();
+    load(&Archive::read(&data).unwrap(), &db).unwrap();
+    let session = Session::new(&db);
+    let plan = |text: &str| explain(&session, &format!("{text} RETURN count(*) AS n"));
+    let plans = SUBGRAPHS.iter().map(|(name, text)| ((*name).to_owned(), plan(text)));
+    compare("subgraphs", &plans.collect());
 }
 
 #[test]

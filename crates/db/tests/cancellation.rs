@@ -89,7 +89,7 @@ const OF_OPERATORS: &[Case] = &[
     (
         "Apply",
         "OptionalApply",
-        "MATCH (a:N), (b:N), (c:N) OPTIONAL MATCH (a)-[:NONE]->(x) RETURN count(*)",
+        "MATCH (a:N), (b:N), (c:N) OPTIONAL MATCH (a)-[:NONE]->(x) RETURN count(x)",
     ),
     (
         "InTransactions",
@@ -163,6 +163,7 @@ const OF_OTHERS: &[Case] = &[
         "MATCH (a:N {i: 1}), (b:T) MATCH p = shortestPath((a)-[:R*5..]->(b)) RETURN count(p)",
     ),
     ("top", "", "UNWIND range(1, 1000000000000) AS x RETURN x ORDER BY x DESC LIMIT 10"),
+    ("counts", "", "MATCH (a:N), (b:N), (c:N) OPTIONAL MATCH (a)-[:NONE]->() RETURN count(*)"),
     ("a rare label", "", "UNWIND range(1, 1000000000000) AS x MATCH (c:None) RETURN count(c.i)"),
     ("distinct values", "", "UNWIND range(1, 1000000000000) AS x RETURN count(DISTINCT x % 1000)"),
     ("the result", "", "UNWIND range(1, 1000000000000) AS x WITH x WHERE x % 100 = 0 RETURN x"),

@@ -319,6 +319,17 @@ impl Batch {
         Self { rows: rows.len(), columns }
     }
 
+    /// The rows with these numbers, in this order, with those of their columns that are in `slots`.
+    pub(crate) fn gather_some(&self, rows: &[u32], slots: &[Slot]) -> Self {
+        let mut some = Self::empty(rows.len());
+        for slot in slots {
+            if self.has(*slot) && !some.has(*slot) {
+                some.set(*slot, self.column(*slot).gather(rows));
+            }
+        }
+        some
+    }
+
     /// The rows for which the condition is true.
     pub(crate) fn filter(self, condition: &Column) -> Self {
         if let Column::Bools(all) = condition

@@ -29,6 +29,9 @@ const SCALARS: [Type; 4] = [Type::Bool, Type::Int, Type::Float, Type::Text];
 /// A query.
 pub(super) fn query(rng: &mut Rng) -> Query {
     let mut maker = Maker { rng, scope: Vec::new(), names: 0 };
+    if maker.rng.one_in(4) {
+        return maker.subgraph();
+    }
     let mut clauses = vec![maker.matching(false)];
     while maker.rng.one_in(2) && clauses.len() < 4 {
         let clause = match maker.rng.below(6) {
@@ -147,6 +150,107 @@ impl Maker<'_> {
             }
         }
         hints
+    }
+
+    /// Counts the matches of a subgraph: paths from shared nodes, in one clause or several, perhaps
+    /// optional ones at the end, with nodes that must differ or must not be connected.
+    fn subgraph(&mut self) -> Query {
+        let mut clauses = vec![self.legs(false)];
+        while self.rng.one_in(2) && clauses.len() < 3 {
+            clauses.push(self.legs(false));
+        }
+        while self.rng.one_in(3) && clauses.len() < 4 {
+            clauses.push(self.legs(true));
+        }
+        let result = match self.rng.below(8) {
+            0 => self.projection(true).0,
+            1 => self.ends(),
+            2 => {
+                // The count goes on, behind it or not.
+                let count = self.name('x');
+                let items = vec![Item { value: ItemValue::CountRows, name: count.clone() }];
+                let projection = Projection { items, ..Projection::default() };
+                clauses.push(Clause::With { projection, filter: None });
+                let value = ItemValue::Expression(Expression::Variable(count));
+                let items = vec![Item { value, name: self.name('c') }];
+                Projection { items, ..Projection::default() }
+            }
+            3 => {
+                let node = self.variable(Type::Node).map(Expression::Variable);
+                let of = node.unwrap_or(Expression::Literal(Val::Null));
+                let value = ItemValue::Aggregate { function: Function::Count, distinct: false, of };
+                let items = vec![Item { value, name: self.name('c') }];
+                Projection { items, ..Projection::default() }
+            }
+            _ => self.counts(),
+        };
+        Query { clauses, result }
+    }
+
+    /// A clause of paths of one or two relationships, which begin at nodes that are known if there
+    /// are any.
+    fn legs(&mut self, optional: bool) -> Clause {
+        let mut paths = Vec::new();
+        let count = if optional { 1 } else { 1 + self.rng.below(3) };
+        for _ in 0..count {
+            let start = self.leg_node();
+            let steps = (0..1 + self.rng.below(4) / 3).map(|_| {
+                let types = TYPES.iter().filter(|_| self.rng.one_in(2)).copied().collect();
+                let towards = *pick(self.rng, &[Towards::Right, Towards::Left, Towards::Both]);
+                let (name, length, properties) = (None, None, Vec::new());
+                let edge = EdgePattern { name, types, towards, length, properties };
+                (edge, self.leg_node())
+            });
+            let steps = steps.collect();
+            paths.push(Path { start, steps });
+        }
+        let mut filter: Option<Expression> = None;
+        // Often of one node: that it is none of several others.
+        let one = if self.rng.one_in(2) { self.variable(Type::Node) } else { None };
+        for _ in 0..self.rng.below(5) {
+            let (a, b) = (self.variable(Type::Node), self.variable(Type::Node));
+            let (Some(a), Some(b)) = (one.clone().or(a), b) else { break };
+            let part = match self.rng.below(4) {
+                0 => {
+                    let mut path = self.path(false);
+                    path.start = NodePattern { name: Some(a), ..NodePattern::default() };
+                    path.steps.truncate(1);
+                    if let Some((_, end)) = path.steps.last_mut() {
+                        *end = NodePattern { name: Some(b), ..NodePattern::default() };
+                    }
+                    Expression::Not(Expression::Exists(Box::new(path)).into())
+                }
+                1 => {
+                    let label = *pick(self.rng, &LABELS);
+                    Expression::HasLabel(a, label)
+                }
+                _ => {
+                    let (a, b) = (Expression::Variable(a), Expression::Variable(b));
+                    Expression::Binary(Operator::Unequal, a.into(), b.into())
+                }
+            };
+            filter = Some(match filter {
+                None => part,
+                Some(first) => Expression::Binary(Operator::And, first.into(), part.into()),
+            });
+        }
+        Clause::Match { optional, paths, hints: Vec::new(), filter }
+    }
+
+    /// A node of such a path: known, new, or without a name.
+    fn leg_node(&mut self) -> NodePattern {
+        let labels = LABELS.iter().filter(|_| self.rng.one_in(8)).copied().take(1).collect();
+        let known = if self.rng.one_in(2) { self.variable(Type::Node) } else { None };
+        let name = match known {
+            Some(name) => Some(name),
+            None if self.rng.one_in(2) => {
+                let name = self.name('n');
+                self.scope.push((name.clone(), Type::Node));
+                Some(name)
+            }
+            None => None,
+        };
+        NodePattern { name, labels, properties: Vec::new() }
     }
 
     /// How many rows there are, perhaps for each value of something.

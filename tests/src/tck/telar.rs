@@ -24,6 +24,7 @@ pub struct Telar {
     planning: Planning,
     timeout: Option<Duration>,
     in_transactions: bool,
+    written: Option<String>,
 }
 
 /// Leaves the graph as it was, and a transaction with writes of every kind.
@@ -57,7 +58,8 @@ impl Telar {
         let (planning, timeout) = (Planning::default(), None);
         let limits = Limits::default();
         let procedures = Vec::new();
-        Self { db, procedures, limits, workers, planning, timeout, in_transactions: false }
+        let (in_transactions, written) = (false, None);
+        Self { db, procedures, limits, workers, planning, timeout, in_transactions, written }
     }
 
     /// The same, for which queries may use no more than this.
@@ -85,6 +87,12 @@ impl Telar {
     #[must_use]
     pub fn in_transactions(self) -> Self {
         Self { in_transactions: true, ..self }
+    }
+
+    /// Lets each query from now on run in a transaction that has run this before, and that is
+    /// rolled back.
+    pub fn after_writing(&mut self, text: &str) {
+        self.written = Some(text.to_owned());
     }
 
     /// What it runs on.
@@ -157,9 +165,15 @@ impl Subject for Telar {
             transaction.commit()?;
             Ok(result)
         };
-        let result = match self.in_transactions {
-            true => in_transaction(),
-            false => session.run_with(text, &parameters),
+        let after_writing = |written: &str| {
+            let mut transaction = session.begin()?;
+            transaction.run(written, &ValueMap::new())?;
+            transaction.run(text, &parameters)
+        };
+        let result = match (&self.written, self.in_transactions) {
+            (Some(written), _) => after_writing(written),
+            (None, true) => in_transaction(),
+            (None, false) => session.run_with(text, &parameters),
         };
         let result = result.map_err(|e| failure(&e))?;
         let mut rows = Vec::new();

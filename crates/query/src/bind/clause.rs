@@ -1,5 +1,6 @@
 //! Queries as sequences of clauses.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
@@ -9,10 +10,12 @@ use telar_cypher::ast::{
 
 use telar_cypher::span::Span;
 
+use super::pattern::Pattern;
 use super::scope::{Kind, Scope, Variable};
+use super::solve::Clauses;
 use super::subquery::{conjuncts, is_update};
 use super::types::TypeSet;
-use super::{Binder, CsvPlace, syntax};
+use super::{Binder, CsvPlace, counting, syntax};
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{self, Apply, Plan};
@@ -85,8 +88,16 @@ impl Binder<'_> {
         let mut columns = Columns::new();
         let uses = matches!(query.clauses.first(), Some(Clause::Use(_)));
         let alone = query.clauses.len() == 1 + usize::from(uses);
-        for clause in &query.clauses {
+        let mut clauses = &query.clauses[..];
+        while let Some((clause, rest)) = clauses.split_first() {
             watch::check()?;
+            let matches = counting::matches(clauses);
+            if !matches.is_empty() {
+                clauses = &clauses[matches.len()..];
+                plan = self.match_clauses(&matches, counting::read_behind(clauses), plan)?;
+                continue;
+            }
+            clauses = rest;
             if let Clause::Return(clause) = clause {
                 (plan, columns) = self.projection(&clause.projection, None, false, plan)?;
                 continue;
@@ -131,7 +142,7 @@ impl Binder<'_> {
         alone: bool,
     ) -> Result<(Plan, Option<Columns>), QueryError> {
         let plan = match clause {
-            Clause::Match(clause) => self.match_clause(clause, input)?,
+            Clause::Match(clause) => self.optional_match(clause, input)?,
             Clause::Unwind(clause) => self.unwind(clause, input)?,
             Clause::Let(clause) => self.let_clause(clause, input)?,
             Clause::Filter(clause) => self.filtered(Some(&clause.condition), input)?,
@@ -190,8 +201,40 @@ impl Binder<'_> {
         })
     }
 
-    fn match_clause(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
-        let before = self.scope.slots();
+    /// Binds `MATCH` clauses that follow each other, behind which `read` is read if their rows are
+    /// only counted.
+    fn match_clauses(
+        &mut self,
+        matches: &[&Match],
+        read: Option<HashSet<&str>>,
+        input: Plan,
+    ) -> Result<Plan, QueryError> {
+        let (mut plan, mut clauses) = (input, Clauses::default());
+        for (number, clause) in matches.iter().enumerate() {
+            watch::check()?;
+            // What a pattern in a condition finds is known better once all before it is.
+            let looks = clause.filter.as_ref().is_some_and(syntax::has_pattern);
+            if looks || number > 0 && !self.procedures.planning.order {
+                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
+            }
+            let before: HashSet<Slot> = self.scope.slots().into_iter().collect();
+            let pattern = self.match_pattern(clause, &plan)?;
+            if !clauses.can_take(&pattern) {
+                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
+            }
+            clauses.add(before, pattern);
+        }
+        self.counted = read.map(|names| {
+            let slot = |name: &&str| self.scope.find(name).map(|variable| variable.slot);
+            names.iter().filter_map(slot).collect()
+        });
+        plan = self.solve_clauses(plan, clauses);
+        self.counted = None;
+        Ok(plan)
+    }
+
+    /// Binds the pattern of a clause and its condition; `input` is what comes before.
+    fn match_pattern(&mut self, clause: &Match, input: &Plan) -> Result<Pattern, QueryError> {
         let mut pattern = self.pattern(&clause.patterns)?;
         if clause.mode == MatchMode::RepeatableElements {
             self.check_repeatable(clause)?;
@@ -200,14 +243,17 @@ impl Binder<'_> {
         pattern.hints = self.hints(&clause.hints)?;
         if let Some(filter) = &clause.filter {
             if syntax::has_pattern(filter) {
-                self.know(&input);
+                self.know(input);
                 self.know_nodes(&pattern);
             }
             pattern.filter(conjuncts(self.condition(filter)?));
         }
-        if !clause.optional {
-            return Ok(self.solve(input, before, pattern));
-        }
+        Ok(pattern)
+    }
+
+    fn optional_match(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
+        let before = self.scope.slots();
+        let pattern = self.match_pattern(clause, &input)?;
         let inner = self.solve(Plan::Argument, before.iter().copied(), pattern);
         let new: Vec<Slot> =
             self.scope.slots().into_iter().filter(|slot| !before.contains(slot)).collect();

@@ -111,6 +111,7 @@ impl Binder<'_> {
             group: Some(Box::new(group)),
             bound: false,
             distinct: true,
+            clause: 0,
         })
     }
 

@@ -48,6 +48,11 @@ impl IndexHint {
 }
 
 impl Hints {
+    /// True if nothing is wished for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.indexes.is_empty() && self.scans.is_empty() && self.joins.is_empty()
+    }
+
     /// The index that this is to be found by.
     pub(crate) fn index(&self, slot: Slot) -> Option<&IndexHint> {
         self.indexes.iter().find(|hint| hint.slot == slot)

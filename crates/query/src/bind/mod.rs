@@ -15,6 +15,7 @@
 //! - `syntax`: walks over the syntax tree.
 
 mod clause;
+mod counting;
 mod database;
 mod expression;
 mod group;
@@ -34,7 +35,7 @@ mod update;
 mod writes;
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use telar_cypher::ast::{
@@ -119,6 +120,9 @@ pub(crate) struct Binder<'a> {
     aggregation: projection::Aggregation,
     /// The database that `USE` names, in small letters.
     database: Option<Arc<str>>,
+    /// Where the rows of the pattern that is solved next are only counted: variables that are read
+    /// behind it.
+    counted: Option<HashSet<Slot>>,
     /// Where the rows of `LOAD CSV` come from, for `linenumber()` and `file()`.
     csv: Option<CsvPlace>,
 }
@@ -152,6 +156,7 @@ pub(crate) fn bind(
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
         database: None,
+        counted: None,
         csv: None,
     };
     binder.find_database(statement)?;

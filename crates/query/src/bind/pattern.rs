@@ -36,8 +36,13 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    /// True if a node stands in it.
+    pub(super) fn touches(&self, node: Slot) -> bool {
+        self.nodes.contains(&node)
+    }
+
     /// Adds what another one has to find.
-    fn absorb(&mut self, other: Self) {
+    pub(super) fn absorb(&mut self, other: Self) {
         let new = other.nodes.into_iter().filter(|node| !self.nodes.contains(node));
         let new: Vec<Slot> = new.collect();
         self.nodes.extend(new);
@@ -62,14 +67,32 @@ pub(crate) struct Relationship {
     pub(crate) group: Option<Box<Group>>,
     /// The variable was bound before the clause.
     pub(crate) bound: bool,
-    /// Which of the other relationships it must differ from.
+    /// It must differ from the other relationships of its clause.
     pub(crate) distinct: bool,
+    /// Which of the clauses of the pattern it is of.
+    pub(crate) clause: u32,
 }
 
 impl Relationship {
+    /// True if no relationship may be both this one and another one.
+    pub(crate) fn must_differ(&self, other: &Self) -> bool {
+        self.distinct
+            && other.distinct
+            && self.clause == other.clause
+            && overlap(&self.types, &other.types)
+    }
+
     /// Whether it is one, not several in a row.
     pub(crate) fn is_single(&self) -> bool {
         self.length.is_none() && self.group.is_none()
+    }
+}
+
+/// True if a relationship can be of both.
+pub(super) fn overlap(a: &Types, b: &Types) -> bool {
+    match (a, b) {
+        (Types::Of(a), Types::Of(b)) => a.iter().any(|name| b.contains(name)),
+        _ => true,
     }
 }
 
@@ -483,7 +506,7 @@ impl Binder<'_> {
         let distinct = shortest.is_none();
         let group = None;
         let relationship =
-            Relationship { slot, from, to, types, way, length, group, bound, distinct };
+            Relationship { slot, from, to, types, way, length, group, bound, distinct, clause: 0 };
         found.relationships.push(relationship);
         Ok(())
     }

@@ -10,6 +10,7 @@
 
 mod either;
 mod known;
+mod merge;
 mod model;
 mod order;
 mod search;
@@ -21,7 +22,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::Binder;
 use super::group::Group;
-use super::pattern::{Length, Pattern, Relationship};
+use super::pattern::{Length, Pattern, Relationship, overlap};
 use super::select::Selection;
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr, GraphFunction};
@@ -33,15 +34,24 @@ use crate::plan::{
 use crate::watch;
 use known::Expected;
 pub(super) use known::Known;
+pub(super) use merge::Clauses;
 use order::Start;
 
 /// What is known before a pattern is found.
 #[derive(Clone)]
 struct Before {
     bound: HashSet<Slot>,
-    found: Vec<(Slot, Types)>,
+    found: Vec<Found>,
     facts: Facts,
     expected: Expected,
+}
+
+/// A relationship that others of its clause may have to differ from.
+#[derive(Clone)]
+struct Found {
+    slot: Slot,
+    types: Types,
+    clause: u32,
 }
 
 /// A pattern being solved.
@@ -51,12 +61,14 @@ struct Solver<'b, 'a> {
     bound: HashSet<Slot>,
     pattern: Pattern,
     /// Relationships found so far that others may have to differ from.
-    found: Vec<(Slot, Types)>,
+    found: Vec<Found>,
     /// What the plan so far says of variables, and of its rows.
     facts: Facts,
     expected: Expected,
     /// Of a large pattern, the nodes to begin at, in this order.
     starts: Option<VecDeque<Slot>>,
+    /// Where the rows are only counted: variables that are read behind the pattern.
+    counted: Option<HashSet<Slot>>,
 }
 
 impl Binder<'_> {
@@ -75,11 +87,15 @@ impl Binder<'_> {
         &mut self,
         input: Plan,
         bound: HashSet<Slot>,
-        found: Vec<(Slot, Types)>,
+        found: Vec<Found>,
         pattern: Pattern,
     ) -> Plan {
         let (expected, facts) = self.before(&input, &bound);
-        let before = Before { bound, found, facts, expected };
+        self.solve_from(input, Before { bound, found, facts, expected }, pattern)
+    }
+
+    /// As [`solve`](Self::solve), where what is known of the rows before was looked at.
+    fn solve_from(&mut self, input: Plan, before: Before, pattern: Pattern) -> Plan {
         match self.branches(&input, &before, &pattern) {
             Some(branches) => self.union(input, before, branches),
             None => self.solve_whole(input, before, pattern),
@@ -88,8 +104,11 @@ impl Binder<'_> {
 
     fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
         let Before { bound, found, facts, expected } = before;
+        // Patterns inside of this one are no matter of those who count its rows.
+        let counted = self.counted.take();
         let (binder, starts) = (self, None);
-        let mut solver = Solver { binder, plan, bound, pattern, found, facts, expected, starts };
+        let mut solver =
+            Solver { binder, plan, bound, pattern, found, facts, expected, starts, counted };
         solver.run();
         let Solver { binder, plan, facts, expected, .. } = solver;
         binder.known.note(&plan, expected, facts);
@@ -97,11 +116,10 @@ impl Binder<'_> {
     }
 }
 
-/// Whether a relationship can be of both.
-fn overlap(a: &Types, b: &Types) -> bool {
-    match (a, b) {
-        (Types::Of(a), Types::Of(b)) => a.iter().any(|name| b.contains(name)),
-        _ => true,
+impl Found {
+    /// True if a relationship may not be this one.
+    fn clashes(&self, clause: u32, types: &Types) -> bool {
+        self.clause == clause && overlap(&self.types, types)
     }
 }
 
@@ -189,9 +207,9 @@ impl Solver<'_, '_> {
         if !r.distinct {
             return Vec::new();
         }
-        let clash = |(_, types): &&(Slot, Types)| overlap(types, &r.types);
-        let others = self.found.iter().filter(clash).map(|(slot, _)| *slot).collect();
-        self.found.push((r.slot, r.types.clone()));
+        let clash = |other: &&Found| other.clashes(r.clause, &r.types);
+        let others = self.found.iter().filter(clash).map(|other| other.slot).collect();
+        self.found.push(Found { slot: r.slot, types: r.types.clone(), clause: r.clause });
         others
     }
 

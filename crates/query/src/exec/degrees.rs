@@ -5,7 +5,8 @@
 //! the label, which is done when rows enough have come to pay for it.
 //!
 //! What a row has used already is not counted, as an expansion would not find it; a loop, which is
-//! in both lists of its node, is one relationship.
+//! in both lists of its node, is one relationship. Relationships to a node that is excluded
+//! (`a <> b`) are looked for and taken off.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
 
 use super::count_store::each_step;
-use super::expand::{columns, directions, edge_types};
+use super::expand::{columns, directions, edge_types, is_used};
 use super::{Access, Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::error::{Detail, EvalError};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 
@@ -146,7 +148,12 @@ impl<'p> Degrees<'p> {
         let mut label = None;
         if let Some(name) = &p.label {
             // Nothing leads to a node with a label that there is not.
-            let Some(id) = cx.graph().find_label(name) else { return Ok(Default::default()) };
+            let Some(id) = cx.graph().find_label(name) else {
+                return Ok(match p.optional {
+                    true => ((0..rows.rows() as u32).collect(), vec![1; rows.rows()]),
+                    false => Default::default(),
+                });
+            };
             let all = self.all_lead_to(id, vertices.len(), &types, cx)?;
             label = Some(id).filter(|_| !all);
         }
@@ -157,6 +164,7 @@ impl<'p> Degrees<'p> {
             has.into_iter().all(|has| has)
         };
         let mut counts = vec![0_u64; vertices.len()];
+        let mut used = Vec::new();
         let left = p.scans && !graph.deleted_connected().is_empty();
         for ty in &types {
             if left {
@@ -177,7 +185,7 @@ impl<'p> Degrees<'p> {
                 }
             }
         }
-        let (columns, mut used) = (columns(rows, &p.distinct_from), Vec::new());
+        let columns = columns(rows, &p.distinct_from);
         if !columns.is_empty() {
             for ((count, vertex), row) in counts.iter_mut().zip(&vertices).zip(&places) {
                 used_edges(&columns, *row as usize, &mut used);
@@ -188,8 +196,120 @@ impl<'p> Degrees<'p> {
                 *count -= used.iter().filter(counted).count() as u64;
             }
         }
+        if !p.except.is_empty() {
+            self.take_off(rows, (&places, &vertices), (&types, label), graph, &mut counts);
+        }
+        if p.optional {
+            let mut all = vec![1; rows.rows()];
+            let found = places.iter().zip(counts);
+            found.for_each(|(row, count)| all[*row as usize] = count.max(1) as i64);
+            return Ok(((0..rows.rows() as u32).collect(), all));
+        }
         let left = places.into_iter().zip(counts).filter(|(_, count)| *count > 0);
         Ok(left.map(|(row, count)| (row, count as i64)).unzip())
+    }
+
+    /// Takes off what leads to nodes that are excluded, but for what the row has used, which is not
+    /// counted anyway.
+    fn take_off(
+        &mut self,
+        rows: &Batch,
+        (places, vertices): (&[u32], &[VertexId]),
+        (types, label): (&[EdgeTypeId], Option<LabelId>),
+        graph: &dyn Graph,
+        counts: &mut [u64],
+    ) {
+        let p = self.plan;
+        let (excluded, used) = (columns(rows, &p.except), columns(rows, &p.distinct_from));
+        let (mut at, mut pairs): (Vec<usize>, Vec<(VertexId, VertexId)>) = Default::default();
+        for (place, (row, vertex)) in places.iter().zip(vertices).enumerate() {
+            let row = *row as usize;
+            if excluded.iter().any(|column| column.is_null(row)) {
+                counts[place] = 0;
+                continue;
+            }
+            let first = pairs.len();
+            for node in excluded.iter().filter_map(|column| column.vertex(row)) {
+                if !pairs[first..].contains(&(*vertex, node)) {
+                    at.push(place);
+                    pairs.push((*vertex, node));
+                }
+            }
+        }
+        let mut has = Vec::new();
+        if let Some(label) = label {
+            let ends: Vec<VertexId> = pairs.iter().map(|(_, node)| *node).collect();
+            graph.have_label(&ends, label, &mut has);
+        }
+        for ty in types {
+            for direction in directions(p.way) {
+                if *direction == Direction::In {
+                    pairs.iter_mut().for_each(|(from, to)| std::mem::swap(from, to));
+                }
+                self.find_between(&pairs, *ty, graph);
+                let found = self.expansion.offsets.windows(2).zip(&pairs).zip(&at);
+                for (number, ((ends, (src, dst)), place)) in found.enumerate() {
+                    // A loop was found the other way already.
+                    let twice = p.way == Way::Both && *direction == Direction::In && src == dst;
+                    if twice || has.get(number).is_some_and(|has| !has) {
+                        continue;
+                    }
+                    let ordinals = &self.expansion.ordinals[ends[0] as usize..ends[1] as usize];
+                    let is_counted = |ordinal: &&u32| {
+                        let edge = EdgeId { ty: *ty, src: *src, dst: *dst, ordinal: **ordinal };
+                        !is_used(edge, &used, places[*place] as usize)
+                    };
+                    let fewer = ordinals.iter().filter(is_counted).count() as u64;
+                    counts[*place] = counts[*place].saturating_sub(fewer);
+                }
+                if *direction == Direction::In {
+                    pairs.iter_mut().for_each(|(from, to)| std::mem::swap(from, to));
+                }
+            }
+        }
+    }
+
+    /// Multiplies the counts of these rows by those that they have already.
+    fn multiply(&self, rows: &Batch, places: &[u32], counts: &mut [i64]) -> Result<(), QueryError> {
+        let Some(times) = self.plan.times else { return Ok(()) };
+        let times = &**rows.column(times);
+        for (row, count) in places.iter().zip(counts) {
+            let more = match times {
+                Column::Ints(times) => times[*row as usize],
+                times => match times.get(*row as usize) {
+                    Value::Int(times) => times,
+                    _ => unreachable!("INVARIANT: a count is an integer"),
+                },
+            };
+            let product = count.checked_mul(more);
+            *count = product.ok_or_else(|| {
+                EvalError::new(Detail::IntegerOverflow, "there are more rows than can be counted")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The relationships of each pair, those that are left of deleted nodes included where they are
+    /// counted.
+    fn find_between(&mut self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, graph: &dyn Graph) {
+        let found = &mut self.expansion;
+        if !self.plan.scans || graph.deleted_connected().is_empty() {
+            return graph.edges_between(pairs, ty, found);
+        }
+        let sources: Vec<VertexId> = pairs.iter().map(|(source, _)| *source).collect();
+        let mut all = Expansion::default();
+        graph.expand_left(&sources, ty, Direction::Out, &mut all);
+        found.clear();
+        found.offsets.push(0);
+        for (ends, (_, target)) in all.offsets.windows(2).zip(pairs) {
+            for at in ends[0] as usize..ends[1] as usize {
+                if all.neighbours[at] == *target {
+                    found.neighbours.push(*target);
+                    found.ordinals.push(all.ordinals[at]);
+                }
+            }
+            found.offsets.push(found.neighbours.len() as u32);
+        }
     }
 
     /// Adds up the relationships of a type, those that are left of deleted nodes included.
@@ -252,10 +372,14 @@ impl<'p> Degrees<'p> {
 
 impl Operator for Degrees<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        while let Some(rows) = self.input.next(cx)? {
+        while let Some(mut rows) = self.input.next(cx)? {
             cx.check()?;
-            let (places, counts) = self.count(&rows, cx)?;
+            let (places, mut counts) = self.count(&rows, cx)?;
+            self.multiply(&rows, &places, &mut counts)?;
             if !places.is_empty() {
+                if let Some(kept) = &self.plan.kept {
+                    rows.retain(kept);
+                }
                 let mut out = match places.len() == rows.rows() {
                     true => rows,
                     false => rows.gather(&places),

@@ -122,6 +122,8 @@ const SOURCES_MAX: usize = BATCH_ROWS / 4;
 const SOURCES_FEW: usize = 4;
 /// Sources without neighbours after which one more is looked at at a time.
 const LOOKED_AT_MANY: usize = 4096;
+/// A list is read whole if it is no longer than so many times what is looked for in it.
+const READ_TIMES: u64 = 8;
 /// Neighbours found at once that are many: fewer nodes are expanded then.
 const NEIGHBOURS_MANY: usize = 64 * BATCH_ROWS;
 
@@ -244,6 +246,12 @@ impl<'p> Expand<'p> {
         let known = places.iter().zip(sources);
         let known = known.filter_map(|(row, s)| Some((*row, *s, targets.vertex(*row as usize)?)));
         let known: Vec<(u32, VertexId, VertexId)> = known.collect();
+        if !p.keeps_edge
+            && used.is_empty()
+            && self.search_lists(&known, hands_on, types, graph, found)
+        {
+            return;
+        }
         for ty in types {
             for direction in directions(p.way) {
                 let pair = |(_, source, target): &(u32, VertexId, VertexId)| match direction {
@@ -267,6 +275,80 @@ impl<'p> Expand<'p> {
                 }
             }
         }
+    }
+}
+
+/// Rows that follow each other and have a node in common, on average, for which the list of that
+/// node is read once instead of being searched for each.
+const SAME_NODE: usize = 3;
+
+impl Expand<'_> {
+    /// Searches in lists that are read once for all rows in a row that have the same node at one
+    /// of the ends, if there are many such rows; false if not. Lists that are longer than what is
+    /// looked for in them are searched where they are.
+    ///
+    /// PERF: bench/compare/lsqb.py --only q8,q9: what must not be there is looked for in the lists
+    /// of few nodes.
+    fn search_lists(
+        &mut self,
+        known: &[(u32, VertexId, VertexId)],
+        hands_on: bool,
+        types: &[EdgeTypeId],
+        graph: &dyn Graph,
+        found: &mut Found,
+    ) -> bool {
+        type Pair = (u32, VertexId, VertexId);
+        let runs = |same: fn(&Pair, &Pair) -> bool| known.chunk_by(same).collect::<Vec<_>>();
+        let (by_source, by_target) = (runs(|a, b| a.1 == b.1), runs(|a, b| a.2 == b.2));
+        let reversed = by_target.len() < by_source.len();
+        let (runs, way) = match reversed {
+            true => (by_target, self.plan.way.reverse()),
+            false => (by_source, self.plan.way),
+        };
+        if runs.len() * SAME_NODE > known.len() {
+            return false;
+        }
+        let ends = |pair: &Pair| if reversed { (pair.2, pair.1) } else { (pair.1, pair.2) };
+        let nodes: Vec<VertexId> = runs.iter().map(|run| ends(&run[0]).0).collect();
+        let ways = directions(way);
+        let tables: Vec<_> = types.iter().flat_map(|ty| ways.iter().map(|w| (*ty, *w))).collect();
+        let mut lengths = vec![0; nodes.len()];
+        let mut degrees = Vec::with_capacity(nodes.len());
+        for (ty, direction) in &tables {
+            degrees.clear();
+            graph.degrees(&nodes, *ty, *direction, &mut degrees);
+            lengths.iter_mut().zip(&degrees).for_each(|(length, degree)| *length += degree);
+        }
+        let fits = |(length, run): (&u64, &&[Pair])| *length <= READ_TIMES * run.len() as u64;
+        if !lengths.iter().zip(&runs).all(fits) {
+            return false;
+        }
+        let mut lists = vec![Expansion::default(); tables.len()];
+        for ((ty, direction), list) in tables.iter().zip(&mut lists) {
+            graph.expand_ids(&nodes, *ty, *direction, list);
+        }
+        let mut list: Vec<VertexId> = Vec::new();
+        for ((at, node), run) in nodes.iter().enumerate().zip(runs) {
+            list.clear();
+            for ((_, direction), part) in tables.iter().zip(&lists) {
+                // A loop is in both lists of its node; either way it is one relationship.
+                let twice = way == Way::Both && *direction == Direction::In;
+                list.extend(part.of(at).iter().filter(|other| !twice || *other != node));
+            }
+            if !list.is_sorted() {
+                list.sort_unstable();
+            }
+            for pair in run {
+                let other = ends(pair).1;
+                let first = list.partition_point(|neighbour| *neighbour < other);
+                let times = list[first..].iter().take_while(|n| **n == other).count();
+                if hands_on {
+                    found.rows.resize(found.rows.len() + times, pair.0);
+                }
+                found.neighbours.resize(found.neighbours.len() + times, pair.2);
+            }
+        }
+        true
     }
 }
 

@@ -1,7 +1,8 @@
-//! Comparisons of whole columns of integers.
+//! Comparisons of whole columns of integers, nodes or relationships.
 //!
 //! PERF: telar bench snb --only complex-3,complex-9: conditions on dates, of every message of many
-//! persons. One by one, each value is copied out of its column, compared by its type and put away.
+//! persons; bench/compare/lsqb.py --only q8,q9: two nodes of a pattern that must differ. One by
+//! one, each value is copied out of its column, compared by its type and put away.
 
 use telar_graph::Value;
 
@@ -35,10 +36,65 @@ fn rows(left: &Column, right: &Column, holds: impl Fn(i64, i64) -> bool) -> Opti
     }))
 }
 
+/// `=` or `<>` of each row, where both sides are nodes, or both relationships, and none is null;
+/// `None` if it is something else.
+pub(super) fn entities(op: Binary, left: &Column, right: &Column) -> Option<Column> {
+    let wanted = match op {
+        Binary::Equal => true,
+        Binary::NotEqual => false,
+        _ => return None,
+    };
+    Some(Column::Bools(match (left, right) {
+        (Column::Vertices(a), Column::Vertices(b)) => {
+            a.iter().zip(b).map(|(a, b)| (a == b) == wanted).collect()
+        }
+        (Column::Vertices(all), Column::Same(Value::Vertex(one), _))
+        | (Column::Same(Value::Vertex(one), _), Column::Vertices(all)) => {
+            all.iter().map(|v| (v == one) == wanted).collect()
+        }
+        (Column::Edges(a), Column::Edges(b)) => {
+            a.iter().zip(b).map(|(a, b)| (a == b) == wanted).collect()
+        }
+        _ => return None,
+    }))
+}
+
 #[cfg(test)]
 mod tests {
+    use telar_graph::{EdgeId, EdgeTypeId, VertexId};
+
     use super::*;
     use crate::expr::eval::apply;
+
+    #[test]
+    fn entities_compare_as_their_values_do() {
+        let node = VertexId::from_raw;
+        let edge = |ordinal: u32| EdgeId {
+            ty: EdgeTypeId::from_raw(1),
+            src: node(1),
+            dst: node(2),
+            ordinal,
+        };
+        let columns = [
+            (Column::Vertices(vec![node(1), node(2)]), Column::Vertices(vec![node(1), node(3)])),
+            (Column::Vertices(vec![node(1), node(2)]), Column::Same(Value::Vertex(node(2)), 2)),
+            (Column::Same(Value::Vertex(node(1)), 2), Column::Vertices(vec![node(1), node(2)])),
+            (Column::Edges(vec![edge(0), edge(1)]), Column::Edges(vec![edge(0), edge(2)])),
+        ];
+        for op in [Binary::Equal, Binary::NotEqual] {
+            for (left, right) in &columns {
+                let found = entities(op, left, right).unwrap();
+                for row in 0..2 {
+                    let one = apply(op, &left.get(row), &right.get(row)).unwrap();
+                    assert_eq!(found.get(row), one, "{left:?} {op:?} {right:?}");
+                }
+            }
+        }
+        let (nodes, edges) = (&columns[0].0, &columns[3].0);
+        assert!(entities(Binary::Less, nodes, nodes).is_none());
+        assert!(entities(Binary::Equal, nodes, edges).is_none());
+        assert!(entities(Binary::Equal, nodes, &Column::Same(Value::Null, 2)).is_none());
+    }
 
     #[test]
     fn columns_compare_as_their_values_do() {

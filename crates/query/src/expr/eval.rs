@@ -93,6 +93,9 @@ pub(crate) fn eval(
         }
         Expr::Unary(op, operand) => {
             let operand = eval(operand, batch, cx)?;
+            if let (Unary::Not, Column::Bools(values)) = (op, &*operand) {
+                return Ok(Arc::new(Column::Bools(values.iter().map(|value| !value).collect())));
+            }
             map_rows(&operand, cx, |value| match op {
                 Unary::Not => Ok(ops::not(value)?),
                 Unary::Minus => Ok(ops::negate(value)?),
@@ -277,7 +280,8 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
 }
 
 fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Column, QueryError> {
-    if let Some(compared) = compare::integers(op, left, right) {
+    let compared = compare::integers(op, left, right);
+    if let Some(compared) = compared.or_else(|| compare::entities(op, left, right)) {
         return Ok(compared);
     }
     let mut large = Growth::of("+");
@@ -301,9 +305,6 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
             Ok(Column::Same(apply(op, a, b)?, *rows))
         }
         (_, _) if op == Binary::In => membership::column(left, right),
-        (Column::Vertices(a), Column::Vertices(b)) if op == Binary::Equal => {
-            Ok(Column::Bools(a.iter().zip(b).map(|(a, b)| a == b).collect()))
-        }
         // A pattern that is the same in every row is compiled once.
         (_, Column::Same(Value::String(text), _)) if op == Binary::Matches => {
             let regex = ops::CompiledRegex::new(text)?;
@@ -340,11 +341,19 @@ fn connect(
         let part_rows = if open.len() == rows {
             batch
         } else {
-            narrowed = batch.gather(&open);
+            // PERF: bench/compare/lsqb.py --only q8,q9: only the columns that it reads are copied.
+            let mut read = Vec::new();
+            part.slots(&mut |slot| read.push(slot));
+            narrowed = batch.gather_some(&open, &read);
             &narrowed
         };
         cx.check()?;
         let column = eval(part, part_rows, cx)?;
+        if let Column::Bools(values) = &*column
+            && values.iter().all(|value| *value != decides)
+        {
+            continue;
+        }
         let mut still = Vec::with_capacity(open.len());
         for (at, row) in open.iter().enumerate() {
             let result = &mut results[*row as usize];

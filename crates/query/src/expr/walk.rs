@@ -1,6 +1,6 @@
 //! Walks over bound expressions.
 
-use super::{Expr, Labels};
+use super::{Binary, Expr, Labels, Unary};
 use crate::batch::{Slot, heap_bytes};
 use crate::plan::Plan;
 
@@ -111,6 +111,38 @@ impl Expr {
             Self::Path(slots) => slots.iter().copied().for_each(f),
             Self::Subquery(subquery) => subquery.plan.slots(f),
             _ => self.parts(&mut |part| part.slots(f)),
+        }
+    }
+
+    /// True if evaluating a condition for more rows than before can do no harm.
+    pub(crate) fn never_fails(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Param(_) | Self::Slot(_) => true,
+            Self::Property(object, _) => matches!(**object, Self::Slot(_)),
+            Self::List(parts) | Self::And(parts) | Self::Or(parts) => {
+                parts.iter().all(Self::never_fails)
+            }
+            Self::Unary(Unary::Not, operand) | Self::IsNull(operand, _) => operand.never_fails(),
+            Self::Binary(op, a, b) => {
+                let compares = matches!(
+                    op,
+                    Binary::Equal
+                        | Binary::NotEqual
+                        | Binary::Less
+                        | Binary::LessOrEqual
+                        | Binary::Greater
+                        | Binary::GreaterOrEqual
+                        | Binary::StartsWith
+                        | Binary::EndsWith
+                        | Binary::Contains
+                        | Binary::In
+                );
+                compares && a.never_fails() && b.never_fails()
+            }
+            Self::HasLabels(object, labels) => {
+                matches!(**object, Self::Slot(_)) && matches!(labels, Labels::Name(_))
+            }
+            _ => false,
         }
     }
 

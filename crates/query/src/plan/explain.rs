@@ -148,7 +148,14 @@ impl Explainer<'_> {
                 let label = d.label.as_ref().map(|label| format!(":{}", print::name(label)));
                 let to = label.unwrap_or_default();
                 let pattern = arrow(&p.slot(d.from), &self.types(&d.types), &to, d.way);
-                ("ExpandCount", format!("{pattern} AS {}", p.slot(d.count)))
+                let except = match &d.except[..] {
+                    [] => String::new(),
+                    except => format!(" <> {}", p.slots(except.iter().copied())),
+                };
+                let times = d.times.map(|times| format!(" * {}", p.slot(times)));
+                let times = times.unwrap_or_default();
+                let name = if d.optional { "OptionalExpandCount" } else { "ExpandCount" };
+                (name, format!("{pattern}{except}{times} AS {}", p.slot(d.count)))
             }
             Plan::HashJoin(j) => self.join(j),
             Plan::VarExpand(e) => {

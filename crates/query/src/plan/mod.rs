@@ -1,6 +1,7 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
 mod count_store;
+mod counting;
 mod eager;
 mod effects;
 pub(crate) mod estimate;
@@ -13,11 +14,12 @@ mod shortcut;
 mod walk;
 
 pub(crate) use count_store::aggregate;
+pub(crate) use counting::counted;
 pub(crate) use eager::separate;
 pub use name::OPERATORS;
 pub(crate) use parallel::parallelise;
 pub(crate) use prune::{Slots, prune};
-pub(crate) use shortcut::{Wanted, ask_whether, counted, shorten};
+pub(crate) use shortcut::{Wanted, ask_whether, shorten};
 
 use std::sync::Arc;
 
@@ -280,7 +282,15 @@ pub(crate) struct Degrees {
     pub(crate) label: Option<Arc<str>>,
     /// Relationships, and lists of them, that are not counted.
     pub(crate) distinct_from: Vec<Slot>,
-    /// Where the number goes. Rows with none are dropped.
+    /// Nodes to which relationships are not counted; where one of them is null, none is.
+    pub(crate) except: Vec<Slot>,
+    /// A row with none stays and counts as one, as `OPTIONAL MATCH` has it.
+    pub(crate) optional: bool,
+    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    pub(crate) kept: Option<Vec<Slot>>,
+    /// A number that is multiplied by this one.
+    pub(crate) times: Option<Slot>,
+    /// Where the number goes. Rows with none are dropped, unless it is `optional`.
     pub(crate) count: Slot,
     /// As in the expansion that it counts.
     pub(crate) scans: bool,

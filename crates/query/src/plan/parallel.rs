@@ -110,7 +110,7 @@ impl Plan {
         fixed
     }
 
-    fn is_fixed_whole(&self) -> bool {
+    pub(super) fn is_fixed_whole(&self) -> bool {
         self.is_fixed() && self.inputs().into_iter().all(Self::is_fixed_whole)
     }
 

@@ -2,18 +2,17 @@
 //!
 //! Two rules, from the top of a plan down, after `prune` has said what is read:
 //!
-//! - Where only the number of rows is wanted, the last expansion is not done: `count(*)` over it is
-//!   the sum of degrees ([`Degrees`]). What can be told apart by nothing that is read is so never
-//!   multiplied out.
+//! - Where only the number of rows is wanted, expansions to nodes that nobody reads are not done:
+//!   `count(*)` over them is a sum of degrees (`counting`). What can be told apart by nothing that
+//!   is read is so never multiplied out.
 //! - Where it does not matter how often a row comes (`DISTINCT`, `EXISTS`, `min`, `max`), a path of
 //!   variable length finds each end once, and an expansion of which nobody reads anything only asks
 //!   whether there is one.
 
-use std::sync::Arc;
-
-use super::{Aggregate, AggregateCall, Degrees, Plan};
+use super::counting::counted;
+use super::{Aggregate, AggregateCall, Plan};
 use crate::batch::Slot;
-use crate::expr::{Expr, Labels};
+use crate::expr::Expr;
 
 /// What is wanted of a plan's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,71 +71,6 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
                 shorten(input, below, slot);
             }
         }
-    }
-}
-
-/// The number of rows of a plan of which nothing is read but what `reads` says, as the sum of a
-/// variable that is added here; `None` if all rows are needed for it.
-pub(crate) fn counted(
-    plan: &mut Plan,
-    reads: &dyn Fn(Slot) -> bool,
-    slot: &mut dyn FnMut() -> Slot,
-) -> Option<Slot> {
-    counted_to(plan, reads, None, slot)
-}
-
-/// The same, where a node that is found has this label.
-fn counted_to(
-    plan: &mut Plan,
-    reads: &dyn Fn(Slot) -> bool,
-    end: Option<&(Slot, Arc<str>)>,
-    slot: &mut dyn FnMut() -> Slot,
-) -> Option<Slot> {
-    match plan {
-        Plan::Prune(input, slots) => {
-            // What is dropped here is read by nobody.
-            let reads = |read| reads(read) && slots.contains(&read);
-            let count = counted_to(input, &reads, end, slot)?;
-            slots.push(count);
-            slots.sort_unstable();
-            Some(count)
-        }
-        Plan::Filter(input, condition) if end.is_none() => {
-            let end = labelled(condition)?;
-            let count = counted_to(input, reads, Some(&end), slot)?;
-            *plan = std::mem::replace(input, Plan::Unit);
-            Some(count)
-        }
-        Plan::Expand(expand) => {
-            let elsewhere = end.is_some_and(|(node, _)| *node != expand.to);
-            if expand.into || reads(expand.to) || reads(expand.edge) || elsewhere {
-                return None;
-            }
-            let count = slot();
-            *plan = Plan::Degrees(Box::new(Degrees {
-                input: std::mem::replace(&mut expand.input, Plan::Unit),
-                from: expand.from,
-                types: expand.types.clone(),
-                way: expand.way,
-                label: end.map(|(_, label)| Arc::clone(label)),
-                distinct_from: expand.distinct_from.clone(),
-                count,
-                scans: expand.scans,
-            }));
-            Some(count)
-        }
-        _ => None,
-    }
-}
-
-/// The variable and the label, where a condition is that the one has the other.
-fn labelled(condition: &Expr) -> Option<(Slot, Arc<str>)> {
-    match condition {
-        Expr::HasLabels(node, Labels::Name(label)) => match **node {
-            Expr::Slot(node) => Some((node, Arc::clone(label))),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -167,7 +167,11 @@ impl Plan {
                 let slots = p.legs.iter().flat_map(reads);
                 slots.filter(|slot| !own.contains(slot)).collect()
             }
-            Self::Degrees(p) => [&[p.from], &p.distinct_from[..]].concat(),
+            Self::Degrees(p) => {
+                let mut slots = [&[p.from], &p.distinct_from[..], &p.except[..]].concat();
+                slots.extend(p.times);
+                slots
+            }
             Self::RelationshipSeek(p) => p.distinct_from.clone(),
             Self::ShortestPath(p) => vec![p.from, p.to],
             Self::Repeat(p) => {

@@ -23,7 +23,7 @@ use super::{Before, Binder, Solver};
 use crate::batch::Slot;
 use crate::bind::pattern::Pattern;
 use crate::bind::subquery::conjuncts;
-use crate::expr::{Binary, Case, Expr, Labels, Unary};
+use crate::expr::{Case, Expr};
 use crate::plan::{Apply, Plan};
 
 /// A condition with more parts stays as it is.
@@ -44,7 +44,7 @@ impl Binder<'_> {
             return None;
         }
         let splits = |condition: &&Expr| match condition {
-            Expr::Or(parts) => parts.len() <= PARTS_MAX && parts.iter().all(never_fails),
+            Expr::Or(parts) => parts.len() <= PARTS_MAX && parts.iter().all(Expr::never_fails),
             _ => false,
         };
         let at = pattern.conditions.iter().position(|condition| splits(&condition))?;
@@ -80,7 +80,8 @@ impl Binder<'_> {
     }
 
     /// What finding a pattern is expected to cost, in rows.
-    fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
+    pub(super) fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
+        let counted = self.counted.clone();
         let solver = Solver {
             binder: self,
             plan: Plan::Argument,
@@ -90,6 +91,7 @@ impl Binder<'_> {
             facts: before.facts.clone(),
             expected: before.expected,
             starts: None,
+            counted,
         };
         if let ([node], []) = (&solver.pattern.nodes[..], &solver.pattern.relationships[..]) {
             let (_, found) = solver.start_at(*node, &|slot| solver.knows(slot));
@@ -132,34 +134,4 @@ fn new_slots(pattern: &Pattern, bound: &HashSet<Slot>) -> Vec<Slot> {
     let paths = pattern.paths.iter().map(|(slot, _)| *slot);
     let slots = pattern.nodes.iter().copied().chain(relationships).chain(paths);
     slots.filter(|slot| !bound.contains(slot)).collect()
-}
-
-/// Whether evaluating a condition for more rows than before can do no harm.
-fn never_fails(e: &Expr) -> bool {
-    match e {
-        Expr::Const(_) | Expr::Param(_) | Expr::Slot(_) => true,
-        Expr::Property(object, _) => matches!(**object, Expr::Slot(_)),
-        Expr::List(parts) | Expr::And(parts) | Expr::Or(parts) => parts.iter().all(never_fails),
-        Expr::Unary(Unary::Not, operand) | Expr::IsNull(operand, _) => never_fails(operand),
-        Expr::Binary(op, a, b) => {
-            let compares = matches!(
-                op,
-                Binary::Equal
-                    | Binary::NotEqual
-                    | Binary::Less
-                    | Binary::LessOrEqual
-                    | Binary::Greater
-                    | Binary::GreaterOrEqual
-                    | Binary::StartsWith
-                    | Binary::EndsWith
-                    | Binary::Contains
-                    | Binary::In
-            );
-            compares && never_fails(a) && never_fails(b)
-        }
-        Expr::HasLabels(object, labels) => {
-            matches!(**object, Expr::Slot(_)) && matches!(labels, Labels::Name(_))
-        }
-        _ => false,
-    }
 }

@@ -11,10 +11,10 @@
 //! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves
 //! the nodes that it begins at and what arrives at those that it leads to.
 
+use super::Solver;
 use super::order::class;
-use super::{Solver, overlap};
 use crate::batch::Slot;
-use crate::bind::pattern::Relationship;
+use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::{Binary, Expr};
 use crate::plan::Types;
 use crate::plan::estimate::{Counts, Facts};
@@ -91,15 +91,19 @@ pub(super) fn has(set: Set, number: usize) -> bool {
     set >> number & 1 != 0
 }
 
+/// True if a pattern is small enough to be searched for a plan.
+pub(super) fn fits(pattern: &Pattern) -> bool {
+    pattern.conditions.len() <= CONDITIONS_MAX
+        && pattern.relationships.len() <= RELATIONSHIPS_MAX
+        && pattern.nodes.len() <= NODES_MAX
+}
+
 impl Model {
     /// The pattern of a solver, in which `facts` holds what is known of its input; `None` if it is
     /// too large, or of a kind that is solved in the order in which it stands.
     pub(super) fn of(solver: &Solver<'_, '_>, mut facts: Facts) -> Option<Self> {
         let pattern = &solver.pattern;
-        let counted = pattern.conditions.len() <= CONDITIONS_MAX
-            && pattern.relationships.len() <= RELATIONSHIPS_MAX
-            && pattern.nodes.len() <= NODES_MAX;
-        if !pattern.selections.is_empty() || !counted {
+        if !pattern.selections.is_empty() || !fits(pattern) {
             return None;
         }
         let ends = pattern.relationships.iter().flat_map(|r| [r.from, r.to]);
@@ -261,7 +265,7 @@ impl Model {
 fn pattern_apart(solver: &Solver<'_, '_>, r: &Relationship) -> Set {
     let mut apart = 0;
     for (number, other) in solver.pattern.relationships.iter().enumerate() {
-        let clash = r.distinct && other.distinct && overlap(&r.types, &other.types);
+        let clash = r.must_differ(other);
         let tested = r.is_single() && other.is_single() && !r.bound && !other.bound;
         if clash && !tested {
             apart |= 1 << number;

@@ -26,6 +26,7 @@ use std::collections::{BinaryHeap, HashMap};
 use super::Solver;
 use super::model::{Condition, Model, Set, Side, has};
 use super::order::Start;
+use crate::expr::{Binary, Expr, Labels};
 
 /// Steps that may be looked at before the search gives up.
 const STEPS_MAX: usize = 10_000;
@@ -37,6 +38,9 @@ const BUILD_ROWS_MAX: f64 = 2e7;
 const UNWISHED: f64 = 1e15;
 /// Of the cost of following what nobody can read: perhaps it is only counted.
 const UNREAD: f64 = 0.75;
+/// What it costs to count relationships instead of following them: of a node, or each of those of
+/// which the label has to be looked at.
+const COUNT: f64 = 0.5;
 /// What a seek in an index costs beside what it finds.
 const SEEK: f64 = 3.0;
 /// A search for a relationship between two nodes.
@@ -329,6 +333,52 @@ impl Search<'_, '_, '_> {
         is_last && slots.iter().all(|slot| self.solver.binder.slots[*slot].is_none())
     }
 
+    /// The number of nodes that the end of a relationship must not be, if the relationship is only
+    /// counted (`plan/counting.rs`): where that is all that becomes of the rows of the pattern, and
+    /// nothing else reads the end.
+    fn counted_end(&self, at: usize, number: usize, way: usize) -> Option<usize> {
+        let State { nodes, relationships, .. } = self.states[at];
+        let (model, pattern) = (self.model, &self.solver.pattern);
+        let read = self.solver.counted.as_ref().filter(|_| pattern.paths.is_empty())?;
+        let (edge, r) = (&model.relationships[number], &pattern.relationships[number]);
+        let end = if way == 0 { edge.to } else { edge.from };
+        let touches = |e: &&super::model::Edge| e.from == end || e.to == end;
+        let is_read = read.contains(&r.slot) || read.contains(&model.nodes[end]);
+        if is_read || !edge.single || edge.bound || has(model.known, end) {
+            return None;
+        }
+        if model.relationships.iter().filter(touches).count() != 1 {
+            return None;
+        }
+        // One that is found later could not tell whether it is another one.
+        let later = (0..pattern.relationships.len())
+            .filter(|other| *other != number && !has(relationships, *other))
+            .map(|other| &pattern.relationships[other]);
+        if later.into_iter().any(|other| other.must_differ(r)) {
+            return None;
+        }
+        let mut others = 0;
+        for (condition, expr) in model.conditions.iter().zip(&pattern.conditions) {
+            if has(condition.relationships, number) {
+                return None;
+            }
+            if !has(condition.nodes, end) {
+                continue;
+            }
+            match expr {
+                Expr::HasLabels(_, Labels::Name(_)) => {}
+                Expr::Binary(Binary::NotEqual, a, b)
+                    if matches!((&**a, &**b), (Expr::Slot(_), Expr::Slot(_)))
+                        && condition.nodes & !(nodes | 1 << end) == 0 =>
+                {
+                    others += 1;
+                }
+                _ => return None,
+            }
+        }
+        Some(others)
+    }
+
     /// Follows a relationship: on its own, and together with others that lead to the same node.
     fn follow(&mut self, at: usize, number: usize) {
         let legs = self.legs(at, number);
@@ -344,6 +394,7 @@ impl Search<'_, '_, '_> {
         let (from, to) = (has(nodes, r.from), has(nodes, r.to));
         let found = relationships | 1 << number | legs;
         let each = if r.single { 1.0 } else { PATH };
+        let before = rows;
         let both = r.share * r.times(0, relationships) * r.times(1, relationships);
         let (kept, work) = match (from, to) {
             _ if r.bound => (rows, rows),
@@ -352,6 +403,18 @@ impl Search<'_, '_, '_> {
             _ => {
                 let way = usize::from(!from);
                 let skew = r.times(way, relationships);
+                if legs == 0
+                    && let Some(others) = self.counted_end(at, number, way)
+                {
+                    // The row stays one row, with a count.
+                    let labelled = r.kept[way] > 0.99 * r.found[way];
+                    let looks = if labelled { 1.0 } else { r.found[way] * skew };
+                    let work = 0.5 + COUNT * looks + SEARCH * others as f64;
+                    let after = (nodes | 1 << r.from | 1 << r.to, found);
+                    let rows = rows * (r.kept[way] * skew).min(1.0);
+                    let key = (free, after.0, after.1);
+                    return self.reach(key, rows, cost + before * work, By::Follow(at, number));
+                }
                 let mut kept = rows * r.kept[way] * skew;
                 let mut shortest = r.found[way] * skew;
                 for leg in each_of(legs).map(|leg| &self.model.relationships[leg]) {

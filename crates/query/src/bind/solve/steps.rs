@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use super::Solver;
 use super::known::Expected;
 use super::model::Model;
 use super::search::{Input, Step, cheapest};
-use super::{Solver, overlap};
 use crate::batch::Slot;
 use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::{Binary, Expr};
@@ -115,8 +115,9 @@ impl Solver<'_, '_> {
         let (bound, found, facts) = Default::default();
         let (binder, plan) = (&mut *self.binder, Plan::Unit);
         let expected = Expected { rows: 1.0, inner: false };
-        let starts = None;
-        let mut part = Solver { binder, plan, bound, pattern, found, facts, expected, starts };
+        let (starts, counted) = (None, None);
+        let mut part =
+            Solver { binder, plan, bound, pattern, found, facts, expected, starts, counted };
         let (nodes, conditions) = (rest.nodes, rest.conditions);
         part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
         let Solver { plan: build, bound, found, facts, .. } = part;
@@ -137,9 +138,9 @@ impl Solver<'_, '_> {
         }
         self.pattern.conditions = left;
         // No relationship on both sides.
-        for (a, types) in &self.found {
-            for (b, _) in found.iter().filter(|(_, others)| overlap(types, others)) {
-                let (a, b) = (Box::new(Expr::Slot(*a)), Box::new(Expr::Slot(*b)));
+        for a in &self.found {
+            for b in found.iter().filter(|b| b.clashes(a.clause, &a.types)) {
+                let (a, b) = (Box::new(Expr::Slot(a.slot)), Box::new(Expr::Slot(b.slot)));
                 self.pattern.conditions.push(Expr::Binary(Binary::NotEqual, a, b));
             }
         }

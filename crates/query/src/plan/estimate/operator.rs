@@ -119,6 +119,7 @@ impl Counts<'_> {
                 let more: f64 = more.product();
                 first * ends * p.legs.iter().map(share).product::<f64>() * more
             }
+            Plan::Degrees(p) if p.optional => first,
             Plan::Degrees(p) => {
                 let (degree, times) = self.degree_of(facts, p.from, &p.types, p.way);
                 first * (degree * times).min(1.0)

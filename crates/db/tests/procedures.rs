@@ -430,3 +430,31 @@ fn progress_is_listed_and_a_call_can_be_ended() {
         assert_eq!(query.join().unwrap().unwrap_err().kind, ErrorKind::Terminated);
     });
 }
+
+#[test]
+fn rows_of_built_in_procedures_have_their_columns() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    session.run("CREATE (:A {x: 1})-[:R {y: 2}]->(:B)", &[]).unwrap();
+    let value = |field: &Field| match field.of.to_string() {
+        of if of.contains("STRING") && !of.contains("LIST") => "'A'",
+        of if of.contains("INTEGER") || of.contains("FLOAT") => "0",
+        of if of.contains("MAP") && !of.contains("LIST") => "{}",
+        of if of.contains("LIST") => "[]",
+        of if of.contains("BOOLEAN") => "true",
+        _ => "null",
+    };
+    let mut called = 0;
+    for (name, procedure) in session.runtime().procedures().iter() {
+        let needed = procedure.arguments().iter().filter(|field| field.default.is_none());
+        let arguments: Vec<&str> = needed.map(value).collect();
+        let call = format!("CALL {name}({})", arguments.join(", "));
+        match session.run(&call, &[]) {
+            Ok(_) => called += 1,
+            Err(error) => {
+                assert!(!error.message.contains("columns and returned"), "{call}: {error}");
+            }
+        }
+    }
+    assert!(called > 15, "{called}");
+}

@@ -4,8 +4,8 @@
 //! more than memory holds, or waits for a client that takes its rows. What it reads through is
 //! therefore the snapshot itself, of which every call is one of a reader of its own, or a
 //! [`RenewedReader`], which keeps one for some calls. So what is evicted is free after some calls,
-//! and each new reader evicts if there is need. The registration of the snapshot, not the pin, keeps
-//! what it sees.
+//! and each new reader evicts if there is need. The registration of the snapshot, not the pin,
+//! keeps what it sees.
 //!
 //! Cost: a pin, some 10 ns, for each call, or for some of them.
 

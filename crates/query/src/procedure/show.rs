@@ -590,7 +590,7 @@ pub(crate) fn users(only_current: bool, auth: bool) -> Shown {
 
 /// `SHOW ROLES`, with a row for each of its users if they are wanted.
 pub(crate) fn roles(populated: bool, with_users: bool) -> Shown {
-    let columns: &[_] = match with_users {
+    let columns: &'static [_] = match with_users {
         true => &[("role", S), ("member", S), ("database", S)],
         false => &[("role", S)],
     };
@@ -615,6 +615,7 @@ pub(crate) fn roles(populated: bool, with_users: bool) -> Shown {
                 rows.push(vec![(*role).into(), Value::Null, Value::Null]);
             }
         }
+        rows.iter_mut().for_each(|row| row.truncate(columns.len()));
         Ok(rows)
     };
     Shown::new("Roles.", Vec::new(), columns, run)

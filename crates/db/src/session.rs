@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use telar_engine::{
-    Engine, Error, Isolation, RenewedReader, Snapshot, Transaction, TransactionSnapshot, WriteWait,
+    Engine, Error, Isolation, Snapshot, Transaction, TransactionSnapshot, WriteWait,
 };
 use telar_graph::{CommitTs, Graph, Update, Value, ValueMap};
 use telar_query::watch::{self, watched};
 use telar_query::{
     Access, At, Context, ErrorKind, Host, Inputs, Limits, Listed, Moment, OpenTransaction, Origin,
-    Phase, Prepared, QueryError, QueryResult, Rows, Scratch, SharedSnapshot, Sink, Summary,
-    Threads, Transactions, Workers,
+    Phase, Prepared, QueryError, QueryResult, Scratch, SharedSnapshot, Sink, Summary, Threads,
+    Transactions, Workers,
 };
 
 use crate::again::Again;
@@ -388,9 +388,8 @@ impl<'d> Session<'d> {
         let began = Began::new(self, deadline);
         let plan = began.plan(self, text)?;
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
-            return self.read(&plan, parameters, &began, |graph, inputs| {
-                plan.stream(graph, inputs, &mut Resting { graph, sink })
-            });
+            return self
+                .read(&plan, parameters, &began, |graph, inputs| plan.stream(graph, inputs, sink));
         }
         let result = self.run_until(text, parameters, deadline, (began, plan))?;
         // It is done: only who wants its rows can say that they are not wanted any more.
@@ -404,7 +403,7 @@ impl<'d> Session<'d> {
         plan: &Prepared,
         parameters: &ValueMap,
         began: &Began,
-        run: impl FnOnce(&RenewedReader<'_>, Inputs<'_>) -> Result<T, QueryError>,
+        run: impl FnOnce(&dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
         let Began { context, limits, .. } = began;
         let present = self.db.snapshot().map_err(|e| self.error(&e))?;
@@ -418,8 +417,7 @@ impl<'d> Session<'d> {
         let snapshot = past.as_ref().unwrap_or(&present);
         let shared = Shared(snapshot);
         let threads = self.threads(&shared);
-        let inputs = Inputs { threads, ..self.inputs(parameters, context, limits) };
-        run(&snapshot.renewed(), inputs)
+        run(snapshot, Inputs { threads, ..self.inputs(parameters, context, limits) })
     }
 
     fn try_run(
@@ -479,46 +477,6 @@ impl<'d> Session<'d> {
         let (listed, deadline) = (self.list(began), self.deadline());
         let (seen, failed) = (false, false);
         Ok(QueryTransaction { session: self, transaction, began, deadline, seen, failed, listed })
-    }
-}
-
-/// What a statement of a transaction reads from.
-enum Reads<'a, 's> {
-    /// The transaction's snapshot: it has written nothing.
-    Snapshot(&'a RenewedReader<'s>),
-    Transaction(&'a dyn Graph),
-}
-
-impl Reads<'_, '_> {
-    fn graph(&self) -> &dyn Graph {
-        match self {
-            Self::Snapshot(reader) => *reader,
-            Self::Transaction(graph) => *graph,
-        }
-    }
-}
-
-/// A sink that may take long, and holds back no memory meanwhile.
-struct Resting<'r, 's, 'k> {
-    graph: &'r RenewedReader<'s>,
-    sink: &'k mut dyn Sink,
-}
-
-impl Sink for Resting<'_, '_, '_> {
-    fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
-        self.sink.columns(columns)
-    }
-
-    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError> {
-        self.graph.rest(|| self.sink.rows(rows))
-    }
-
-    fn committed(&mut self) {
-        self.sink.committed();
-    }
-
-    fn has_enough(&self) -> bool {
-        self.sink.has_enough()
     }
 }
 
@@ -611,8 +569,8 @@ impl QueryTransaction<'_, '_> {
     /// [`QueryError`]: after one that came while the statement ran the transaction cannot go on.
     /// [`ErrorKind::TransactionType`] for a change of the other kind: it can go on without it.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<QueryResult, QueryError> {
-        let read = |plan: &Prepared, from: Reads<'_, '_>, inputs: Inputs<'_>| {
-            plan.run(Access::Read(from.graph()), inputs)
+        let read = |plan: &Prepared, graph: &dyn Graph, inputs: Inputs<'_>| {
+            plan.run(Access::Read(graph), inputs)
         };
         match self.statement(text, parameters, read)? {
             Ran::Held(result) => Ok(*result),
@@ -630,11 +588,8 @@ impl QueryTransaction<'_, '_> {
         parameters: &ValueMap,
         sink: &mut dyn Sink,
     ) -> Result<Summary, QueryError> {
-        let read = |plan: &Prepared, from: Reads<'_, '_>, inputs: Inputs<'_>| match from {
-            Reads::Snapshot(graph) => {
-                plan.stream(graph, inputs, &mut Resting { graph, sink: &mut *sink })
-            }
-            Reads::Transaction(graph) => plan.stream(graph, inputs, &mut *sink),
+        let read = |plan: &Prepared, graph: &dyn Graph, inputs: Inputs<'_>| {
+            plan.stream(graph, inputs, &mut *sink)
         };
         match self.statement(text, parameters, read)? {
             Ran::Sent(summary) => Ok(summary),
@@ -652,7 +607,7 @@ impl QueryTransaction<'_, '_> {
         &mut self,
         text: &str,
         parameters: &ValueMap,
-        read: impl FnOnce(&Prepared, Reads<'_, '_>, Inputs<'_>) -> Result<T, QueryError>,
+        read: impl FnOnce(&Prepared, &dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<Ran<T>, QueryError> {
         if self.failed {
             let message = "a statement of this transaction has failed: roll it back";
@@ -673,7 +628,7 @@ impl QueryTransaction<'_, '_> {
         text: &str,
         parameters: &ValueMap,
         limits: &Limits,
-        read: impl FnOnce(&Prepared, Reads<'_, '_>, Inputs<'_>) -> Result<T, QueryError>,
+        read: impl FnOnce(&Prepared, &dyn Graph, Inputs<'_>) -> Result<T, QueryError>,
     ) -> Result<Ran<T>, QueryError> {
         let session = self.session;
         let context = Context::new(self.began);
@@ -695,11 +650,8 @@ impl QueryTransaction<'_, '_> {
             let inputs = Inputs { threads, ..inputs };
             match &shared {
                 // Nothing was written: the snapshot is what the transaction sees.
-                Some(shared) => {
-                    let reader = shared.0.renewed();
-                    read(&plan, Reads::Snapshot(&reader), inputs).map(Ran::Sent)
-                }
-                None => read(&plan, Reads::Transaction(&self.transaction), inputs).map(Ran::Sent),
+                Some(shared) => read(&plan, &shared.0, inputs).map(Ran::Sent),
+                None => read(&plan, &self.transaction, inputs).map(Ran::Sent),
             }
         };
         self.seen = true;

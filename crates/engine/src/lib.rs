@@ -93,7 +93,7 @@ pub use index::{
 pub use intents::WriteWait;
 pub use mapped::machine::memory_bytes as machine_memory_bytes;
 pub use settings::{Retention, Settings};
-pub use snapshot::{Adjacency, Reader, RenewedReader, Snapshot, TransactionSnapshot};
+pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
 pub use telar_graph::PropertyType;
 pub use transaction::{Committed, Isolation, Transaction};

@@ -22,8 +22,6 @@ use crate::history::past::Past;
 use crate::mapped::memory;
 use crate::shared::Shared;
 
-pub use by_call::RenewedReader;
-
 /// A database, borrowed or shared.
 #[derive(Debug)]
 pub(crate) enum Handle<'e> {
@@ -196,14 +194,10 @@ pub struct TransactionSnapshot<'t> {
     pub(crate) registration: &'t Registration<'t>,
 }
 
-impl<'t> TransactionSnapshot<'t> {
+impl TransactionSnapshot<'_> {
     /// As [`Snapshot::reader`].
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        self.open()
-    }
-
-    fn open(self) -> Reader<'t> {
         Reader::new(&self.registration.shared, self.registration.read_ts)
     }
 }

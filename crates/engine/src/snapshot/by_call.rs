@@ -1,18 +1,15 @@
-//! Snapshots that are read without keeping the epoch pinned.
+//! A snapshot that pins the epoch only while it is asked.
 //!
 //! A [`Reader`] keeps the memory that others let go while it lives. A query may live long: it scans
-//! more than memory holds, or waits for a client that takes its rows. What it reads through is
-//! therefore the snapshot itself, of which every call is one of a reader of its own, or a
-//! [`RenewedReader`], which keeps one for some calls. So what is evicted is free after some calls,
-//! and each new reader evicts if there is need. The registration of the snapshot, not the pin,
-//! keeps what it sees.
+//! more than memory holds, or waits for a client that takes its rows. What it reads through is the
+//! snapshot itself, of which every call is one of a reader of its own. So what is evicted is free
+//! after some calls, and each call evicts if there is need. The registration of the snapshot, not
+//! the pin, keeps what it sees.
 //!
-//! Cost: a pin, some 10 ns, for each call, or for some of them.
+//! Cost: a pin for each call, some 10 ns; queries ask for batches. A reader that is kept for 16
+//! calls was tried: to put it away and take it out again costs point reads more than the pin.
 
-use std::cell::Cell;
 use std::error::Error;
-use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
@@ -21,99 +18,7 @@ use telar_graph::{
     IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Value, VertexId, View,
 };
 
-use super::{Reader, Snapshot, TransactionSnapshot};
-
-/// Calls of one reader.
-// PERF: telar bench cypher, point and one_hop: a pin per call costs 3 to 4 %.
-const CALLS: u32 = 16;
-
-#[derive(Debug, Clone, Copy)]
-enum Source<'s> {
-    Snapshot(&'s Snapshot<'s>),
-    Transaction(TransactionSnapshot<'s>),
-}
-
-/// A reader of a snapshot that is renewed every few calls. For one thread.
-pub struct RenewedReader<'s> {
-    source: Source<'s>,
-    kept: Cell<Option<Reader<'s>>>,
-    /// Calls that the kept reader has served.
-    calls: Cell<u32>,
-    /// True while none is kept.
-    rests: Cell<bool>,
-}
-
-impl fmt::Debug for RenewedReader<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RenewedReader").field("source", &self.source).finish_non_exhaustive()
-    }
-}
-
-impl<'s> RenewedReader<'s> {
-    fn new(source: Source<'s>) -> Self {
-        Self { source, kept: Cell::new(None), calls: Cell::new(0), rests: Cell::new(false) }
-    }
-
-    /// Does something that may take long, and may read, while no reader is kept from call to call.
-    pub fn rest<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.kept.set(None);
-        let before = self.rests.replace(true);
-        let done = work();
-        self.rests.set(before);
-        done
-    }
-
-    fn reader(&self) -> Lent<'_, 's> {
-        let reader = self.kept.take().unwrap_or_else(|| {
-            self.calls.set(0);
-            match &self.source {
-                Source::Snapshot(snapshot) => snapshot.reader(),
-                Source::Transaction(snapshot) => snapshot.open(),
-            }
-        });
-        Lent { reader: Some(reader), from: self }
-    }
-}
-
-impl<'s> Snapshot<'s> {
-    /// A reader that is renewed every few calls, for queries.
-    #[must_use]
-    pub fn renewed(&'s self) -> RenewedReader<'s> {
-        RenewedReader::new(Source::Snapshot(self))
-    }
-}
-
-impl<'t> TransactionSnapshot<'t> {
-    /// As [`Snapshot::renewed`].
-    #[must_use]
-    pub fn renewed(self) -> RenewedReader<'t> {
-        RenewedReader::new(Source::Transaction(self))
-    }
-}
-
-/// The reader of one call.
-struct Lent<'r, 's> {
-    reader: Option<Reader<'s>>,
-    from: &'r RenewedReader<'s>,
-}
-
-impl<'s> Deref for Lent<'_, 's> {
-    type Target = Reader<'s>;
-
-    fn deref(&self) -> &Reader<'s> {
-        self.reader.as_ref().expect("INVARIANT: there until it is dropped")
-    }
-}
-
-impl Drop for Lent<'_, '_> {
-    fn drop(&mut self) {
-        let calls = self.from.calls.get() + 1;
-        self.from.calls.set(calls);
-        if calls < CALLS && !self.from.rests.get() {
-            self.from.kept.set(self.reader.take());
-        }
-    }
-}
+use super::{Snapshot, TransactionSnapshot};
 
 macro_rules! reads_by_call {
     ($reads:ident) => {
@@ -329,4 +234,3 @@ macro_rules! reads_by_call {
 
 reads_by_call!(Snapshot);
 reads_by_call!(TransactionSnapshot);
-reads_by_call!(RenewedReader);

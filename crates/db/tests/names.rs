@@ -215,7 +215,7 @@ fn names_stay_with_their_numbers_while_others_roll_back() {
                         }
                         match random() % 3 {
                             0 => transaction.rollback(),
-                            1 if random() % 8 == 0 => {
+                            1 if random().is_multiple_of(8) => {
                                 drop(transaction);
                                 db.checkpoint().unwrap();
                             }

@@ -37,7 +37,7 @@ use crate::adjacency::list::compare;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::{Catalog, EdgeType};
-use crate::checkpoint::meta::Additions;
+use crate::checkpoint::meta::{Additions, NewNames};
 use crate::checkpoint::{Changes, KEY_BYTES, Kind, cut_log, key, property, segment};
 use crate::column::{Chunk, PropertyChunk, StateChunk};
 use crate::error::{Error, Object};
@@ -220,7 +220,7 @@ fn numbers(
     kind: NameKind,
     names: &[String],
     holds: &mut Vec<(NameKind, String)>,
-) -> Result<(Vec<u16>, Vec<(u16, String)>), Error> {
+) -> Result<(Vec<u16>, NewNames), Error> {
     let mut new = Vec::new();
     let mut numbers = Vec::with_capacity(names.len());
     for name in names {

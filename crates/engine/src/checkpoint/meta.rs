@@ -39,13 +39,16 @@ fn put_name(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(name.as_bytes());
 }
 
+/// Names that are new, with their numbers.
+pub(crate) type NewNames = Vec<(u16, String)>;
+
 /// What a bulk load adds to schema and counters with the checkpoint it is.
 #[derive(Debug, Default)]
 pub(crate) struct Additions {
     /// New labels, and new property keys, with their numbers.
-    pub(crate) names: [Vec<(u16, String)>; 2],
+    pub(crate) names: [NewNames; 2],
     /// New edge types.
-    pub(crate) types: Vec<(u16, String)>,
+    pub(crate) types: NewNames,
     /// Next ordinals of the edge types that get edges.
     pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
 }

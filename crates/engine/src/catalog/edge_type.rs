@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use telar_graph::{Direction, PropertyKeyId};
 
@@ -72,6 +72,8 @@ pub(crate) struct EdgeType {
     out: AdjTable,
     inward: AdjTable,
     next_ordinal: AtomicU32,
+    /// True once the number has a name: until then only transactions that hold it write edges.
+    made: AtomicBool,
     properties: SparseArray<OnceLock<Box<ColTable<PropertyChunk>>>>,
 }
 
@@ -88,8 +90,19 @@ impl EdgeType {
             out: table(Direction::Out),
             inward: table(Direction::In),
             next_ordinal: AtomicU32::new(1),
+            made: AtomicBool::new(false),
             properties: SparseArray::default(),
         }
+    }
+
+    /// True if the type has a name.
+    #[inline]
+    pub(crate) fn is_made(&self) -> bool {
+        self.made.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_made(&self) {
+        self.made.store(true, Ordering::Release);
     }
 
     pub(crate) fn kind(&self) -> ListKind {

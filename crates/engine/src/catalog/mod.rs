@@ -201,6 +201,12 @@ impl Catalog {
 
     /// Makes a name that the caller holds, and has logged. The caller holds `making`.
     pub(crate) fn make(&self, kind: NameKind, name: &str, number: u16) {
+        // First of all: who finds the name uses it.
+        if kind == NameKind::EdgeType
+            && let Ok(ty) = self.edge_type(EdgeTypeId::from_raw(number))
+        {
+            ty.set_made();
+        }
         self.names(kind).write().make(name, number);
     }
 
@@ -219,7 +225,14 @@ impl Catalog {
         let mut names = self.edge_types.write();
         names.restore(name, number)?;
         self.use_types(names.bound(), options);
-        self.edge_type(EdgeTypeId::from_raw(number)).map_err(|e| e.to_string())
+        let ty = self.edge_type(EdgeTypeId::from_raw(number)).map_err(|e| e.to_string())?;
+        if !is_placeholder(name) {
+            if ty.options != options {
+                return Err(format!("edge type {number} was made with other options"));
+            }
+            ty.set_made();
+        }
+        Ok(ty)
     }
 
     /// Takes `making`, unless the commit is to be given up or `go_on` fails. No latch is held.
@@ -344,7 +357,6 @@ impl Catalog {
     }
 
     pub(crate) fn check_edge_type(&self, ty: EdgeTypeId) -> Result<(), Error> {
-        let known = self.edge_types.read().name(ty.get()).is_some();
-        if known { Ok(()) } else { Err(Error::UnknownEdgeType(ty)) }
+        if self.edge_type(ty)?.is_made() { Ok(()) } else { Err(Error::UnknownEdgeType(ty)) }
     }
 }

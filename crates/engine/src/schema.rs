@@ -78,7 +78,7 @@ impl Shared {
             kind => Ok::<_, Error>(record::encode_name(kind, number, name)),
         };
         // Numbers on disk have no gaps.
-        for gap in catalog.all_names(kind).len()..usize::from(number) {
+        for gap in catalog.stored_len(kind)..usize::from(number) {
             let gap = gap as u16;
             let name = placeholder(gap);
             let restore = || catalog.restore(kind, &name, gap);

@@ -133,6 +133,11 @@ impl Catalog {
         self.names(kind).read().list().to_vec()
     }
 
+    /// Numbers of a kind that stand on disk. *Cost*: none that depends on how many there are.
+    pub(crate) fn stored_len(&self, kind: NameKind) -> usize {
+        self.names(kind).read().list().len()
+    }
+
     /// As [`all_names`](Self::all_names), as they stand on disk.
     pub(crate) fn stored_names(&self, kind: NameKind) -> Vec<String> {
         let stored = |(name, number): (&String, u16)| match name.is_empty() {

@@ -5,30 +5,14 @@
 //! of the first has to show the operator that is tested.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::plain::{database, plan, rows, tangle_edges};
 use telar_db::{Database, Session, Value, ValueMap};
 
-fn rows(db: &Database, query: &str) -> Vec<Vec<Value>> {
-    let found = Session::new(db).run(query, &[]);
-    let mut rows = found.unwrap_or_else(|e| panic!("{query}: {e}")).rows;
-    rows.sort();
-    rows
-}
-
-fn plan(db: &Database, query: &str) -> String {
-    Session::new(db).run(&format!("EXPLAIN {query}"), &[]).unwrap().plan.unwrap().to_string()
-}
-
-/// How often an operator stands in a plan.
+/// Number of times that an operator stands in a plan.
 fn times(shown: &str, operator: &str) -> usize {
     shown.lines().filter(|line| line.split_whitespace().next() == Some(operator)).count()
-}
-
-fn database(statements: &[&str]) -> Database {
-    let db = telar_db::open_in_memory().unwrap();
-    for statement in statements {
-        rows(&db, statement);
-    }
-    db
 }
 
 /// Nodes with many relationships between them, loops and parallel ones among them, and some nodes
@@ -36,16 +20,7 @@ fn database(statements: &[&str]) -> Database {
 fn tangle(seed: i64) -> Database {
     let db = database(&["UNWIND range(0, 13) AS i CREATE (n:P {id: i, g: i % 3})"]);
     rows(&db, "MATCH (n:P) WHERE n.id % 4 = 1 SET n:Q");
-    for (ty, count) in [("K", 50), ("L", 25)] {
-        let edges = format!(
-            "UNWIND range(1, {count}) AS i \
-             WITH i, (i * i * {seed} + i * 7) % 12 AS x, (i * 5 + i / 4 * {seed}) % 12 AS y \
-             MATCH (a:P {{id: x}}), (b:P {{id: y}}) CREATE (a)-[:{ty} {{w: i}}]->(b)"
-        );
-        rows(&db, &edges);
-    }
-    // Some unsettled deletes as well.
-    rows(&db, "MATCH ()-[r:K]->() WHERE r.w % 13 = 0 DELETE r");
+    tangle_edges(&db, seed, 50);
     db
 }
 
@@ -187,7 +162,7 @@ fn clauses_that_follow_each_other_are_one_pattern() {
     assert_eq!(rows(&db, query), [[Value::Int(8)]]);
 }
 
-/// What a transaction has written is counted, too.
+/// Writes of a transaction are counted, too.
 #[test]
 fn ends_are_counted_as_the_transaction_sees_them() {
     let db = tangle(4);

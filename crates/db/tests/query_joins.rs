@@ -4,18 +4,10 @@
 //! of the first has to show the operator that is tested.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::plain::{database, plan, rows, tangle_edges};
 use telar_db::{Database, Session, Value, ValueMap};
-
-fn rows(db: &Database, query: &str) -> Vec<Vec<Value>> {
-    let found = Session::new(db).run(query, &[]);
-    let mut rows = found.unwrap_or_else(|e| panic!("{query}: {e}")).rows;
-    rows.sort();
-    rows
-}
-
-fn plan(db: &Database, query: &str) -> String {
-    Session::new(db).run(&format!("EXPLAIN {query}"), &[]).unwrap().plan.unwrap().to_string()
-}
 
 /// Both find the same rows, at least `least` of them, and the first by this operator.
 #[track_caller]
@@ -29,27 +21,10 @@ fn same(db: &Database, operator: &str, query: &str, plain: &str, least: usize) {
     assert!(found.len() >= least, "{query}: {found:?}");
 }
 
-fn database(statements: &[&str]) -> Database {
-    let db = telar_db::open_in_memory().unwrap();
-    for statement in statements {
-        rows(&db, statement);
-    }
-    db
-}
-
 /// Nodes with many relationships between them, loops and parallel ones among them.
 fn tangle(seed: i64) -> Database {
     let db = database(&["UNWIND range(0, 11) AS i CREATE (:P {id: i, g: i % 3})"]);
-    for (ty, count) in [("K", 60), ("L", 25)] {
-        let edges = format!(
-            "UNWIND range(1, {count}) AS i \
-             WITH i, (i * i * {seed} + i * 7) % 12 AS x, (i * 5 + i / 4 * {seed}) % 12 AS y \
-             MATCH (a:P {{id: x}}), (b:P {{id: y}}) CREATE (a)-[:{ty} {{w: i}}]->(b)"
-        );
-        rows(&db, &edges);
-    }
-    // Some unsettled deletes as well.
-    rows(&db, "MATCH ()-[r:K]->() WHERE r.w % 13 = 0 DELETE r");
+    tangle_edges(&db, seed, 60);
     db
 }
 

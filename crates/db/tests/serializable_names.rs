@@ -1,5 +1,5 @@
-//! What a serializable transaction reads may be that there is no such thing yet, down to its name:
-//! of two that read so and then make it, one must lose.
+//! A serializable transaction may read that there is no such thing yet, down to its name: of two
+//! that read so and then make it, one must lose.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::sync::Barrier;
@@ -77,7 +77,7 @@ const SKEWS: &[Skew] = &[
 
 const SETUP: &str = "CREATE (:Old {id: 1})-[:OLD {id: 1}]->(:Old {id: 2})";
 
-/// Whether two transactions both commit of which each writes what the other has read, and nothing
+/// True if two transactions both commit of which each writes what the other has read, and nothing
 /// that the other writes.
 fn both_commit(skew: &Skew, isolation: Isolation) -> bool {
     let db = telar_db::open_in_memory().unwrap();

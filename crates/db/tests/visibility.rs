@@ -82,7 +82,7 @@ fn deleting() {
     );
 }
 
-/// That no relationship of a deleted node is left is checked when the statement commits.
+/// Relationships that are left of a deleted node are found when the statement commits.
 #[test]
 fn deleting_nodes_before_their_relationships() {
     let left = "DeleteConnectedNode: DeleteConnectedNode: Cannot delete node<0>, because it still \

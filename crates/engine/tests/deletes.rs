@@ -114,7 +114,7 @@ fn snapshots_of_every_age_see_their_own_deletes() {
     check(&db.snapshot().unwrap(), ty, &edges);
 }
 
-/// What is left of a vertex's edges is checked at the commit, and nothing of it reaches the log.
+/// Edges that are left of a vertex are found at the commit, and nothing of it reaches the log.
 #[test]
 fn a_vertex_deleted_before_its_edges_survives_reopening_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +172,7 @@ fn a_new_vertex_may_be_deleted_before_its_edges() {
     assert_eq!((statistics.vertices, statistics.edges()), (1, 0));
 }
 
-/// Who commits an edge to it first wins, whatever the other one looked at.
+/// The first to commit an edge to it wins, whatever the other one looked at.
 #[test]
 fn an_edge_that_another_made_of_a_vertex_deleted_before_its_edges_is_a_conflict() {
     let db = memory();

@@ -35,6 +35,22 @@ impl Expansion {
         self.ordinals.clear();
     }
 
+    /// Replaces it with the edges that lead from the first of each pair to the second: `lists` are
+    /// those of the first ones.
+    pub fn set_between(&mut self, lists: &Self, pairs: &[(VertexId, VertexId)]) {
+        self.clear();
+        self.offsets.push(0);
+        for (ends, (_, target)) in lists.offsets.windows(2).zip(pairs) {
+            for at in ends[0] as usize..ends[1] as usize {
+                if lists.neighbours[at] == *target {
+                    self.neighbours.push(*target);
+                    self.ordinals.push(lists.ordinals[at]);
+                }
+            }
+            self.offsets.push(self.neighbours.len() as u32);
+        }
+    }
+
     /// Neighbours of the source with this place in the batch.
     ///
     /// # Panics
@@ -280,19 +296,10 @@ pub trait View {
     /// Replaces `out` with the edges of type `ty` from the first of each pair to the second:
     /// those of pair `i` are at `offsets[i]..offsets[i + 1]`. Parallel edges appear once each.
     fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
-        let mut all = Expansion::default();
-        out.clear();
-        out.offsets.push(0);
-        for (source, target) in pairs {
-            self.expand(&[*source], ty, Direction::Out, &mut all);
-            for (neighbour, ordinal) in all.neighbours.iter().zip(&all.ordinals) {
-                if neighbour == target {
-                    out.neighbours.push(*neighbour);
-                    out.ordinals.push(*ordinal);
-                }
-            }
-            out.offsets.push(out.neighbours.len() as u32);
-        }
+        let sources: Vec<VertexId> = pairs.iter().map(|(source, _)| *source).collect();
+        let mut lists = Expansion::default();
+        self.expand(&sources, ty, Direction::Out, &mut lists);
+        out.set_between(&lists, pairs);
     }
 
     /// Appends one value per vertex to `out`; null where there is none.

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use telar_graph::Value;
 
 pub use call::CallContext;
+pub(crate) use call::Statement;
 pub use changes::Changes;
 pub use rows::{Chunk, RowBatch, RowColumn, RowSource, Rows, known};
 

@@ -74,7 +74,7 @@ pub(crate) struct Entry {
     pub(crate) query: Mutex<Option<Query>>,
 }
 
-/// How much of something is done.
+/// Part of some work that is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) done: u64,
@@ -95,7 +95,7 @@ pub(crate) struct Query {
     pub(crate) text: Arc<str>,
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
-    /// What a procedure that it calls has said last.
+    /// Last word of a procedure that it calls on how far that is.
     pub(crate) progress: Option<Progress>,
 }
 

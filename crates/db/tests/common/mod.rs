@@ -2,6 +2,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub mod plain;
+
 use telar_db::{Database, Session, Value};
 
 /// A value as Cypher writes it; of nodes and relationships only that they are.

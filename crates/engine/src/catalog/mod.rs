@@ -246,14 +246,9 @@ impl Catalog {
         stop: &Stop<'_>,
         go_on: impl Fn() -> Result<(), Error>,
     ) -> Result<MutexGuard<'_, ()>, Error> {
-        loop {
-            go_on()?;
-            stop.check()?;
-            if let Some(making) = self.making.try_lock_for(ASK_AFTER) {
-                return Ok(making);
-            }
-            thread::yield_now();
-        }
+        stop.check()?;
+        let take = || go_on().map(|()| self.making.try_lock_for(ASK_AFTER)).transpose();
+        waiting(stop, take)?
     }
 
     /// Keeps other commits that read that a name does not exist from being validated until the

@@ -284,6 +284,6 @@ pub(crate) enum Read {
     AllStates,
     /// A range of an index.
     Index(Arc<IndexRead>),
-    /// That there is no name of the kind but those of the first so many that it finds.
+    /// Absence of a name of the kind: of all but the first so many that were made.
     Unmade(NameKind, usize),
 }

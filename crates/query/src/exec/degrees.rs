@@ -297,19 +297,9 @@ impl<'p> Degrees<'p> {
             return graph.edges_between(pairs, ty, found);
         }
         let sources: Vec<VertexId> = pairs.iter().map(|(source, _)| *source).collect();
-        let mut all = Expansion::default();
-        graph.expand_left(&sources, ty, Direction::Out, &mut all);
-        found.clear();
-        found.offsets.push(0);
-        for (ends, (_, target)) in all.offsets.windows(2).zip(pairs) {
-            for at in ends[0] as usize..ends[1] as usize {
-                if all.neighbours[at] == *target {
-                    found.neighbours.push(*target);
-                    found.ordinals.push(all.ordinals[at]);
-                }
-            }
-            found.offsets.push(found.neighbours.len() as u32);
-        }
+        let mut lists = Expansion::default();
+        graph.expand_left(&sources, ty, Direction::Out, &mut lists);
+        found.set_between(&lists, pairs);
     }
 
     /// Adds up the relationships of a type, those that are left of deleted nodes included.

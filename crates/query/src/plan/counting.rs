@@ -251,7 +251,7 @@ fn keep(operator: &mut Plan, slots: &[Slot]) {
     }
 }
 
-/// What a condition says of a node.
+/// Meaning of a condition for a node.
 enum On {
     Label(Arc<str>),
     /// The node is none of these.

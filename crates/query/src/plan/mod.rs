@@ -237,7 +237,7 @@ pub(crate) struct Expand {
     pub(crate) edge: Slot,
     /// Somebody reads the relationship.
     pub(crate) keeps_edge: bool,
-    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    /// Columns of the input that are read behind it, ascending; none: perhaps all.
     pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
@@ -254,7 +254,7 @@ pub(crate) struct Intersect {
     pub(crate) to: Slot,
     /// At least two.
     pub(crate) legs: Vec<Leg>,
-    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    /// Columns of the input that are read behind it, ascending; none: perhaps all.
     pub(crate) kept: Option<Vec<Slot>>,
 }
 
@@ -286,11 +286,11 @@ pub(crate) struct Degrees {
     pub(crate) except: Vec<Slot>,
     /// A row with none stays and counts as one, as `OPTIONAL MATCH` has it.
     pub(crate) optional: bool,
-    /// What is read of the input's columns behind it, ascending; none: perhaps everything.
+    /// Columns of the input that are read behind it, ascending; none: perhaps all.
     pub(crate) kept: Option<Vec<Slot>>,
     /// A number that is multiplied by this one.
     pub(crate) times: Option<Slot>,
-    /// Where the number goes. Rows with none are dropped, unless it is `optional`.
+    /// Variable of the number. Rows with none are dropped, unless it is `optional`.
     pub(crate) count: Slot,
     /// As in the expansion that it counts.
     pub(crate) scans: bool,

@@ -1,4 +1,4 @@
-//! What a procedure may use while it runs.
+//! The statement that a procedure is called by, as far as it may use it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use crate::host::Host;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Progress};
 
-/// The running statement, as procedures see it: [`Exec`] without its lifetime.
-pub(super) trait Statement {
+/// The running statement, as procedures see it: [`Exec`] without its lifetime
+/// (`exec/statement.rs`).
+pub(crate) trait Statement {
     fn graph(&self) -> &dyn Graph;
     fn update(&mut self) -> Result<&mut dyn Update, QueryError>;
     fn check(&self) -> Result<(), QueryError>;
@@ -43,79 +44,7 @@ pub(super) trait Statement {
     fn drop_rule(&mut self, name: &str) -> Result<(), QueryError>;
 }
 
-impl Statement for Exec<'_> {
-    fn graph(&self) -> &dyn Graph {
-        Exec::graph(self)
-    }
-
-    fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
-        Exec::update(self)
-    }
-
-    fn check(&self) -> Result<(), QueryError> {
-        self.check_now()
-    }
-
-    fn procedures(&self) -> &Procedures {
-        self.procedures
-    }
-
-    fn host(&self) -> Option<&dyn Host> {
-        self.host
-    }
-
-    fn entry(&self) -> Option<Arc<Entry>> {
-        // By the flag that tells it to end: no other transaction has it.
-        let ended = self.limits().terminated.as_ref()?;
-        let all = self.procedures.running.all().into_iter();
-        all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
-    }
-
-    fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError> {
-        Exec::create_node(self, labels, of)
-    }
-
-    fn create_relationship(
-        &mut self,
-        ty: &str,
-        ends: (VertexId, VertexId),
-        of: ValueMap,
-    ) -> Result<EdgeId, QueryError> {
-        Exec::create_relationship(self, ty, ends, of)
-    }
-
-    fn set_property(&mut self, of: &Value, key: &str, value: Value) -> Result<(), QueryError> {
-        Exec::set_property(self, of, key, value)
-    }
-
-    fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
-        Exec::add_label(self, node, name)
-    }
-
-    fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
-        Exec::remove_label(self, node, name)
-    }
-
-    fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError> {
-        Exec::delete(self, object, detach)
-    }
-
-    fn create_rule(
-        &mut self,
-        name: &str,
-        objects: IndexedObjects,
-        properties: &[PropertyKeyId],
-        kind: RuleKind,
-    ) -> Result<(), QueryError> {
-        Exec::create_rule(self, name, objects, properties, kind)
-    }
-
-    fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
-        Exec::drop_rule(self, name)
-    }
-}
-
-/// What a procedure may use while it runs.
+/// The statement that a procedure is called by, as far as it may use it.
 pub struct CallContext<'a> {
     statement: &'a mut dyn Statement,
     mode: Mode,

@@ -1,15 +1,46 @@
-//! Changes as procedures make them: those of the clauses, one by one.
+//! The running statement as procedures see it, and changes as they make them: those of the clauses,
+//! one by one.
 
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::{EdgeId, PropertyKeyId, RuleKind, Value, ValueMap, VertexId};
+use telar_graph::{EdgeId, Graph, PropertyKeyId, RuleKind, Update, Value, ValueMap, VertexId};
 
 use super::{Exec, create, delete, set};
+use crate::host::Host;
+use crate::procedure::{Procedures, Statement};
 use crate::query_error::QueryError;
+use crate::running::Entry;
 
-impl Exec<'_> {
-    pub(crate) fn create_node(
+impl Statement for Exec<'_> {
+    fn graph(&self) -> &dyn Graph {
+        Exec::graph(self)
+    }
+
+    fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
+        Exec::update(self)
+    }
+
+    fn check(&self) -> Result<(), QueryError> {
+        self.check_now()
+    }
+
+    fn procedures(&self) -> &Procedures {
+        self.procedures
+    }
+
+    fn host(&self) -> Option<&dyn Host> {
+        self.host
+    }
+
+    fn entry(&self) -> Option<Arc<Entry>> {
+        // By the flag that tells it to end: no other transaction has it.
+        let ended = self.limits().terminated.as_ref()?;
+        let all = self.procedures.running.all().into_iter();
+        all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
+    }
+
+    fn create_node(
         &mut self,
         labels: &[&str],
         properties: ValueMap,
@@ -19,7 +50,7 @@ impl Exec<'_> {
         create::create_node(&labels, properties, self)
     }
 
-    pub(crate) fn create_relationship(
+    fn create_relationship(
         &mut self,
         ty: &str,
         (from, to): (VertexId, VertexId),
@@ -29,28 +60,23 @@ impl Exec<'_> {
         create::create_relationship(&[ty.into()], (Some(from), Some(to)), &properties, self)
     }
 
-    pub(crate) fn set_property(
-        &mut self,
-        object: &Value,
-        key: &str,
-        value: Value,
-    ) -> Result<(), QueryError> {
+    fn set_property(&mut self, object: &Value, key: &str, value: Value) -> Result<(), QueryError> {
         set::set_property(object, key, value, self)
     }
 
-    pub(crate) fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+    fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
         set::add_label(node, name, self)
     }
 
-    pub(crate) fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
+    fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError> {
         set::remove_label(node, name, self)
     }
 
-    pub(crate) fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError> {
+    fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError> {
         delete::delete_one(object, detach, self)
     }
 
-    pub(crate) fn create_rule(
+    fn create_rule(
         &mut self,
         name: &str,
         objects: IndexedObjects,
@@ -68,7 +94,7 @@ impl Exec<'_> {
         Ok(())
     }
 
-    pub(crate) fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
+    fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
         let rules = self.update()?.rules_to_change()?;
         self.update()?.drop_rule(name)?;
         match rules.iter().any(|rule| rule.name == name && rule.kind.is_constraint()) {

@@ -126,7 +126,38 @@ const COMMITS: &[(&str, &[&str], &str, f64)] = &[
         "an index",
         &["CREATE INDEX FOR (n:P) ON (n.id)"],
         "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i % 97})",
-        2.5,
+        1.7,
+    ),
+    (
+        "an index, keys in disorder",
+        &["CREATE INDEX FOR (n:P) ON (n.id)"],
+        "UNWIND range(1, 200000) AS i CREATE (:P {id: i * 7919 % 200003, x: i % 97})",
+        1.8,
+    ),
+    (
+        "a constraint",
+        &["CREATE CONSTRAINT FOR (n:P) REQUIRE n.id IS UNIQUE"],
+        "UNWIND range(1, 200000) AS i CREATE (:P {id: i * 7919 % 200003, x: i % 97})",
+        3.1,
+    ),
+    (
+        "a property of all with an index",
+        &[
+            "UNWIND range(1, 200000) AS i CREATE (:P {id: i, x: i})",
+            "CREATE INDEX FOR (n:P) ON (n.x)",
+        ],
+        "MATCH (n:P) SET n.x = n.x + 1",
+        7.0,
+    ),
+    (
+        "relationships with an index",
+        &[
+            "UNWIND range(0, 999) AS i CREATE (:P {id: i})",
+            "CREATE INDEX FOR (n:P) ON (n.id)",
+            "CREATE INDEX FOR ()-[r:R]-() ON (r.x)",
+        ],
+        "MATCH (a:P), (b:P) WHERE b.id < 200 CREATE (a)-[:R {x: a.id}]->(b)",
+        6.9,
     ),
     (
         "relationships",

@@ -200,6 +200,15 @@ impl Shared {
         Ok(ts)
     }
 
+    /// Runs `f`, which applies a commit whose record has a payload of this many bytes, while the
+    /// record is written, if it is a large one.
+    pub(crate) fn write_while<T>(&self, ts: u64, bytes: usize, f: impl FnOnce() -> T) -> T {
+        match &self.durable {
+            Some(d) => d.wal.write_while(ts, bytes, f),
+            None => f(),
+        }
+    }
+
     /// How far commits may be published.
     #[inline]
     pub(crate) fn publish_limit(&self) -> u64 {

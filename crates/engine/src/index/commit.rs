@@ -13,10 +13,11 @@ use crossbeam_epoch::Guard;
 use crossbeam_utils::sync::ShardedLockReadGuard;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
 
 use super::change::Change;
 use super::check;
+use super::created::{self, Created};
 use super::key::{Item, SortKey};
 use super::source::{NOW, Objects, Source, edge_item};
 use super::spec::IndexTarget;
@@ -47,6 +48,8 @@ const PIECE_ENTRIES: usize = 1 << 16;
 struct Place<'a> {
     at: usize,
     index: &'a Index,
+    /// True if objects that the commit creates are left out of the changes.
+    defers: bool,
 }
 
 /// The part of a commit that concerns indexes.
@@ -55,7 +58,11 @@ pub(crate) struct Maintenance<'a> {
     pub(super) shared: &'a Shared,
     pub(super) writes: &'a WriteSet,
     reads: &'a [Read],
+    /// Objects that the commit creates are not among them in indexes that are `deferred`.
     pub(super) changes: SmallVec<[Change; 2]>,
+    /// Places of indexes to which entries of created objects are added without being kept as
+    /// changes (`created.rs`), each with one of those objects.
+    deferred: SmallVec<[(usize, Item<3>); 1]>,
     /// For each new key, in the order of the changes: its partition, or one to the left of it.
     /// Nothing of indexes that get many.
     partitions: SmallVec<[u32; 64]>,
@@ -94,6 +101,7 @@ impl<'a> Maintenance<'a> {
             writes,
             reads,
             changes: SmallVec::new(),
+            deferred: SmallVec::new(),
             partitions: SmallVec::new(),
             depends: false,
             twice: None,
@@ -187,10 +195,14 @@ impl<'a> Maintenance<'a> {
     pub(crate) fn plan(&mut self, latches: &mut Latches<'a>) {
         for (at, index) in self.list.iter().enumerate() {
             let mut masks = [0u32; UNIQUE_WORDS];
+            // Any stripe will do; different commits had better take different ones.
+            let any = |item: Item<3>| 1 << (item[0] / 64 % 32);
+            for (_, item) in self.deferred.iter().filter(|(deferred, _)| *deferred == at) {
+                masks[0] |= any(*item);
+            }
             for change in self.changes_of(at).1 {
                 if !index.definition.kind.is_unique() {
-                    // Any stripe will do; different commits had better take different ones.
-                    masks[0] |= 1 << (change.item[0] / 64 % 32);
+                    masks[0] |= any(change.item);
                     break;
                 }
                 for key in change.before().into_iter().chain(change.after()) {
@@ -246,13 +258,14 @@ impl<'a> Maintenance<'a> {
         if !self.depends {
             return Ok(true);
         }
-        let planned = std::mem::take(&mut self.changes);
+        let planned = (std::mem::take(&mut self.changes), self.deferred.clone());
         self.find_changes(stop, guard)?;
-        Ok(self.changes == planned)
+        Ok(self.changes == planned.0 && self.deferred == planned.1)
     }
 
     fn find_changes(&mut self, stop: &Stop<'_>, guard: &Guard) -> Result<(), Error> {
         self.changes.clear();
+        self.deferred.clear();
         self.depends = false;
         let list = self.list;
         let source = Source::new(self.shared, guard);
@@ -260,7 +273,14 @@ impl<'a> Maintenance<'a> {
             if !index.definition.kind.has_entries() {
                 continue;
             }
-            let place = Place { at, index };
+            let created = Created { index, writes: self.writes, source };
+            let defers = self.writes.len() >= MANY_ENTRIES
+                && index.is_loaded()
+                && !index.definition.kind.is_unique();
+            if defers && let Some(first) = created.first(stop)? {
+                self.deferred.push((at, first));
+            }
+            let place = Place { at, index, defers };
             match index.definition.target {
                 IndexTarget::Vertices(label) => self.vertex_changes(&place, label, source, stop)?,
                 IndexTarget::Edges(ty) => self.edge_changes(&place, ty, source, stop)?,
@@ -278,7 +298,7 @@ impl<'a> Maintenance<'a> {
     ) -> Result<(), Error> {
         let writes = self.writes;
         let (mut near, mut near_state) = (0, 0);
-        if writes.len() >= MANY_ENTRIES {
+        if writes.len() >= MANY_ENTRIES && !place.defers {
             // A list that grew would be there twice for a moment.
             let holders = may_hold(place.index, label, writes, self.shared).count();
             self.changes.reserve_exact(holders);
@@ -288,21 +308,24 @@ impl<'a> Maintenance<'a> {
             let definition = &place.index.definition;
             let holders = &place.index.holders;
             let state = writes.states.get_from(v.into(), &mut near_state);
-            let created = state.is_some_and(|w| w.created);
+            let created = state.filter(|w| w.created);
+            if let Some(write) = created {
+                if !place.defers {
+                    let new =
+                        created::vertex_key(place.index, label, write, (source, writes), &mut near);
+                    self.changes.extend(Change::new(place.at, [v, 0, 0], [None, new]));
+                }
+                continue;
+            }
             let after = state.map_or_else(|| source.states.get(v, NOW, source.guard), |w| w.state);
-            let old = if created {
-                None
-            } else {
-                self.depends = true;
-                source.vertex_key(label, holders, definition, v, NOW)
-            };
+            self.depends = true;
+            let old = source.vertex_key(label, holders, definition, v, NOW);
             let has_label = source.has_label(holders, label, after);
             let new = if has_label {
                 definition.key(|key| {
                     let written = vertex_property_key(v, key);
                     match writes.vertex_properties.get_from(written, &mut near) {
                         Some(w) => w.value.clone(),
-                        None if created => Value::Null,
                         None => source.vertex_value(v, key, NOW),
                     }
                 })
@@ -325,26 +348,28 @@ impl<'a> Maintenance<'a> {
     ) -> Result<(), Error> {
         let writes = self.writes;
         let definition = &place.index.definition;
-        if writes.len() >= MANY_ENTRIES {
+        let mut near = 0;
+        if writes.len() >= MANY_ENTRIES && !place.defers {
             self.changes.reserve_exact(edges_concerned(place.index, ty, writes).count());
         }
         for (item, op) in edges_concerned(place.index, ty, writes) {
             stop.step()?;
             let ordinal = item[0];
-            let created = op == Some(EdgeOp::Create);
-            let old = if created {
-                None
-            } else {
-                self.depends = true;
-                source.edge_key(ty, definition, ordinal, NOW)
-            };
+            if op == Some(EdgeOp::Create) {
+                if !place.defers {
+                    let new = created::edge_key(place.index, ty, ordinal, writes, &mut near);
+                    self.changes.extend(Change::new(place.at, item, [None, new]));
+                }
+                continue;
+            }
+            self.depends = true;
+            let old = source.edge_key(ty, definition, ordinal, NOW);
             let new = if op == Some(EdgeOp::Delete) {
                 None
             } else {
                 definition.key(|key| {
                     match writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
                         Some(w) => w.value.clone(),
-                        None if created => Value::Null,
                         None => source.edge_value(ty, ordinal, key, NOW),
                     }
                 })
@@ -392,6 +417,23 @@ impl<'a> Maintenance<'a> {
                 Entries::Edges(tree) => {
                     apply_to(tree, (same, here), |item| item, ts, &objects, guard);
                 }
+            }
+        }
+        for (at, _) in &self.deferred {
+            let index = &self.list[*at];
+            let source = Source::new(self.shared, guard);
+            let created = Created { index, writes: self.writes, source };
+            let objects = index.objects(self.shared, guard);
+            match index.entries() {
+                Entries::None => {}
+                Entries::Vertices(tree) => created.for_each_piece(
+                    |item| [item[0]],
+                    |piece| tree.add_sorted(piece, ts, &objects, guard),
+                ),
+                Entries::Edges(tree) => created.for_each_piece(
+                    |item| item,
+                    |piece| tree.add_sorted(piece, ts, &objects, guard),
+                ),
             }
         }
     }

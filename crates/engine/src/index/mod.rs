@@ -9,7 +9,7 @@
 //!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
-//!  commit    what a commit changes; validation of constraints  commit.rs
+//!  commit    what a commit changes; validation of constraints  commit.rs created.rs check.rs
 //!  read      lookups and ranges at a snapshot                  read.rs
 //!  build     making and dropping beside writers                build.rs
 //!  page      partitions in checkpoints                         page.rs
@@ -44,6 +44,7 @@ mod change;
 mod check;
 mod cold;
 pub(crate) mod commit;
+mod created;
 mod directory;
 mod filter;
 mod front;

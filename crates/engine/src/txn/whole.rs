@@ -687,6 +687,7 @@ pub(super) fn commit<'g>(
     shared.check_stored()?;
     let layers = Layers::make(&whole.wants.found, &input, guard)?;
     whole.reserve(&input, guard)?;
+    let payload_bytes = payload.as_ref().map_or(0, Vec::len);
     let commit_ts = match stamp(request, payload) {
         Ok(ts) => ts,
         Err(e) => {
@@ -694,8 +695,11 @@ pub(super) fn commit<'g>(
             return Err(e);
         }
     };
-    let (edges_added, edges_removed) = whole.apply(&input, layers, commit_ts, guard);
-    indexes.apply(commit_ts, guard);
+    let (edges_added, edges_removed) = shared.write_while(commit_ts, payload_bytes, || {
+        let changed = whole.apply(&input, layers, commit_ts, guard);
+        indexes.apply(commit_ts, guard);
+        changed
+    });
     failpoint!("commit::applied");
     whole.release();
     shared.clock.mark_applied(commit_ts);

@@ -104,8 +104,8 @@ impl World {
         }
         for value in first.iter().step_by(97).filter(|value| !value.is_null()) {
             let mut found = Vec::new();
-            view.index_vertices(self.one, &IndexRange::equal(std::slice::from_ref(value)), &mut found)
-                .unwrap();
+            let range = IndexRange::equal(std::slice::from_ref(value));
+            view.index_vertices(self.one, &range, &mut found).unwrap();
             let same = |i: &usize| first[*i] == *value;
             let expected: Vec<_> = (0..all.len()).filter(same).map(|i| all[i]).collect();
             assert_eq!(found, expected, "{what}: {value:?}");

@@ -3,6 +3,7 @@
 
 use telar_db::import::{BadRows, CsvGroup, CsvImport, Ids, UniqueKey, import_csv};
 use telar_db::{IndexRange, VertexId, View};
+use telar_graph::Counts;
 
 pub(crate) fn csv_import(bytes: &[u8]) {
     let Some((how, rest)) = bytes.split_first() else { return };
@@ -30,7 +31,7 @@ pub(crate) fn csv_import(bytes: &[u8]) {
     let db = telar_db::open_in_memory().expect("a database in memory");
     match import_csv(&db, &import, &|_| {}) {
         Ok(report) => {
-            let statistics = db.reader().expect("a snapshot").statistics();
+            let statistics = db.reader().expect("a snapshot").statistics().expect("read");
             assert_eq!((statistics.vertices, statistics.edges()), (report.vertices, report.edges));
             for index in db.indexes() {
                 let reader = db.reader().expect("a snapshot");
@@ -39,7 +40,9 @@ pub(crate) fn csv_import(bytes: &[u8]) {
                 let keys = found.iter().map(|v| reader.vertex_property(*v, index.properties[0]));
                 assert!(keys.is_sorted_by(|a, b| a < b), "a key is there twice");
                 let mut all = Vec::new();
-                reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut all);
+                reader
+                    .scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut all)
+                    .expect("read");
                 all.retain(|v| !reader.vertex_property(*v, index.properties[0]).is_null());
                 assert_eq!(all.len(), found.len());
             }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use telar_engine::{Engine, Snapshot};
-use telar_graph::{Direction, EdgeId, Value, VertexId, View};
+use telar_graph::{Counts, Direction, EdgeId, Value, VertexId, View};
 
 /// Properties by name.
 pub type Properties = BTreeMap<String, String>;
@@ -52,7 +52,10 @@ impl Dump {
         };
         let mut dump = Self::default();
         let mut vertices = Vec::new();
-        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+        let first = VertexId::from_raw(0);
+        reader
+            .scan(None, first, reader.vertex_bound(), &mut vertices)
+            .map_err(|e| e.to_string())?;
         for v in &vertices {
             let set = reader.labels(*v).ok_or_else(|| format!("scan found missing vertex {v}"))?;
             let name = |l: &telar_graph::LabelId| labels.get(usize::from(l.get())).cloned();
@@ -89,7 +92,7 @@ impl Dump {
                 ));
             }
             let count = out.len() as u64;
-            let statistics = reader.statistics();
+            let statistics = reader.statistics().map_err(|e| e.to_string())?;
             if statistics.edges_by_type.get(usize::from(ty.get())) != Some(&count)
                 || statistics.vertices != vertices.len() as u64
             {

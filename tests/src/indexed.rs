@@ -88,7 +88,10 @@ pub fn verify(db: &Engine) -> Result<(), String> {
         let holds = match index.target {
             IndexTarget::Vertices(label) => {
                 let mut all = Vec::new();
-                reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut all);
+                let first = VertexId::from_raw(0);
+                reader
+                    .scan(Some(label), first, reader.vertex_bound(), &mut all)
+                    .map_err(|e| e.to_string())?;
                 compare(
                     &index,
                     &all,
@@ -127,7 +130,7 @@ fn compare<T: Copy + PartialEq + std::fmt::Debug>(
     index: &IndexInfo,
     all: &[T],
     value: impl Fn(&T, PropertyKeyId) -> Value,
-    read: impl Fn(&mut Vec<T>) -> Result<(), telar_graph::IndexUnavailable>,
+    read: impl Fn(&mut Vec<T>) -> Result<(), telar_graph::ReadError>,
 ) -> Result<(), String> {
     let key =
         |object: &T| -> Vec<Value> { index.properties.iter().map(|k| value(object, *k)).collect() };

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value, VertexId, View};
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
 use crate::Rng;
 

@@ -11,7 +11,7 @@ fn bulk_vertices(db: &Engine) -> Result<Vec<VertexId>, Error> {
     let reader = db.reader()?;
     let mut found = Vec::new();
     if let Some(label) = db.find_label("Bulk") {
-        reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut found);
+        reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut found)?;
     }
     Ok(found)
 }

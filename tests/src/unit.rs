@@ -72,7 +72,7 @@ impl Schema {
         };
         indexed::make(db, schema.unit, schema.multi, schema.id)?;
         let mut txn = db.begin()?;
-        let mut roots = txn.scan(Some(root));
+        let mut roots = txn.scan(Some(root))?;
         if roots.is_empty() {
             for _ in 0..=threads {
                 let v = txn.create_vertex(&[root])?;

@@ -65,7 +65,9 @@ fn check(db: &telar_db::Database, persons: u32, written: &Written) -> Result<(),
     let int = |v: Value| if let Value::Int(n) = v { n } else { 0 };
     let (mut ages, mut years, mut weights, mut vertices) = (0, 0, 0, Vec::new());
     let first = VertexId::from_raw(0);
-    reader.scan(db.find_label("Person"), first, reader.vertex_bound(), &mut vertices);
+    reader
+        .scan(db.find_label("Person"), first, reader.vertex_bound(), &mut vertices)
+        .map_err(telar_engine::Error::from)?;
     if vertices.len() != persons as usize {
         return Err(wrong("number of persons"));
     }

@@ -267,7 +267,8 @@ pub fn counts(db: &Database) -> Result<Counts, String> {
     let names = db.labels();
     let mut counts = Counts::new();
     let mut vertices = Vec::new();
-    reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+    let (first, text) = (VertexId::from_raw(0), |e: telar_graph::ReadError| e.to_string());
+    reader.scan(None, first, reader.vertex_bound(), &mut vertices).map_err(text)?;
     for vertex in vertices {
         let set = reader.labels(vertex).ok_or("a vertex that was found does not exist")?;
         let mut set: Vec<&str> =
@@ -275,7 +276,7 @@ pub fn counts(db: &Database) -> Result<Counts, String> {
         set.sort_unstable();
         *counts.entry(set.join(":")).or_default() += 1;
     }
-    let edges = reader.statistics().edges_by_type;
+    let edges = telar_graph::Counts::statistics(&reader).map_err(text)?.edges_by_type;
     for ((name, _), count) in db.edge_types().into_iter().zip(edges).filter(|(_, n)| *n > 0) {
         counts.insert(name, count);
     }

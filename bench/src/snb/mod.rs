@@ -27,7 +27,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use telar_db::{Database, Session, Settings, ValueMap, View};
+use telar_db::{Database, Session, Settings, ValueMap};
 
 use crate::histogram::Histogram;
 use crate::import::{BenchError, process_cpu_s};
@@ -276,7 +276,7 @@ fn mixed(
     stage: &mut dyn FnMut(&str),
 ) -> Result<(String, Table), BenchError> {
     stage("reads and updates together");
-    let before = db.reader()?.statistics().vertices;
+    let before = vertices(db)?;
     let mixed = mixed::run(db, queries, operations, options.mixed, options.threads)
         .map_err(BenchError::Wrong)?;
     let made: u64 = ["update-1", "update-4", "update-6", "update-7"]
@@ -284,7 +284,7 @@ fn mixed(
         .filter_map(|name| mixed.times.get(name))
         .map(Histogram::count)
         .sum();
-    let vertices = db.reader()?.statistics().vertices;
+    let vertices = vertices(db)?;
     if vertices != before + made {
         let message = format!("{vertices} nodes after {made} were added to {before}");
         return Err(BenchError::Wrong(message));
@@ -316,4 +316,10 @@ fn mixed(
         digits(cpu_us)
     );
     Ok((title, table))
+}
+
+/// Nodes in the database.
+fn vertices(db: &Database) -> Result<u64, BenchError> {
+    let statistics = telar_graph::Counts::statistics(&db.reader()?);
+    statistics.map(|all| all.vertices).map_err(|e| BenchError::Wrong(e.to_string()))
 }

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use telar_engine::Engine;
-use telar_graph::View;
 
 use crate::backup::Failed;
 use crate::report::{Table, digits};

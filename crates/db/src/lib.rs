@@ -83,9 +83,10 @@ pub use telar_engine::{
     machine_memory_bytes, ops,
 };
 pub use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId, IndexRange,
-    LabelId, PropertyKeyId, RuleKind, Schema, Statistics, Topology, Update, Value, ValueMap,
-    VertexId, View, heap, name, spatial, update, value,
+    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, RuleKind, Run, Schema,
+    Statistics, Topology, Update, Value, ValueMap, VertexId, View, heap, name, spatial, update,
+    value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

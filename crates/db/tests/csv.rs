@@ -31,7 +31,7 @@ fn read(db: &Database) -> Model {
     let labels = db.labels();
     let mut model = Model::default();
     let mut vertices = Vec::new();
-    reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+    reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices).unwrap();
     let name = |v: VertexId| match reader.vertex_property(v, db.find_property_key("id").unwrap()) {
         Value::String(text) => text.to_string(),
         Value::Int(n) => n.to_string(),

@@ -3,13 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
+use telar_graph::Counts;
 
 use telar_db::import::{
     BadRows, CsvError, CsvGroup, CsvImport, CsvReport, Ids, UniqueKey, import_csv,
 };
 use telar_db::{
     ConstraintKind, ConstraintSpec, Database, EdgeTypeOptions, Error, IndexRange, IndexSpec,
-    IndexTarget, PropertyType, Value, View,
+    IndexTarget, PropertyType, Value,
 };
 
 struct Case {
@@ -204,7 +205,7 @@ fn a_constraint_that_the_database_breaks_is_not_made() {
     let error = case.run(&db).unwrap_err();
     assert!(matches!(&error, CsvError::Database(Error::ConstraintViolated { .. })), "{error}");
     assert!(db.indexes().is_empty());
-    assert_eq!(db.reader().unwrap().statistics().vertices, 2);
+    assert_eq!(db.reader().unwrap().statistics().unwrap().vertices, 2);
     for wrong in [unique("Persn", "id"), unique("Person", "idd")] {
         case.import.unique = vec![wrong];
         let error = case.run(&db).unwrap_err();

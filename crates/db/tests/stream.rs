@@ -35,7 +35,7 @@ impl Sink for Taken {
         for row in 0..rows.len() {
             let values: Vec<_> = (0..self.columns.len()).map(|c| rows.get(row, c)).collect();
             if let Value::Vertex(vertex) = values[0] {
-                let name = rows.node(vertex).properties.get("name").cloned();
+                let name = rows.node(vertex)?.properties.get("name").cloned();
                 self.names.push(name.unwrap_or(Value::Null));
             }
             self.rows.push(values);

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use telar_graph::name::{NameError, NameKind};
 use telar_graph::{
-    CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value,
-    VertexId,
+    CommitTs, EdgeId, EdgeTypeId, IndexId, IndexUnavailable, LabelId, PropertyKeyId, ReadError,
+    Value, VertexId,
 };
 
 use crate::wal::{WalError, WalErrorKind};
@@ -120,6 +120,9 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] IndexUnavailable),
+    /// What was read of a view could not be read, and the engine does not know why.
+    #[error(transparent)]
+    Read(ReadError),
     /// No index or constraint has this number.
     #[error("index or constraint number {0} does not exist")]
     UnknownIndex(IndexId),
@@ -446,6 +449,19 @@ pub enum ErrorKind {
     Environment,
 }
 
+impl From<ReadError> for Error {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Index(unavailable) => Self::Index(unavailable),
+            ReadError::Storage(source) => match source.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(source) => Self::Read(ReadError::Storage(source)),
+            },
+            error => Self::Read(error),
+        }
+    }
+}
+
 impl Error {
     /// What the caller can do.
     #[must_use]
@@ -464,6 +480,7 @@ impl Error {
             Self::Store { .. }
             | Self::File { .. }
             | Self::DiskFull { .. }
+            | Self::Read(_)
             | Self::Locked { .. } => ErrorKind::Environment,
             _ => ErrorKind::Request,
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId,
+    CommitTs, Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Topology, Value, VertexId,
 };
 
 use crate::adjacency::scan::{TableView, UnpinnedView};
@@ -149,16 +149,17 @@ impl<'e> Snapshot<'e> {
 
     /// What could not be read since the database was opened, if anything.
     ///
-    /// Reads do not fail: what is damaged comes out empty, and from then on there is an error here,
-    /// and every new snapshot, transaction, commit and checkpoint fails with it. So ask once, after
-    /// the last read and before anything is done with what was read.
+    /// Reads of batches ([`telar_graph::View`]) fail themselves. Those of single vertices and
+    /// edges, and kernels, do not: what is damaged comes out empty, and from then on there is an
+    /// error here, and every new snapshot, transaction, commit and checkpoint fails with it. So
+    /// ask once, after the last of them and before anything is done with what was read.
     ///
     /// # Examples
     /// ```
     /// # let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
     /// # let db = telar_engine::Engine::open(folder.path(), Default::default())?;
     /// let snapshot = db.snapshot()?;
-    /// let bound = telar_graph::View::vertex_bound(&snapshot.reader());
+    /// let bound = snapshot.reader().vertex_bound();
     /// if let Some(error) = snapshot.error() {
     ///     return Err(error.to_string().into());
     /// }
@@ -287,10 +288,30 @@ impl<'s> Reader<'s> {
         Ok(Adjacency { lists: view.unpinned(), bound: self.shared.vertex_bound() })
     }
 
+    /// One past the largest vertex id that can exist.
+    #[must_use]
+    pub fn vertex_bound(&self) -> VertexId {
+        VertexId::from_raw(self.shared.vertex_bound().into())
+    }
+
+    /// What could not be read since the database was opened, if anything: reads of single vertices
+    /// and edges come out empty then. Batches ([`telar_graph::View`]) say it themselves.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
+        self.shared.check_stored().err()
+    }
+
     /// Whether `vertex` exists.
     #[must_use]
     pub fn exists(&self, vertex: VertexId) -> bool {
         number(vertex).is_some_and(|v| self.state(v) != 0)
+    }
+
+    /// The labels of `vertex`, ascending; `None` if it does not exist.
+    #[must_use]
+    pub fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
+        let state = self.state(number(vertex)?);
+        (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
     }
 
     /// The value of a vertex property; null if there is none.

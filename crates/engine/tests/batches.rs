@@ -1,5 +1,6 @@
 //! Reads of many vertices at once are what reads one by one are, in any state of a segment.
 #![cfg(not(feature = "shuttle"))]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
@@ -64,10 +65,10 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         let expected: Vec<Value> =
             vertices.iter().map(|v| reader.vertex_property(*v, key)).collect();
         let mut found = vec![Value::Bool(true)];
-        reader.vertex_properties(&vertices, key, &mut found);
+        reader.vertex_properties(&vertices, key, &mut found).unwrap();
         assert_eq!(found[1..], expected);
         let mut found = vec![7];
-        let all = reader.vertex_ints(&vertices, key, &mut found);
+        let all = reader.vertex_ints(&vertices, key, &mut found).unwrap();
         let as_ints: Option<Vec<i64>> = expected
             .iter()
             .map(|value| if let Value::Int(int) = value { Some(*int) } else { None })
@@ -75,8 +76,9 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         assert_eq!(all.then(|| found[1..].to_vec()), as_ints);
         assert!(all || found == [7], "nothing is appended");
         let mut texts = Vec::new();
-        let all =
-            reader.vertex_texts(&vertices, key, &mut |text| texts.push(text.map(Value::from)));
+        let all = reader
+            .vertex_texts(&vertices, key, &mut |text| texts.push(text.map(Value::from)))
+            .unwrap();
         let as_texts: Option<Vec<Option<Value>>> = expected
             .iter()
             .map(|value| match value {
@@ -88,7 +90,7 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         assert_eq!(all.then_some(texts), as_texts);
         for label in names.labels {
             let mut found = vec![true];
-            reader.have_label(&vertices, label, &mut found);
+            reader.have_label(&vertices, label, &mut found).unwrap();
             let expected = vertices
                 .iter()
                 .map(|v| reader.labels(*v).is_some_and(|labels| labels.contains(&label)));
@@ -99,7 +101,7 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         for (from, to) in [(0, VERTICES + 9), (1000, 1100), (2048, 3072), (5, 5), (3100, 9999)] {
             let vertex = VertexId::from_raw;
             let mut found = Vec::new();
-            reader.scan(label, vertex(from), vertex(to), &mut found);
+            reader.scan(label, vertex(from), vertex(to), &mut found).unwrap();
             let expected = (from..to).map(vertex).filter(|v| {
                 let labels = reader.labels(*v);
                 labels.is_some_and(|all| label.is_none_or(|label| all.contains(&label)))
@@ -221,7 +223,7 @@ proptest! {
                 (0..ints.len()).map(|n| ints[n * 1237 % ints.len()]).collect();
             for some in [&edges, &ints, &few, &scattered] {
                 let mut found = vec![7];
-                let all = reader.edge_ints(some, key, &mut found);
+                let all = reader.edge_ints(some, key, &mut found).unwrap();
                 assert_eq!(all, some.iter().all(is_int));
                 let want = some.iter().filter(|_| all).map(|edge| match one(edge) {
                     Value::Int(int) => int,

@@ -13,7 +13,7 @@ use telar_engine::{
     BulkOptions, BulkReport, Column, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine,
     Error, IndexTarget, Settings,
 };
-use telar_graph::{Direction, Value, VertexId, View};
+use telar_graph::{Counts, Direction, Value, VertexId, View};
 
 fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -48,7 +48,7 @@ impl Model {
         };
         let mut model = Self::default();
         let mut found = Vec::new();
-        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut found);
+        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut found).unwrap();
         for v in &found {
             let set = reader.labels(*v).unwrap();
             let set = set.iter().map(|l| labels[usize::from(l.get())].clone()).collect();
@@ -381,7 +381,7 @@ fn open_transactions_are_refused_and_new_ones_wait() {
         assert!(reader.exists(vertex));
         let mut found = Vec::new();
         let l = db.find_label("L");
-        reader.scan(l, VertexId::from_raw(0), reader.vertex_bound(), &mut found);
+        reader.scan(l, VertexId::from_raw(0), reader.vertex_bound(), &mut found).unwrap();
         assert_eq!(found.len(), 10);
     });
 }
@@ -440,7 +440,7 @@ fn loads_beside_writers_and_readers_lose_nothing() {
         let reader = db.reader().unwrap();
         assert_eq!(reader.degree(hub, simple, Direction::In), 5000);
         assert_eq!(reader.degree(hub, simple, Direction::Out) as u64, written);
-        assert_eq!(reader.statistics().vertices, 1 + 5000 + written);
+        assert_eq!(reader.statistics().unwrap().vertices, 1 + 5000 + written);
         let mut sums = (0, 0);
         for edge in reader.edges(hub, general, Direction::In) {
             match reader.edge_property(edge, weight) {

@@ -35,6 +35,10 @@ const KEYS: &[(&str, KeyOf)] = &[
     }),
 ];
 
+fn bound_of(view: &impl View) -> VertexId {
+    VertexId::from_raw(view.partitions().positions())
+}
+
 struct World {
     db: Engine,
     labels: [LabelId; 2],
@@ -86,10 +90,10 @@ impl World {
     /// Compares what the indexes find with what is there, at a snapshot.
     fn check(&self, view: &impl View, what: &str) {
         let mut all = Vec::new();
-        view.scan(Some(self.labels[0]), VertexId::from_raw(0), view.vertex_bound(), &mut all);
+        view.scan(Some(self.labels[0]), VertexId::from_raw(0), bound_of(view), &mut all).unwrap();
         let values = |key| {
             let mut values = Vec::new();
-            view.vertex_properties(&all, key, &mut values);
+            view.vertex_properties(&all, key, &mut values).unwrap();
             values
         };
         let [first, second] = self.keys.map(values);
@@ -115,9 +119,9 @@ impl World {
 
     fn check_edges(&self, view: &impl View, what: &str) {
         let mut sources = Vec::new();
-        view.scan(None, VertexId::from_raw(0), view.vertex_bound(), &mut sources);
+        view.scan(None, VertexId::from_raw(0), bound_of(view), &mut sources).unwrap();
         let mut lists = telar_graph::Expansion::default();
-        view.expand(&sources, self.ty, Direction::Out, &mut lists);
+        view.expand(&sources, self.ty, Direction::Out, &mut lists).unwrap();
         let mut edges = Vec::new();
         for (i, src) in sources.iter().enumerate() {
             for at in lists.offsets[i] as usize..lists.offsets[i + 1] as usize {
@@ -126,7 +130,7 @@ impl World {
             }
         }
         let mut values = Vec::new();
-        view.edge_properties(&edges, self.keys[0], &mut values);
+        view.edge_properties(&edges, self.keys[0], &mut values).unwrap();
         let held = edges.iter().zip(&values).filter(|(_, value)| !value.is_null());
         let mut expected: Vec<_> = held.map(|(edge, _)| *edge).collect();
         let mut found = Vec::new();

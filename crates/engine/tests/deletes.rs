@@ -7,7 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Snapshot};
-use telar_graph::{Direction, EdgeTypeId, Topology, View};
+use telar_graph::{Counts, Direction, EdgeTypeId, Topology};
 
 use common::{Random, memory, no_background, v, with_vertices};
 
@@ -145,7 +145,7 @@ fn a_vertex_deleted_before_its_edges_survives_reopening_whole_or_not_at_all() {
         db = open();
         let (reader, is_left) = (db.reader().unwrap(), left > 0);
         assert_eq!(reader.exists(v(0)), is_left);
-        let statistics = reader.statistics();
+        let statistics = reader.statistics().unwrap();
         let there = if is_left { (3, 4) } else { (2, 1) };
         assert_eq!((statistics.vertices, statistics.edges()), there);
         assert_eq!(reader.degree(v(1), ty, Direction::In), usize::from(is_left));
@@ -168,7 +168,7 @@ fn a_new_vertex_may_be_deleted_before_its_edges() {
         }
         assert_eq!(txn.commit().is_ok(), delete_edge);
     }
-    let statistics = db.reader().unwrap().statistics();
+    let statistics = db.reader().unwrap().statistics().unwrap();
     assert_eq!((statistics.vertices, statistics.edges()), (1, 0));
 }
 

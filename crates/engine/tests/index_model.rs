@@ -677,7 +677,7 @@ proptest! {
         for steps in [&more, &last] {
             let names = Names::new(&db);
             let mut txn = db.begin().unwrap();
-            for v in txn.scan(None) {
+            for v in txn.scan(None).unwrap() {
                 txn.delete_vertex(v, true).unwrap();
             }
             txn.commit().unwrap();

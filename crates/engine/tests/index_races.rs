@@ -65,7 +65,9 @@ impl World {
         let reader = snapshot.reader();
         let found = reader.index_range(index, &IndexRange::default()).unwrap();
         let mut all = Vec::new();
-        reader.scan(Some(self.label), VertexId::from_raw(0), reader.vertex_bound(), &mut all);
+        reader
+            .scan(Some(self.label), VertexId::from_raw(0), reader.vertex_bound(), &mut all)
+            .unwrap();
         let keyed = all.into_iter().map(|v| (reader.vertex_property(v, self.key), v));
         let mut expected: Vec<_> = keyed.filter(|(key, _)| !key.is_null()).collect();
         expected.sort();

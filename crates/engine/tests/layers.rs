@@ -105,7 +105,7 @@ fn check(snapshot: &Snapshot<'_>, names: &Names, model: &Model) {
     let reader = snapshot.reader();
     let mut found = Model::default();
     let mut vertices = Vec::new();
-    reader.scan(None, v(0), reader.vertex_bound(), &mut vertices);
+    reader.scan(None, v(0), reader.vertex_bound(), &mut vertices).unwrap();
     for vertex in vertices {
         let labels = reader.labels(vertex).unwrap();
         let values = names.keys.map(|key| reader.vertex_property(vertex, key));

@@ -7,7 +7,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Settings};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId, View};
+use telar_graph::{Counts, Direction, EdgeTypeId, PropertyKeyId, Topology, Value, VertexId};
 
 use common::{Random, v};
 
@@ -98,7 +98,7 @@ fn digest(db: &Engine, names: &Names) -> u64 {
             }
         }
     }
-    let statistics = reader.statistics();
+    let statistics = reader.statistics().unwrap();
     add(&statistics.edges_by_type);
     assert!(snapshot.error().is_none());
     sum

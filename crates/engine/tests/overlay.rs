@@ -9,8 +9,8 @@ use telar_engine::{
     EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget, Isolation, Transaction,
 };
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, LabelId, PropertyKeyId, Update,
-    Value, VertexId, View,
+    Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexId, IndexRange, LabelId, Lists,
+    PropertyKeyId, Update, Value, VertexId, View,
 };
 
 use common::{Random, no_background, v};
@@ -66,7 +66,7 @@ impl World {
 
     /// Does something, of the first `kinds` kinds. Errors (no such vertex) are part of it.
     fn step(&self, txn: &mut Transaction<'_>, random: &mut Random, kinds: u64) {
-        let bound = txn.vertex_bound().get();
+        let bound = txn.partitions().positions();
         let (a, b) = (v(random.below(bound)), v(random.below(bound)));
         let label = self.labels[random.below(3) as usize];
         let key = self.keys[random.below(3) as usize];
@@ -151,13 +151,41 @@ fn lists(expansion: &Expansion, count: usize) -> Vec<Vec<(VertexId, u32)>> {
     expansion.offsets.windows(2).map(list).collect()
 }
 
+/// The labels of those that exist.
+fn labels_of(view: &dyn Graph, vertices: &[VertexId]) -> Vec<Option<Vec<LabelId>>> {
+    let (mut labels, mut exist) = (Lists::default(), Vec::new());
+    view.labels(vertices, &mut labels).unwrap();
+    view.vertices_exist(vertices, &mut exist).unwrap();
+    assert_eq!((labels.len(), exist.len()), (vertices.len(), vertices.len()));
+    let labels = labels.iter().map(<[_]>::to_vec);
+    labels.zip(exist).map(|(labels, exists)| exists.then_some(labels)).collect()
+}
+
+/// Neighbours by runs, sorted, as [`View::for_each_run`] says that they come.
+fn runs_of(
+    view: &dyn Graph,
+    sources: &[VertexId],
+    ty: EdgeTypeId,
+    side: Direction,
+) -> Vec<Vec<VertexId>> {
+    let (mut lists, mut last) = (vec![Vec::new(); sources.len()], 0);
+    view.for_each_run(sources, ty, side, &mut |place, run| {
+        assert!(place >= last && !run.is_empty(), "in the order of the batch");
+        last = place;
+        lists[place].extend(run.ids());
+    })
+    .unwrap();
+    lists.iter_mut().for_each(|list| list.sort_unstable());
+    lists
+}
+
 /// Asks for everything in batches of this many vertices.
-fn picture(view: &dyn View, world: &World, vertices: u64, batch: usize) -> Picture {
+fn picture(view: &dyn Graph, world: &World, vertices: u64, batch: usize) -> Picture {
     let all: Vec<VertexId> = (0..vertices).map(v).collect();
     let World { labels, keys, types, .. } = world;
     let mut out = Picture {
         scans: Vec::new(),
-        labels: all.iter().map(|vertex| view.labels(*vertex)).collect(),
+        labels: labels_of(view, &all),
         lists: Vec::new(),
         neighbours: Vec::new(),
         degrees: Vec::new(),
@@ -174,48 +202,51 @@ fn picture(view: &dyn View, world: &World, vertices: u64, batch: usize) -> Pictu
     for label in [None, Some(labels[0]), Some(labels[1]), Some(labels[2])] {
         let mut scanned = Vec::new();
         for from in (0..vertices).step_by(batch) {
-            view.scan(label, v(from), v((from + batch as u64).min(vertices)), &mut scanned);
+            view.scan(label, v(from), v((from + batch as u64).min(vertices)), &mut scanned)
+                .unwrap();
         }
-        let count = view.count_vertices(label);
+        let count = view.count_vertices(label).unwrap();
         assert!(count.is_none_or(|count| count == scanned.len() as u64));
         out.scans.push(scanned);
     }
     for some in all.chunks(batch) {
         for label in labels {
             let mut have = Vec::new();
-            view.have_label(some, *label, &mut have);
-            let labels = some.iter().map(|vertex| view.labels(*vertex).unwrap_or_default());
+            view.have_label(some, *label, &mut have).unwrap();
+            let labels = labels_of(view, some).into_iter().map(Option::unwrap_or_default);
             assert_eq!(have, labels.map(|of| of.contains(label)).collect::<Vec<_>>());
         }
         for key in keys {
             let first = out.properties.len();
-            view.vertex_properties(some, *key, &mut out.properties);
+            view.vertex_properties(some, *key, &mut out.properties).unwrap();
             let values = &out.properties[first..];
             let mut ints = Vec::new();
-            if view.vertex_ints(some, *key, &mut ints) {
+            if view.vertex_ints(some, *key, &mut ints).unwrap() {
                 assert_eq!(values, ints.into_iter().map(Value::Int).collect::<Vec<_>>());
             }
             let mut texts = Vec::new();
             let mut each =
                 |text: Option<&str>| texts.push(text.map(Value::from).unwrap_or_default());
-            if view.vertex_texts(some, *key, &mut each) {
+            if view.vertex_texts(some, *key, &mut each).unwrap() {
                 assert_eq!(values, texts);
             }
         }
-        for vertex in some {
-            let mut of = Vec::new();
-            view.all_vertex_properties(*vertex, &mut of);
-            out.of_vertices.push(of);
-        }
+        let mut of = Lists::default();
+        view.all_vertex_properties(some, &mut of).unwrap();
+        assert_eq!(of.len(), some.len());
+        out.of_vertices.extend(of.iter().map(<[_]>::to_vec));
     }
     for ty in types {
         let mut edges: Vec<EdgeId> = Vec::new();
         for (side, some) in SIDES.iter().flat_map(|side| all.chunks(batch).map(move |c| (side, c)))
         {
             let (mut expansion, mut ids) = (Expansion::default(), Expansion::default());
-            view.expand(some, *ty, *side, &mut expansion);
-            view.expand_ids(some, *ty, *side, &mut ids);
+            view.expand(some, *ty, *side, &mut expansion).unwrap();
+            view.expand_ids(some, *ty, *side, &mut ids).unwrap();
             let here = lists(&expansion, some.len());
+            let neighbours = |list: &Vec<(VertexId, u32)>| list.iter().map(|(v, _)| *v).collect();
+            let expected: Vec<Vec<VertexId>> = here.iter().map(neighbours).collect();
+            assert_eq!(runs_of(view, some, *ty, *side), expected);
             assert_eq!(ids.offsets, expansion.offsets);
             out.neighbours.extend(ids.offsets.windows(2).map(|ends| {
                 let mut list = ids.neighbours[ends[0] as usize..ends[1] as usize].to_vec();
@@ -234,31 +265,32 @@ fn picture(view: &dyn View, world: &World, vertices: u64, batch: usize) -> Pictu
                 }
             }
             out.lists.extend(here);
-            view.degrees(some, *ty, *side, &mut out.degrees);
+            view.degrees(some, *ty, *side, &mut out.degrees).unwrap();
         }
         let pairs: Vec<(VertexId, VertexId)> =
             all.iter().flat_map(|a| all.iter().map(move |b| (*a, *b))).collect();
         for some in pairs.chunks(batch * 7) {
-            view.search_edges(some, *ty, &mut out.searches);
+            view.search_edges(some, *ty, &mut out.searches).unwrap();
             let mut expansion = Expansion::default();
-            view.edges_between(some, *ty, &mut expansion);
+            view.edges_between(some, *ty, &mut expansion).unwrap();
             out.between.extend(lists(&expansion, some.len()));
         }
         for some in edges.chunks(batch) {
-            assert!(some.iter().all(|edge| view.edge_exists(*edge)));
+            let mut exist = Vec::new();
+            view.edges_exist(some, &mut exist).unwrap();
+            assert_eq!(exist, vec![true; some.len()]);
             for key in keys {
                 let (mut values, mut ints) = (Vec::new(), Vec::new());
-                view.edge_properties(some, *key, &mut values);
-                if view.edge_ints(some, *key, &mut ints) {
+                view.edge_properties(some, *key, &mut values).unwrap();
+                if view.edge_ints(some, *key, &mut ints).unwrap() {
                     assert_eq!(values, ints.into_iter().map(Value::Int).collect::<Vec<_>>());
                 }
                 out.edge_properties.extend(some.iter().copied().zip(values));
             }
-            for edge in some {
-                let mut of = Vec::new();
-                view.all_edge_properties(*edge, &mut of);
-                out.of_edges.push((*edge, of));
-            }
+            let mut of = Lists::default();
+            view.all_edge_properties(some, &mut of).unwrap();
+            assert_eq!(of.len(), some.len());
+            out.of_edges.extend(some.iter().copied().zip(of.iter().map(<[_]>::to_vec)));
         }
     }
     view.index_vertices(world.index, &IndexRange::default(), &mut out.indexed).unwrap();
@@ -285,7 +317,7 @@ fn committed_is_what_was_read(make: impl Fn() -> Engine, isolation: Isolation, s
             world.step(&mut txn, random, kinds);
         }
         // Some that no vertex has yet.
-        let vertices = txn.vertex_bound().get() + 3;
+        let vertices = txn.partitions().positions() + 3;
         let own = picture(&txn, &world, vertices, batch);
         txn.commit().unwrap();
         let others = picture(&world.db.reader().unwrap(), &world, vertices, batch);
@@ -344,7 +376,7 @@ fn vertices_deleted_before_their_edges_are_gone_and_the_edges_are_at_their_other
         for _ in 0..steps {
             world.step(&mut txn, random, 11);
         }
-        let vertices = txn.vertex_bound().get() + 3;
+        let vertices = txn.partitions().positions() + 3;
         let batch = [1, 3, 1000][random.below(3) as usize];
         let before = picture(&txn, &world, vertices, batch);
         let mut gone: Vec<VertexId> = Vec::new();

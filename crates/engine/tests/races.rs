@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Settings};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Topology, Value, View};
+use telar_graph::{Counts, Direction, EdgeTypeId, PropertyKeyId, Topology, Value};
 
 use common::{Random, v};
 
@@ -108,7 +108,7 @@ fn check(w: &World) {
             }
             lists.push(a);
         }
-        assert_eq!(reader.statistics().vertices, VERTICES);
+        assert_eq!(reader.statistics().unwrap().vertices, VERTICES);
         lists
     };
     let first = picture();

@@ -169,7 +169,7 @@ type Model = BTreeMap<VertexId, (i64, Vec<VertexId>)>;
 fn check(db: &Engine, s: &Schema, model: &Model) {
     let reader = db.reader().unwrap();
     let mut found = Vec::new();
-    reader.scan(None, v(0), reader.vertex_bound(), &mut found);
+    reader.scan(None, v(0), reader.vertex_bound(), &mut found).unwrap();
     assert_eq!(found, model.keys().copied().collect::<Vec<_>>());
     for (vertex, (key, links)) in model {
         assert_eq!(reader.vertex_property(*vertex, s.key), Value::Int(*key));

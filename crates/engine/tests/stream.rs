@@ -324,7 +324,7 @@ impl Count for telar_engine::Reader<'_> {
     fn labels_of_all(&self) -> usize {
         use telar_graph::View;
         let mut found = Vec::new();
-        self.scan(None, v(0), self.vertex_bound(), &mut found);
+        self.scan(None, v(0), self.vertex_bound(), &mut found).unwrap();
         found.len()
     }
 }

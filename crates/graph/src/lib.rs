@@ -6,16 +6,24 @@
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
+//! - [`counts`]: counts and estimates of a graph.
+//! - [`index_range`]: which entries of an index to read.
+//! - [`lists`]: lists of a batch, flat.
+//! - [`partitions`]: where ids can be.
 //! - [`name`]: which names a label, an edge type and a property key may have.
 //! - [`topology`]: adjacency as the graph kernels read it.
 //! - [`update`]: names, and changes in a transaction.
 //! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
 pub mod codec;
+pub mod counts;
 pub mod heap;
 pub mod ids;
+pub mod index_range;
+pub mod lists;
 pub mod name;
 pub mod order;
+pub mod partitions;
 mod property_type;
 pub mod rule;
 pub mod sortkey;
@@ -32,13 +40,14 @@ extern crate self as telar_graph;
 #[cfg(test)]
 mod arbitrary;
 
+pub use counts::{Counts, EdgeEnd, Estimates, LabelSet, Statistics};
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
+pub use index_range::{EntryFilter, IndexRange, IndexUnavailable, Stop};
+pub use lists::{Expansion, Lists};
+pub use partitions::Partitions;
 pub use property_type::PropertyType;
 pub use rule::{Rule, RuleKind, RuleState};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};
-pub use view::{
-    EdgeEnd, EntryFilter, Estimates, Expansion, IndexRange, IndexUnavailable, LabelSet, Statistics,
-    Stop, View,
-};
+pub use view::{ReadError, Run, View};

@@ -1,7 +1,7 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
 use crate::rule::{Rule, RuleKind};
-use crate::{EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, view::View};
+use crate::{Counts, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 /// What an index is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,9 +65,9 @@ pub trait Schema {
 }
 
 /// A graph as a read-only query sees it.
-pub trait Graph: View + Schema {}
+pub trait Graph: View + Counts + Schema {}
 
-impl<T: View + Schema + ?Sized> Graph for T {}
+impl<T: View + Counts + Schema + ?Sized> Graph for T {}
 
 /// What kind of thing went wrong in a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -412,9 +412,6 @@ impl Prepared {
         drop(operator);
         output.end(&mut cx)?;
         let graph = cx.graph();
-        if let Some(error) = graph.error() {
-            return Err(QueryError::database(&*error));
-        }
         Ok(Summary {
             kind: self.kind(),
             counters: cx.counters,

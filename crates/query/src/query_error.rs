@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use telar_graph::Value;
 use telar_graph::update::{UpdateError, UpdateErrorKind};
+use telar_graph::{ReadError, Value};
 
 use crate::error::{EvalError, describe};
 
@@ -173,11 +173,6 @@ impl QueryError {
         Self::runtime(ErrorKind::Type, "InvalidArgumentType", message)
     }
 
-    /// The database itself failed.
-    pub(crate) fn database(error: &dyn std::error::Error) -> Self {
-        Self::runtime(ErrorKind::Database, "DatabaseError", error.to_string())
-    }
-
     /// Says where in `text` it happened, if that is not known yet.
     #[must_use]
     pub(crate) fn at(mut self, text: &str, start: usize, end: usize) -> Self {
@@ -247,6 +242,12 @@ impl std::error::Error for QueryError {}
 impl From<EvalError> for QueryError {
     fn from(error: EvalError) -> Self {
         Self::runtime(error.kind, error.detail.to_string(), error.message)
+    }
+}
+
+impl From<ReadError> for QueryError {
+    fn from(error: ReadError) -> Self {
+        Self::runtime(ErrorKind::Database, "DatabaseError", error.to_string())
     }
 }
 

@@ -6,11 +6,12 @@ use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
 
 use crate::batch::{BATCH_ROWS, Column};
 use crate::description::PlanDescription;
+use crate::entities::{Entities, Live, Names, Node, Relationship};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
-use crate::result::{Counters, Entities, Names, Node, QueryResult, Relationship, StatementKind};
+use crate::result::{Counters, QueryResult, StatementKind};
 
 /// Takes the rows of a result as they come. The query goes on when a call returns: one that blocks
 /// holds it back, and an error ends it.
@@ -43,7 +44,7 @@ pub struct Rows<'a>(Source<'a>);
 
 enum Source<'a> {
     /// A batch of a query that runs.
-    Live { columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names },
+    Live { columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names, read: Live },
     /// What was kept of one that ended.
     Kept { rows: &'a [Vec<Value>], entities: &'a Entities },
 }
@@ -60,7 +61,7 @@ impl std::fmt::Debug for Source<'_> {
 impl<'a> Rows<'a> {
     /// A batch with at least one column.
     fn live(columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names) -> Self {
-        Self(Source::Live { columns, graph, names })
+        Self(Source::Live { columns, graph, names, read: Live::new(columns) })
     }
 
     fn kept(rows: &'a [Vec<Value>], entities: &'a Entities) -> Self {
@@ -89,24 +90,29 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Labels and properties of a node in the rows; of one that is gone, none.
-    #[must_use]
-    pub fn node(&self, vertex: VertexId) -> Node {
+    /// Labels and properties of a node in the rows; of one that is gone, none. Nodes of the rows
+    /// that follow are read along with it.
+    ///
+    /// # Errors
+    /// If the graph cannot be read.
+    pub fn node(&self, vertex: VertexId) -> Result<Arc<Node>, QueryError> {
         match &self.0 {
-            Source::Live { graph, names, .. } => Node::read(vertex, *graph, names),
+            Source::Live { graph, names, read, .. } => Ok(read.node(vertex, *graph, names)?),
             Source::Kept { entities, .. } => {
-                entities.nodes.get(&vertex).cloned().unwrap_or_default()
+                Ok(entities.nodes.get(&vertex).cloned().unwrap_or_default().into())
             }
         }
     }
 
     /// Type and properties of a relationship in the rows; of one that is gone, no properties.
-    #[must_use]
-    pub fn relationship(&self, edge: EdgeId) -> Relationship {
+    ///
+    /// # Errors
+    /// If the graph cannot be read.
+    pub fn relationship(&self, edge: EdgeId) -> Result<Arc<Relationship>, QueryError> {
         match &self.0 {
-            Source::Live { graph, names, .. } => Relationship::read(edge, *graph, names),
+            Source::Live { graph, names, read, .. } => Ok(read.relationship(edge, *graph, names)?),
             Source::Kept { entities, .. } => {
-                entities.relationships.get(&edge).cloned().unwrap_or_default()
+                Ok(entities.relationships.get(&edge).cloned().unwrap_or_default().into())
             }
         }
     }
@@ -147,9 +153,6 @@ impl Output for Streamed<'_> {
 
     fn rows(&mut self, rows: &[Arc<Column>], cx: &mut Exec<'_>) -> Result<(), QueryError> {
         let graph = cx.graph();
-        if let Some(error) = graph.error() {
-            return Err(QueryError::database(&*error));
-        }
         self.sink.rows(&Rows::live(rows, graph, &self.names))
     }
 
@@ -197,16 +200,12 @@ impl Output for Kept {
     }
 
     fn end(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError> {
-        let names = Names::default();
-        for row in &self.rows {
-            cx.check()?;
-            let mut bytes = 0;
-            for value in row {
-                bytes += self.entities.add(value, cx.graph(), &names);
-            }
-            self.held.grow(bytes, cx)?;
-        }
-        Ok(())
+        let Self { rows, entities, held, .. } = self;
+        let cx = &*cx;
+        entities.read(rows, cx.graph(), |bytes| {
+            cx.check_now()?;
+            held.grow(bytes, cx)
+        })
     }
 }
 

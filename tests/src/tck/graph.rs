@@ -110,7 +110,8 @@ pub fn state(db: &Engine) -> Result<GraphState, String> {
     let reader = snapshot.reader();
     let (labels, keys) = (db.labels(), db.property_keys());
     let mut vertices = Vec::new();
-    reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+    let (first, text) = (VertexId::from_raw(0), |e: telar_graph::ReadError| e.to_string());
+    reader.scan(None, first, reader.vertex_bound(), &mut vertices).map_err(text)?;
     let mut state = GraphState::default();
     for vertex in &vertices {
         let set = reader.labels(*vertex).ok_or("a vertex that was found does not exist")?;
@@ -134,12 +135,12 @@ pub fn state(db: &Engine) -> Result<GraphState, String> {
     for (number, key) in keys.iter().enumerate() {
         let id = PropertyKeyId::from_raw(u16::try_from(number).map_err(|e| e.to_string())?);
         let mut values = Vec::new();
-        reader.vertex_properties(&vertices, id, &mut values);
+        reader.vertex_properties(&vertices, id, &mut values).map_err(text)?;
         for (value, vertex) in values.drain(..).zip(&vertices).filter(|(v, _)| !v.is_null()) {
             let node = state.nodes.get_mut(&vertex.get()).ok_or("a vertex is gone")?;
             node.properties.insert(key.clone(), to_tck(&value, &Nothing)?);
         }
-        reader.edge_properties(&edges, id, &mut values);
+        reader.edge_properties(&edges, id, &mut values).map_err(text)?;
         for (value, edge) in values.drain(..).zip(&ids).filter(|(v, _)| !v.is_null()) {
             let edge = state.relationships.get_mut(edge).ok_or("an edge is gone")?;
             edge.properties.insert(key.clone(), to_tck(&value, &Nothing)?);

@@ -76,7 +76,7 @@ impl World {
                         }
                     }
                 }
-                for v in txn.scan(Some(self.label)) {
+                for v in txn.scan(Some(self.label))? {
                     txn.delete_vertex(v, true)?;
                 }
                 Ok(())
@@ -114,11 +114,11 @@ const SKEWS: [(&str, Skew); 9] = [
         txn.add_label(w.ends[mine], w.label).map(|_| ())
     }),
     ("label scan", |w, txn, _, _| {
-        assert!(txn.scan(Some(w.label)).is_empty());
+        assert!(txn.scan(Some(w.label)).unwrap().is_empty());
         txn.create_vertex(&[w.label]).map(|_| ())
     }),
     ("label scan, label added", |w, txn, mine, _| {
-        assert!(txn.scan(Some(w.label)).is_empty());
+        assert!(txn.scan(Some(w.label)).unwrap().is_empty());
         txn.add_label(w.ends[mine], w.label).map(|_| ())
     }),
     ("degree out, multi", |w, txn, mine, other| {

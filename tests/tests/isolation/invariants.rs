@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Settings, Snapshot};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value, VertexId, View};
+use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value, VertexId};
 use telar_tests::dump::Dump;
 use telar_tests::{PrintSeed, Rng};
 

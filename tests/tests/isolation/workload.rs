@@ -160,7 +160,7 @@ impl World {
                 ops.push(Op::PutSimple { edge: (u.get(), v.get()), there });
             }
             _ => {
-                let found = txn.scan(Some(self.marked));
+                let found = txn.scan(Some(self.marked))?;
                 let members = found.iter().copied().map(vertex_item).collect();
                 ops.push(Op::ReadSet { set: Set::Label, members });
                 if let Some(gone) = found.first().filter(|_| found.len() > 4) {

@@ -2,7 +2,7 @@
 
 use telar_engine::ops::RestorePoint;
 use telar_engine::{BulkOptions, EdgeTypeOptions, Engine};
-use telar_graph::{Direction, VertexId, View};
+use telar_graph::{Counts, Direction, VertexId};
 
 use super::{backup, commit, open, restore_to, settings};
 
@@ -41,7 +41,7 @@ fn restore_does_not_replay_across_a_bulk_load() {
     // The archive kept the log before the load; with it every commit before is reached.
     let logs = [at("graph/archive"), at("graph/wal")];
     restore_to(&[at("full")], &at("before"), commit(before), &logs).unwrap();
-    assert_eq!(open(&at("before")).reader().unwrap().statistics().vertices, 2);
+    assert_eq!(open(&at("before")).reader().unwrap().statistics().unwrap().vertices, 2);
     for point in [commit(loaded), commit(after), RestorePoint::Latest] {
         let refused = restore_to(&[at("full")], &at("never"), point, &logs).unwrap_err();
         assert!(refused.to_string().contains(&format!("commit {loaded} is a bulk load")));
@@ -52,7 +52,7 @@ fn restore_does_not_replay_across_a_bulk_load() {
     restore_to(&chain, &at("last"), commit(last), &logs).unwrap();
     let db = open(&at("last"));
     let reader = db.reader().unwrap();
-    assert_eq!(reader.statistics().vertices, 3004);
+    assert_eq!(reader.statistics().unwrap().vertices, 3004);
     let knows = db.find_edge_type("KNOWS").unwrap();
     let degree = |v| reader.degree(VertexId::from_raw(v), knows, Direction::In);
     assert_eq!((0..reader.vertex_bound().get()).map(degree).sum::<usize>(), 3000);

@@ -52,7 +52,7 @@ fn queries() -> Queries {
 
 /// Vertices and edges in all, and the counts of some label sets and types.
 fn check_counts(db: &Database, vertices: u64, edges: u64, some: &[(&str, u64)]) {
-    let statistics = db.reader().unwrap().statistics();
+    let statistics = telar_graph::Counts::statistics(&db.reader().unwrap()).unwrap();
     assert_eq!((statistics.vertices, statistics.edges()), (vertices, edges));
     let counts = counts(db).unwrap();
     assert_eq!(counts.values().sum::<u64>(), vertices + edges);
@@ -83,7 +83,8 @@ fn tiny_has_the_counts_and_values_of_its_files() {
     let person = db.find_label("Person").unwrap();
     let key = |name: &str| db.find_property_key(name).unwrap();
     let mut people = Vec::new();
-    reader.scan(Some(person), VertexId::from_raw(0), reader.vertex_bound(), &mut people);
+    let first = VertexId::from_raw(0);
+    reader.scan(Some(person), first, reader.vertex_bound(), &mut people).unwrap();
     let jose = people
         .into_iter()
         .find(|v| reader.vertex_property(*v, key("id")) == Value::Int(8_796_093_022_220))

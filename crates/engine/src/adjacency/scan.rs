@@ -340,6 +340,13 @@ impl<'g> TableView<'g> {
     /// until then, and their first cache line is on its way.
     #[inline]
     pub(crate) fn visit<F: FnMut(u32, &[u32])>(&self, vertices: &[u32], mut f: F) {
+        self.visit_places(vertices, |place, run| f(vertices[place], run));
+    }
+
+    /// As [`visit`](Self::visit), with the place of the vertex among those listed: `f` is called at
+    /// least once for each, perhaps with an empty run.
+    #[inline]
+    pub(crate) fn visit_places<F: FnMut(usize, &[u32])>(&self, vertices: &[u32], mut f: F) {
         let heads = self.heads;
         let mut scratch = Vec::new();
         let Some(last) = vertices.len().checked_sub(1) else { return };
@@ -352,12 +359,12 @@ impl<'g> TableView<'g> {
             let place = &mut places[i % PREFETCH_AHEAD];
             let ahead = vertices[(i + PREFETCH_AHEAD).min(last)];
             if let Some(rows) = std::mem::replace(place, find(heads, ahead)) {
-                f(v, rows);
+                f(i, rows);
                 continue;
             }
             let (mut run, mut rest) = self.first_run_of(v, &mut scratch);
             loop {
-                f(v, run);
+                f(i, run);
                 match rest.next(self.read_ts, self.guard, &mut scratch) {
                     Some(next) => run = next,
                     None => break,

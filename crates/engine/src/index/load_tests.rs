@@ -90,7 +90,7 @@ fn entries_stay_in_the_store_until_somebody_needs_them() {
     assert_eq!(w.find(999), Ok(true));
     assert!(!w.is_loaded(), "a read finds its partition");
     let distinct = |w: &World| {
-        telar_graph::View::estimates(&w.db().reader().unwrap())
+        telar_graph::Counts::estimates(&w.db().reader().unwrap())
             .distinct
             .get(&w.id)
             .map(|keys| keys.round())

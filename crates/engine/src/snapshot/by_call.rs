@@ -9,13 +9,13 @@
 //! Cost: a pin for each call, some 10 ns; queries ask for batches. A reader that is kept for 16
 //! calls was tried: to put it away and take it out again costs point reads more than the pin.
 
-use std::error::Error;
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, Statistics, Value, VertexId, View,
+    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema, Statistics, Value,
+    VertexId, View,
 };
 
 use super::{Snapshot, TransactionSnapshot};
@@ -27,8 +27,8 @@ macro_rules! reads_by_call {
                 self.reader().read_ts()
             }
 
-            fn vertex_bound(&self) -> VertexId {
-                self.reader().vertex_bound()
+            fn partitions(&self) -> Partitions {
+                self.reader().partitions()
             }
 
             fn scan(
@@ -37,19 +37,36 @@ macro_rules! reads_by_call {
                 from: VertexId,
                 to: VertexId,
                 out: &mut Vec<VertexId>,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().scan(label, from, to, out)
             }
 
-            fn edge_exists(&self, edge: EdgeId) -> bool {
-                self.reader().edge_exists(edge)
+            fn vertices_exist(
+                &self,
+                vertices: &[VertexId],
+                out: &mut Vec<bool>,
+            ) -> Result<(), ReadError> {
+                self.reader().vertices_exist(vertices, out)
             }
 
-            fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
-                self.reader().labels(vertex)
+            fn edges_exist(&self, edges: &[EdgeId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+                self.reader().edges_exist(edges, out)
             }
 
-            fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+            fn labels(
+                &self,
+                vertices: &[VertexId],
+                out: &mut Lists<LabelId>,
+            ) -> Result<(), ReadError> {
+                View::labels(&self.reader(), vertices, out)
+            }
+
+            fn have_label(
+                &self,
+                vertices: &[VertexId],
+                label: LabelId,
+                out: &mut Vec<bool>,
+            ) -> Result<(), ReadError> {
                 self.reader().have_label(vertices, label, out)
             }
 
@@ -59,7 +76,7 @@ macro_rules! reads_by_call {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Expansion,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().expand(sources, ty, dir, out)
             }
 
@@ -69,7 +86,7 @@ macro_rules! reads_by_call {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Expansion,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().expand_ids(sources, ty, dir, out)
             }
 
@@ -79,7 +96,7 @@ macro_rules! reads_by_call {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Vec<u64>,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().degrees(vertices, ty, dir, out)
             }
 
@@ -88,7 +105,7 @@ macro_rules! reads_by_call {
                 pairs: &[(VertexId, VertexId)],
                 ty: EdgeTypeId,
                 out: &mut Vec<bool>,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().search_edges(pairs, ty, out)
             }
 
@@ -97,7 +114,7 @@ macro_rules! reads_by_call {
                 pairs: &[(VertexId, VertexId)],
                 ty: EdgeTypeId,
                 out: &mut Expansion,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().edges_between(pairs, ty, out)
             }
 
@@ -106,7 +123,7 @@ macro_rules! reads_by_call {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 out: &mut Vec<Value>,
-            ) {
+            ) -> Result<(), ReadError> {
                 self.reader().vertex_properties(vertices, key, out)
             }
 
@@ -115,7 +132,7 @@ macro_rules! reads_by_call {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 out: &mut Vec<i64>,
-            ) -> bool {
+            ) -> Result<bool, ReadError> {
                 self.reader().vertex_ints(vertices, key, out)
             }
 
@@ -124,28 +141,42 @@ macro_rules! reads_by_call {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 each: &mut dyn FnMut(Option<&str>),
-            ) -> bool {
+            ) -> Result<bool, ReadError> {
                 self.reader().vertex_texts(vertices, key, each)
             }
 
-            fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+            fn edge_properties(
+                &self,
+                edges: &[EdgeId],
+                key: PropertyKeyId,
+                out: &mut Vec<Value>,
+            ) -> Result<(), ReadError> {
                 self.reader().edge_properties(edges, key, out)
             }
 
-            fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+            fn edge_ints(
+                &self,
+                edges: &[EdgeId],
+                key: PropertyKeyId,
+                out: &mut Vec<i64>,
+            ) -> Result<bool, ReadError> {
                 self.reader().edge_ints(edges, key, out)
             }
 
             fn all_vertex_properties(
                 &self,
-                vertex: VertexId,
-                out: &mut Vec<(PropertyKeyId, Value)>,
-            ) {
-                self.reader().all_vertex_properties(vertex, out)
+                vertices: &[VertexId],
+                out: &mut Lists<(PropertyKeyId, Value)>,
+            ) -> Result<(), ReadError> {
+                self.reader().all_vertex_properties(vertices, out)
             }
 
-            fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
-                self.reader().all_edge_properties(edge, out)
+            fn all_edge_properties(
+                &self,
+                edges: &[EdgeId],
+                out: &mut Lists<(PropertyKeyId, Value)>,
+            ) -> Result<(), ReadError> {
+                self.reader().all_edge_properties(edges, out)
             }
 
             fn index_vertices(
@@ -153,7 +184,7 @@ macro_rules! reads_by_call {
                 index: IndexId,
                 range: &IndexRange,
                 out: &mut Vec<VertexId>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 self.reader().index_vertices(index, range, out)
             }
 
@@ -162,7 +193,7 @@ macro_rules! reads_by_call {
                 index: IndexId,
                 range: &IndexRange,
                 out: &mut Vec<EdgeId>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 self.reader().index_edges(index, range, out)
             }
 
@@ -171,23 +202,31 @@ macro_rules! reads_by_call {
                 index: IndexId,
                 keys: &[Value],
                 out: &mut Vec<(u32, VertexId)>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 self.reader().lookup_vertices(index, keys, out)
             }
 
-            fn error(&self) -> Option<Box<dyn Error + Send + Sync>> {
-                self.reader().error()
+            fn for_each_run(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                each: &mut dyn FnMut(usize, Run<'_>),
+            ) -> Result<(), ReadError> {
+                View::for_each_run(&self.reader(), sources, ty, dir, each)
             }
+        }
 
-            fn statistics(&self) -> Statistics {
+        impl Counts for $reads<'_> {
+            fn statistics(&self) -> Result<Statistics, ReadError> {
                 self.reader().statistics()
             }
 
-            fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+            fn count_vertices(&self, label: Option<LabelId>) -> Result<Option<u64>, ReadError> {
                 self.reader().count_vertices(label)
             }
 
-            fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+            fn count_edges(&self, ty: EdgeTypeId) -> Result<Option<u64>, ReadError> {
                 self.reader().count_edges(ty)
             }
 

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Statistics, Value, VertexId, View,
+    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value, VertexId, View,
 };
 
 use super::{Reader, number};
 use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::column::StateChunk;
 use crate::column::cursor::At;
-use crate::column::{ColTable, StateChunk};
 
 /// Whether as many as wanted were appended since there were `before`; if not, none is left.
 fn all_or_none(out: &mut Vec<i64>, before: usize, wanted: usize) -> bool {
@@ -21,6 +21,9 @@ fn all_or_none(out: &mut Vec<i64>, before: usize, wanted: usize) -> bool {
     all
 }
 
+/// Sources from which on looking ahead pays.
+const MANY_SOURCES: usize = 8;
+
 /// Which vertices of a segment have a label.
 #[derive(Debug, Clone, Copy)]
 enum InSegment {
@@ -30,16 +33,62 @@ enum InSegment {
     All,
 }
 
+impl Reader<'_> {
+    /// What a call that read answers: damage that it or an earlier one met, or nothing. What cannot
+    /// be read comes out empty, and is noted (docs/decisions/0016).
+    #[inline]
+    fn checked<T>(&self, read: T) -> Result<T, ReadError> {
+        self.shared.check_stored().map_err(ReadError::storage)?;
+        Ok(read)
+    }
+
+    /// The sources as the storage numbers them; `None` if one is no number of a vertex.
+    fn numbers(sources: &[VertexId]) -> Option<Vec<u32>> {
+        sources.iter().map(|source| number(*source)).collect()
+    }
+}
+
+/// Sorts values that were read property by property into a list for each of `objects`.
+fn by_object(
+    objects: usize,
+    found: Vec<(u32, PropertyKeyId, Value)>,
+    out: &mut Lists<(PropertyKeyId, Value)>,
+) {
+    out.clear();
+    if let [_] = out.offsets[..]
+        && objects == 1
+    {
+        out.items.extend(found.into_iter().map(|(_, key, value)| (key, value)));
+        return out.end_list();
+    }
+    // Stable: the values of each object stay in the order of their keys.
+    let mut found = found;
+    found.sort_by_key(|(object, _, _)| *object);
+    let mut found = found.into_iter().peekable();
+    for object in 0..objects as u32 {
+        while let Some((_, key, value)) = found.next_if(|(of, _, _)| *of == object) {
+            out.items.push((key, value));
+        }
+        out.end_list();
+    }
+}
+
 impl View for Reader<'_> {
     fn read_ts(&self) -> CommitTs {
         CommitTs::from_raw(self.read_ts)
     }
 
-    fn vertex_bound(&self) -> VertexId {
-        VertexId::from_raw(self.shared.vertex_bound().into())
+    fn partitions(&self) -> Partitions {
+        Partitions::below(self.vertex_bound())
     }
 
-    fn scan(&self, label: Option<LabelId>, from: VertexId, to: VertexId, out: &mut Vec<VertexId>) {
+    fn scan(
+        &self,
+        label: Option<LabelId>,
+        from: VertexId,
+        to: VertexId,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), ReadError> {
         let holds = self.shared.catalog.label_sets.with_label(label);
         let bound = self.shared.vertex_bound();
         let start = number(from).unwrap_or(bound).min(bound);
@@ -59,18 +108,39 @@ impl View for Reader<'_> {
             }
             v = next;
         }
+        self.checked(())
     }
 
-    fn edge_exists(&self, edge: EdgeId) -> bool {
-        Reader::edge_exists(self, edge)
+    fn vertices_exist(&self, vertices: &[VertexId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        let mut states = self.states();
+        out.extend(vertices.iter().map(|v| number(*v).is_some_and(|v| states.get(v) != 0)));
+        self.checked(())
     }
 
-    fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
-        let state = self.state(number(vertex)?);
-        (state != 0).then(|| self.shared.catalog.label_sets.labels(state).to_vec())
+    fn edges_exist(&self, edges: &[EdgeId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        out.extend(edges.iter().map(|edge| self.edge_exists(*edge)));
+        self.checked(())
     }
 
-    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+    fn labels(&self, vertices: &[VertexId], out: &mut Lists<LabelId>) -> Result<(), ReadError> {
+        out.clear();
+        let mut states = self.states();
+        for vertex in vertices {
+            let state = number(*vertex).map_or(0, |v| states.get(v));
+            if state != 0 {
+                out.items.extend_from_slice(&self.shared.catalog.label_sets.labels(state));
+            }
+            out.end_list();
+        }
+        self.checked(())
+    }
+
+    fn have_label(
+        &self,
+        vertices: &[VertexId],
+        label: LabelId,
+        out: &mut Vec<bool>,
+    ) -> Result<(), ReadError> {
         let holds = self.shared.catalog.label_sets.with_label(Some(label));
         let holds = |state: u32| holds.get(state as usize).is_some_and(|h| *h);
         let mut states = self.states();
@@ -97,13 +167,21 @@ impl View for Reader<'_> {
             }
             holds(states.get(v))
         }));
+        self.checked(())
     }
 
-    fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
+    fn expand(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) -> Result<(), ReadError> {
         out.clear();
         out.offsets.push(0);
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
-            return out.offsets.resize(sources.len() + 1, 0);
+            out.offsets.resize(sources.len() + 1, 0);
+            return Ok(());
         };
         let table = self.table_of(t, dir, sources);
         for source in sources {
@@ -124,6 +202,7 @@ impl View for Reader<'_> {
             }
             out.offsets.push(out.neighbours.len() as u32);
         }
+        self.checked(())
     }
 
     fn expand_ids(
@@ -132,35 +211,92 @@ impl View for Reader<'_> {
         ty: EdgeTypeId,
         dir: Direction,
         out: &mut Expansion,
-    ) {
+    ) -> Result<(), ReadError> {
         out.clear();
         out.offsets.push(0);
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
-            return out.offsets.resize(sources.len() + 1, 0);
+            out.offsets.resize(sources.len() + 1, 0);
+            return Ok(());
         };
         let table = self.table_of(t, dir, sources);
-        for source in sources {
-            if let Some(v) = number(*source) {
-                table.for_each_run(v, |run| {
-                    out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
+        let wide = |n: &u32| VertexId::from_raw((*n).into());
+        match Self::numbers(sources) {
+            // PERF: telar bench cypher, 3 hops: lists are fetched before their turn.
+            Some(numbers) if sources.len() >= MANY_SOURCES => {
+                let mut ended = 0;
+                table.visit_places(&numbers, |place, run| {
+                    if place > ended {
+                        out.offsets.push(out.neighbours.len() as u32);
+                        ended = place;
+                    }
+                    out.neighbours.extend(run.iter().map(wide));
                 });
+                out.offsets.push(out.neighbours.len() as u32);
             }
-            out.offsets.push(out.neighbours.len() as u32);
+            _ => {
+                for source in sources {
+                    if let Some(v) = number(*source) {
+                        table.for_each_run(v, |run| out.neighbours.extend(run.iter().map(wide)));
+                    }
+                    out.offsets.push(out.neighbours.len() as u32);
+                }
+            }
         }
+        self.checked(())
     }
 
-    fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
+    fn for_each_run(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        each: &mut dyn FnMut(usize, Run<'_>),
+    ) -> Result<(), ReadError> {
+        let Ok(t) = self.shared.catalog.edge_type(ty) else { return Ok(()) };
+        let table = self.table_of(t, dir, sources);
+        let mut each = |place: usize, run: &[u32]| {
+            if !run.is_empty() {
+                each(place, Run::Narrow(run));
+            }
+        };
+        if let Some(numbers) = Self::numbers(sources) {
+            table.visit_places(&numbers, each);
+        } else {
+            for (place, source) in sources.iter().enumerate() {
+                if let Some(v) = number(*source) {
+                    table.for_each_run(v, |run| each(place, run));
+                }
+            }
+        }
+        self.checked(())
+    }
+
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Vec<u64>,
+    ) -> Result<(), ReadError> {
         // PERF: telar bench cypher, top_in_degree: the type is looked up once per batch.
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
-            return out.resize(out.len() + vertices.len(), 0);
+            out.resize(out.len() + vertices.len(), 0);
+            return Ok(());
         };
         let table = self.table_of(t, dir, vertices);
         out.extend(vertices.iter().map(|v| number(*v).map_or(0, |v| table.degree(v) as u64)));
+        self.checked(())
     }
 
-    fn search_edges(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Vec<bool>) {
+    fn search_edges(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        ty: EdgeTypeId,
+        out: &mut Vec<bool>,
+    ) -> Result<(), ReadError> {
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
-            return out.resize(out.len() + pairs.len(), false);
+            out.resize(out.len() + pairs.len(), false);
+            return Ok(());
         };
         // Needed only to make lists of the past.
         let sources = self.past.map(|_| pairs.iter().map(|(source, _)| *source).collect());
@@ -170,13 +306,20 @@ impl View for Reader<'_> {
             (Some(u), Some(v)) => table.contains(u, v),
             _ => false,
         }));
+        self.checked(())
     }
 
-    fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
+    fn edges_between(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        ty: EdgeTypeId,
+        out: &mut Expansion,
+    ) -> Result<(), ReadError> {
         out.clear();
         out.offsets.push(0);
         let Ok(t) = self.shared.catalog.edge_type(ty) else {
-            return out.offsets.resize(pairs.len() + 1, 0);
+            out.offsets.resize(pairs.len() + 1, 0);
+            return Ok(());
         };
         let (sources, targets): (Vec<VertexId>, Vec<VertexId>) = match (self.past, t.kind()) {
             // Needed only to make lists of the past, and to look at both lists.
@@ -205,11 +348,18 @@ impl View for Reader<'_> {
             }
             out.offsets.push(out.neighbours.len() as u32);
         }
+        self.checked(())
     }
 
-    fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
+    fn vertex_properties(
+        &self,
+        vertices: &[VertexId],
+        key: PropertyKeyId,
+        out: &mut Vec<Value>,
+    ) -> Result<(), ReadError> {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return out.resize(out.len() + vertices.len(), Value::Null);
+            out.resize(out.len() + vertices.len(), Value::Null);
+            return Ok(());
         };
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         out.extend(vertices.iter().map(|vertex| match number(*vertex) {
@@ -217,11 +367,17 @@ impl View for Reader<'_> {
             Some(v) if states.get(v) != 0 => values.get(v),
             _ => Value::Null,
         }));
+        self.checked(())
     }
 
-    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+    fn vertex_ints(
+        &self,
+        vertices: &[VertexId],
+        key: PropertyKeyId,
+        out: &mut Vec<i64>,
+    ) -> Result<bool, ReadError> {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return false;
+            return Ok(false);
         };
         let before = out.len();
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
@@ -249,7 +405,7 @@ impl View for Reader<'_> {
                 break;
             }
         }
-        all_or_none(out, before, vertices.len())
+        self.checked(all_or_none(out, before, vertices.len()))
     }
 
     fn vertex_texts(
@@ -257,12 +413,12 @@ impl View for Reader<'_> {
         vertices: &[VertexId],
         key: PropertyKeyId,
         each: &mut dyn FnMut(Option<&str>),
-    ) -> bool {
+    ) -> Result<bool, ReadError> {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return false;
+            return Ok(false);
         };
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
-        vertices.iter().all(|vertex| {
+        let all = vertices.iter().all(|vertex| {
             let found = match number(*vertex).filter(|v| states.get(*v) != 0) {
                 None => Some(None),
                 Some(v) => match values.at(v) {
@@ -278,10 +434,16 @@ impl View for Reader<'_> {
                 },
             };
             found.map(&mut *each).is_some()
-        })
+        });
+        self.checked(all)
     }
 
-    fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+    fn edge_ints(
+        &self,
+        edges: &[EdgeId],
+        key: PropertyKeyId,
+        out: &mut Vec<i64>,
+    ) -> Result<bool, ReadError> {
         let before = out.len();
         out.reserve(edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
@@ -296,10 +458,15 @@ impl View for Reader<'_> {
                 break;
             }
         }
-        all_or_none(out, before, edges.len())
+        self.checked(all_or_none(out, before, edges.len()))
     }
 
-    fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+    fn edge_properties(
+        &self,
+        edges: &[EdgeId],
+        key: PropertyKeyId,
+        out: &mut Vec<Value>,
+    ) -> Result<(), ReadError> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let column = self.shared.catalog.edge_type(same[0].ty).ok().and_then(|t| t.column(key));
             let Some(column) = column else {
@@ -312,22 +479,58 @@ impl View for Reader<'_> {
                 ordinal => values.get(ordinal),
             }));
         }
+        self.checked(())
     }
 
-    fn all_vertex_properties(&self, vertex: VertexId, out: &mut Vec<(PropertyKeyId, Value)>) {
-        let Some(v) = number(vertex).filter(|v| self.state(*v) != 0) else { return };
-        let columns = self.shared.catalog.vertex_columns();
-        let values = columns.map(|(key, column)| (key, column.get(v, self.read_ts, &self.guard)));
-        out.extend(values.filter(|(_, value)| !value.is_null()));
-    }
-
-    fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
-        let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else { return };
-        if edge.ordinal != 0 && self.edge_exists(edge) {
-            let value = |column: &ColTable<_>| column.get(edge.ordinal, self.read_ts, &self.guard);
-            let values = ty.columns().map(|(key, column)| (key, value(column)));
-            out.extend(values.filter(|(_, value)| !value.is_null()));
+    fn all_vertex_properties(
+        &self,
+        vertices: &[VertexId],
+        out: &mut Lists<(PropertyKeyId, Value)>,
+    ) -> Result<(), ReadError> {
+        let mut states = self.states();
+        let existing = |v: &VertexId| number(*v).filter(|v| states.get(*v) != 0);
+        let places: Vec<Option<u32>> = vertices.iter().map(existing).collect();
+        let mut found = Vec::new();
+        // Column by column: each is found once, and vertices that lie together are read together.
+        for (key, column) in self.shared.catalog.vertex_columns() {
+            let mut values = column.cursor(self.read_ts, &self.guard);
+            for (object, v) in (0..).zip(&places) {
+                let value = v.map_or(Value::Null, |v| values.get(v));
+                if !value.is_null() {
+                    found.push((object, key, value));
+                }
+            }
         }
+        by_object(vertices.len(), found, out);
+        self.checked(())
+    }
+
+    fn all_edge_properties(
+        &self,
+        edges: &[EdgeId],
+        out: &mut Lists<(PropertyKeyId, Value)>,
+    ) -> Result<(), ReadError> {
+        let mut found = Vec::new();
+        let mut first = 0;
+        for same in edges.chunk_by(|a, b| a.ty == b.ty) {
+            let end = first + same.len() as u32;
+            if let Ok(ty) = self.shared.catalog.edge_type(same[0].ty) {
+                let exists = |edge: &EdgeId| edge.ordinal != 0 && self.edge_exists(*edge);
+                let exist: Vec<bool> = same.iter().map(exists).collect();
+                for (key, column) in ty.columns() {
+                    let mut values = column.cursor(self.read_ts, &self.guard);
+                    for ((object, edge), exists) in (first..).zip(same).zip(&exist) {
+                        let value = if *exists { values.get(edge.ordinal) } else { Value::Null };
+                        if !value.is_null() {
+                            found.push((object, key, value));
+                        }
+                    }
+                }
+            }
+            first = end;
+        }
+        by_object(edges.len(), found, out);
+        self.checked(())
     }
 
     fn index_vertices(
@@ -335,9 +538,9 @@ impl View for Reader<'_> {
         index: IndexId,
         range: &IndexRange,
         out: &mut Vec<VertexId>,
-    ) -> Result<(), IndexUnavailable> {
+    ) -> Result<(), ReadError> {
         out.append(&mut self.index_range(index, range)?);
-        Ok(())
+        self.checked(())
     }
 
     fn index_edges(
@@ -345,9 +548,9 @@ impl View for Reader<'_> {
         index: IndexId,
         range: &IndexRange,
         out: &mut Vec<EdgeId>,
-    ) -> Result<(), IndexUnavailable> {
+    ) -> Result<(), ReadError> {
         out.append(&mut self.index_range_edges(index, range)?);
-        Ok(())
+        self.checked(())
     }
 
     fn lookup_vertices(
@@ -355,15 +558,14 @@ impl View for Reader<'_> {
         index: IndexId,
         keys: &[Value],
         out: &mut Vec<(u32, VertexId)>,
-    ) -> Result<(), IndexUnavailable> {
-        self.lookup_batch(index, keys, out)
+    ) -> Result<(), ReadError> {
+        self.lookup_batch(index, keys, out)?;
+        self.checked(())
     }
+}
 
-    fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
-        self.shared.check_stored().err().map(Into::into)
-    }
-
-    fn statistics(&self) -> Statistics {
+impl Counts for Reader<'_> {
+    fn statistics(&self) -> Result<Statistics, ReadError> {
         let catalog = &self.shared.catalog;
         let by_state = self.shared.states.count(self.read_ts, &self.guard);
         let mut statistics = Statistics::default();
@@ -381,18 +583,19 @@ impl View for Reader<'_> {
             let edges = self.table(ty.table(Direction::Out)).entries();
             statistics.edges_by_type.push(edges);
         }
-        statistics
+        self.checked(statistics)
     }
 
-    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+    fn count_vertices(&self, label: Option<LabelId>) -> Result<Option<u64>, ReadError> {
         let counts = self.shared.states.count(self.read_ts, &self.guard);
         let holds = self.shared.catalog.label_sets.with_label(label);
-        Some(counts.iter().zip(holds).filter(|(_, holds)| *holds).map(|(count, _)| count).sum())
+        let counted = counts.iter().zip(holds).filter(|(_, holds)| *holds);
+        self.checked(Some(counted.map(|(count, _)| count).sum()))
     }
 
-    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
-        let ty = self.shared.catalog.edge_type(ty).ok()?;
-        Some(self.table(ty.table(Direction::Out)).entries())
+    fn count_edges(&self, ty: EdgeTypeId) -> Result<Option<u64>, ReadError> {
+        let Ok(ty) = self.shared.catalog.edge_type(ty) else { return Ok(None) };
+        self.checked(Some(self.table(ty.table(Direction::Out)).entries()))
     }
 
     fn estimates(&self) -> Arc<Estimates> {

@@ -81,7 +81,7 @@ impl Around {
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod tests {
-    use telar_graph::{Value, VertexId, View};
+    use telar_graph::{Counts, Value, VertexId};
 
     use super::*;
     use crate::{EdgeTypeOptions, Engine, Error, Settings};
@@ -157,7 +157,7 @@ mod tests {
                 assert!(types.iter().all(|t| reader.degree(of(v), *t, Direction::Out) == 0));
             }
             let left = 900 - gone.end;
-            assert_eq!(reader.statistics().edges(), left + NEAR, "after {gone:?}");
+            assert_eq!(reader.statistics().unwrap().edges(), left + NEAR, "after {gone:?}");
             drop(reader);
             // The rest is deleted from what the store has.
             db.close().unwrap();
@@ -167,7 +167,7 @@ mod tests {
         txn.delete_vertex(of(NEAR), true).unwrap();
         txn.commit().unwrap();
         let reader = db.reader().unwrap();
-        assert_eq!(reader.statistics().edges(), 0);
+        assert_eq!(reader.statistics().unwrap().edges(), 0);
         assert!(keys.iter().all(|k| reader.vertex_property(of(NEAR), *k).is_null()));
     }
 

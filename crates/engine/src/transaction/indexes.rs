@@ -175,7 +175,7 @@ impl Transaction<'_> {
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod tests {
-    use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
+    use telar_graph::{Counts, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId};
 
     use crate::catalog::EdgeTypeOptions;
     use crate::{Engine, IndexSpec, IndexTarget, Isolation, Settings};
@@ -261,7 +261,7 @@ mod tests {
             assert_eq!(edges, if i % 3 == 2 { vec![*edge] } else { vec![] });
         }
         txn.commit().unwrap();
-        let exact = n.db.reader().unwrap().statistics();
+        let exact = n.db.reader().unwrap().statistics().unwrap();
         assert_eq!((exact.vertices, exact.edges()), (vertices as u64 + 1, edges as u64));
     }
 }

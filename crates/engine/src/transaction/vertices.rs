@@ -1,8 +1,8 @@
 //! What a transaction does with vertices, their labels and properties.
 
-use std::collections::HashSet;
-
-use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId, View};
+use telar_graph::{
+    Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, ReadError, Value, VertexId, View,
+};
 
 use super::around::Around;
 use super::{Transaction, check_value, vid};
@@ -244,21 +244,12 @@ impl Transaction<'_> {
     }
 
     /// The vertices with `label` (all, if `None`), ascending.
-    #[must_use]
-    pub fn scan(&self, label: Option<LabelId>) -> Vec<VertexId> {
-        self.note(Read::AllStates);
-        let reader = self.reader();
-        let mut found = Vec::new();
-        reader.scan(label, VertexId::from_raw(0), reader.vertex_bound(), &mut found);
-        if !self.writes.states.items().is_empty() {
-            let holds = self.shared().catalog.label_sets.with_label(label);
-            let written = self.writes.states.items();
-            let gone: HashSet<u32> = written.iter().map(|w| w.vertex).collect();
-            found.retain(|v| !number(*v).is_some_and(|v| gone.contains(&v)));
-            let there = written.iter().filter(|w| holds[w.state as usize]);
-            found.extend(there.map(|w| vid(w.vertex)));
-            found.sort_unstable();
-        }
-        found
+    ///
+    /// # Errors
+    /// [`ReadError::Storage`].
+    pub fn scan(&self, label: Option<LabelId>) -> Result<Vec<VertexId>, ReadError> {
+        let (first, mut found) = (VertexId::from_raw(0), Vec::new());
+        View::scan(self, label, first, self.reader().vertex_bound(), &mut found)?;
+        Ok(found)
     }
 }

@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use telar_graph::name::NameKind;
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Statistics, Value, VertexId, View,
+    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
+    IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
+    VertexId, View,
 };
 
 use super::{Transaction, vid};
@@ -26,11 +27,19 @@ use crate::error::Error;
 use crate::snapshot::number;
 use crate::txn::write_set::{Read, edge_property_group, edge_property_key, vertex_property_key};
 
-/// Of a read through an index, the only error that is the index's own.
-fn unavailable(error: Error, index: IndexId) -> IndexUnavailable {
+/// Of a read of this transaction. An object that is not there has nothing: that is no error.
+fn failed(error: Error) -> ReadError {
     match error {
-        Error::Index(unavailable) => unavailable,
-        _ => IndexUnavailable::Damaged(index),
+        Error::Index(unavailable) => unavailable.into(),
+        error => ReadError::storage(error),
+    }
+}
+
+/// A read of one object, of which one that is not there has nothing.
+fn found<T: Default>(read: Result<T, Error>) -> Result<T, ReadError> {
+    match read {
+        Err(Error::NotFound(_)) => Ok(T::default()),
+        read => read.map_err(failed),
     }
 }
 
@@ -49,6 +58,30 @@ impl Transaction<'_> {
         if self.reads.is_some() {
             for v in vertices.filter_map(|v| number(*v)) {
                 self.note(Read::Neighbours(ty, dir, v));
+            }
+        }
+    }
+
+    /// Notes states of vertices that are read.
+    fn note_states(&self, vertices: &[VertexId]) {
+        if self.reads.is_some() {
+            vertices.iter().filter_map(|v| number(*v)).for_each(|v| self.note(Read::State(v)));
+        }
+    }
+
+    /// Replaces what was read of vertices whose state this transaction has written.
+    fn overlay_states(
+        &self,
+        vertices: &[VertexId],
+        read: &mut [bool],
+        holds: impl Fn(u32) -> bool,
+    ) {
+        if self.writes.states.items().is_empty() {
+            return;
+        }
+        for (vertex, has) in vertices.iter().zip(read) {
+            if let Some(written) = self.writes.states.get(vertex.get().into()) {
+                *has = holds(written.state);
             }
         }
     }
@@ -100,9 +133,14 @@ impl Transaction<'_> {
     }
 
     /// Neighbours and ordinals of a list, with this transaction's writes.
-    fn own_list(&self, vertex: VertexId, ty: EdgeTypeId, dir: Direction) -> Vec<(VertexId, u32)> {
-        let edges = self.edges(vertex, ty, dir).into_iter().flatten();
-        edges.map(|edge| (edge.end(dir), edge.ordinal)).collect()
+    fn own_list(
+        &self,
+        vertex: VertexId,
+        ty: EdgeTypeId,
+        dir: Direction,
+    ) -> Result<Vec<(VertexId, u32)>, ReadError> {
+        let edges = found(self.edges(vertex, ty, dir).map(Iterator::collect::<Vec<_>>))?;
+        Ok(edges.into_iter().map(|edge| (edge.end(dir), edge.ordinal)).collect())
     }
 
     /// Replaces the lists in `out` of vertices at which this transaction has written.
@@ -112,17 +150,21 @@ impl Transaction<'_> {
         ty: EdgeTypeId,
         dir: Direction,
         out: &mut Expansion,
-    ) {
+    ) -> Result<(), ReadError> {
         let written = self.written_lists(sources, ty, dir);
-        overlay(written, out, |at| self.own_list(sources[at], ty, dir));
+        overlay(written, out, |at| self.own_list(sources[at], ty, dir))
     }
 }
 
 /// Replaces the lists at the places `written` by what `own` says of them. Ordinals are left out
 /// where `out` has none.
-fn overlay(written: Vec<usize>, out: &mut Expansion, own: impl Fn(usize) -> Vec<(VertexId, u32)>) {
+fn overlay(
+    written: Vec<usize>,
+    out: &mut Expansion,
+    own: impl Fn(usize) -> Result<Vec<(VertexId, u32)>, ReadError>,
+) -> Result<(), ReadError> {
     if written.is_empty() {
-        return;
+        return Ok(());
     }
     let has_ordinals = out.ordinals.len() == out.neighbours.len();
     let read = std::mem::take(out);
@@ -140,7 +182,7 @@ fn overlay(written: Vec<usize>, out: &mut Expansion, own: impl Fn(usize) -> Vec<
     let mut next = 0;
     for at in written {
         copy(out, next..at);
-        for (neighbour, ordinal) in own(at) {
+        for (neighbour, ordinal) in own(at)? {
             out.neighbours.push(neighbour);
             if has_ordinals {
                 out.ordinals.push(ordinal);
@@ -150,6 +192,29 @@ fn overlay(written: Vec<usize>, out: &mut Expansion, own: impl Fn(usize) -> Vec<
         next = at + 1;
     }
     copy(out, next..read.offsets.len() - 1);
+    Ok(())
+}
+
+/// Replaces the properties of those that are `written` by what `own` appends.
+fn overlay_properties(
+    written: &[bool],
+    out: &mut Lists<(PropertyKeyId, Value)>,
+    mut own: impl FnMut(usize, &mut Vec<(PropertyKeyId, Value)>) -> Result<(), ReadError>,
+) -> Result<(), ReadError> {
+    let read = std::mem::take(out);
+    let lens: Vec<usize> = read.iter().map(<[_]>::len).collect();
+    let mut items = read.items.into_iter();
+    for (at, len) in lens.into_iter().enumerate() {
+        let there = items.by_ref().take(len);
+        if written[at] {
+            there.for_each(drop);
+            own(at, &mut out.items)?;
+        } else {
+            out.items.extend(there);
+        }
+        out.end_list();
+    }
+    Ok(())
 }
 
 impl View for Transaction<'_> {
@@ -157,17 +222,23 @@ impl View for Transaction<'_> {
         Transaction::read_ts(self)
     }
 
-    fn vertex_bound(&self) -> VertexId {
-        self.reader().vertex_bound()
+    fn partitions(&self) -> Partitions {
+        self.reader().partitions()
     }
 
-    fn scan(&self, label: Option<LabelId>, from: VertexId, to: VertexId, out: &mut Vec<VertexId>) {
+    fn scan(
+        &self,
+        label: Option<LabelId>,
+        from: VertexId,
+        to: VertexId,
+        out: &mut Vec<VertexId>,
+    ) -> Result<(), ReadError> {
         self.note(Read::AllStates);
         let start = out.len();
-        self.reader().scan(label, from, to, out);
+        self.reader().scan(label, from, to, out)?;
         let written = self.writes.states.items();
         if !self.writes.states.may_have_any(from.get().into()..=to.get().into()) {
-            return;
+            return Ok(());
         }
         // Both are ascending: what was found, and, once sorted, what was written.
         let holds = self.shared().catalog.label_sets.with_label(label);
@@ -188,37 +259,67 @@ impl View for Transaction<'_> {
             }
         }
         out.extend(found);
+        Ok(())
     }
 
-    fn edge_exists(&self, edge: EdgeId) -> bool {
-        Transaction::edge_exists(self, edge)
-    }
-
-    fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
-        Transaction::labels(self, vertex).ok()
-    }
-
-    fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
-        if self.reads.is_some() {
-            vertices.iter().filter_map(|v| number(*v)).for_each(|v| self.note(Read::State(v)));
-        }
+    fn vertices_exist(&self, vertices: &[VertexId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        self.note_states(vertices);
         let start = out.len();
-        self.reader().have_label(vertices, label, out);
-        if self.writes.states.items().is_empty() {
-            return;
-        }
-        let holds = self.shared().catalog.label_sets.with_label(Some(label));
-        for (vertex, has) in vertices.iter().zip(&mut out[start..]) {
-            if let Some(written) = self.writes.states.get(vertex.get().into()) {
-                *has = holds.get(written.state as usize).is_some_and(|holds| *holds);
-            }
-        }
+        self.reader().vertices_exist(vertices, out)?;
+        self.overlay_states(vertices, &mut out[start..], |state| state != 0);
+        Ok(())
     }
 
-    fn expand(&self, sources: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Expansion) {
+    fn edges_exist(&self, edges: &[EdgeId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        out.extend(edges.iter().map(|edge| self.edge_exists(*edge)));
+        self.shared().check_stored().map_err(failed)
+    }
+
+    fn labels(&self, vertices: &[VertexId], out: &mut Lists<LabelId>) -> Result<(), ReadError> {
+        self.note_states(vertices);
+        if self.writes.states.items().is_empty() {
+            return View::labels(&self.reader(), vertices, out);
+        }
+        let mut read = Lists::default();
+        View::labels(&self.reader(), vertices, &mut read)?;
+        let sets = &self.shared().catalog.label_sets;
+        out.clear();
+        for (vertex, labels) in vertices.iter().zip(read.iter()) {
+            match self.writes.states.get(vertex.get().into()) {
+                Some(written) if written.state == 0 => {}
+                Some(written) => out.items.extend_from_slice(&sets.labels(written.state)),
+                None => out.items.extend_from_slice(labels),
+            }
+            out.end_list();
+        }
+        Ok(())
+    }
+
+    fn have_label(
+        &self,
+        vertices: &[VertexId],
+        label: LabelId,
+        out: &mut Vec<bool>,
+    ) -> Result<(), ReadError> {
+        self.note_states(vertices);
+        let start = out.len();
+        self.reader().have_label(vertices, label, out)?;
+        let holds = self.shared().catalog.label_sets.with_label(Some(label));
+        let holds = |state: u32| holds.get(state as usize).is_some_and(|holds| *holds);
+        self.overlay_states(vertices, &mut out[start..], holds);
+        Ok(())
+    }
+
+    fn expand(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) -> Result<(), ReadError> {
         self.note_lists(sources.iter(), ty, dir);
-        self.reader().expand(sources, ty, dir, out);
-        self.overlay_lists(sources, ty, dir, out);
+        self.reader().expand(sources, ty, dir, out)?;
+        self.overlay_lists(sources, ty, dir, out)
     }
 
     fn expand_ids(
@@ -227,54 +328,122 @@ impl View for Transaction<'_> {
         ty: EdgeTypeId,
         dir: Direction,
         out: &mut Expansion,
-    ) {
+    ) -> Result<(), ReadError> {
         self.note_lists(sources.iter(), ty, dir);
-        self.reader().expand_ids(sources, ty, dir, out);
-        self.overlay_lists(sources, ty, dir, out);
+        self.reader().expand_ids(sources, ty, dir, out)?;
+        self.overlay_lists(sources, ty, dir, out)
     }
 
-    fn degrees(&self, vertices: &[VertexId], ty: EdgeTypeId, dir: Direction, out: &mut Vec<u64>) {
+    fn expand_left(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Expansion,
+    ) -> Result<(), ReadError> {
+        self.expand(sources, ty, dir, out)?;
+        let hidden = sources.iter().enumerate().filter(|(_, v)| self.is_deleted_connected(**v));
+        let hidden: Vec<usize> = hidden.map(|(at, _)| at).collect();
+        overlay(hidden, out, |at| {
+            let left = found(self.edges_left(sources[at], ty, dir))?;
+            Ok(left.into_iter().map(|edge| (edge.end(dir), edge.ordinal)).collect())
+        })
+    }
+
+    fn for_each_run(
+        &self,
+        sources: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        each: &mut dyn FnMut(usize, Run<'_>),
+    ) -> Result<(), ReadError> {
+        self.note_lists(sources.iter(), ty, dir);
+        let mut next = 0;
+        for at in self.written_lists(sources, ty, dir) {
+            let mut shifted = |place, run: Run<'_>| each(next + place, run);
+            View::for_each_run(&self.reader(), &sources[next..at], ty, dir, &mut shifted)?;
+            let own = self.own_list(sources[at], ty, dir)?;
+            let own: Vec<VertexId> = own.into_iter().map(|(neighbour, _)| neighbour).collect();
+            if !own.is_empty() {
+                each(at, Run::Wide(&own));
+            }
+            next = at + 1;
+        }
+        let mut shifted = |place, run: Run<'_>| each(next + place, run);
+        View::for_each_run(&self.reader(), &sources[next..], ty, dir, &mut shifted)
+    }
+
+    fn deleted_connected(&self) -> Vec<VertexId> {
+        self.writes.deleted_connected.iter().map(|v| vid(*v)).collect()
+    }
+
+    fn degrees(
+        &self,
+        vertices: &[VertexId],
+        ty: EdgeTypeId,
+        dir: Direction,
+        out: &mut Vec<u64>,
+    ) -> Result<(), ReadError> {
         self.note_lists(vertices.iter(), ty, dir);
         let start = out.len();
-        self.reader().degrees(vertices, ty, dir, out);
+        self.reader().degrees(vertices, ty, dir, out)?;
         for at in self.written_lists(vertices, ty, dir) {
-            out[start + at] = self.degree(vertices[at], ty, dir).map_or(0, |n| n as u64);
+            out[start + at] = found(self.degree(vertices[at], ty, dir))? as u64;
         }
+        Ok(())
     }
 
-    fn search_edges(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Vec<bool>) {
+    fn search_edges(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        ty: EdgeTypeId,
+        out: &mut Vec<bool>,
+    ) -> Result<(), ReadError> {
         self.note_lists(pairs.iter().map(|(u, _)| u), ty, Direction::Out);
         let start = out.len();
-        self.reader().search_edges(pairs, ty, out);
+        self.reader().search_edges(pairs, ty, out)?;
         for at in self.written_pairs(pairs, ty) {
             let (u, v) = pairs[at];
-            out[start + at] = self.search_edge(ty, u, v).unwrap_or(false);
+            out[start + at] = found(self.search_edge(ty, u, v))?;
         }
+        Ok(())
     }
 
-    fn edges_between(&self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, out: &mut Expansion) {
+    fn edges_between(
+        &self,
+        pairs: &[(VertexId, VertexId)],
+        ty: EdgeTypeId,
+        out: &mut Expansion,
+    ) -> Result<(), ReadError> {
         self.note_lists(pairs.iter().map(|(u, _)| u), ty, Direction::Out);
-        self.reader().edges_between(pairs, ty, out);
+        self.reader().edges_between(pairs, ty, out)?;
         overlay(self.written_pairs(pairs, ty), out, |at| {
             let (u, v) = pairs[at];
             if self.is_deleted_connected(v) {
-                return Vec::new();
+                return Ok(Vec::new());
             }
-            let mut list = self.own_list(u, ty, Direction::Out);
+            let mut list = self.own_list(u, ty, Direction::Out)?;
             list.retain(|(neighbour, _)| *neighbour == v);
-            list
-        });
+            Ok(list)
+        })
     }
 
-    fn vertex_properties(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<Value>) {
+    fn vertex_properties(
+        &self,
+        vertices: &[VertexId],
+        key: PropertyKeyId,
+        out: &mut Vec<Value>,
+    ) -> Result<(), ReadError> {
         if self.reads.is_some() {
-            let value = |v: &VertexId| self.vertex_property(*v, key).unwrap_or_default();
-            return out.extend(vertices.iter().map(value));
+            for vertex in vertices {
+                out.push(found(self.vertex_property(*vertex, key))?);
+            }
+            return Ok(());
         }
         let start = out.len();
-        self.reader().vertex_properties(vertices, key, out);
+        self.reader().vertex_properties(vertices, key, out)?;
         if !self.writes.vertex_properties.may_have_group(key.get().into()) {
-            return;
+            return Ok(());
         }
         // Of a vertex that is deleted every property is written: it is null.
         for (vertex, value) in vertices.iter().zip(&mut out[start..]) {
@@ -283,10 +452,16 @@ impl View for Transaction<'_> {
                 value.clone_from(&w.value);
             }
         }
+        Ok(())
     }
 
-    fn vertex_ints(&self, vertices: &[VertexId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
-        self.reads_as_snapshot(key) && self.reader().vertex_ints(vertices, key, out)
+    fn vertex_ints(
+        &self,
+        vertices: &[VertexId],
+        key: PropertyKeyId,
+        out: &mut Vec<i64>,
+    ) -> Result<bool, ReadError> {
+        Ok(self.reads_as_snapshot(key) && self.reader().vertex_ints(vertices, key, out)?)
     }
 
     fn vertex_texts(
@@ -294,20 +469,26 @@ impl View for Transaction<'_> {
         vertices: &[VertexId],
         key: PropertyKeyId,
         each: &mut dyn FnMut(Option<&str>),
-    ) -> bool {
-        self.reads_as_snapshot(key) && self.reader().vertex_texts(vertices, key, each)
+    ) -> Result<bool, ReadError> {
+        Ok(self.reads_as_snapshot(key) && self.reader().vertex_texts(vertices, key, each)?)
     }
 
-    fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+    fn edge_properties(
+        &self,
+        edges: &[EdgeId],
+        key: PropertyKeyId,
+        out: &mut Vec<Value>,
+    ) -> Result<(), ReadError> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = same[0].ty;
             if self.reads.is_some() || self.writes.edges.may_have_group(ty.get().into()) {
-                let value = |e: &EdgeId| self.edge_property(*e, key).unwrap_or_default();
-                out.extend(same.iter().map(value));
+                for edge in same {
+                    out.push(found(self.edge_property(*edge, key))?);
+                }
                 continue;
             }
             let start = out.len();
-            self.reader().edge_properties(same, key, out);
+            self.reader().edge_properties(same, key, out)?;
             if !self.writes.edge_properties.may_have_group(edge_property_group(ty, key)) {
                 continue;
             }
@@ -318,42 +499,78 @@ impl View for Transaction<'_> {
                 }
             }
         }
+        Ok(())
     }
 
-    fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
+    fn edge_ints(
+        &self,
+        edges: &[EdgeId],
+        key: PropertyKeyId,
+        out: &mut Vec<i64>,
+    ) -> Result<bool, ReadError> {
         let as_snapshot = |ty: EdgeTypeId| {
             !self.writes.edges.may_have_group(ty.get().into())
                 && !self.writes.edge_properties.may_have_group(edge_property_group(ty, key))
         };
         let mut types = edges.chunk_by(|a, b| a.ty == b.ty).map(|same| same[0].ty);
-        self.reads.is_none() && types.all(as_snapshot) && self.reader().edge_ints(edges, key, out)
+        let as_snapshot = self.reads.is_none() && types.all(as_snapshot);
+        Ok(as_snapshot && self.reader().edge_ints(edges, key, out)?)
     }
 
-    fn all_vertex_properties(&self, vertex: VertexId, out: &mut Vec<(PropertyKeyId, Value)>) {
-        let Some(v) = number(vertex) else { return };
+    fn all_vertex_properties(
+        &self,
+        vertices: &[VertexId],
+        out: &mut Lists<(PropertyKeyId, Value)>,
+    ) -> Result<(), ReadError> {
         let last = PropertyKeyId::from_raw(u16::MAX);
-        let keys =
-            vertex_property_key(v, PropertyKeyId::from_raw(0))..=vertex_property_key(v, last);
-        if self.reads.is_none() && !self.writes.vertex_properties.may_have_any(keys) {
-            return self.reader().all_vertex_properties(vertex, out);
+        let is_written = |v: u32| {
+            let first = vertex_property_key(v, PropertyKeyId::from_raw(0));
+            let keys = first..=vertex_property_key(v, last);
+            self.reads.is_some() || self.writes.vertex_properties.may_have_any(keys)
+        };
+        let written: Vec<bool> =
+            vertices.iter().map(|v| number(*v).is_some_and(is_written)).collect();
+        if written.iter().all(|written| !written) {
+            return self.reader().all_vertex_properties(vertices, out);
         }
-        let keys = self.property_keys();
-        let value = |key| (key, self.vertex_property(vertex, key).unwrap_or_default());
-        out.extend(keys.map(value).filter(|(_, value)| !value.is_null()));
+        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
+        out.clear();
+        self.reader().all_vertex_properties(vertices, out)?;
+        overlay_properties(&written, out, |at, own| {
+            for key in &keys {
+                let value = found(self.vertex_property(vertices[at], *key))?;
+                own.extend((!value.is_null()).then_some((*key, value)));
+            }
+            Ok(())
+        })
     }
 
-    fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
+    fn all_edge_properties(
+        &self,
+        edges: &[EdgeId],
+        out: &mut Lists<(PropertyKeyId, Value)>,
+    ) -> Result<(), ReadError> {
         let last = PropertyKeyId::from_raw(u16::MAX);
-        let first = edge_property_key(edge.ty, edge.ordinal, PropertyKeyId::from_raw(0));
-        let keys = first..=edge_property_key(edge.ty, edge.ordinal, last);
-        let written = self.writes.edges.may_have_group(edge.ty.get().into())
-            || self.writes.edge_properties.may_have_any(keys);
-        if self.reads.is_none() && !written {
-            return self.reader().all_edge_properties(edge, out);
+        let is_written = |edge: &EdgeId| {
+            let first = edge_property_key(edge.ty, edge.ordinal, PropertyKeyId::from_raw(0));
+            let keys = first..=edge_property_key(edge.ty, edge.ordinal, last);
+            self.reads.is_some()
+                || self.writes.edges.may_have_group(edge.ty.get().into())
+                || self.writes.edge_properties.may_have_any(keys)
+        };
+        let written: Vec<bool> = edges.iter().map(is_written).collect();
+        if written.iter().all(|written| !written) {
+            return self.reader().all_edge_properties(edges, out);
         }
-        let keys = self.property_keys();
-        let value = |key| (key, self.edge_property(edge, key).unwrap_or_default());
-        out.extend(keys.map(value).filter(|(_, value)| !value.is_null()));
+        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
+        self.reader().all_edge_properties(edges, out)?;
+        overlay_properties(&written, out, |at, own| {
+            for key in &keys {
+                let value = found(self.edge_property(edges[at], *key))?;
+                own.extend((!value.is_null()).then_some((*key, value)));
+            }
+            Ok(())
+        })
     }
 
     fn index_vertices(
@@ -361,8 +578,8 @@ impl View for Transaction<'_> {
         index: IndexId,
         range: &IndexRange,
         out: &mut Vec<VertexId>,
-    ) -> Result<(), IndexUnavailable> {
-        let mut found = self.index_range(index, range).map_err(|e| unavailable(e, index))?;
+    ) -> Result<(), ReadError> {
+        let mut found = self.index_range(index, range).map_err(failed)?;
         out.append(&mut found);
         Ok(())
     }
@@ -372,8 +589,8 @@ impl View for Transaction<'_> {
         index: IndexId,
         range: &IndexRange,
         out: &mut Vec<EdgeId>,
-    ) -> Result<(), IndexUnavailable> {
-        let mut found = self.index_range_edges(index, range).map_err(|e| unavailable(e, index))?;
+    ) -> Result<(), ReadError> {
+        let mut found = self.index_range_edges(index, range).map_err(failed)?;
         out.append(&mut found);
         Ok(())
     }
@@ -383,63 +600,41 @@ impl View for Transaction<'_> {
         index: IndexId,
         keys: &[Value],
         out: &mut Vec<(u32, VertexId)>,
-    ) -> Result<(), IndexUnavailable> {
+    ) -> Result<(), ReadError> {
         let properties = self.reader().index(index)?.definition.properties.len();
         if !keys.len().is_multiple_of(properties) {
-            return Err(IndexUnavailable::WrongNumberOfValues { index, properties });
+            return Err(IndexUnavailable::WrongNumberOfValues { index, properties }.into());
         }
         let mut found = Vec::new();
         for (place, key) in keys.chunks_exact(properties).enumerate() {
-            let of_key = self.index_lookup(index, key).map_err(|e| unavailable(e, index))?;
+            let of_key = self.index_lookup(index, key).map_err(failed)?;
             found.extend(of_key.into_iter().map(|vertex| (place as u32, vertex)));
         }
         out.append(&mut found);
         Ok(())
     }
+}
 
-    fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
-        self.shared().check_stored().err().map(Into::into)
-    }
-
+impl Counts for Transaction<'_> {
     /// Counts of the transaction's snapshot: its own writes are not in them.
-    fn statistics(&self) -> Statistics {
+    fn statistics(&self) -> Result<Statistics, ReadError> {
         self.reader().statistics()
     }
 
-    fn expand_left(
-        &self,
-        sources: &[VertexId],
-        ty: EdgeTypeId,
-        dir: Direction,
-        out: &mut Expansion,
-    ) {
-        self.expand(sources, ty, dir, out);
-        let hidden = sources.iter().enumerate().filter(|(_, v)| self.is_deleted_connected(**v));
-        let hidden: Vec<usize> = hidden.map(|(at, _)| at).collect();
-        overlay(hidden, out, |at| {
-            let left = self.edges_left(sources[at], ty, dir).into_iter().flatten();
-            left.map(|edge| (edge.end(dir), edge.ordinal)).collect()
-        });
-    }
-
-    fn deleted_connected(&self) -> Vec<VertexId> {
-        self.writes.deleted_connected.iter().map(|v| vid(*v)).collect()
-    }
-
-    fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+    fn count_vertices(&self, label: Option<LabelId>) -> Result<Option<u64>, ReadError> {
         if !self.writes.states.items().is_empty() {
-            return None;
+            return Ok(None);
         }
         self.note(Read::AllStates);
         self.reader().count_vertices(label)
     }
 
-    fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+    fn count_edges(&self, ty: EdgeTypeId) -> Result<Option<u64>, ReadError> {
         // What is noted for validation are lists of neighbours: of each vertex its own.
         let written =
             !self.writes.edges.items().is_empty() || !self.writes.states.items().is_empty();
         if written || self.reads.is_some() {
-            return None;
+            return Ok(None);
         }
         self.reader().count_edges(ty)
     }

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId, View};
+use telar_graph::{Counts, Direction, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
 
 use super::commit::{AT_STEP, Step};
 use crate::{EdgeTypeOptions, Engine, Error, Settings, Transaction};
@@ -89,7 +89,7 @@ const FORMS: [(&str, Write, Seen, i64); 8] = [
             let v = txn.create_vertex(&[w.label]).unwrap();
             txn.set_vertex_property(v, w.key, Value::Int(-1)).unwrap();
         },
-        |w| w.db.reader().unwrap().statistics().vertices,
+        |w| w.db.reader().unwrap().statistics().unwrap().vertices,
         1,
     ),
     (
@@ -149,7 +149,7 @@ const FORMS: [(&str, Write, Seen, i64); 8] = [
                 txn.delete_vertex(v, true).unwrap();
             }
         },
-        |w| w.db.reader().unwrap().statistics().vertices,
+        |w| w.db.reader().unwrap().statistics().unwrap().vertices,
         -1,
     ),
 ];

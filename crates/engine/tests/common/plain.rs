@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use telar_engine::{EdgeTypeOptions, Engine, Snapshot, Transaction};
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Topology, Value, VertexId,
-    View,
+    Counts, Direction, EdgeId, EdgeTypeId, Expansion, LabelId, PropertyKeyId, Topology, Value,
+    VertexId, View,
 };
 
 /// The plain model: everything in ordered maps.
@@ -207,13 +207,13 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
     let bound = reader.vertex_bound();
     for label in names.labels.iter().map(|l| Some(*l)).chain([None]) {
         let mut found = Vec::new();
-        reader.scan(label, VertexId::from_raw(0), bound, &mut found);
+        reader.scan(label, VertexId::from_raw(0), bound, &mut found).unwrap();
         let has = |(_, (labels, _)): &(_, &(BTreeSet<LabelId>, _))| {
             label.is_none_or(|l| labels.contains(&l))
         };
         let expected: Vec<_> = model.vertices.iter().filter(has).map(|(v, _)| *v).collect();
         assert_eq!(found, expected);
-        assert_eq!(reader.count_vertices(label), Some(expected.len() as u64));
+        assert_eq!(reader.count_vertices(label).unwrap(), Some(expected.len() as u64));
     }
     let all: Vec<VertexId> = (0..bound.get() + 2).map(VertexId::from_raw).collect();
     for v in &all {
@@ -230,7 +230,7 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
                 check_kernels(&reader, model, ty, dir);
             }
             let mut expansion = Expansion::default();
-            reader.expand(&all, ty, dir, &mut expansion);
+            reader.expand(&all, ty, dir, &mut expansion).unwrap();
             for (i, v) in all.iter().enumerate() {
                 let expected = edges_of(model, *v, ty, dir);
                 let found: BTreeSet<EdgeId> = reader.edges(*v, ty, dir).collect();
@@ -259,14 +259,14 @@ pub(crate) fn check_snapshot(snapshot: &Snapshot<'_>, model: &Model, names: &Nam
             check_kernels(&reader, model, ty, dir);
         }
         let edges = model.edges.keys().filter(|e| e.ty == ty).count();
-        assert_eq!(reader.count_edges(ty), Some(edges as u64));
+        assert_eq!(reader.count_edges(ty).unwrap(), Some(edges as u64));
     }
     for (id, properties) in &model.edges {
         assert!(reader.edge_exists(*id));
         let value = properties.get(&names.key).cloned().unwrap_or_default();
         assert_eq!(reader.edge_property(*id, names.key), value);
     }
-    let statistics = reader.statistics();
+    let statistics = reader.statistics().unwrap();
     assert_eq!(statistics.vertices, model.vertices.len() as u64);
     assert_eq!(statistics.edges(), model.edges.len() as u64);
 }
@@ -322,7 +322,7 @@ fn check_newest(
 }
 
 pub(crate) fn check_transaction(txn: &Transaction<'_>, model: &Model, names: &Names) {
-    assert_eq!(txn.scan(None), model.vertices.keys().copied().collect::<Vec<_>>());
+    assert_eq!(txn.scan(None).unwrap(), model.vertices.keys().copied().collect::<Vec<_>>());
     for v in model.vertices.keys() {
         for ty in names.types() {
             for dir in Direction::ALL {

@@ -1,6 +1,6 @@
 //! How many nodes or relationships there are, as the graph knows it.
 
-use telar_graph::{Direction, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
+use telar_graph::{Direction, EdgeTypeId, Expansion, Graph, LabelId, ReadError, Value, VertexId};
 
 use super::expand::edge_types;
 use super::{Exec, Operator};
@@ -48,28 +48,32 @@ impl Operator for CountStore<'_> {
 }
 
 fn nodes(label: Option<LabelId>, cx: &mut Exec<'_>) -> Result<u64, QueryError> {
-    if let Some(count) = cx.graph().count_vertices(label) {
+    if let Some(count) = cx.graph().count_vertices(label)? {
         return Ok(count);
     }
     let mut count = 0;
-    each_step(label, cx, |_, vertices| count += vertices.len() as u64)?;
+    each_step(label, cx, |_, vertices| {
+        count += vertices.len() as u64;
+        Ok(())
+    })?;
     Ok(count)
 }
 
 fn relationships(ty: EdgeTypeId, cx: &mut Exec<'_>) -> Result<u64, QueryError> {
-    if let Some(count) = cx.graph().count_edges(ty) {
+    if let Some(count) = cx.graph().count_edges(ty)? {
         return Ok(count);
     }
     let (mut count, mut degrees) = (0, Vec::new());
     each_step(None, cx, |graph, vertices| {
         degrees.clear();
-        graph.degrees(vertices, ty, Direction::Out, &mut degrees);
+        graph.degrees(vertices, ty, Direction::Out, &mut degrees)?;
         count += degrees.iter().sum::<u64>();
+        Ok(())
     })?;
     let deleted = cx.graph().deleted_connected();
     if !deleted.is_empty() {
         let mut left = Expansion::default();
-        cx.graph().expand_left(&deleted, ty, Direction::Out, &mut left);
+        cx.graph().expand_left(&deleted, ty, Direction::Out, &mut left)?;
         count += left.neighbours.len() as u64;
     }
     Ok(count)
@@ -79,17 +83,15 @@ fn relationships(ty: EdgeTypeId, cx: &mut Exec<'_>) -> Result<u64, QueryError> {
 pub(super) fn each_step(
     label: Option<LabelId>,
     cx: &mut Exec<'_>,
-    mut f: impl FnMut(&dyn Graph, &[VertexId]),
+    mut f: impl FnMut(&dyn Graph, &[VertexId]) -> Result<(), ReadError>,
 ) -> Result<(), QueryError> {
-    let bound = cx.graph().vertex_bound().get();
+    let partitions = cx.graph().partitions();
     let mut vertices = Vec::new();
-    for from in (0..bound).step_by(STEP) {
+    for ids in partitions.pieces(0..partitions.positions(), STEP as u64) {
         cx.check()?;
-        let to = bound.min(from + STEP as u64);
         vertices.clear();
-        let (from, to) = (VertexId::from_raw(from), VertexId::from_raw(to));
-        cx.graph().scan(label, from, to, &mut vertices);
-        f(cx.graph(), &vertices);
+        cx.graph().scan(label, ids.start, ids.end, &mut vertices)?;
+        f(cx.graph(), &vertices)?;
     }
     Ok(())
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Rule, RuleKind, Schema, Statistics, Update, Value,
-    VertexId, View,
+    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, RuleKind, Run, Schema,
+    Statistics, Update, Value, VertexId, View,
 };
 
 /// A snapshot that counts.
@@ -36,8 +36,8 @@ macro_rules! counted {
                 self.graph.read_ts()
             }
 
-            fn vertex_bound(&self) -> VertexId {
-                self.graph.vertex_bound()
+            fn partitions(&self) -> Partitions {
+                self.graph.partitions()
             }
 
             fn scan(
@@ -46,25 +46,44 @@ macro_rules! counted {
                 from: VertexId,
                 to: VertexId,
                 out: &mut Vec<VertexId>,
-            ) {
+            ) -> Result<(), ReadError> {
                 let before = out.len();
-                self.graph.scan(label, from, to, out);
+                self.graph.scan(label, from, to, out)?;
                 add(self.hits, out.len() - before);
+                Ok(())
             }
 
-            fn edge_exists(&self, edge: EdgeId) -> bool {
-                add(self.hits, 1);
-                self.graph.edge_exists(edge)
-            }
-
-            fn labels(&self, vertex: VertexId) -> Option<Vec<LabelId>> {
-                add(self.hits, 1);
-                self.graph.labels(vertex)
-            }
-
-            fn have_label(&self, vertices: &[VertexId], label: LabelId, out: &mut Vec<bool>) {
+            fn vertices_exist(
+                &self,
+                vertices: &[VertexId],
+                out: &mut Vec<bool>,
+            ) -> Result<(), ReadError> {
                 add(self.hits, vertices.len());
-                self.graph.have_label(vertices, label, out);
+                self.graph.vertices_exist(vertices, out)
+            }
+
+            fn edges_exist(&self, edges: &[EdgeId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+                add(self.hits, edges.len());
+                self.graph.edges_exist(edges, out)
+            }
+
+            fn labels(
+                &self,
+                vertices: &[VertexId],
+                out: &mut Lists<LabelId>,
+            ) -> Result<(), ReadError> {
+                add(self.hits, vertices.len());
+                self.graph.labels(vertices, out)
+            }
+
+            fn have_label(
+                &self,
+                vertices: &[VertexId],
+                label: LabelId,
+                out: &mut Vec<bool>,
+            ) -> Result<(), ReadError> {
+                add(self.hits, vertices.len());
+                self.graph.have_label(vertices, label, out)
             }
 
             fn expand(
@@ -73,9 +92,10 @@ macro_rules! counted {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Expansion,
-            ) {
-                self.graph.expand(sources, ty, dir, out);
+            ) -> Result<(), ReadError> {
+                self.graph.expand(sources, ty, dir, out)?;
                 add(self.hits, sources.len() + out.neighbours.len());
+                Ok(())
             }
 
             fn expand_ids(
@@ -84,9 +104,10 @@ macro_rules! counted {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Expansion,
-            ) {
-                self.graph.expand_ids(sources, ty, dir, out);
+            ) -> Result<(), ReadError> {
+                self.graph.expand_ids(sources, ty, dir, out)?;
                 add(self.hits, sources.len() + out.neighbours.len());
+                Ok(())
             }
 
             fn degrees(
@@ -95,9 +116,9 @@ macro_rules! counted {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Vec<u64>,
-            ) {
+            ) -> Result<(), ReadError> {
                 add(self.hits, vertices.len());
-                self.graph.degrees(vertices, ty, dir, out);
+                self.graph.degrees(vertices, ty, dir, out)
             }
 
             fn search_edges(
@@ -105,9 +126,9 @@ macro_rules! counted {
                 pairs: &[(VertexId, VertexId)],
                 ty: EdgeTypeId,
                 out: &mut Vec<bool>,
-            ) {
+            ) -> Result<(), ReadError> {
                 add(self.hits, pairs.len());
-                self.graph.search_edges(pairs, ty, out);
+                self.graph.search_edges(pairs, ty, out)
             }
 
             fn edges_between(
@@ -115,9 +136,10 @@ macro_rules! counted {
                 pairs: &[(VertexId, VertexId)],
                 ty: EdgeTypeId,
                 out: &mut Expansion,
-            ) {
-                self.graph.edges_between(pairs, ty, out);
+            ) -> Result<(), ReadError> {
+                self.graph.edges_between(pairs, ty, out)?;
                 add(self.hits, pairs.len() + out.neighbours.len());
+                Ok(())
             }
 
             fn vertex_properties(
@@ -125,9 +147,9 @@ macro_rules! counted {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 out: &mut Vec<Value>,
-            ) {
+            ) -> Result<(), ReadError> {
                 add(self.hits, vertices.len());
-                self.graph.vertex_properties(vertices, key, out);
+                self.graph.vertex_properties(vertices, key, out)
             }
 
             fn vertex_ints(
@@ -135,10 +157,10 @@ macro_rules! counted {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 out: &mut Vec<i64>,
-            ) -> bool {
-                let all = self.graph.vertex_ints(vertices, key, out);
+            ) -> Result<bool, ReadError> {
+                let all = self.graph.vertex_ints(vertices, key, out)?;
                 add(self.hits, if all { vertices.len() } else { 0 });
-                all
+                Ok(all)
             }
 
             fn vertex_texts(
@@ -146,37 +168,51 @@ macro_rules! counted {
                 vertices: &[VertexId],
                 key: PropertyKeyId,
                 each: &mut dyn FnMut(Option<&str>),
-            ) -> bool {
-                let all = self.graph.vertex_texts(vertices, key, each);
+            ) -> Result<bool, ReadError> {
+                let all = self.graph.vertex_texts(vertices, key, each)?;
                 add(self.hits, if all { vertices.len() } else { 0 });
-                all
+                Ok(all)
             }
 
-            fn edge_ints(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<i64>) -> bool {
-                let all = self.graph.edge_ints(edges, key, out);
+            fn edge_ints(
+                &self,
+                edges: &[EdgeId],
+                key: PropertyKeyId,
+                out: &mut Vec<i64>,
+            ) -> Result<bool, ReadError> {
+                let all = self.graph.edge_ints(edges, key, out)?;
                 add(self.hits, if all { edges.len() } else { 0 });
-                all
+                Ok(all)
             }
 
-            fn edge_properties(&self, edges: &[EdgeId], key: PropertyKeyId, out: &mut Vec<Value>) {
+            fn edge_properties(
+                &self,
+                edges: &[EdgeId],
+                key: PropertyKeyId,
+                out: &mut Vec<Value>,
+            ) -> Result<(), ReadError> {
                 add(self.hits, edges.len());
-                self.graph.edge_properties(edges, key, out);
+                self.graph.edge_properties(edges, key, out)
             }
 
             fn all_vertex_properties(
                 &self,
-                vertex: VertexId,
-                out: &mut Vec<(PropertyKeyId, Value)>,
-            ) {
-                let before = out.len();
-                self.graph.all_vertex_properties(vertex, out);
-                add(self.hits, out.len() - before);
+                vertices: &[VertexId],
+                out: &mut Lists<(PropertyKeyId, Value)>,
+            ) -> Result<(), ReadError> {
+                self.graph.all_vertex_properties(vertices, out)?;
+                add(self.hits, out.items.len());
+                Ok(())
             }
 
-            fn all_edge_properties(&self, edge: EdgeId, out: &mut Vec<(PropertyKeyId, Value)>) {
-                let before = out.len();
-                self.graph.all_edge_properties(edge, out);
-                add(self.hits, out.len() - before);
+            fn all_edge_properties(
+                &self,
+                edges: &[EdgeId],
+                out: &mut Lists<(PropertyKeyId, Value)>,
+            ) -> Result<(), ReadError> {
+                self.graph.all_edge_properties(edges, out)?;
+                add(self.hits, out.items.len());
+                Ok(())
             }
 
             fn index_vertices(
@@ -184,7 +220,7 @@ macro_rules! counted {
                 index: IndexId,
                 range: &IndexRange,
                 out: &mut Vec<VertexId>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 let before = out.len();
                 let read = self.graph.index_vertices(index, range, out);
                 add(self.hits, out.len() - before);
@@ -196,7 +232,7 @@ macro_rules! counted {
                 index: IndexId,
                 range: &IndexRange,
                 out: &mut Vec<EdgeId>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 let before = out.len();
                 let read = self.graph.index_edges(index, range, out);
                 add(self.hits, out.len() - before);
@@ -208,13 +244,9 @@ macro_rules! counted {
                 index: IndexId,
                 keys: &[Value],
                 out: &mut Vec<(u32, VertexId)>,
-            ) -> Result<(), IndexUnavailable> {
+            ) -> Result<(), ReadError> {
                 add(self.hits, keys.len());
                 self.graph.lookup_vertices(index, keys, out)
-            }
-
-            fn error(&self) -> Option<Box<dyn std::error::Error + Send + Sync>> {
-                self.graph.error()
             }
 
             fn expand_left(
@@ -223,25 +255,42 @@ macro_rules! counted {
                 ty: EdgeTypeId,
                 dir: Direction,
                 out: &mut Expansion,
-            ) {
-                self.graph.expand_left(sources, ty, dir, out);
+            ) -> Result<(), ReadError> {
+                self.graph.expand_left(sources, ty, dir, out)?;
                 add(self.hits, sources.len() + out.neighbours.len());
+                Ok(())
             }
 
             fn deleted_connected(&self) -> Vec<VertexId> {
                 self.graph.deleted_connected()
             }
 
-            fn statistics(&self) -> Statistics {
+            fn for_each_run(
+                &self,
+                sources: &[VertexId],
+                ty: EdgeTypeId,
+                dir: Direction,
+                each: &mut dyn FnMut(usize, Run<'_>),
+            ) -> Result<(), ReadError> {
+                add(self.hits, sources.len());
+                self.graph.for_each_run(sources, ty, dir, &mut |place, run| {
+                    add(self.hits, run.len());
+                    each(place, run);
+                })
+            }
+        }
+
+        impl Counts for $counted<'_> {
+            fn statistics(&self) -> Result<Statistics, ReadError> {
                 self.graph.statistics()
             }
 
-            fn count_vertices(&self, label: Option<LabelId>) -> Option<u64> {
+            fn count_vertices(&self, label: Option<LabelId>) -> Result<Option<u64>, ReadError> {
                 add(self.hits, 1);
                 self.graph.count_vertices(label)
             }
 
-            fn count_edges(&self, ty: EdgeTypeId) -> Option<u64> {
+            fn count_edges(&self, ty: EdgeTypeId) -> Result<Option<u64>, ReadError> {
                 add(self.hits, 1);
                 self.graph.count_edges(ty)
             }

@@ -11,7 +11,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, Value, VertexId};
+use telar_graph::{
+    Direction, EdgeId, EdgeTypeId, Expansion, Graph, LabelId, ReadError, Value, VertexId,
+};
 
 use super::count_store::each_step;
 use super::expand::{columns, directions, edge_types, is_used};
@@ -109,7 +111,7 @@ impl<'p> Degrees<'p> {
             return Ok(known);
         }
         ends.rows += rows as u64;
-        match cx.graph().count_vertices(Some(label)) {
+        match cx.graph().count_vertices(Some(label))? {
             Some(nodes) if nodes <= ends.rows.saturating_mul(NODES_PER_ROW) => {}
             _ => return Ok(false),
         }
@@ -119,10 +121,11 @@ impl<'p> Degrees<'p> {
                 let mut found = 0;
                 each_step(Some(label), cx, |graph, nodes| {
                     degrees.clear();
-                    graph.degrees(nodes, *ty, direction.reverse(), &mut degrees);
+                    graph.degrees(nodes, *ty, direction.reverse(), &mut degrees)?;
                     found += degrees.iter().sum::<u64>();
+                    Ok(())
                 })?;
-                all &= cx.graph().count_edges(*ty) == Some(found);
+                all &= cx.graph().count_edges(*ty)? == Some(found);
             }
         }
         ends.all_labelled = Some(all);
@@ -158,28 +161,32 @@ impl<'p> Degrees<'p> {
             label = Some(id).filter(|_| !all);
         }
         let graph = cx.graph();
-        let has_label = |node: VertexId| {
-            let mut has = Vec::with_capacity(1);
-            label.into_iter().for_each(|label| graph.have_label(&[node], label, &mut has));
-            has.into_iter().all(|has| has)
+        let have_label = |nodes: &[VertexId]| {
+            let mut has = Vec::new();
+            match label {
+                Some(label) => graph.have_label(nodes, label, &mut has)?,
+                None => has.resize(nodes.len(), true),
+            }
+            Ok::<_, ReadError>(has)
         };
         let mut counts = vec![0_u64; vertices.len()];
         let mut used = Vec::new();
         let left = p.scans && !graph.deleted_connected().is_empty();
         for ty in &types {
             if left {
-                self.add_left(&vertices, *ty, label, graph, &mut counts);
+                self.add_left(&vertices, *ty, label, graph, &mut counts)?;
                 continue;
             }
             for direction in directions(p.way) {
-                self.add_degrees(&vertices, (*ty, *direction), label, graph, &mut counts);
+                self.add_degrees(&vertices, (*ty, *direction), label, graph, &mut counts)?;
             }
             if p.way == Way::Both {
                 let loops: Vec<_> = vertices.iter().map(|v| (*v, *v)).collect();
-                graph.edges_between(&loops, *ty, &mut self.expansion);
+                graph.edges_between(&loops, *ty, &mut self.expansion)?;
+                let has = have_label(&vertices)?;
                 for (at, count) in counts.iter_mut().enumerate() {
                     let loops = &self.expansion.offsets[at..at + 2];
-                    if loops[0] < loops[1] && has_label(vertices[at]) {
+                    if has[at] {
                         *count -= u64::from(loops[1] - loops[0]);
                     }
                 }
@@ -189,15 +196,14 @@ impl<'p> Degrees<'p> {
         if !columns.is_empty() {
             for ((count, vertex), row) in counts.iter_mut().zip(&vertices).zip(&places) {
                 used_edges(&columns, *row as usize, &mut used);
-                let counted = |edge: &&EdgeId| {
-                    let end = if edge.src == *vertex { edge.dst } else { edge.src };
-                    leads(**edge, *vertex, &types, p.way) && has_label(end)
-                };
-                *count -= used.iter().filter(counted).count() as u64;
+                let leading = used.iter().filter(|edge| leads(**edge, *vertex, &types, p.way));
+                let ends = leading.map(|e| if e.src == *vertex { e.dst } else { e.src });
+                let has = have_label(&ends.collect::<Vec<_>>())?;
+                *count -= has.iter().filter(|has| **has).count() as u64;
             }
         }
         if !p.except.is_empty() {
-            self.take_off(rows, (&places, &vertices), (&types, label), graph, &mut counts);
+            self.take_off(rows, (&places, &vertices), (&types, label), graph, &mut counts)?;
         }
         if p.optional {
             let mut all = vec![1; rows.rows()];
@@ -218,7 +224,7 @@ impl<'p> Degrees<'p> {
         (types, label): (&[EdgeTypeId], Option<LabelId>),
         graph: &dyn Graph,
         counts: &mut [u64],
-    ) {
+    ) -> Result<(), ReadError> {
         let p = self.plan;
         let (excluded, used) = (columns(rows, &p.except), columns(rows, &p.distinct_from));
         let (mut at, mut pairs): (Vec<usize>, Vec<(VertexId, VertexId)>) = Default::default();
@@ -239,14 +245,14 @@ impl<'p> Degrees<'p> {
         let mut has = Vec::new();
         if let Some(label) = label {
             let ends: Vec<VertexId> = pairs.iter().map(|(_, node)| *node).collect();
-            graph.have_label(&ends, label, &mut has);
+            graph.have_label(&ends, label, &mut has)?;
         }
         for ty in types {
             for direction in directions(p.way) {
                 if *direction == Direction::In {
                     pairs.iter_mut().for_each(|(from, to)| std::mem::swap(from, to));
                 }
-                self.find_between(&pairs, *ty, graph);
+                self.find_between(&pairs, *ty, graph)?;
                 let found = self.expansion.offsets.windows(2).zip(&pairs).zip(&at);
                 for (number, ((ends, (src, dst)), place)) in found.enumerate() {
                     // A loop was found the other way already.
@@ -267,6 +273,7 @@ impl<'p> Degrees<'p> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Multiplies the counts of these rows by those that they have already.
@@ -291,15 +298,21 @@ impl<'p> Degrees<'p> {
 
     /// The relationships of each pair, those that are left of deleted nodes included where they are
     /// counted.
-    fn find_between(&mut self, pairs: &[(VertexId, VertexId)], ty: EdgeTypeId, graph: &dyn Graph) {
+    fn find_between(
+        &mut self,
+        pairs: &[(VertexId, VertexId)],
+        ty: EdgeTypeId,
+        graph: &dyn Graph,
+    ) -> Result<(), ReadError> {
         let found = &mut self.expansion;
         if !self.plan.scans || graph.deleted_connected().is_empty() {
             return graph.edges_between(pairs, ty, found);
         }
         let sources: Vec<VertexId> = pairs.iter().map(|(source, _)| *source).collect();
         let mut lists = Expansion::default();
-        graph.expand_left(&sources, ty, Direction::Out, &mut lists);
+        graph.expand_left(&sources, ty, Direction::Out, &mut lists)?;
         found.set_between(&lists, pairs);
+        Ok(())
     }
 
     /// Adds up the relationships of a type, those that are left of deleted nodes included.
@@ -310,15 +323,15 @@ impl<'p> Degrees<'p> {
         label: Option<LabelId>,
         graph: &dyn Graph,
         counts: &mut [u64],
-    ) {
+    ) -> Result<(), ReadError> {
         let (expansion, mut has) = (&mut self.expansion, Vec::new());
         for direction in directions(self.plan.way) {
             let twice = self.plan.way == Way::Both && *direction == Direction::In;
             for (vertices, counts) in vertices.chunks(STEP).zip(counts.chunks_mut(STEP)) {
-                graph.expand_left(vertices, ty, *direction, expansion);
+                graph.expand_left(vertices, ty, *direction, expansion)?;
                 has.clear();
                 match label {
-                    Some(label) => graph.have_label(&expansion.neighbours, label, &mut has),
+                    Some(label) => graph.have_label(&expansion.neighbours, label, &mut has)?,
                     None => has.resize(expansion.neighbours.len(), true),
                 }
                 for (at, (source, count)) in vertices.iter().zip(counts).enumerate() {
@@ -330,6 +343,7 @@ impl<'p> Degrees<'p> {
                 }
             }
         }
+        Ok(())
     }
 
     /// Adds up the relationships in one list of each vertex: all, or those that lead to the label.
@@ -340,23 +354,25 @@ impl<'p> Degrees<'p> {
         label: Option<LabelId>,
         graph: &dyn Graph,
         counts: &mut [u64],
-    ) {
+    ) -> Result<(), ReadError> {
         let Some(label) = label else {
             let mut degrees = Vec::with_capacity(vertices.len());
-            graph.degrees(vertices, ty, direction, &mut degrees);
-            return counts.iter_mut().zip(&degrees).for_each(|(count, degree)| *count += degree);
+            graph.degrees(vertices, ty, direction, &mut degrees)?;
+            counts.iter_mut().zip(&degrees).for_each(|(count, degree)| *count += degree);
+            return Ok(());
         };
         let (expansion, mut has) = (&mut self.expansion, Vec::new());
         // Few at a time: one of them may have very many neighbours.
         for (vertices, counts) in vertices.chunks(STEP).zip(counts.chunks_mut(STEP)) {
-            graph.expand_ids(vertices, ty, direction, expansion);
+            graph.expand_ids(vertices, ty, direction, expansion)?;
             has.clear();
-            graph.have_label(&expansion.neighbours, label, &mut has);
+            graph.have_label(&expansion.neighbours, label, &mut has)?;
             for (count, at) in counts.iter_mut().zip(expansion.offsets.windows(2)) {
                 let has = &has[at[0] as usize..at[1] as usize];
                 *count += has.iter().filter(|has| **has).count() as u64;
             }
         }
+        Ok(())
     }
 }
 

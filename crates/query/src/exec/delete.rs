@@ -73,10 +73,11 @@ impl Targets {
         for vertex in self.vertices {
             if !cx.deleted_vertices.contains(&vertex) {
                 cx.check()?;
-                let existed = cx.graph().labels(vertex).is_some();
+                let mut existed = Vec::new();
+                cx.graph().vertices_exist(&[vertex], &mut existed)?;
                 cx.update()?.delete_vertex(vertex, detach)?;
                 cx.deleted_vertices.insert(vertex);
-                cx.counters.nodes_deleted += u64::from(existed);
+                cx.counters.nodes_deleted += u64::from(existed[0]);
             }
         }
         Ok(())

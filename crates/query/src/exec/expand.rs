@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, Value, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, ReadError, Value, VertexId};
 
 use super::feed::Feed;
 use super::memory::Held;
@@ -178,7 +178,7 @@ impl<'p> Expand<'p> {
         }
         let mut found = Found::default();
         if p.into {
-            self.search((rows, hands_on), (&places, &vertices), &types, &used, graph, &mut found);
+            self.search((rows, hands_on), (&places, &vertices), &types, &used, graph, &mut found)?;
             return Ok(found);
         }
         let left = p.scans && !graph.deleted_connected().is_empty();
@@ -191,11 +191,11 @@ impl<'p> Expand<'p> {
                     *whole &= !may_be_used(ty, *source, *direction, &used, *row as usize);
                 }
                 if left {
-                    graph.expand_left(&vertices, ty, *direction, expansion);
+                    graph.expand_left(&vertices, ty, *direction, expansion)?;
                 } else if p.keeps_edge || !whole.iter().all(|whole| *whole) {
-                    graph.expand(&vertices, ty, *direction, expansion);
+                    graph.expand(&vertices, ty, *direction, expansion)?;
                 } else {
-                    graph.expand_ids(&vertices, ty, *direction, expansion);
+                    graph.expand_ids(&vertices, ty, *direction, expansion)?;
                 }
                 for (at, source) in vertices.iter().enumerate() {
                     let row = places[at] as usize;
@@ -240,7 +240,7 @@ impl<'p> Expand<'p> {
         used: &[Arc<Column>],
         graph: &dyn Graph,
         found: &mut Found,
-    ) {
+    ) -> Result<(), ReadError> {
         let p = self.plan;
         let targets = rows.column(p.to);
         let known = places.iter().zip(sources);
@@ -248,9 +248,9 @@ impl<'p> Expand<'p> {
         let known: Vec<(u32, VertexId, VertexId)> = known.collect();
         if !p.keeps_edge
             && used.is_empty()
-            && self.search_lists(&known, hands_on, types, graph, found)
+            && self.search_lists(&known, hands_on, types, graph, found)?
         {
-            return;
+            return Ok(());
         }
         for ty in types {
             for direction in directions(p.way) {
@@ -259,7 +259,7 @@ impl<'p> Expand<'p> {
                     Direction::In => (*target, *source),
                 };
                 let pairs: Vec<_> = known.iter().map(pair).collect();
-                graph.edges_between(&pairs, *ty, &mut self.expansion);
+                graph.edges_between(&pairs, *ty, &mut self.expansion)?;
                 let ordinals = &self.expansion.ordinals;
                 for ((row, source, target), ends) in
                     known.iter().zip(self.expansion.offsets.windows(2))
@@ -275,6 +275,7 @@ impl<'p> Expand<'p> {
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -296,7 +297,7 @@ impl Expand<'_> {
         types: &[EdgeTypeId],
         graph: &dyn Graph,
         found: &mut Found,
-    ) -> bool {
+    ) -> Result<bool, ReadError> {
         type Pair = (u32, VertexId, VertexId);
         let runs = |same: fn(&Pair, &Pair) -> bool| known.chunk_by(same).collect::<Vec<_>>();
         let (by_source, by_target) = (runs(|a, b| a.1 == b.1), runs(|a, b| a.2 == b.2));
@@ -306,7 +307,7 @@ impl Expand<'_> {
             false => (by_source, self.plan.way),
         };
         if runs.len() * SAME_NODE > known.len() {
-            return false;
+            return Ok(false);
         }
         let ends = |pair: &Pair| if reversed { (pair.2, pair.1) } else { (pair.1, pair.2) };
         let nodes: Vec<VertexId> = runs.iter().map(|run| ends(&run[0]).0).collect();
@@ -316,16 +317,16 @@ impl Expand<'_> {
         let mut degrees = Vec::with_capacity(nodes.len());
         for (ty, direction) in &tables {
             degrees.clear();
-            graph.degrees(&nodes, *ty, *direction, &mut degrees);
+            graph.degrees(&nodes, *ty, *direction, &mut degrees)?;
             lengths.iter_mut().zip(&degrees).for_each(|(length, degree)| *length += degree);
         }
         let fits = |(length, run): (&u64, &&[Pair])| *length <= READ_TIMES * run.len() as u64;
         if !lengths.iter().zip(&runs).all(fits) {
-            return false;
+            return Ok(false);
         }
         let mut lists = vec![Expansion::default(); tables.len()];
         for ((ty, direction), list) in tables.iter().zip(&mut lists) {
-            graph.expand_ids(&nodes, *ty, *direction, list);
+            graph.expand_ids(&nodes, *ty, *direction, list)?;
         }
         let mut list: Vec<VertexId> = Vec::new();
         for ((at, node), run) in nodes.iter().enumerate().zip(runs) {
@@ -348,7 +349,7 @@ impl Expand<'_> {
                 found.neighbours.resize(found.neighbours.len() + times, pair.2);
             }
         }
-        true
+        Ok(true)
     }
 }
 

@@ -120,9 +120,6 @@ impl<'p> InTransactions<'p> {
         let Access::Own(transaction) = graph else {
             unreachable!("INVARIANT: the graph it began with")
         };
-        if let Some(error) = transaction.graph().error() {
-            return Err(QueryError::database(&*error));
-        }
         let ts = transaction.commit()?;
         cx.counters.add(&counters);
         cx.deleted_vertices = deleted_vertices;

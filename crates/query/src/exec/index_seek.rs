@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
-use telar_graph::{IndexUnavailable, Value, VertexId};
+use telar_graph::{Value, VertexId};
 
+use super::count_store::each_step;
 use super::feed::Feed;
 use super::memory::Held;
 use super::scan::joined;
 use super::seek::{MANY, Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Ramp, Source};
-use crate::batch::{BATCH_ROWS, Batch};
+use crate::batch::Batch;
 use crate::plan;
 use crate::query_error::QueryError;
 
@@ -68,14 +69,17 @@ impl<'p> IndexSeek<'p> {
         rows: Range<usize>,
         cx: &Exec<'_>,
         found: &mut Found,
-    ) -> Result<Result<(), IndexUnavailable>, QueryError> {
+    ) -> Result<bool, QueryError> {
         let mut keys: Vec<Value> = Vec::with_capacity(rows.len() * ranges.keys());
         let mut places: Vec<u32> = Vec::with_capacity(rows.len());
         for row in rows {
             ranges.push_prefixes(row, &mut found.exact, (&mut keys, &mut places));
         }
         let mut pairs = Vec::with_capacity(places.len());
-        let read = cx.graph().lookup_vertices(self.plan.sought.index, &keys, &mut pairs);
+        let index = self.plan.sought.index;
+        if !was_read(cx.graph().lookup_vertices(index, &keys, &mut pairs))? {
+            return Ok(false);
+        }
         for (place, _) in &mut pairs {
             *place = places[*place as usize];
         }
@@ -85,7 +89,7 @@ impl<'p> IndexSeek<'p> {
         }
         found.rows.extend(pairs.iter().map(|(row, _)| *row));
         found.nodes.extend(pairs.into_iter().map(|(_, node)| node));
-        Ok(read)
+        Ok(true)
     }
 
     /// The first `limit` of a range, if there is only one row.
@@ -96,7 +100,7 @@ impl<'p> IndexSeek<'p> {
         limit: Option<usize>,
         cx: &Exec<'_>,
         found: &mut Found,
-    ) -> Result<Result<(), IndexUnavailable>, QueryError> {
+    ) -> Result<bool, QueryError> {
         for row in rows {
             cx.check_now()?;
             let mut all = ranges.of(row, &mut found.exact);
@@ -107,8 +111,8 @@ impl<'p> IndexSeek<'p> {
             let (first, several) = (found.nodes.len(), all.len() > 1);
             for range in all {
                 let index = self.plan.sought.index;
-                if let Err(e) = cx.graph().index_vertices(index, &range, &mut found.nodes) {
-                    return Ok(Err(e));
+                if !was_read(cx.graph().index_vertices(index, &range, &mut found.nodes))? {
+                    return Ok(false);
                 }
                 // A long read ends when the statement is to.
                 cx.check_now()?;
@@ -119,7 +123,7 @@ impl<'p> IndexSeek<'p> {
             }
             found.rows.resize(found.nodes.len(), row as u32);
         }
-        Ok(Ok(()))
+        Ok(true)
     }
 
     /// Finds the nodes for the first of these rows, or for all; of one row `limit`, if it can.
@@ -130,9 +134,9 @@ impl<'p> IndexSeek<'p> {
         let told = ranges.can_be_told(rows.rows());
         // A unique key finds no more than one.
         let first = if self.plan.sought.is_unique() { rows.rows() } else { FIRST_ROWS };
-        let (mut read, mut step) = (Ok(()), first);
+        let (mut read, mut step) = (told, first);
         let limit = (rows.rows() == 1).then_some(limit);
-        while told && read.is_ok() && found.done < rows.rows() && found.nodes.len() < MANY {
+        while read && found.done < rows.rows() && found.nodes.len() < MANY {
             let part = found.done..rows.rows().min(found.done + step);
             found.done = part.end;
             read = match ranges.are_points() && !some {
@@ -141,19 +145,17 @@ impl<'p> IndexSeek<'p> {
             };
             step *= 2;
         }
-        if told && was_read(read)? {
+        if read {
             return Ok(found);
         }
         // The index went since the plan was made, is younger than what is read, or does not hold
         // what is sought.
         let (mut all, mut found) = (Vec::new(), Found::default());
         if let Some(label) = cx.graph().find_label(&self.plan.label) {
-            let bound = cx.graph().vertex_bound().get();
-            for from in (0..bound).step_by(BATCH_ROWS) {
-                cx.check()?;
-                let to = VertexId::from_raw(bound.min(from + BATCH_ROWS as u64));
-                cx.graph().scan(Some(label), VertexId::from_raw(from), to, &mut all);
-            }
+            each_step(Some(label), cx, |_, nodes| {
+                all.extend_from_slice(nodes);
+                Ok(())
+            })?;
         }
         while found.done < rows.rows() && found.nodes.len() < MANY {
             cx.check()?;

@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, ReadError, VertexId};
 
 use super::degrees::{leads, used_edges};
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
@@ -91,13 +91,18 @@ impl Leg<'_> {
     }
 
     /// Reads the lists of the sources for which `wanted` says so.
-    fn read(&mut self, wanted: &[bool], graph: &dyn Graph, expansion: &mut Expansion) {
+    fn read(
+        &mut self,
+        wanted: &[bool],
+        graph: &dyn Graph,
+        expansion: &mut Expansion,
+    ) -> Result<(), ReadError> {
         let chosen: Vec<usize> = (0..wanted.len()).filter(|at| wanted[*at]).collect();
         let vertices: Vec<VertexId> = chosen.iter().map(|at| self.sources[*at]).collect();
         self.lists = vec![None; self.sources.len()];
         let tables = self.tables();
         if let [(ty, direction)] = tables[..] {
-            graph.expand_ids(&vertices, ty, direction, expansion);
+            graph.expand_ids(&vertices, ty, direction, expansion)?;
             std::mem::swap(&mut self.neighbours, &mut expansion.neighbours);
             for (at, ends) in chosen.iter().zip(expansion.offsets.windows(2)) {
                 self.lists[*at] = Some(ends[0] as usize..ends[1] as usize);
@@ -105,7 +110,7 @@ impl Leg<'_> {
         } else {
             let mut parts: Vec<Vec<VertexId>> = vec![Vec::new(); vertices.len()];
             for (ty, direction) in tables {
-                graph.expand_ids(&vertices, ty, direction, expansion);
+                graph.expand_ids(&vertices, ty, direction, expansion)?;
                 for (at, (part, source)) in parts.iter_mut().zip(&vertices).enumerate() {
                     let once = |n: &&VertexId| !self.is_twice(direction, *source, **n);
                     part.extend(expansion.of(at).iter().filter(once));
@@ -125,6 +130,7 @@ impl Leg<'_> {
                 list.sort_unstable();
             }
         }
+        Ok(())
     }
 
     fn list(&self, at: usize) -> Option<&[VertexId]> {
@@ -139,7 +145,7 @@ impl Leg<'_> {
         nodes: &[Common],
         graph: &dyn Graph,
         expansion: &mut Expansion,
-    ) -> Vec<Vec<EdgeId>> {
+    ) -> Result<Vec<Vec<EdgeId>>, ReadError> {
         let mut found = vec![Vec::new(); nodes.len()];
         for (ty, direction) in self.tables() {
             let pair = |common: &Common| match direction {
@@ -147,7 +153,7 @@ impl Leg<'_> {
                 Direction::In => (common.node, source),
             };
             let pairs: Vec<_> = nodes.iter().map(pair).collect();
-            graph.edges_between(&pairs, ty, expansion);
+            graph.edges_between(&pairs, ty, expansion)?;
             for ((found, ends), common) in
                 found.iter_mut().zip(expansion.offsets.windows(2)).zip(nodes)
             {
@@ -158,7 +164,7 @@ impl Leg<'_> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -185,7 +191,12 @@ impl<'p> Intersect<'p> {
     }
 
     /// The legs for the rows at these places, their lists read where that pays.
-    fn legs(&mut self, rows: &Batch, places: &[u32], graph: &dyn Graph) -> Vec<Leg<'p>> {
+    fn legs(
+        &mut self,
+        rows: &Batch,
+        places: &[u32],
+        graph: &dyn Graph,
+    ) -> Result<Vec<Leg<'p>>, ReadError> {
         let edges: Vec<_> = self.plan.legs.iter().map(|leg| leg.edge).collect();
         let mut legs: Vec<Leg<'p>> = Vec::with_capacity(edges.len());
         for plan in &self.plan.legs {
@@ -216,7 +227,7 @@ impl<'p> Intersect<'p> {
             let mut degrees = Vec::new();
             for (ty, direction) in leg.tables() {
                 degrees.clear();
-                graph.degrees(&leg.sources, ty, direction, &mut degrees);
+                graph.degrees(&leg.sources, ty, direction, &mut degrees)?;
                 leg.degrees.iter_mut().zip(&degrees).for_each(|(sum, degree)| *sum += degree);
             }
             legs.push(leg);
@@ -237,13 +248,18 @@ impl<'p> Intersect<'p> {
                 sought.saturating_mul(READ_TIMES).saturating_add(READ_TIMES) >= *degree
             };
             let wanted: Vec<bool> = sought.iter().zip(&leg.degrees).map(pays).collect();
-            leg.read(&wanted, graph, &mut self.expansion);
+            leg.read(&wanted, graph, &mut self.expansion)?;
         }
-        legs
+        Ok(legs)
     }
 
     /// Nodes that all legs of a row lead to.
-    fn common(&mut self, legs: &[Leg<'p>], at: usize, graph: &dyn Graph) -> Vec<Common> {
+    fn common(
+        &mut self,
+        legs: &[Leg<'p>],
+        at: usize,
+        graph: &dyn Graph,
+    ) -> Result<Vec<Common>, ReadError> {
         let first = leading(legs, at);
         let mut found: Vec<Common> = Vec::new();
         let list = legs[first].list(at).unwrap_or_default();
@@ -269,14 +285,14 @@ impl<'p> Intersect<'p> {
         }
         for (number, leg) in legs.iter().enumerate() {
             if leg.list(at).is_none() {
-                let edges = leg.edges_to(leg.source(at), &found, graph, &mut self.expansion);
+                let edges = leg.edges_to(leg.source(at), &found, graph, &mut self.expansion)?;
                 for (common, edges) in found.iter_mut().zip(&edges) {
                     common.times[number] = edges.len() as u32;
                 }
                 found.retain(|common| common.times[number] > 0);
             }
         }
-        found
+        Ok(found)
     }
 
     fn part(
@@ -292,13 +308,13 @@ impl<'p> Intersect<'p> {
                 places.push(row as u32);
             }
         }
-        let legs = self.legs(rows, &places, cx.graph());
+        let legs = self.legs(rows, &places, cx.graph())?;
         let keeps = legs.iter().any(|leg| leg.plan.keeps_edge);
         let mut found = Found { edges: vec![Vec::new(); legs.len()], ..Found::default() };
         let mut used = vec![Vec::new(); legs.len()];
         for (at, row) in places.iter().enumerate() {
             cx.check()?;
-            let mut common = self.common(&legs, at, cx.graph());
+            let mut common = self.common(&legs, at, cx.graph())?;
             if common.is_empty() {
                 continue;
             }
@@ -311,7 +327,7 @@ impl<'p> Intersect<'p> {
                     .map(|leg| {
                         leg.edges_to(leg.source(at), &common, cx.graph(), &mut self.expansion)
                     })
-                    .collect();
+                    .collect::<Result<_, _>>()?;
                 for (number, common) in common.iter().enumerate() {
                     let of = |leg: usize| &edges[leg][number][..];
                     combine(&legs, &of, *row, common.node, &mut Vec::new(), &mut found);

@@ -180,12 +180,12 @@ impl<'p> Morsels<'p> {
         Ok(Some(self.cut(found, cx)))
     }
 
-    /// Ranges of vertex numbers.
+    /// Ranges of positions of vertices.
     fn ranges(&self, cx: &Exec<'_>) -> Vec<Morsel<'p>> {
         let forced = cx.threads.and_then(|threads| threads.workers.morsel());
         let step = forced.map_or(MORSEL_VERTICES, |rows| rows as u64);
         let (plan, scan) = (&self.plan.input, self.plan.source(0));
-        let bound = cx.graph().vertex_bound().get();
+        let bound = cx.graph().partitions().positions();
         let range = |at: u64| {
             let leaf = Leaf::Range(scan, at * step, bound.min((at + 1) * step));
             Morsel { plan, leaf, rows: Batch::empty(1) }

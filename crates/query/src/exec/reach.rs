@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, ReadError, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
 use super::feed::Feed;
@@ -133,11 +133,11 @@ impl<'p> Reach<'p> {
                     for direction in directions(p.way) {
                         cx.check()?;
                         if plain {
-                            cx.graph().expand_ids(sources, *ty, *direction, &mut self.expansion);
+                            cx.graph().expand_ids(sources, *ty, *direction, &mut self.expansion)?;
                             self.expansion.neighbours.iter().for_each(|n| search.reach(*n));
                             continue;
                         }
-                        let found = self.edges(sources, (*ty, *direction), (used, row), cx);
+                        let found = self.edges(sources, (*ty, *direction), (used, row), cx)?;
                         for (edge, to) in satisfying(found, p.filter.as_ref(), rows, row, cx)? {
                             let from =
                                 if *direction == Direction::Out { edge.src } else { edge.dst };
@@ -166,8 +166,8 @@ impl<'p> Reach<'p> {
         (ty, direction): (EdgeTypeId, Direction),
         (used, row): (&[Arc<Column>], usize),
         cx: &Exec<'_>,
-    ) -> Vec<(EdgeId, VertexId)> {
-        cx.graph().expand(sources, ty, direction, &mut self.expansion);
+    ) -> Result<Vec<(EdgeId, VertexId)>, ReadError> {
+        cx.graph().expand(sources, ty, direction, &mut self.expansion)?;
         let mut found = Vec::with_capacity(self.expansion.neighbours.len());
         for (source, ends) in sources.iter().zip(self.expansion.offsets.windows(2)) {
             for at in ends[0] as usize..ends[1] as usize {
@@ -183,7 +183,7 @@ impl<'p> Reach<'p> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 }
 

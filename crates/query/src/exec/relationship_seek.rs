@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
-use telar_graph::{Direction, EdgeId, Expansion, Graph, VertexId};
+use telar_graph::{Direction, EdgeId, Expansion, VertexId};
 
+use super::count_store::each_step;
 use super::expand::{columns, edge_of, is_used};
 use super::feed::Feed;
 use super::memory::Held;
@@ -109,23 +110,17 @@ impl Found {
 /// Every edge of a type.
 fn all_edges(ty: &str, cx: &mut Exec<'_>, out: &mut Vec<EdgeId>) -> Result<(), QueryError> {
     let Some(ty) = cx.graph().find_edge_type(ty) else { return Ok(()) };
-    let bound = cx.graph().vertex_bound().get();
-    let (mut sources, mut expansion) = (Vec::new(), Expansion::default());
-    for from in (0..bound).step_by(BATCH_ROWS) {
-        cx.check()?;
-        let graph: &dyn Graph = cx.graph();
-        let to = bound.min(from + BATCH_ROWS as u64);
-        sources.clear();
-        graph.scan(None, VertexId::from_raw(from), VertexId::from_raw(to), &mut sources);
-        graph.expand(&sources, ty, Direction::Out, &mut expansion);
+    let mut expansion = Expansion::default();
+    each_step(None, cx, |graph, sources| {
+        graph.expand(sources, ty, Direction::Out, &mut expansion)?;
         for (at, source) in sources.iter().enumerate() {
             for i in expansion.offsets[at] as usize..expansion.offsets[at + 1] as usize {
                 let (neighbour, ordinal) = (expansion.neighbours[i], expansion.ordinals[i]);
                 out.push(edge_of(ty, *source, neighbour, ordinal, Direction::Out));
             }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 impl Operator for RelationshipSeek<'_> {

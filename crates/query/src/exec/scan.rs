@@ -19,7 +19,7 @@ pub(super) fn joined(rows: &Batch, numbers: &[u32], slot: usize, found: Vec<Vert
 pub(crate) struct NodeScan<'p> {
     input: Source<'p>,
     plan: &'p plan::NodeScan,
-    /// Where the scan of a row begins and, if not at the last node, ends.
+    /// The positions at which the scan of a row begins and, if not at the last one, ends.
     range: (u64, u64),
     ramp: Ramp,
     /// The rows being joined, which of them comes next, and up to where its scan is.
@@ -31,7 +31,7 @@ impl<'p> NodeScan<'p> {
         Self::part(input, plan, (0, u64::MAX), ramp)
     }
 
-    /// Scans only nodes with these numbers.
+    /// Scans only nodes at these positions.
     pub(crate) fn part(
         input: Source<'p>,
         plan: &'p plan::NodeScan,
@@ -44,7 +44,7 @@ impl<'p> NodeScan<'p> {
 
 impl Operator for NodeScan<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        /// Vertex numbers looked at in one step, at most.
+        /// Positions looked at in one step, at most.
         const STEP_MAX: u64 = 4096;
         loop {
             let (rows, row, from) = match self.state.take() {
@@ -56,22 +56,22 @@ impl Operator for NodeScan<'_> {
             };
             cx.check()?;
             let label = self.plan.label.as_deref().map(|name| cx.graph().find_label(name));
+            let partitions = cx.graph().partitions();
             let bound = match label {
                 // Nothing ever had this label.
                 Some(None) => 0,
-                _ => cx.graph().vertex_bound().get().min(self.range.1),
+                _ => partitions.positions().min(self.range.1),
             };
             let mut found = Vec::new();
             let mut at = from;
             let mut step = if self.ramp.is_full() { STEP_MAX } else { self.ramp.rows() as u64 };
             let wanted = self.ramp.step();
             while at < bound && found.len() < wanted {
-                let to = bound.min(at + step);
+                let ids = partitions.ids(at, step.min(bound - at));
                 step = STEP_MAX.min(4 * step);
-                let range = (VertexId::from_raw(at), VertexId::from_raw(to));
                 cx.check()?;
-                cx.graph().scan(label.flatten(), range.0, range.1, &mut found);
-                at = to;
+                cx.graph().scan(label.flatten(), ids.start, ids.end, &mut found)?;
+                at += ids.end.get() - ids.start.get();
             }
             if at < bound {
                 self.state = Some((rows.clone(), row, at));
@@ -108,19 +108,24 @@ impl Operator for NodeById<'_> {
         while let Some(rows) = self.input.next(cx)? {
             cx.check()?;
             let ids = eval(&self.plan.id, &rows, cx)?;
-            let (mut numbers, mut found) = (Vec::new(), Vec::new());
+            let (mut numbers, mut named) = (Vec::new(), Vec::new());
             for row in 0..rows.rows() {
                 let raw = match (ids.get(row), self.plan.element) {
                     (Value::Int(id), false) => u64::try_from(id).ok(),
                     (Value::String(id), true) => crate::result::vertex_of_element_id(&id),
                     _ => None,
                 };
-                let vertex = raw.map(VertexId::from_raw);
-                if let Some(vertex) = vertex.filter(|v| cx.graph().labels(*v).is_some()) {
+                if let Some(vertex) = raw.map(VertexId::from_raw) {
                     numbers.push(row as u32);
-                    found.push(vertex);
+                    named.push(vertex);
                 }
             }
+            let mut exist = Vec::with_capacity(named.len());
+            cx.graph().vertices_exist(&named, &mut exist)?;
+            let found: Vec<VertexId> =
+                named.iter().zip(&exist).filter(|(_, exists)| **exists).map(|(v, _)| *v).collect();
+            let mut exist = exist.into_iter();
+            numbers.retain(|_| exist.next() == Some(true));
             if !found.is_empty() {
                 return Ok(Some(joined(&rows, &numbers, self.plan.slot, found)));
             }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use telar_graph::spatial::PointBox;
-use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, RuleKind, Stop, Value};
+use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, ReadError, RuleKind, Stop, Value};
 
 use super::Exec;
 use crate::batch::{Batch, Column};
@@ -198,11 +198,13 @@ fn is_plain(value: &Value) -> bool {
 
 /// What a read of an index says: `false` if there is no such index any more, or not yet, so that
 /// everything must be looked at.
-pub(super) fn was_read(read: Result<(), IndexUnavailable>) -> Result<bool, QueryError> {
+pub(super) fn was_read(read: Result<(), ReadError>) -> Result<bool, QueryError> {
     match read {
         Ok(()) => Ok(true),
-        Err(IndexUnavailable::Unknown(_) | IndexUnavailable::NotReady(_)) => Ok(false),
-        Err(e) => Err(QueryError::database(&e)),
+        Err(ReadError::Index(IndexUnavailable::Unknown(_) | IndexUnavailable::NotReady(_))) => {
+            Ok(false)
+        }
+        Err(e) => Err(e.into()),
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
 
 use foldhash::fast::RandomState;
-use telar_graph::{EdgeId, EdgeTypeId, Expansion, Value, VertexId};
+use telar_graph::{EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
 use super::branches::Branches;
 use super::expand::{directions, edge_of, edge_types};
@@ -148,12 +148,12 @@ impl<'p> ShortestPath<'p> {
         types: &[EdgeTypeId],
         way: Way,
         cx: &Exec<'_>,
-    ) -> Vec<Step> {
+    ) -> Result<Vec<Step>, ReadError> {
         let mut found = Vec::new();
         let expansion = &mut self.expansion;
         for ty in types {
             for direction in directions(way) {
-                cx.graph().expand(sources, *ty, *direction, expansion);
+                cx.graph().expand(sources, *ty, *direction, expansion)?;
                 for (source, range) in sources.iter().zip(expansion.offsets.windows(2)) {
                     found.extend((range[0] as usize..range[1] as usize).map(|at| {
                         let (to, ordinal) = (expansion.neighbours[at], expansion.ordinals[at]);
@@ -162,7 +162,7 @@ impl<'p> ShortestPath<'p> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 
     /// One more step of a side, all nodes of its frontier at once; only to where it meets another,
@@ -182,7 +182,7 @@ impl<'p> ShortestPath<'p> {
         // Few nodes at a time: one of them may have very many neighbours.
         for part in frontier.chunks(BATCH_ROWS / 8) {
             cx.check()?;
-            let found = self.steps_from(part, types, side.way, cx);
+            let found = self.steps_from(part, types, side.way, cx)?;
             let (steps, frontier) = (size_of::<Step>(), size_of::<VertexId>());
             let finding = found.capacity() * steps + next.capacity() * frontier;
             self.searching.set(before.max(side.bytes()) + finding, cx)?;
@@ -333,7 +333,7 @@ impl<'p> ShortestPath<'p> {
             let mut holding = Held::of("ShortestPath");
             for (vertex, path) in level {
                 cx.check()?;
-                let options = steps(vertex, types, p.way, &mut self.expansion, cx);
+                let options = steps(vertex, types, p.way, &mut self.expansion, cx)?;
                 let options = satisfying(options, p.filter.as_ref(), rows, row, cx)?;
                 for (edge, neighbour) in options {
                     if path.contains(&edge) {

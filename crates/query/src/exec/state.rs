@@ -302,9 +302,6 @@ impl<'g> Exec<'g> {
     pub(crate) fn renew_view(&mut self, number: Slot) -> Result<(), QueryError> {
         let Some(transactions) = self.transactions else { return Ok(()) };
         let seen = std::mem::replace(&mut self.graph, Access::Own(transactions.begin()?));
-        if let Some(error) = seen.graph().error() {
-            return Err(QueryError::database(&*error));
-        }
         self.views.entry(number).or_insert(seen);
         Ok(())
     }

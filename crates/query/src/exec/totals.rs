@@ -7,7 +7,7 @@ use crate::aggregate::{self, Accumulator};
 use crate::batch::Column;
 use crate::error::{Detail, EvalError};
 use crate::plan::AggregateCall;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 
 /// One aggregation, for all groups.
 pub(super) enum Totals {
@@ -274,10 +274,10 @@ impl Totals {
 fn new_accumulator(call: &AggregateCall) -> Result<impl Fn() -> Accumulator, QueryError> {
     let function = aggregate::lookup(&call.function);
     if function.is_none() && !call.arguments.is_empty() {
-        return Err(QueryError::database(&EvalError::new(
-            Detail::UnknownFunction,
-            format!("there is no aggregating function {}", call.function),
-        )));
+        let message = format!("there is no aggregating function {}", call.function);
+        return Err(EvalError::new(Detail::UnknownFunction, message)
+            .of_kind(ErrorKind::Database)
+            .into());
     }
     let function = function.filter(|_| !call.arguments.is_empty());
     let distinct = call.distinct;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Value, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
 use super::memory::Held;
@@ -23,11 +23,11 @@ pub(crate) fn steps(
     way: Way,
     expansion: &mut Expansion,
     cx: &Exec<'_>,
-) -> Vec<(EdgeId, VertexId)> {
+) -> Result<Vec<(EdgeId, VertexId)>, ReadError> {
     let mut found = Vec::new();
     for ty in types {
         for direction in directions(way) {
-            cx.graph().expand(&[vertex], *ty, *direction, expansion);
+            cx.graph().expand(&[vertex], *ty, *direction, expansion)?;
             for (neighbour, ordinal) in expansion.neighbours.iter().zip(&expansion.ordinals) {
                 let again = *neighbour == vertex && *direction == Direction::In;
                 if way == Way::Both && again {
@@ -37,7 +37,7 @@ pub(crate) fn steps(
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// Of `found`, what satisfies a condition on the relationship in the given slot, beside the other
@@ -147,7 +147,7 @@ impl<'p> VarExpand<'p> {
         if !cx.may_grow(state.path.len() as u64) {
             return Ok(Vec::new());
         }
-        let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx);
+        let mut found = steps(vertex, &state.types, p.way, &mut self.expansion, cx)?;
         found.retain(|(e, _)| {
             (p.repeats || !state.path.contains(e)) && !is_used(*e, &state.used, state.row)
         });

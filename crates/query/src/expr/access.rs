@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use telar_graph::{EdgeId, LabelId, PropertyKeyId, Value, ValueMap, VertexId};
+use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, Value, ValueMap, VertexId};
 
 use super::{GraphFunction, Labels};
 use crate::batch::{Batch, Column};
@@ -26,11 +26,11 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
                 return Ok(Column::Same(Value::Null, vertices.len()));
             };
             let mut ints = Vec::new();
-            if graph.vertex_ints(vertices, key, &mut ints) {
+            if graph.vertex_ints(vertices, key, &mut ints)? {
                 return Ok(Column::Ints(ints));
             }
             let mut values = Vec::with_capacity(vertices.len());
-            graph.vertex_properties(vertices, key, &mut values);
+            graph.vertex_properties(vertices, key, &mut values)?;
             Ok(Column::Values(values))
         }
         Column::Edges(edges) => {
@@ -42,11 +42,11 @@ pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Col
                 return Ok(Column::Same(Value::Null, edges.len()));
             };
             let mut ints = Vec::new();
-            if graph.edge_ints(edges, key, &mut ints) {
+            if graph.edge_ints(edges, key, &mut ints)? {
                 return Ok(Column::Ints(ints));
             }
             let mut values = Vec::with_capacity(edges.len());
-            graph.edge_properties(edges, key, &mut values);
+            graph.edge_properties(edges, key, &mut values)?;
             Ok(Column::Values(values))
         }
         Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
@@ -101,15 +101,15 @@ pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Va
 /// Every property of a node or relationship.
 pub(crate) fn properties_of(object: &Value, cx: &Exec<'_>) -> Result<ValueMap, QueryError> {
     let graph = cx.graph();
-    let mut found = Vec::new();
+    let mut found = Lists::default();
     match object {
         Value::Vertex(vertex) => {
             cx.check_vertex(*vertex)?;
-            graph.all_vertex_properties(*vertex, &mut found);
+            graph.all_vertex_properties(&[*vertex], &mut found)?;
         }
         Value::Edge(edge) => {
             cx.check_edge(**edge)?;
-            graph.all_edge_properties(**edge, &mut found);
+            graph.all_edge_properties(&[**edge], &mut found)?;
         }
         Value::Map(entries) => return Ok((**entries).clone()),
         other => {
@@ -125,7 +125,7 @@ pub(crate) fn properties_of(object: &Value, cx: &Exec<'_>) -> Result<ValueMap, Q
     let named = |(key, value): (telar_graph::PropertyKeyId, Value)| {
         (Arc::from(&*names[usize::from(key.get())]), value)
     };
-    Ok(found.into_iter().map(named).collect())
+    Ok(found.items.into_iter().map(named).collect())
 }
 
 /// The same, where what the query has deleted has none.
@@ -152,12 +152,15 @@ fn type_name(edge: EdgeId, cx: &Exec<'_>) -> Value {
 }
 
 /// The list for a set of names, which is the same value for all objects that have it.
-fn shared_list<K: Eq + Hash>(
+fn shared_list<K: Eq + Hash + Clone>(
     known: &mut HashMap<Vec<K>, Value, RandomState>,
-    names: Vec<K>,
+    names: &[K],
     list: impl FnOnce(&[K]) -> Value,
 ) -> Value {
-    known.entry(names).or_insert_with_key(|names| list(names)).clone()
+    if let Some(known) = known.get(names) {
+        return known.clone();
+    }
+    known.entry(names.to_vec()).or_insert_with_key(|names| list(names)).clone()
 }
 
 /// A function that asks the graph, for a column of nodes or relationships: names are asked for
@@ -174,19 +177,19 @@ pub(crate) fn graph_column(
             cx.check_vertices(vertices)?;
             let (names, mut known) = (graph.label_names(), HashMap::default());
             let name = |label: &LabelId| Value::from(&*names[usize::from(label.get())]);
-            for vertex in vertices {
-                let labels = graph.labels(*vertex).unwrap_or_default();
+            let mut labels = Lists::default();
+            graph.labels(vertices, &mut labels)?;
+            for labels in labels.iter() {
                 let list = |labels: &[LabelId]| Value::list(labels.iter().map(name));
                 values.push(shared_list(&mut known, labels, list));
             }
         }
         (GraphFunction::Keys, Column::Vertices(vertices)) => {
             let (names, mut known) = (graph.property_key_names(), HashMap::default());
-            let mut found = Vec::new();
-            for vertex in vertices {
-                found.clear();
-                // What the query has deleted has none.
-                graph.all_vertex_properties(*vertex, &mut found);
+            let mut found = Lists::default();
+            // What the query has deleted has none.
+            graph.all_vertex_properties(vertices, &mut found)?;
+            for found in found.iter() {
                 let keys: Vec<PropertyKeyId> = found.iter().map(|(key, _)| *key).collect();
                 let list = |keys: &[PropertyKeyId]| {
                     let name = |key: &PropertyKeyId| &*names[usize::from(key.get())];
@@ -194,7 +197,7 @@ pub(crate) fn graph_column(
                     keys.sort_unstable();
                     Value::list(keys.into_iter().map(Value::from))
                 };
-                values.push(shared_list(&mut known, keys, list));
+                values.push(shared_list(&mut known, &keys, list));
             }
         }
         (GraphFunction::Type, Column::Edges(edges)) => {
@@ -234,8 +237,9 @@ pub(crate) fn graph_function(
         (GraphFunction::Labels, Value::Vertex(vertex)) => {
             cx.check_vertex(*vertex)?;
             let names = cx.graph().label_names();
-            let labels = cx.graph().labels(*vertex).unwrap_or_default();
-            Ok(Value::list(labels.iter().map(|l| Value::from(&*names[usize::from(l.get())]))))
+            let mut labels = Lists::default();
+            cx.graph().labels(&[*vertex], &mut labels)?;
+            Ok(Value::list(labels.of(0).iter().map(|l| Value::from(&*names[usize::from(l.get())]))))
         }
         (GraphFunction::Labels, _) => refuse("labels()", "a node"),
         (GraphFunction::Type, Value::Edge(edge)) => Ok(type_name(**edge, cx)),
@@ -279,8 +283,13 @@ pub(crate) fn has_labels(
         let names: Vec<Value> = match objects.get(row) {
             // What the query has deleted has none.
             Value::Vertex(vertex) => {
-                let found = cx.graph().labels(vertex).unwrap_or_default();
-                found.iter().map(|l| Value::from(&*label_names[usize::from(l.get())])).collect()
+                let mut found = Lists::default();
+                cx.graph().labels(&[vertex], &mut found)?;
+                found
+                    .of(0)
+                    .iter()
+                    .map(|l| Value::from(&*label_names[usize::from(l.get())]))
+                    .collect()
             }
             Value::Edge(edge) if cx.deleted_edges.contains(&*edge) => Vec::new(),
             Value::Edge(edge) => vec![type_name(*edge, cx)],
@@ -307,7 +316,7 @@ fn vertices_satisfy(
     let mut holds = Vec::with_capacity(vertices.len());
     match labels {
         Labels::Name(name) => match graph.find_label(name) {
-            Some(label) => graph.have_label(vertices, label, &mut holds),
+            Some(label) => graph.have_label(vertices, label, &mut holds)?,
             None => holds.resize(vertices.len(), false),
         },
         Labels::Not(inner) => {

@@ -46,7 +46,7 @@ pub(super) fn compared(
     let Some(key) = graph.find_property_key(key) else { return Ok(None) };
     let mut results = Vec::with_capacity(vertices.len());
     let mut each = |found: Option<&str>| results.push(found.map(|found| holds(found, &text)));
-    if !graph.vertex_texts(vertices, key, &mut each) {
+    if !graph.vertex_texts(vertices, key, &mut each)? {
         return Ok(None);
     }
     Ok(Some(Column::of_truths(results)))

@@ -170,7 +170,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             "How many nodes, nodes of each label and relationships of each type there are.",
             Vec::new(),
             &[("kind", "STRING"), ("name", "STRING"), ("count", "INTEGER")],
-            |call, _| Ok(statistics(call)),
+            |call, _| statistics(call),
         ),
     );
 }
@@ -178,13 +178,13 @@ pub(super) fn add(procedures: &mut Procedures) {
 /// Number of vertices with each label; of those that only this transaction has, 1 for some.
 fn vertices_by_label(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
     let names = call.graph().label_names();
-    let mut counts = call.graph().statistics().vertices_by_label;
+    let mut counts = call.graph().statistics()?.vertices_by_label;
     counts.resize(names.len(), 0);
     for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
         let Some(label) = call.graph().find_label(name) else { continue };
-        *count = match call.graph().count_vertices(Some(label)) {
+        *count = match call.graph().count_vertices(Some(label))? {
             Some(count) => count,
-            None => any_step(call, Some(label), |vertices| !vertices.is_empty())?.into(),
+            None => any_step(call, Some(label), |vertices| Ok(!vertices.is_empty()))?.into(),
         };
     }
     Ok(counts)
@@ -193,17 +193,17 @@ fn vertices_by_label(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
 /// Number of edges of each type; of those that only this transaction has, 1 for some.
 fn edges_by_type(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
     let names = call.graph().edge_type_names();
-    let mut counts = call.graph().statistics().edges_by_type;
+    let mut counts = call.graph().statistics()?.edges_by_type;
     counts.resize(names.len(), 0);
     for (name, count) in names.iter().zip(&mut counts).filter(|(_, count)| **count == 0) {
         let Some(ty) = call.graph().find_edge_type(name) else { continue };
         let mut degrees = Vec::new();
         let mut leave = |vertices: &[VertexId]| {
             degrees.clear();
-            call.graph().degrees(vertices, ty, Direction::Out, &mut degrees);
-            degrees.iter().any(|degree| *degree > 0)
+            call.graph().degrees(vertices, ty, Direction::Out, &mut degrees)?;
+            Ok(degrees.iter().any(|degree| *degree > 0))
         };
-        *count = match call.graph().count_edges(ty) {
+        *count = match call.graph().count_edges(ty)? {
             Some(count) => count,
             None => any_step(call, None, &mut leave)?.into(),
         };
@@ -215,17 +215,16 @@ fn edges_by_type(call: &CallContext<'_>) -> Result<Vec<u64>, QueryError> {
 fn any_step(
     call: &CallContext<'_>,
     label: Option<LabelId>,
-    mut found: impl FnMut(&[VertexId]) -> bool,
+    mut found: impl FnMut(&[VertexId]) -> Result<bool, QueryError>,
 ) -> Result<bool, QueryError> {
     const STEP: u64 = 4096;
-    let bound = call.graph().vertex_bound().get();
+    let partitions = call.graph().partitions();
     let mut vertices = Vec::new();
-    for from in (0..bound).step_by(STEP as usize) {
+    for ids in partitions.pieces(0..partitions.positions(), STEP) {
         call.check()?;
-        let to = VertexId::from_raw(bound.min(from + STEP));
         vertices.clear();
-        call.graph().scan(label, VertexId::from_raw(from), to, &mut vertices);
-        if found(&vertices) {
+        call.graph().scan(label, ids.start, ids.end, &mut vertices)?;
+        if found(&vertices)? {
             return Ok(true);
         }
     }
@@ -299,8 +298,8 @@ pub(super) fn await_indexes(
     }
 }
 
-fn statistics(call: &CallContext<'_>) -> Rows {
-    let found = call.graph().statistics();
+fn statistics(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let found = call.graph().statistics()?;
     let row = |kind: &str, name: Option<String>, count: u64| {
         vec![kind.into(), name.into(), Value::try_from(count).unwrap_or_default()]
     };
@@ -314,5 +313,5 @@ fn statistics(call: &CallContext<'_>) -> Rows {
     rows.push(row("relationships", None, found.edges()));
     let types = counted(call.graph().edge_type_names(), found.edges_by_type);
     rows.extend(types.map(|(name, count)| row("type", name, count)));
-    rows
+    Ok(rows)
 }

@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeTypeId, IndexRange, LabelId, PropertyKeyId, Rule, RuleKind, RuleState, Value, VertexId,
+    EdgeTypeId, IndexRange, LabelId, Lists, PropertyKeyId, Rule, RuleKind, RuleState, Value,
+    VertexId,
 };
 
-use super::meta::{check_config, count, labels_of};
-use super::schema::{each_edge, each_vertices};
+use super::meta::{check_config, count, names_of};
+use super::schema::{each_edges, each_vertices, labels_at_ends};
 use super::show::{Shown, index_type};
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::QueryError;
@@ -79,10 +80,11 @@ pub(super) fn add(procedures: &mut Procedures) {
 fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
     let names = call.graph().label_names();
     let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
+    let mut labels = Lists::default();
     each_vertices(call, |vertices| {
-        for vertex in vertices {
-            labels_of(call, *vertex, &names).for_each(|name| *counts.entry(name).or_default() += 1);
-        }
+        call.graph().labels(vertices, &mut labels)?;
+        names_of(&labels.items, &names).for_each(|name| *counts.entry(name).or_default() += 1);
+        Ok(())
     })?;
     let node = |(name, found): (&String, u64)| {
         Value::map([("name", Value::from(name.as_str())), ("count", count(found))])
@@ -96,12 +98,16 @@ fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
     let mut rows = Vec::new();
     for (number, ty) in types.iter().enumerate() {
         let mut counts: BTreeMap<(&String, &String), u64> = BTreeMap::new();
-        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
-            for from in labels_of(call, edge.src, &labels) {
-                for to in labels_of(call, edge.dst, &labels) {
-                    *counts.entry((from, to)).or_default() += 1;
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            let [starts, ends] = labels_at_ends(call, edges)?;
+            for (from, to) in starts.iter().zip(ends.iter()) {
+                for from in names_of(from, &labels) {
+                    for to in names_of(to, &labels) {
+                        *counts.entry((from, to)).or_default() += 1;
+                    }
                 }
             }
+            Ok(())
         })?;
         rows.extend(counts.into_iter().map(|((from, to), found)| {
             let text = |text: &String| Value::from(text.as_str());
@@ -170,10 +176,11 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
         call.check()?;
         let column = |key: &PropertyKeyId| {
             let mut column = Vec::new();
-            call.graph().vertex_properties(some, *key, &mut column);
-            column
+            call.graph().vertex_properties(some, *key, &mut column)?;
+            Ok(column)
         };
-        let columns: Vec<Vec<Value>> = rule.properties.iter().map(column).collect();
+        let columns: Vec<Vec<Value>> =
+            rule.properties.iter().map(column).collect::<Result<_, QueryError>>()?;
         if rule.kind == RuleKind::Point {
             // Entries come by the place of a point: equal ones may have others between them.
             points.extend(columns.into_iter().flatten());
@@ -207,13 +214,14 @@ fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Row
             let mut wanted = vertices.to_vec();
             if let Some(label) = label {
                 has.clear();
-                call.graph().have_label(vertices, label, &mut has);
+                call.graph().have_label(vertices, label, &mut has)?;
                 let mut at = has.iter();
                 wanted.retain(|_| at.next() == Some(&true));
             }
             column.clear();
-            call.graph().vertex_properties(&wanted, key, &mut column);
+            call.graph().vertex_properties(&wanted, key, &mut column)?;
             values.extend(column.drain(..).filter(|value| !value.is_null()));
+            Ok(())
         })?;
     }
     Ok(vec![vec![Value::list(values)]])

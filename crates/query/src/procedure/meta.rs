@@ -12,9 +12,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use telar_graph::{Direction, Expansion, PropertyKeyId, RuleKind, Value, VertexId};
+use telar_graph::{Direction, Expansion, LabelId, Lists, PropertyKeyId, RuleKind, Value};
 
-use super::schema::{each_edge, each_vertices};
+use super::schema::{each_edges, each_vertices};
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::{ErrorKind, QueryError};
@@ -202,28 +202,27 @@ impl Connected {
     }
 }
 
-/// Names of the labels of a vertex.
-pub(super) fn labels_of<'n>(
-    call: &CallContext<'_>,
-    vertex: VertexId,
+/// Names of labels.
+pub(super) fn names_of<'n>(
+    labels: &[LabelId],
     names: &'n [String],
 ) -> impl Iterator<Item = &'n String> {
-    let labels = call.graph().labels(vertex).unwrap_or_default();
-    labels.into_iter().map(|label| &names[usize::from(label.get())])
+    labels.iter().map(|label| &names[usize::from(label.get())])
 }
 
 fn nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let names = call.graph().label_names();
     let mut seen: BTreeMap<&String, Properties> = BTreeMap::new();
-    let mut properties = Vec::new();
+    let (mut labels, mut properties) = (Lists::default(), Lists::default());
     each_vertices(call, |vertices| {
-        for vertex in vertices {
-            properties.clear();
-            call.graph().all_vertex_properties(*vertex, &mut properties);
-            for label in labels_of(call, *vertex, &names) {
-                note(seen.entry(label).or_default(), &properties);
+        call.graph().labels(vertices, &mut labels)?;
+        call.graph().all_vertex_properties(vertices, &mut properties)?;
+        for (labels, properties) in labels.iter().zip(properties.iter()) {
+            for label in names_of(labels, &names) {
+                note(seen.entry(label).or_default(), properties);
             }
         }
+        Ok(())
     })?;
     let ruled = Ruled::of(call);
     let rows = |(label, seen): (&&String, _)| property_rows(call, &ruled, (true, label), seen);
@@ -235,39 +234,40 @@ fn relationships(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let (ruled, mut rows) = (Ruled::of(call), Rows::new());
     for (number, name) in types.iter().enumerate() {
         let ty = telar_graph::EdgeTypeId::from_raw(number as u16);
-        let (mut seen, mut properties) = (Properties::new(), Vec::new());
-        each_edge(call, ty, |edge| {
-            properties.clear();
-            call.graph().all_edge_properties(edge, &mut properties);
-            note(&mut seen, &properties);
+        let (mut seen, mut properties) = (Properties::new(), Lists::default());
+        each_edges(call, ty, |edges| {
+            call.graph().all_edge_properties(edges, &mut properties)?;
+            properties.iter().for_each(|properties| note(&mut seen, properties));
+            Ok(())
         })?;
         rows.extend(property_rows(call, &ruled, (false, name), &seen));
         let mut connected: BTreeMap<&String, Connected> = BTreeMap::new();
         let (mut out, mut into) = (Expansion::default(), Expansion::default());
+        let (mut own, mut others) = (Lists::default(), Lists::default());
         each_vertices(call, |vertices| {
-            call.graph().expand(vertices, ty, Direction::Out, &mut out);
-            call.graph().expand(vertices, ty, Direction::In, &mut into);
-            for (at, vertex) in vertices.iter().enumerate() {
-                let ends = &out.neighbours[out.offsets[at] as usize..out.offsets[at + 1] as usize];
+            call.graph().expand(vertices, ty, Direction::Out, &mut out)?;
+            call.graph().expand(vertices, ty, Direction::In, &mut into)?;
+            call.graph().labels(vertices, &mut own)?;
+            for (at, own) in own.iter().enumerate() {
+                let ends = out.of(at);
                 if ends.is_empty() {
                     continue;
                 }
-                for label in labels_of(call, *vertex, &labels) {
+                call.graph().labels(ends, &mut others)?;
+                for label in names_of(own, &labels) {
                     let at_label = connected.entry(label).or_default();
                     at_label.nodes += 1;
                     at_label.begin += ends.len() as u64;
                     at_label.end += u64::from(into.offsets[at + 1] - into.offsets[at]);
                     at_label.many |= ends.len() > 1;
-                    for end in ends {
-                        let others = labels_of(call, *end, &labels);
-                        others.for_each(|other| {
-                            if !at_label.other.contains(other) {
-                                at_label.other.insert(other.clone());
-                            }
-                        });
+                    for other in names_of(&others.items, &labels) {
+                        if !at_label.other.contains(other) {
+                            at_label.other.insert(other.clone());
+                        }
                     }
                 }
             }
+            Ok(())
         })?;
         for (label, connected) in connected {
             rows.push(connected.row(label, name, "node"));

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, PropertyKeyId, Value, VertexId};
+use telar_graph::{
+    Direction, EdgeId, EdgeTypeId, Expansion, LabelId, Lists, PropertyKeyId, Value, VertexId,
+};
 
 use super::show::Shown;
 use super::{CallContext, Procedures, Rows};
@@ -119,41 +121,54 @@ fn type_name(value: &Value) -> String {
 /// Calls `f` with every vertex, some at a time.
 pub(super) fn each_vertices(
     call: &CallContext<'_>,
-    mut f: impl FnMut(&[VertexId]),
+    mut f: impl FnMut(&[VertexId]) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
-    let bound = call.graph().vertex_bound().get();
+    let partitions = call.graph().partitions();
     let mut found = Vec::new();
-    for first in (0..bound).step_by(STEP as usize) {
+    for ids in partitions.pieces(0..partitions.positions(), STEP) {
         call.check()?;
-        let end = bound.min(first.saturating_add(STEP));
         found.clear();
-        call.graph().scan(None, VertexId::from_raw(first), VertexId::from_raw(end), &mut found);
-        f(&found);
+        call.graph().scan(None, ids.start, ids.end, &mut found)?;
+        f(&found)?;
     }
     Ok(())
 }
 
-/// Calls `f` with every edge of a type.
-pub(super) fn each_edge(
+/// Calls `f` with every edge of a type, some at a time.
+pub(super) fn each_edges(
     call: &CallContext<'_>,
     ty: EdgeTypeId,
-    mut f: impl FnMut(EdgeId),
+    mut f: impl FnMut(&[EdgeId]) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
-    let mut found = Expansion::default();
+    let (mut found, mut edges) = (Expansion::default(), Vec::new());
     each_vertices(call, |sources| {
-        call.graph().expand(sources, ty, Direction::Out, &mut found);
+        edges.clear();
+        call.graph().expand(sources, ty, Direction::Out, &mut found)?;
         for (at, src) in sources.iter().enumerate() {
             for place in found.offsets[at] as usize..found.offsets[at + 1] as usize {
                 let (dst, ordinal) = (found.neighbours[place], found.ordinals[place]);
-                f(EdgeId { ty, src: *src, dst, ordinal });
+                edges.push(EdgeId { ty, src: *src, dst, ordinal });
             }
         }
+        edges.chunks(STEP as usize).try_for_each(&mut f)
     })
 }
 
-/// Names of the labels of a vertex, sorted.
-fn label_names(call: &CallContext<'_>, vertex: VertexId, names: &[String]) -> Vec<String> {
-    let labels = call.graph().labels(vertex).unwrap_or_default();
+/// The labels at both ends of each edge.
+pub(super) fn labels_at_ends(
+    call: &CallContext<'_>,
+    edges: &[EdgeId],
+) -> Result<[Lists<LabelId>; 2], QueryError> {
+    let mut labels = <[Lists<LabelId>; 2]>::default();
+    for (labels, dir) in labels.iter_mut().zip([Direction::In, Direction::Out]) {
+        let ends: Vec<VertexId> = edges.iter().map(|edge| edge.end(dir)).collect();
+        call.graph().labels(&ends, labels)?;
+    }
+    Ok(labels)
+}
+
+/// Names of labels, sorted.
+fn names_of(labels: &[LabelId], names: &[String]) -> Vec<String> {
     let mut labels: Vec<String> =
         labels.iter().map(|label| names[usize::from(label.get())].clone()).collect();
     labels.sort_unstable();
@@ -163,14 +178,14 @@ fn label_names(call: &CallContext<'_>, vertex: VertexId, names: &[String]) -> Ve
 fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let (names, keys) = (call.graph().label_names(), call.graph().property_key_names());
     let mut seen: BTreeMap<Vec<String>, Seen> = BTreeMap::new();
-    let mut properties = Vec::new();
+    let (mut labels, mut properties) = (Lists::default(), Lists::default());
     each_vertices(call, |vertices| {
-        for vertex in vertices {
-            properties.clear();
-            call.graph().all_vertex_properties(*vertex, &mut properties);
-            let labels = label_names(call, *vertex, &names);
-            seen.entry(labels).or_default().add(&properties);
+        call.graph().labels(vertices, &mut labels)?;
+        call.graph().all_vertex_properties(vertices, &mut properties)?;
+        for (labels, properties) in labels.iter().zip(properties.iter()) {
+            seen.entry(names_of(labels, &names)).or_default().add(properties);
         }
+        Ok(())
     })?;
     let mut rows = Rows::new();
     for (labels, seen) in seen {
@@ -183,13 +198,13 @@ fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 fn relationship_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let (names, keys) = (call.graph().edge_type_names(), call.graph().property_key_names());
     let mut rows = Rows::new();
-    let mut properties = Vec::new();
+    let mut properties = Lists::default();
     for (number, name) in names.iter().enumerate() {
         let mut seen = Seen::default();
-        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
-            properties.clear();
-            call.graph().all_edge_properties(edge, &mut properties);
-            seen.add(&properties);
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            call.graph().all_edge_properties(edges, &mut properties)?;
+            properties.iter().for_each(|properties| seen.add(properties));
+            Ok(())
         })?;
         if seen.objects > 0 {
             seen.rows(&[format!(":`{name}`").into()], &keys, &mut rows);
@@ -201,17 +216,24 @@ fn relationship_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 fn visualization(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let (labels, types) = (call.graph().label_names(), call.graph().edge_type_names());
     let mut used: BTreeSet<String> = BTreeSet::new();
+    let mut found = Lists::default();
     each_vertices(call, |vertices| {
-        used.extend(vertices.iter().flat_map(|vertex| label_names(call, *vertex, &labels)));
+        call.graph().labels(vertices, &mut found)?;
+        used.extend(found.iter().flat_map(|found| names_of(found, &labels)));
+        Ok(())
     })?;
     let mut connected: BTreeSet<(String, String, String)> = BTreeSet::new();
     for (number, ty) in types.iter().enumerate() {
-        each_edge(call, EdgeTypeId::from_raw(number as u16), |edge| {
-            for from in label_names(call, edge.src, &labels) {
-                for to in label_names(call, edge.dst, &labels) {
-                    connected.insert((from.clone(), ty.clone(), to));
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            let [starts, ends] = labels_at_ends(call, edges)?;
+            for (from, to) in starts.iter().zip(ends.iter()) {
+                for from in names_of(from, &labels) {
+                    for to in names_of(to, &labels) {
+                        connected.insert((from.clone(), ty.clone(), to));
+                    }
                 }
             }
+            Ok(())
         })?;
     }
     let nodes = used.into_iter().map(|name| Value::map([("name", name)]));

@@ -156,7 +156,7 @@ fn statistics(procedures: &mut Procedures) {
             |call, arguments| {
                 let section = section(arguments)?;
                 let data = match section {
-                    "GRAPH COUNTS" => counts(call.graph()),
+                    "GRAPH COUNTS" => counts(call.graph())?,
                     "TOKENS" => tokens(call.graph()),
                     _ => return Ok(Rows::new()),
                 };
@@ -167,8 +167,8 @@ fn statistics(procedures: &mut Procedures) {
 }
 
 /// Counts of nodes by label and of relationships by type; indexes and constraints.
-fn counts(graph: &dyn Graph) -> Value {
-    let found = graph.statistics();
+fn counts(graph: &dyn Graph) -> Result<Value, QueryError> {
+    let found = graph.statistics()?;
     let number = |n: u64| Value::try_from(n).unwrap_or_default();
     let all = |count: u64| Value::map([("count", number(count))]);
     let one = |key: &'static str| {
@@ -186,12 +186,12 @@ fn counts(graph: &dyn Graph) -> Value {
     let rule = |rule: &telar_graph::Rule| Value::map([("name", Value::from(rule.name.as_str()))]);
     let (indexes, constraints): (Vec<_>, Vec<_>) =
         rules.iter().partition(|rule| rule.kind == telar_graph::RuleKind::Range);
-    Value::map([
+    Ok(Value::map([
         ("nodes", Value::list(std::iter::once(all(found.vertices)).chain(labels))),
         ("relationships", Value::list(std::iter::once(all(edges)).chain(types))),
         ("indexes", Value::list(indexes.into_iter().map(rule))),
         ("constraints", Value::list(constraints.into_iter().map(rule))),
-    ])
+    ]))
 }
 
 fn tokens(graph: &dyn Graph) -> Value {

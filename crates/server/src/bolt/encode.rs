@@ -109,7 +109,7 @@ impl Encoder<'_> {
             put::null(out);
             return Ok(());
         };
-        let node = rows.node(vertex);
+        let node = rows.node(vertex)?;
         put::structure(out, tag::NODE, if self.dialect.element_ids { 4 } else { 3 });
         put::int(out, vertex.get() as i64);
         put::list(out, node.labels.len());
@@ -125,7 +125,7 @@ impl Encoder<'_> {
             put::null(out);
             return Ok(());
         };
-        let relationship = rows.relationship(edge);
+        let relationship = rows.relationship(edge)?;
         let (kind, fields, ids) = match ends {
             true => (tag::RELATIONSHIP, 5, 3),
             false => (tag::UNBOUND_RELATIONSHIP, 3, 1),

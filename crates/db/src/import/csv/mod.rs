@@ -399,7 +399,10 @@ impl Run<'_> {
             let Some(space) = self.spaces.get_mut(&e.space) else { continue };
             let reader = self.db.reader()?;
             let mut found = Vec::new();
-            reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut found);
+            let first = VertexId::from_raw(0);
+            reader
+                .scan(Some(label), first, reader.vertex_bound(), &mut found)
+                .map_err(Error::from)?;
             for v in found {
                 let value = reader.vertex_property(v, key);
                 let id = match (&value, space.kind) {

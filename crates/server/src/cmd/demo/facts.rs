@@ -1,6 +1,6 @@
 //! The imported graph as the scripts see it.
 
-use telar_db::{Database, Direction, EdgeTypeId, LabelId, Reader, VertexId, View};
+use telar_db::{Database, Direction, EdgeTypeId, Error, LabelId, Reader, VertexId, View};
 
 use super::edges::{self, Edge};
 
@@ -39,7 +39,7 @@ impl Facts {
         let mut edges = edges::list(&reader.adjacency(ty, Direction::Out)?);
         edges.sort_unstable();
         Ok(Self {
-            vertices: numbers_of(&reader, label),
+            vertices: numbers_of(&reader, label)?,
             edges,
             undirected,
             simple: types.get(usize::from(ty.get())).is_some_and(|(_, kind)| kind.simple),
@@ -48,10 +48,10 @@ impl Facts {
 }
 
 /// The numbers of the vertices with `label`, ascending.
-pub(super) fn numbers_of(reader: &Reader<'_>, label: LabelId) -> Vec<u32> {
+pub(super) fn numbers_of(reader: &Reader<'_>, label: LabelId) -> Result<Vec<u32>, Error> {
     let mut found = Vec::new();
-    reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut found);
-    found.into_iter().map(number_of).collect()
+    reader.scan(Some(label), VertexId::from_raw(0), reader.vertex_bound(), &mut found)?;
+    Ok(found.into_iter().map(number_of).collect())
 }
 
 /// The engine's number of a vertex.

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context;
 use telar_db::import::Properties;
-use telar_db::{Database, Direction, PropertyKeyId, Reader, Value, View};
+use telar_db::{Counts, Database, Direction, PropertyKeyId, Reader, Value};
 
 use super::dataset::Graph;
 use super::facts::{DONE_KEY, LIKES_KEY, SINCE_KEY, id_of};
@@ -114,7 +114,7 @@ fn topology(
     reader: &Reader<'_>,
 ) -> anyhow::Result<Vec<Check>> {
     let (_, ty) = graph.ids(db)?;
-    let statistics = reader.statistics();
+    let statistics = reader.statistics()?;
     let vertices = (graph.numbers.len() + graph.writers.len()) as u64;
     let expected = model.edges.len() as u64;
     let adjacency_out = reader.adjacency(ty, Direction::Out)?;

@@ -12,9 +12,7 @@ use std::time::Instant;
 use anyhow::Context;
 use clap::Args;
 use telar_bench::csr::Csr;
-use telar_db::{
-    Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value, View,
-};
+use telar_db::{Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value};
 
 use super::edges;
 use super::facts::{
@@ -54,7 +52,7 @@ pub(crate) fn run(options: &WorkerOptions) -> anyhow::Result<ExitCode> {
     let label = db.find_label(&options.label).context("the label is missing")?;
     let ty = db.find_edge_type(&options.edge_type).context("the edge type is missing")?;
     let writer_label = db.find_label(WRITER_LABEL).context("the writers are missing")?;
-    let writers = numbers_of(&db.reader()?, writer_label);
+    let writers = numbers_of(&db.reader()?, writer_label)?;
     let facts = Facts::read(&db, label, ty, options.undirected)?;
     let plan = Plan::new(options.seed, writers.len(), &facts);
     let desk = Desk {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use telar_db::{
-    Database, Direction, EdgeOrder, EdgeTypeId, EdgeTypeOptions, MemoryUse, VertexId, View,
+    Counts, Database, Direction, EdgeOrder, EdgeTypeId, EdgeTypeOptions, MemoryUse, VertexId, View,
 };
 
 use super::degrees::Degrees;
@@ -72,9 +72,9 @@ fn kind(db: &Database, options: EdgeTypeOptions) -> String {
 impl Report {
     pub(super) fn collect(db: &Database, path: &Path) -> Result<Self, telar_db::Error> {
         let reader = db.reader()?;
-        let statistics = reader.statistics();
+        let statistics = reader.statistics()?;
         let mut vertices: Vec<VertexId> = Vec::new();
-        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices);
+        reader.scan(None, VertexId::from_raw(0), reader.vertex_bound(), &mut vertices)?;
         let mut types = Vec::new();
         let types_by_number = (0..).zip(db.edge_types());
         for (number, (name, options)) in types_by_number.filter(|(_, (name, _))| !name.is_empty()) {

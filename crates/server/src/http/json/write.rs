@@ -186,7 +186,7 @@ impl Writer<'_, '_> {
     }
 
     fn node(&self, out: &mut Vec<u8>, vertex: VertexId) -> Result<(), QueryError> {
-        let node = self.rows.map(|rows| rows.node(vertex)).unwrap_or_default();
+        let node = self.rows.map(|rows| rows.node(vertex)).transpose()?.unwrap_or_default();
         let (id, labels) =
             (self.field("elementId", "_element_id"), self.field("labels", "_labels"));
         let properties = self.field("properties", "_properties");
@@ -203,7 +203,8 @@ impl Writer<'_, '_> {
     }
 
     fn relationship(&self, out: &mut Vec<u8>, edge: &EdgeId) -> Result<(), QueryError> {
-        let relationship = self.rows.map(|rows| rows.relationship(*edge)).unwrap_or_default();
+        let relationship =
+            self.rows.map(|rows| rows.relationship(*edge)).transpose()?.unwrap_or_default();
         let ids = [
             (self.field("elementId", "_element_id"), element_id_of_edge(edge)),
             (

@@ -1,0 +1,51 @@
+//! Names, and which indexes there are.
+
+use telar_graph::update::ReadableIndex;
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Rule, RuleState, Schema};
+
+use crate::PlainGraph;
+
+fn find(names: &[String], name: &str) -> Option<u16> {
+    names.iter().position(|known| known == name).map(|at| at as u16)
+}
+
+impl Schema for PlainGraph {
+    fn find_label(&self, name: &str) -> Option<LabelId> {
+        find(&self.labels, name).map(LabelId::from_raw)
+    }
+
+    fn find_edge_type(&self, name: &str) -> Option<EdgeTypeId> {
+        find(&self.types, name).map(EdgeTypeId::from_raw)
+    }
+
+    fn find_property_key(&self, name: &str) -> Option<PropertyKeyId> {
+        find(&self.keys, name).map(PropertyKeyId::from_raw)
+    }
+
+    fn label_names(&self) -> Vec<String> {
+        self.labels.clone()
+    }
+
+    fn edge_type_names(&self) -> Vec<String> {
+        self.types.clone()
+    }
+
+    fn property_key_names(&self) -> Vec<String> {
+        self.keys.clone()
+    }
+
+    fn readable_indexes(&self) -> Vec<ReadableIndex> {
+        let readable = |rule: &&Rule| rule.kind.has_entries() && rule.state == RuleState::Online;
+        let index = |rule: &Rule| ReadableIndex {
+            id: rule.id,
+            objects: rule.objects,
+            properties: rule.properties.clone(),
+            kind: rule.kind,
+        };
+        self.rules.iter().filter(readable).map(index).collect()
+    }
+
+    fn rules(&self) -> Vec<Rule> {
+        self.rules.clone()
+    }
+}

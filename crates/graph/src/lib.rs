@@ -2,6 +2,7 @@
 //!
 //! - [`ids`]: newtypes for everything that is numbered.
 //! - [`value`]: property values and the civil temporal types.
+//! - [`index_kind`]: kinds of indexes and constraints, and what each can answer.
 //! - [`order`]: Cypher's three-valued comparison and the total order of `ORDER BY`.
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
@@ -14,6 +15,7 @@
 pub mod codec;
 pub mod heap;
 pub mod ids;
+pub mod index_kind;
 pub mod name;
 pub mod order;
 mod property_type;
@@ -33,8 +35,9 @@ extern crate self as telar_graph;
 mod arbitrary;
 
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
+pub use index_kind::{ConstraintKind, IndexKind, SchemaKind};
 pub use property_type::PropertyType;
-pub use rule::{Rule, RuleKind, RuleState};
+pub use rule::{IndexState, Rule};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};

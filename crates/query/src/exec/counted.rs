@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
     CommitTs, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId, IndexRange,
-    IndexUnavailable, LabelId, PropertyKeyId, Rule, RuleKind, Schema, Statistics, Update, Value,
+    IndexUnavailable, LabelId, PropertyKeyId, Rule, Schema, SchemaKind, Statistics, Update, Value,
     VertexId, View,
 };
 
@@ -388,7 +388,7 @@ impl Update for CountedWrite<'_> {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), UpdateError> {
         self.graph.create_rule(name, objects, properties, kind)
     }

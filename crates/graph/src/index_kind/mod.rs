@@ -164,12 +164,14 @@ impl IndexKind {
 impl ConstraintKind {
     /// The kind of the index that the constraint owns.
     #[must_use]
+    #[inline]
     pub fn index(self) -> Option<IndexKind> {
         self.is_unique().then_some(IndexKind::Range)
     }
 
     /// True if no two objects may have the same values.
     #[must_use]
+    #[inline]
     pub fn is_unique(self) -> bool {
         matches!(self, Self::Unique | Self::Key)
     }
@@ -182,6 +184,7 @@ impl ConstraintKind {
 
     /// True if it demands something of each object by itself.
     #[must_use]
+    #[inline]
     pub fn checks_values(self) -> bool {
         self != Self::Unique
     }
@@ -208,6 +211,7 @@ impl ConstraintKind {
 impl SchemaKind {
     /// The kind of the index that can be read: the index itself, or the one a constraint owns.
     #[must_use]
+    #[inline]
     pub fn index(self) -> Option<IndexKind> {
         match self {
             Self::Index(kind) => Some(kind),
@@ -217,6 +221,7 @@ impl SchemaKind {
 
     /// The kind of the constraint, if it is one.
     #[must_use]
+    #[inline]
     pub fn constraint(self) -> Option<ConstraintKind> {
         match self {
             Self::Index(_) => None,
@@ -226,12 +231,14 @@ impl SchemaKind {
 
     /// True if it demands something, rather than only finds objects.
     #[must_use]
+    #[inline]
     pub fn is_constraint(self) -> bool {
         self.constraint().is_some()
     }
 
     /// True if objects can be looked up in it.
     #[must_use]
+    #[inline]
     pub fn has_entries(self) -> bool {
         self.index().is_some()
     }
@@ -244,6 +251,7 @@ impl SchemaKind {
 
     /// True if no two objects may have the same values.
     #[must_use]
+    #[inline]
     pub fn is_unique(self) -> bool {
         self.constraint().is_some_and(ConstraintKind::is_unique)
     }

@@ -135,13 +135,12 @@ fn compare<T: Copy + PartialEq + std::fmt::Debug>(
     let key =
         |object: &T| -> Vec<Value> { index.properties.iter().map(|k| value(object, *k)).collect() };
     let mut expected: Vec<(Vec<Value>, T)> = all.iter().map(|o| (key(o), *o)).collect();
-    let is_held = |value: &Value| match index.kind {
-        IndexKind::Text => matches!(value, Value::String(_)),
-        IndexKind::Point => matches!(value, Value::Point(_)),
-        _ => !value.is_null(),
+    let is_held = |value: &Value| {
+        let held = index.kind.index().and_then(|kind| kind.capability().holds);
+        !value.is_null() && held.is_none_or(|ty| ty.admits(value))
     };
     let lacks = |(key, _): &(Vec<Value>, T)| !key.iter().all(is_held);
-    if index.kind == IndexKind::Constraint(ConstraintKind::Exists) {
+    if index.kind == ConstraintKind::Exists.into() {
         return expected
             .iter()
             .find(|e| lacks(e))
@@ -149,14 +148,14 @@ fn compare<T: Copy + PartialEq + std::fmt::Debug>(
     }
     expected.retain(|e| !lacks(e));
     // Stable: objects come in ascending order.
-    match index.kind {
-        IndexKind::Point => expected.sort_by_key(|(key, _)| match &key[..] {
+    match index.kind.index() {
+        Some(IndexKind::Point) => expected.sort_by_key(|(key, _)| match &key[..] {
             [Value::Point(point)] => code(point),
             _ => 0,
         }),
         _ => expected.sort_by(|a, b| a.0.cmp(&b.0)),
     }
-    if index.kind == IndexKind::Constraint(ConstraintKind::Unique)
+    if index.kind == ConstraintKind::Unique.into()
         && let Some(pair) = expected.windows(2).find(|pair| pair[0].0 == pair[1].0)
     {
         return Err(format!("broken by {pair:?}"));

@@ -79,13 +79,13 @@ pub use telar_engine::{
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation, WriteWait,
-    machine_memory_bytes, ops,
+    SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation,
+    WriteWait, machine_memory_bytes, ops,
 };
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,
-    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, RuleKind, Run, Schema,
-    Statistics, Topology, Update, Value, ValueMap, VertexId, View, heap, name, spatial, update,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, Statistics,
+    Topology, Update, Value, ValueMap, VertexId, View, heap, index_kind, name, spatial, update,
     value,
 };
 pub use telar_query as query;

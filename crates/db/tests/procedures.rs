@@ -368,7 +368,12 @@ fn a_procedure_of_the_schema_is_a_command() {
         let mut changes = call.changes()?;
         let (label, key) = (changes.label(name)?, changes.property_key("id")?);
         let objects = IndexedObjects::Vertices(label);
-        changes.create_rule(&format!("of_{name}"), objects, &[key], telar_db::RuleKind::Range)?;
+        changes.create_rule(
+            &format!("of_{name}"),
+            objects,
+            &[key],
+            telar_db::IndexKind::Range.into(),
+        )?;
         Ok(known(Vec::new()))
     });
     let result = session.run("CALL test.call('A')", &[]).unwrap();

@@ -407,6 +407,20 @@ fn an_embedded_database_has_no_users_and_says_so() {
     assert_eq!(missing.kind, ErrorKind::ParameterMissing);
 }
 
+#[test]
+fn graph_counts_tell_indexes_of_every_kind_from_constraints() {
+    let db = telar_db::open_in_memory().unwrap();
+    let mut made = Vec::new();
+    for kind in telar_db::IndexKind::ALL {
+        run(&db, &format!("CREATE {0} INDEX of_{0} FOR (n:A) ON (n.x)", kind.name()));
+        made.push(format!("'of_{}'", kind.name()));
+    }
+    run(&db, "CREATE CONSTRAINT c FOR (n:A) REQUIRE n.y IS UNIQUE");
+    let text = "CALL db.stats.retrieve('GRAPH COUNTS') YIELD data \
+                RETURN [i IN data.indexes | i.name] AS i, [c IN data.constraints | c.name] AS c";
+    assert_eq!(rows(&db, text), [format!("[{}] ['c']", made.join(", "))]);
+}
+
 /// Procedures that write do so in the transaction of their query, and nowhere else.
 #[test]
 fn names_are_made_by_procedures_where_a_query_may_write() {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 use telar_graph::name::NameKind;
-use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
+use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, IndexKind, LabelId, PropertyKeyId};
 
 use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
-use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec};
+use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::mapped::memory;
 use crate::recovery;
 use crate::settings::Settings;
@@ -209,25 +209,16 @@ impl Engine {
     /// [`Error::UnknownEdgeType`], [`Error::UnknownPropertyKey`], [`Error::TooMany`],
     /// [`Error::Log`]: nothing has changed.
     pub fn create_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, spec.into())
+        self.create_index_of(IndexKind::Range, spec)
     }
 
-    /// As [`create_index`](Self::create_index), of an index of strings, on one property. Objects
-    /// whose value is no string are not in it.
+    /// As [`create_index`](Self::create_index), of an index of a kind. Objects whose values are not
+    /// of the type that the kind holds are not in it.
     ///
     /// # Errors
     /// As [`create_index`](Self::create_index).
-    pub fn create_text_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, Definition::of(spec, IndexKind::Text))
-    }
-
-    /// As [`create_index`](Self::create_index), of an index of points, on one property. Objects
-    /// whose value is no point are not in it.
-    ///
-    /// # Errors
-    /// As [`create_index`](Self::create_index).
-    pub fn create_point_index(&self, spec: IndexSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, Definition::of(spec, IndexKind::Point))
+    pub fn create_index_of(&self, kind: IndexKind, spec: IndexSpec) -> Result<IndexId, Error> {
+        index::create(&self.shared, Definition::of(kind, spec))
     }
 
     /// Makes a constraint beside writers; returns when everything is checked. Commits keep to it

@@ -87,15 +87,13 @@ pub use bulk::{BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column};
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
 pub use engine::{Engine, MemoryUse, SettleState};
 pub use error::{Error, ErrorKind, Object, Violation};
-pub use index::{
-    ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
-};
+pub use index::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub use intents::WriteWait;
 pub use mapped::machine::memory_bytes as machine_memory_bytes;
 pub use settings::{Retention, Settings};
 pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
-pub use telar_graph::PropertyType;
+pub use telar_graph::{ConstraintKind, IndexKind, IndexState, PropertyType, SchemaKind};
 pub use transaction::{Committed, Isolation, Transaction};
 pub use txn::stop::Interrupt;
 pub use wal::Durability;

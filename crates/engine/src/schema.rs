@@ -2,13 +2,13 @@
 //! transaction: `transaction/names.rs`.
 
 use telar_graph::name::NameKind;
-use telar_graph::rule::{Rule, RuleKind, RuleState};
+use telar_graph::rule::Rule;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
 
 use crate::catalog::{EdgeOrder, EdgeTypeOptions, placeholder};
 use crate::error::Error;
-use crate::index::{ConstraintKind, IndexInfo, IndexKind, IndexState, IndexTarget};
+use crate::index::{IndexInfo, IndexTarget};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
 use crate::txn::record;
@@ -99,12 +99,16 @@ impl Shared {
         // Every query asks this: no counting of entries, as `infos` does.
         let all = self.indexes.all();
         all.iter()
-            .filter(|index| index.definition.kind.has_entries() && readable(index.id))
-            .map(|index| ReadableIndex {
-                id: index.id,
-                objects: objects(index.definition.target),
-                properties: index.definition.properties.clone(),
-                kind: rule_kind(index.definition.kind),
+            .filter_map(|index| {
+                let definition = &index.definition;
+                let kind = definition.kind.index().filter(|_| readable(index.id))?;
+                Some(ReadableIndex {
+                    id: index.id,
+                    objects: objects(definition.target),
+                    properties: definition.properties.clone(),
+                    kind,
+                    unique: definition.kind.is_unique(),
+                })
             })
             .collect()
     }
@@ -117,18 +121,6 @@ fn objects(target: IndexTarget) -> IndexedObjects {
     }
 }
 
-fn rule_kind(kind: IndexKind) -> RuleKind {
-    match kind {
-        IndexKind::Range => RuleKind::Range,
-        IndexKind::Text => RuleKind::Text,
-        IndexKind::Point => RuleKind::Point,
-        IndexKind::Constraint(ConstraintKind::Unique) => RuleKind::Unique,
-        IndexKind::Constraint(ConstraintKind::Key) => RuleKind::Key,
-        IndexKind::Constraint(ConstraintKind::Exists) => RuleKind::Exists,
-        IndexKind::Constraint(ConstraintKind::Type(ty)) => RuleKind::Typed(ty),
-    }
-}
-
 /// An index or constraint as queries list it.
 pub(crate) fn rule(info: IndexInfo) -> Rule {
     Rule {
@@ -136,12 +128,8 @@ pub(crate) fn rule(info: IndexInfo) -> Rule {
         name: info.name,
         objects: objects(info.target),
         properties: info.properties,
-        kind: rule_kind(info.kind),
-        state: match info.state {
-            IndexState::Building { done, total } => RuleState::Building { done, total },
-            IndexState::Online => RuleState::Online,
-            IndexState::Pending => RuleState::Pending,
-        },
+        kind: info.kind,
+        state: info.state,
     }
 }
 

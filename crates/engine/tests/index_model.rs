@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use telar_engine::{
-    BulkOptions, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec,
-    IndexState, IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
+    BulkOptions, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind,
+    IndexSpec, IndexState, IndexTarget, PropertyType, Settings, Snapshot, Transaction, Violation,
 };
 use telar_graph::spatial::code;
 use telar_graph::{
@@ -105,8 +105,8 @@ fn make(db: &Engine, n: usize, names: &Names) -> Result<IndexId, Error> {
     let spec = |name, properties| IndexSpec { name, target, properties };
     match kind {
         Kind::Range => db.create_index(spec(name, properties)),
-        Kind::Text => db.create_text_index(spec(name, properties)),
-        Kind::Point => db.create_point_index(spec(name, properties)),
+        Kind::Text => db.create_index_of(IndexKind::Text, spec(name, properties)),
+        Kind::Point => db.create_index_of(IndexKind::Point, spec(name, properties)),
         Kind::Constraint(kind) => {
             db.create_constraint(ConstraintSpec { name, target, properties, kind })
         }

@@ -301,7 +301,7 @@ fn schema_and_bulk_loads_are_in_the_stream() {
                 name: "i".into(),
                 target: telar_engine::IndexTarget::Vertices(label),
                 properties: vec![key],
-                kind: telar_engine::IndexKind::Range,
+                kind: telar_engine::IndexKind::Range.into(),
             },
             Change::IndexDropped { index },
             Change::BulkLoaded,

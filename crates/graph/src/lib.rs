@@ -2,6 +2,7 @@
 //!
 //! - [`ids`]: newtypes for everything that is numbered.
 //! - [`value`]: property values and the civil temporal types.
+//! - [`index_kind`]: kinds of indexes and constraints, and what each can answer.
 //! - [`order`]: Cypher's three-valued comparison and the total order of `ORDER BY`.
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
@@ -19,6 +20,7 @@ pub mod codec;
 pub mod counts;
 pub mod heap;
 pub mod ids;
+pub mod index_kind;
 pub mod index_range;
 pub mod lists;
 pub mod name;
@@ -42,11 +44,12 @@ mod arbitrary;
 
 pub use counts::{Counts, EdgeEnd, Estimates, LabelSet, Statistics};
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
+pub use index_kind::{ConstraintKind, IndexKind, SchemaKind};
 pub use index_range::{EntryFilter, IndexRange, IndexUnavailable, Stop};
 pub use lists::{Expansion, Lists};
 pub use partitions::Partitions;
 pub use property_type::PropertyType;
-pub use rule::{Rule, RuleKind, RuleState};
+pub use rule::{IndexState, Rule};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};

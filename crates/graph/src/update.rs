@@ -1,6 +1,7 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
-use crate::rule::{Rule, RuleKind};
+use crate::index_kind::{IndexKind, SchemaKind};
+use crate::rule::Rule;
 use crate::{Counts, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 /// What an index is on.
@@ -21,16 +22,10 @@ pub struct ReadableIndex {
     pub objects: IndexedObjects,
     /// The properties whose values it is sorted by, the most significant first.
     pub properties: Vec<PropertyKeyId>,
-    /// What it does: one of those with entries.
-    pub kind: RuleKind,
-}
-
-impl ReadableIndex {
-    /// Whether no two objects have the same values.
-    #[must_use]
-    pub fn is_unique(&self) -> bool {
-        matches!(self.kind, RuleKind::Unique | RuleKind::Key)
-    }
+    /// Its kind; that of the index which a constraint owns.
+    pub kind: IndexKind,
+    /// True if a constraint owns it, so that no two objects have the same values.
+    pub unique: bool,
 }
 
 /// Names of labels, edge types and property keys, and which indexes there are.
@@ -242,7 +237,7 @@ pub trait Update: Graph {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), UpdateError>;
 
     /// Drops the index or constraint of this name when the transaction commits.

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use telar_graph::order::OrderRank;
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeId, EntryFilter, IndexId, IndexRange, IndexUnavailable, Rule, RuleKind, Value, VertexId,
+    EdgeId, EntryFilter, IndexId, IndexKind, IndexRange, IndexUnavailable, Rule, Value, VertexId,
     sortkey, spatial,
 };
 
@@ -16,13 +16,13 @@ fn key(rule: &Rule, properties: &Properties) -> Option<(Vec<Value>, Vec<u8>)> {
     let value = |key| properties.get(key).cloned().filter(|value| !value.is_null());
     let values: Vec<Value> = rule.properties.iter().map(value).collect::<Option<_>>()?;
     let mut bytes = Vec::new();
-    match (rule.kind, &values[..]) {
-        (RuleKind::Text, [Value::String(_)]) => sortkey::encode(&values[0], &mut bytes),
-        (RuleKind::Point, [Value::Point(point)]) => {
+    match (rule.kind.index()?, &values[..]) {
+        (IndexKind::Text, [Value::String(_)]) => sortkey::encode(&values[0], &mut bytes),
+        (IndexKind::Point, [Value::Point(point)]) => {
             let code = spatial::code(point);
             bytes.extend((0..16).rev().map(|byte| (code >> (8 * byte)) as u8));
         }
-        (RuleKind::Text | RuleKind::Point, _) => return None,
+        (IndexKind::Text | IndexKind::Point, _) => return None,
         _ => values.iter().for_each(|value| sortkey::encode(value, &mut bytes)),
     }
     Some((values, bytes))

@@ -11,7 +11,7 @@ use std::ops::Bound;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{
     Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexRange, LabelId, Lists, PropertyKeyId,
-    ReadError, RuleKind, Value, VertexId,
+    ReadError, Value, VertexId,
 };
 
 /// An edge seen from one of its ends: the other end, and its ordinal.
@@ -317,7 +317,9 @@ impl Artist<'_> {
 
     /// Whole keys, one after the other and all at once.
     fn look_up(&self, index: &ReadableIndex) -> Result<(), ReadError> {
-        if !matches!(index.objects, IndexedObjects::Vertices(_)) || index.kind == RuleKind::Point {
+        if !matches!(index.objects, IndexedObjects::Vertices(_))
+            || !index.kind.capability().sorted_by_value
+        {
             return Ok(());
         }
         let value = |key: &PropertyKeyId| &self.picture.properties[usize::from(key.get())];
@@ -347,7 +349,7 @@ impl Artist<'_> {
             IndexRange { descending: true, ..IndexRange::default() },
             IndexRange { limit: 2, ..IndexRange::default() },
         ];
-        if matches!(index.kind, RuleKind::Text | RuleKind::Point) {
+        if !index.kind.holds_all_values() {
             return ranges;
         }
         let first = index.properties[0];

@@ -1,7 +1,7 @@
 //! Names, and which indexes there are.
 
 use telar_graph::update::ReadableIndex;
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Rule, RuleState, Schema};
+use telar_graph::{EdgeTypeId, IndexState, LabelId, PropertyKeyId, Rule, Schema};
 
 use crate::PlainGraph;
 
@@ -35,14 +35,13 @@ impl Schema for PlainGraph {
     }
 
     fn readable_indexes(&self) -> Vec<ReadableIndex> {
-        let readable = |rule: &&Rule| rule.kind.has_entries() && rule.state == RuleState::Online;
-        let index = |rule: &Rule| ReadableIndex {
-            id: rule.id,
-            objects: rule.objects,
-            properties: rule.properties.clone(),
-            kind: rule.kind,
+        let index = |rule: &Rule| {
+            let kind = rule.kind.index().filter(|_| rule.state == IndexState::Online)?;
+            let properties = rule.properties.clone();
+            let Rule { id, objects, .. } = *rule;
+            Some(ReadableIndex { id, objects, properties, kind, unique: rule.kind.is_unique() })
         };
-        self.rules.iter().filter(readable).map(index).collect()
+        self.rules.iter().filter_map(index).collect()
     }
 
     fn rules(&self) -> Vec<Rule> {

@@ -2,8 +2,8 @@
 
 use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Rule, RuleKind, RuleState, Update, Value,
-    VertexId,
+    EdgeId, EdgeTypeId, IndexId, IndexState, LabelId, PropertyKeyId, Rule, SchemaKind, Update,
+    Value, VertexId,
 };
 
 use crate::{PlainGraph, PlainVertex, Properties};
@@ -147,7 +147,7 @@ impl Update for PlainGraph {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), UpdateError> {
         if self.rules.iter().any(|rule| rule.name == name) {
             return refuse(UpdateErrorKind::Rule, format!("there is an index {name} already"));
@@ -159,7 +159,7 @@ impl Update for PlainGraph {
             objects,
             properties: properties.to_vec(),
             kind,
-            state: RuleState::Online,
+            state: IndexState::Online,
         });
         Ok(())
     }

@@ -13,7 +13,7 @@ pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
 pub(crate) use options::{index_config, index_provider};
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::{Rule, RuleKind, Schema, Update, Value};
+use telar_graph::{ConstraintKind, Rule, Schema, SchemaKind, Update, Value};
 
 use crate::batch::Batch;
 use crate::description::PlanDescription;
@@ -41,7 +41,7 @@ pub(crate) struct CreateRule {
     pub(crate) nodes: bool,
     pub(crate) label: Arc<str>,
     pub(crate) keys: Vec<Arc<str>>,
-    pub(crate) kind: RuleKind,
+    pub(crate) kind: SchemaKind,
     pub(crate) options: Option<Expr>,
 }
 
@@ -152,7 +152,7 @@ struct Described<'a> {
     nodes: bool,
     label: &'a str,
     keys: &'a [Arc<str>],
-    kind: RuleKind,
+    kind: SchemaKind,
 }
 
 impl Described<'_> {
@@ -188,19 +188,20 @@ impl Described<'_> {
 }
 
 /// The name of a kind in `SHOW INDEXES` and `SHOW CONSTRAINTS`.
-pub(crate) fn type_name(kind: RuleKind, nodes: bool) -> &'static str {
+pub(crate) fn type_name(kind: SchemaKind, nodes: bool) -> &'static str {
+    let kind = match kind {
+        SchemaKind::Index(kind) => return kind.name(),
+        SchemaKind::Constraint(kind) => kind,
+    };
     match (kind, nodes) {
-        (RuleKind::Range, _) => "RANGE",
-        (RuleKind::Text, _) => "TEXT",
-        (RuleKind::Point, _) => "POINT",
-        (RuleKind::Unique, true) => "UNIQUENESS",
-        (RuleKind::Unique, false) => "RELATIONSHIP_UNIQUENESS",
-        (RuleKind::Key, true) => "NODE_KEY",
-        (RuleKind::Key, false) => "RELATIONSHIP_KEY",
-        (RuleKind::Exists, true) => "NODE_PROPERTY_EXISTENCE",
-        (RuleKind::Exists, false) => "RELATIONSHIP_PROPERTY_EXISTENCE",
-        (RuleKind::Typed(_), true) => "NODE_PROPERTY_TYPE",
-        (RuleKind::Typed(_), false) => "RELATIONSHIP_PROPERTY_TYPE",
+        (ConstraintKind::Unique, true) => "UNIQUENESS",
+        (ConstraintKind::Unique, false) => "RELATIONSHIP_UNIQUENESS",
+        (ConstraintKind::Key, true) => "NODE_KEY",
+        (ConstraintKind::Key, false) => "RELATIONSHIP_KEY",
+        (ConstraintKind::Exists, true) => "NODE_PROPERTY_EXISTENCE",
+        (ConstraintKind::Exists, false) => "RELATIONSHIP_PROPERTY_EXISTENCE",
+        (ConstraintKind::Type(_), true) => "NODE_PROPERTY_TYPE",
+        (ConstraintKind::Type(_), false) => "RELATIONSHIP_PROPERTY_TYPE",
     }
 }
 
@@ -274,9 +275,9 @@ impl CreateRule {
             false => r.kind.has_entries(),
         };
         let equal = about.iter().copied().find(|r| match self.kind {
-            // The index of a constraint is one like this.
-            RuleKind::Range => r.kind.holds_all_values(),
-            kind => r.kind == kind,
+            // That of a constraint is one like this, too.
+            SchemaKind::Index(kind) => r.kind.index() == Some(kind),
+            SchemaKind::Constraint(_) => r.kind == self.kind,
         });
         if self.if_not_exists
             && let Some(there) = equal.or(named.filter(|r| same_class(r)))
@@ -313,16 +314,18 @@ impl CreateRule {
         for there in about {
             let name = &there.name;
             match (self.kind, there.kind) {
-                (RuleKind::Unique | RuleKind::Key, RuleKind::Range) => {
+                (SchemaKind::Constraint(kind), SchemaKind::Index(index))
+                    if kind.index() == Some(index) =>
+                {
                     let message = format!(
                         "There already exists an index {pattern}: `{name}`. A constraint cannot \
                          be created until it has been dropped."
                     );
                     return refuse(ErrorKind::IndexExists, "IndexAlreadyExists", message);
                 }
-                (RuleKind::Unique, RuleKind::Key)
-                | (RuleKind::Key, RuleKind::Unique)
-                | (RuleKind::Typed(_), RuleKind::Typed(_)) => {
+                (SchemaKind::Constraint(kind), SchemaKind::Constraint(there))
+                    if kind.conflicts_with(there) =>
+                {
                     let message =
                         format!("The constraint `{name}` on {pattern} conflicts with it.");
                     let detail = "ConstraintAlreadyExists";
@@ -385,8 +388,9 @@ impl DropRule {
 
 #[test]
 fn generated_names_stay_the_same() {
+    use telar_graph::IndexKind;
     let keys = ["name".into(), "age".into()];
     let of = |nodes, kind| Described { nodes, label: "Person", keys: &keys, kind }.generated(0);
-    assert_eq!(of(true, RuleKind::Range), "index_63e1b403");
-    assert_eq!(of(false, RuleKind::Key), "constraint_ba8f3cd9");
+    assert_eq!(of(true, IndexKind::Range.into()), "index_63e1b403");
+    assert_eq!(of(false, ConstraintKind::Key.into()), "constraint_ba8f3cd9");
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use telar_engine::ops::{RepairOptions, RestorePoint, check, repair};
 use telar_engine::{
-    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
-    Isolation,
+    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind, IndexSpec,
+    IndexTarget, Isolation,
 };
 use telar_graph::value::{Point, Srid};
 use telar_graph::{IndexId, IndexRange, IndexUnavailable, Value, VertexId};
@@ -97,8 +97,8 @@ fn made(dir: &Path) -> (Files, Dump, Vec<(String, IndexId)>) {
         let (name, properties) = (name.to_owned(), vec![key]);
         IndexSpec { name, target, properties }
     };
-    db.create_text_index(spec("texts", things, m)).unwrap();
-    db.create_point_index(spec("points", edges, place)).unwrap();
+    db.create_index_of(IndexKind::Text, spec("texts", things, m)).unwrap();
+    db.create_index_of(IndexKind::Point, spec("points", edges, place)).unwrap();
     for (name, target, properties) in [
         ("by m", things, vec![m]),
         ("by m and n", things, vec![m, n]),

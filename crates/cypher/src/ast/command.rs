@@ -34,6 +34,28 @@ pub enum IndexKind {
     Vector,
 }
 
+impl IndexKind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Range, Self::Text, Self::Point, Self::Lookup, Self::Fulltext, Self::Vector];
+
+    /// Kinds that `USING kind INDEX` may name.
+    pub const IN_HINTS: [Self; 3] = [Self::Range, Self::Text, Self::Point];
+
+    /// The word for the kind.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Range => "RANGE",
+            Self::Text => "TEXT",
+            Self::Point => "POINT",
+            Self::Lookup => "LOOKUP",
+            Self::Fulltext => "FULLTEXT",
+            Self::Vector => "VECTOR",
+        }
+    }
+}
+
 /// Nodes or relationships.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntityKind {

@@ -137,12 +137,10 @@ impl Generator<'_> {
             0 => HintKind::Scan { variable: self.name(), label: self.name() },
             1 => HintKind::Join { variables: self.names() },
             _ => HintKind::Index {
-                kind: self.one_of(&[
-                    None,
-                    Some(IndexKind::Range),
-                    Some(IndexKind::Text),
-                    Some(IndexKind::Point),
-                ]),
+                kind: match self.chance() {
+                    true => Some(self.one_of(&IndexKind::IN_HINTS)),
+                    false => None,
+                },
                 seek: self.chance(),
                 variable: self.name(),
                 label: self.name(),

@@ -41,14 +41,7 @@ impl Generator<'_> {
     }
 
     fn index_kind(&mut self) -> IndexKind {
-        self.one_of(&[
-            IndexKind::Range,
-            IndexKind::Text,
-            IndexKind::Point,
-            IndexKind::Lookup,
-            IndexKind::Fulltext,
-            IndexKind::Vector,
-        ])
+        self.one_of(&IndexKind::ALL)
     }
 
     pub(super) fn create_constraint(&mut self) -> CreateConstraint {

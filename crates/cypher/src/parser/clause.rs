@@ -113,15 +113,7 @@ impl Parser<'_> {
             let (variable, label) = self.hint_target()?;
             HintKind::Scan { variable, label }
         } else {
-            let kind = if self.eat_word("RANGE") {
-                Some(IndexKind::Range)
-            } else if self.eat_word("TEXT") {
-                Some(IndexKind::Text)
-            } else if self.eat_word("POINT") {
-                Some(IndexKind::Point)
-            } else {
-                None
-            };
+            let kind = IndexKind::IN_HINTS.into_iter().find(|kind| self.eat_word(kind.word()));
             self.expect(K::Index)?;
             let seek = self.is_word("SEEK") && self.ahead(1).is_name();
             if seek {

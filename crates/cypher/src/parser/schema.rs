@@ -10,16 +10,6 @@ use crate::diagnostic::{Detail, Diagnostic};
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
 
-/// The words for kinds of indexes.
-pub(super) const INDEX_KINDS: [(&str, IndexKind); 6] = [
-    ("RANGE", IndexKind::Range),
-    ("TEXT", IndexKind::Text),
-    ("POINT", IndexKind::Point),
-    ("LOOKUP", IndexKind::Lookup),
-    ("FULLTEXT", IndexKind::Fulltext),
-    ("VECTOR", IndexKind::Vector),
-];
-
 /// `(n:A|B)` or `()-[r:A|B]-()` of a command.
 struct Entity {
     kind: EntityKind,
@@ -31,7 +21,7 @@ struct Entity {
 impl Parser<'_> {
     /// Whether the `CREATE` that is `ahead` behind the next token is no clause.
     pub(super) fn is_schema_command_at(&self, ahead: usize) -> bool {
-        let kind = INDEX_KINDS.iter().any(|(word, _)| self.is_word_at(ahead + 1, word));
+        let kind = IndexKind::ALL.iter().any(|kind| self.is_word_at(ahead + 1, kind.word()));
         let word = ahead + if kind { 2 } else { 1 };
         matches!(self.ahead(word), T::Keyword(K::Index | K::Constraint))
             && self.ahead(word + 1) != T::Equal
@@ -49,7 +39,7 @@ impl Parser<'_> {
 
     /// `RANGE`, `TEXT`, ..., if it is there.
     pub(super) fn index_kind(&mut self) -> Option<IndexKind> {
-        INDEX_KINDS.iter().find(|(word, _)| self.eat_unlisted_word(&[word])).map(|(_, kind)| *kind)
+        IndexKind::ALL.into_iter().find(|kind| self.eat_unlisted_word(&[kind.word()]))
     }
 
     fn create_index(&mut self) -> Parsed<CreateIndex> {

@@ -5,9 +5,9 @@ use std::fmt::{self, Formatter};
 use super::expression::{expression, expressions};
 use super::{alias, filter, name, names, qualified, separated, string, variable, variables};
 use crate::ast::{
-    Call, CallSubquery, Clause, Concurrency, Foreach, Hint, HintKind, InTransactions, IndexKind,
-    LabelRef, LoadCsv, Match, MatchMode, Merge, OnError, Projection, RemoveItem, RemoveItemKind,
-    SetItem, SetItemKind, SubqueryScope, Use, Yield,
+    Call, CallSubquery, Clause, Concurrency, Foreach, Hint, HintKind, InTransactions, LabelRef,
+    LoadCsv, Match, MatchMode, Merge, OnError, Projection, RemoveItem, RemoveItemKind, SetItem,
+    SetItemKind, SubqueryScope, Use, Yield,
 };
 use crate::parser::Level;
 
@@ -82,7 +82,7 @@ fn hint(f: &mut Formatter<'_>, hint: &Hint) -> fmt::Result {
         HintKind::Index { kind, seek, variable: name, label, keys } => {
             f.write_str(" USING ")?;
             if let Some(kind) = kind {
-                write!(f, "{} ", index_kind(*kind))?;
+                write!(f, "{} ", kind.word())?;
             }
             f.write_str(if *seek { "INDEX SEEK " } else { "INDEX " })?;
             variable(f, name)?;
@@ -102,17 +102,6 @@ fn hint(f: &mut Formatter<'_>, hint: &Hint) -> fmt::Result {
             f.write_str(" USING JOIN ON ")?;
             variables(f, names)
         }
-    }
-}
-
-pub(super) fn index_kind(kind: IndexKind) -> &'static str {
-    match kind {
-        IndexKind::Range => "RANGE",
-        IndexKind::Text => "TEXT",
-        IndexKind::Point => "POINT",
-        IndexKind::Lookup => "LOOKUP",
-        IndexKind::Fulltext => "FULLTEXT",
-        IndexKind::Vector => "VECTOR",
     }
 }
 

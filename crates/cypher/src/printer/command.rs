@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
-use super::clause::{index_kind, projection};
+use super::clause::projection;
 use super::expression::expressions;
 use super::{filter, name, name_or_parameter, separated, variable};
 use crate::ast::{
@@ -14,7 +14,7 @@ use crate::ast::{
 pub(super) fn create_index(f: &mut Formatter<'_>, command: &CreateIndex) -> fmt::Result {
     match command.kind {
         IndexKind::Range => f.write_str("CREATE INDEX ")?,
-        kind => write!(f, "CREATE {} INDEX ", index_kind(kind))?,
+        kind => write!(f, "CREATE {} INDEX ", kind.word())?,
     }
     name_and_condition(f, command.name.as_ref(), command.if_not_exists)?;
     match &command.target {
@@ -102,7 +102,7 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
     match &command.target {
         ShowTarget::Indexes { kind } => {
             if let Some(kind) = kind {
-                write!(f, "{} ", index_kind(*kind))?;
+                write!(f, "{} ", kind.word())?;
             }
             f.write_str("INDEXES")?;
         }

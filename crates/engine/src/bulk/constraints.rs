@@ -12,14 +12,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use telar_graph::Value;
 use telar_graph::name::{NameKind, validate_name};
+use telar_graph::{ConstraintKind, Value};
 
 use super::{BulkLoad, BulkName, Column};
 use crate::error::Error;
 use crate::index::key::SortKey;
 use crate::index::source::NOW;
-use crate::index::{ConstraintKind, Entries, Index, IndexKind, IndexTarget};
+use crate::index::{Entries, Index, IndexTarget};
 use crate::shared::Shared;
 
 /// What a rule is about, by name: labels and types of the load may not have a number yet.
@@ -136,7 +136,7 @@ impl BulkLoad<'_> {
     pub(super) fn find_rules(&mut self) {
         let catalog = &self.shared.catalog;
         for index in self.shared.indexes.all() {
-            let IndexKind::Constraint(kind) = index.definition.kind else { continue };
+            let Some(kind) = index.definition.kind.constraint() else { continue };
             let keys = catalog.all_names(NameKind::PropertyKey);
             let name_of = |number: u16, names: &[String]| names.get(usize::from(number)).cloned();
             let properties: Option<Vec<String>> =

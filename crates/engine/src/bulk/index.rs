@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
-use telar_graph::{IndexId, LabelId, PropertyKeyId, Value};
+use telar_graph::{ConstraintKind, IndexId, LabelId, PropertyKeyId, Value};
 
 use super::BulkLoad;
 use super::constraints::Target;
@@ -29,7 +29,7 @@ use crate::column::{Chunk, PropertyChunk};
 use crate::error::{Error, Object, Violation};
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::source::{NOW, Source, edge_id, edge_item};
-use crate::index::{ConstraintKind, Definition, Entries, Index, IndexKind, IndexTarget, Tree};
+use crate::index::{Definition, Entries, Index, IndexTarget, Tree};
 use crate::shared::Shared;
 use crate::txn::validate::vertex_id;
 
@@ -130,7 +130,7 @@ fn make(load: &BulkLoad<'_>, staged: &Staged, before: u64) -> Result<Vec<Arc<Ind
             name: rule.name.clone(),
             target: IndexTarget::Vertices(staged.label_numbers[label.0]),
             properties: rule.properties.iter().map(|k| staged.keys[k.0]).collect(),
-            kind: IndexKind::Constraint(ConstraintKind::Unique),
+            kind: ConstraintKind::Unique.into(),
         };
         // One may have been made since the load was begun.
         match shared.indexes.all().into_iter().find(|i| i.definition.name == rule.name) {

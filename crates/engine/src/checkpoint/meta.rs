@@ -180,7 +180,7 @@ mod tests {
     use crate::IndexSpec;
     use crate::IndexTarget;
     use crate::settings::Settings;
-    use telar_graph::PropertyKeyId;
+    use telar_graph::{IndexKind, PropertyKeyId};
 
     fn schema() -> Shared {
         let shared = Shared::empty(Settings::default());
@@ -190,11 +190,14 @@ mod tests {
     }
 
     fn index(shared: &Shared) -> Arc<Index> {
-        let definition = Definition::from(IndexSpec {
-            name: "i".into(),
-            target: IndexTarget::Vertices(LabelId::from_raw(0)),
-            properties: vec![PropertyKeyId::from_raw(0)],
-        });
+        let definition = Definition::of(
+            IndexKind::Range,
+            IndexSpec {
+                name: "i".into(),
+                target: IndexTarget::Vertices(LabelId::from_raw(0)),
+                properties: vec![PropertyKeyId::from_raw(0)],
+            },
+        );
         crate::index::replayed(IndexId::from_raw(3), definition, 1, shared).unwrap()
     }
 

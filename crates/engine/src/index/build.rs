@@ -19,12 +19,12 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::name::{NameKind, validate_name};
-use telar_graph::{IndexId, PropertyKeyId};
+use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
 use super::check::violation;
 use super::key::{Entry, SortKey};
 use super::source::{Objects, edge_id};
-use super::spec::{Definition, IndexKind, IndexTarget, KEYS_MAX};
+use super::spec::{Definition, IndexTarget, KEYS_MAX};
 use super::tree::Tree;
 use super::{Entries, Index, List};
 use crate::adjacency::{ListKind, SEGMENT_VERTICES};
@@ -65,9 +65,10 @@ pub(crate) fn check_shape(shared: &Shared, definition: &Definition) -> Result<()
     if properties.is_empty() || properties.len() > KEYS_MAX {
         return refuse("it needs 1 to 16 properties");
     }
-    let one_property = matches!(definition.kind, IndexKind::Text | IndexKind::Point);
-    if one_property && properties.len() > 1 {
-        return refuse("a text or point index is of one property");
+    if let Some(kind) = definition.kind.index()
+        && properties.len() > kind.capability().properties_max
+    {
+        return refuse(&format!("a {} index is of one property", kind.name().to_lowercase()));
     }
     if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
         return refuse("it names a property twice");
@@ -251,7 +252,7 @@ fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
     if index.definition.kind.has_entries() {
         scan_unchecked(shared, index, ts);
     }
-    if !index.definition.kind.checks_values() {
+    if !index.definition.kind.constraint().is_some_and(ConstraintKind::checks_values) {
         return Ok(());
     }
     let mut found = None;

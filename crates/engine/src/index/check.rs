@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
-use telar_graph::Value;
+use telar_graph::{ConstraintKind, Value};
 
 use super::change::Change;
 use super::commit::{Maintenance, edges_concerned, vertices_concerned};
 use super::key::{Item, SortKey};
 use super::read::IndexRead;
 use super::source::{NOW, Objects, Source};
-use super::spec::{ConstraintKind, Definition, IndexKind, IndexTarget};
+use super::spec::{Definition, IndexTarget};
 use super::tree::Tree;
 use super::{Entries, Index};
 use crate::error::{Error, Object, Violation};
@@ -31,10 +31,9 @@ pub(super) fn constraints(
 ) -> Result<(), Error> {
     for (at, index) in maintenance.list.iter().enumerate() {
         // One that is not loaded is not concerned.
-        let kind = index.definition.kind;
-        if !matches!(kind, IndexKind::Constraint(_)) || !index.is_loaded() {
+        let Some(kind) = index.definition.kind.constraint().filter(|_| index.is_loaded()) else {
             continue;
-        }
+        };
         if kind.checks_values() {
             values(maintenance, index, read_ts, guard)?;
         }
@@ -174,7 +173,7 @@ pub(crate) fn violation(
     object: impl Fn() -> Object,
     value: impl Fn(telar_graph::PropertyKeyId) -> Value,
 ) -> Option<Violation> {
-    let IndexKind::Constraint(kind) = definition.kind else { return None };
+    let kind = definition.kind.constraint()?;
     definition.properties.iter().find_map(|key| match kind {
         ConstraintKind::Unique => None,
         ConstraintKind::Exists | ConstraintKind::Key => {

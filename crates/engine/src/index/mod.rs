@@ -3,6 +3,7 @@
 //! ```text
 //!  Indexes (list, replaced as a whole) ─► Index: definition · state · latch words · tree
 //!
+//!  kind      keys, tags and reads of each kind of index       kind/, telar_graph::index_kind
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
 //!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
 //!                                                            tail.rs directory.rs
@@ -49,6 +50,7 @@ mod directory;
 mod filter;
 mod front;
 pub(crate) mod key;
+mod kind;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
 pub(crate) mod page;
@@ -69,16 +71,14 @@ use std::sync::{Arc, OnceLock, PoisonError};
 use crossbeam_epoch::{self as epoch, Guard};
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use parking_lot::Mutex;
-use telar_graph::{IndexId, IndexUnavailable, PropertyKeyId};
+use telar_graph::{IndexId, IndexState, IndexUnavailable, PropertyKeyId};
 
 pub(crate) use build::{
     change, check_definition, check_shape, create, drop_index, finish_recovery, load_much_replayed,
     replayed, scanned,
 };
 pub(crate) use check::violation;
-pub use spec::{
-    ConstraintKind, ConstraintSpec, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
-};
+pub use spec::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub(crate) use spec::{Definition, KEYS_MAX};
 pub(crate) use tree::Tree;
 

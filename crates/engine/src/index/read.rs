@@ -7,17 +7,17 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use telar_graph::order::OrderRank;
 use telar_graph::{
-    EdgeId, EdgeTypeId, EntryFilter, IndexId, IndexRange, IndexUnavailable, LabelId, Stop, Value,
-    VertexId, sortkey,
+    EdgeId, EdgeTypeId, IndexId, IndexRange, IndexUnavailable, LabelId, Stop, Value, VertexId,
+    sortkey,
 };
 
 use super::cold::Stopped;
 use super::filter::KeyFilter;
 use super::key::{Entry, Item, SortKey};
 use super::source::{Source, edge_id};
-use super::spec::{IndexKind, IndexTarget};
+use super::spec::IndexTarget;
 use super::tree::Tree;
-use super::{Entries, Index};
+use super::{Entries, Index, kind};
 use crate::history::past::Past;
 use crate::history::past_index::PastIndex;
 use crate::snapshot::Reader;
@@ -52,16 +52,14 @@ impl KeyRange {
         if range.prefix.len() + usize::from(bounded) > properties {
             return Err(IndexUnavailable::WrongNumberOfValues { index: index.id, properties });
         }
-        if let (IndexKind::Point, _) | (_, Some(EntryFilter::Within(_))) =
-            (index.definition.kind, &range.filter)
-        {
-            return Self::of_points(index, range);
-        }
-        let filter = match (&range.filter, index.definition.kind) {
-            (None, _) => None,
-            (Some(filter), IndexKind::Text) => KeyFilter::of_texts(filter),
-            (Some(_), _) => return Err(IndexUnavailable::WrongKind(index.id)),
-        };
+        let wrong = IndexUnavailable::WrongKind(index.id);
+        let kind = index.definition.kind.index().ok_or(wrong)?;
+        kind::range(kind, properties, range).ok_or(wrong)
+    }
+
+    /// The keys of an index of so many properties that is sorted by value; of these, those that
+    /// pass the filter.
+    pub(super) fn sorted(properties: usize, range: &IndexRange, filter: Option<KeyFilter>) -> Self {
         let mut prefix = Vec::new();
         range.prefix.iter().for_each(|v| sortkey::encode(v, &mut prefix));
         let with = |value: &Value| {
@@ -91,54 +89,17 @@ impl KeyRange {
             }
         };
         let whole = range.prefix.len() == properties;
-        Ok(Self {
+        Self {
             from: from.map_or(SortKey::MIN, |b| SortKey::from_bytes(&b)),
             to: to.map(|b| SortKey::from_bytes(&b)),
             point: whole.then(|| SortKey::from_bytes(&prefix)),
             filter,
             stop: range.stop,
-        })
-    }
-
-    /// The keys of a POINT index: all, those of one point, or those of a box.
-    fn of_points(index: &Index, range: &IndexRange) -> Result<Self, IndexUnavailable> {
-        let wrong = Err(IndexUnavailable::WrongKind(index.id));
-        if index.definition.kind != IndexKind::Point
-            || (&range.from, &range.to) != (&Bound::Unbounded, &Bound::Unbounded)
-        {
-            return wrong;
         }
-        let between = |first: u128, last: u128| Self {
-            from: SortKey { head: first, rest: None },
-            // No code is the greatest number.
-            to: Some(SortKey { head: last + 1, rest: None }),
-            point: None,
-            filter: None,
-            stop: range.stop,
-        };
-        Ok(match (&range.prefix[..], &range.filter) {
-            ([], None) => {
-                Self { from: SortKey::MIN, to: None, point: None, filter: None, stop: range.stop }
-            }
-            ([Value::Point(point)], None) => {
-                let key = SortKey::of_point(point);
-                Self { point: Some(key.clone()), ..between(key.head, key.head) }
-            }
-            // What is no point is not in the index.
-            ([_], None) => Self::nothing(),
-            ([], Some(EntryFilter::Within(area))) => match area.codes() {
-                Some(codes) => Self {
-                    filter: Some(KeyFilter::Cells(codes)),
-                    ..between(codes.first(), codes.last())
-                },
-                None => Self::nothing(),
-            },
-            _ => return wrong,
-        })
     }
 
     /// No keys.
-    fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         Self { from: SortKey::MIN, to: Some(SortKey::MIN), point: None, filter: None, stop: None }
     }
 

@@ -1,16 +1,18 @@
-//! What an index or a constraint is: names, targets, kinds.
-
-use std::slice;
+//! Definitions of indexes and constraints, and their bytes.
 
 use smallvec::SmallVec;
 use telar_graph::codec::put_varint;
-use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, PropertyType, Value};
+use telar_graph::{
+    ConstraintKind, EdgeTypeId, IndexId, IndexKind, IndexState, LabelId, PropertyKeyId,
+    PropertyType, SchemaKind, Value,
+};
 
 use super::key::SortKey;
+use super::kind;
 use crate::txn::record::Reader;
 
-/// Most properties of one index.
-pub(crate) const KEYS_MAX: usize = 16;
+/// Greatest number of properties of one index.
+pub(crate) const KEYS_MAX: usize = telar_graph::index_kind::PROPERTIES_MAX;
 
 /// What an index or a constraint is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,20 +35,6 @@ pub struct IndexSpec {
     pub properties: Vec<PropertyKeyId>,
 }
 
-/// What a constraint demands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ConstraintKind {
-    /// No two objects have the same values of all the properties. Kept by a range index, which can
-    /// be read like others. An object that lacks one of the properties is free.
-    Unique,
-    /// Every object has each of the properties.
-    Exists,
-    /// Both: every object has each of the properties, and no two the same values of all.
-    Key,
-    /// Where an object has one of the properties, it is of this type.
-    Type(PropertyType),
-}
-
 /// A constraint to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConstraintSpec {
@@ -58,59 +46,6 @@ pub struct ConstraintSpec {
     pub properties: Vec<PropertyKeyId>,
     /// What is demanded.
     pub kind: ConstraintKind,
-}
-
-/// What an index or constraint does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum IndexKind {
-    /// Finds objects by their values, one by one or in ranges.
-    Range,
-    /// Finds objects by a string: itself, its beginning, a part of it. Nothing else is in it.
-    Text,
-    /// Finds objects by a point: itself, or a box around it. Nothing else is in it.
-    Point,
-    /// A constraint; a unique one finds objects like a range index.
-    Constraint(ConstraintKind),
-}
-
-impl IndexKind {
-    /// Whether it keeps entries that can be read.
-    #[must_use]
-    pub fn has_entries(self) -> bool {
-        match self {
-            Self::Range | Self::Text | Self::Point => true,
-            Self::Constraint(_) => self.is_unique(),
-        }
-    }
-
-    /// Whether it demands something of each object by itself.
-    pub(crate) fn checks_values(self) -> bool {
-        match self {
-            Self::Range | Self::Text | Self::Point => false,
-            Self::Constraint(kind) => kind != ConstraintKind::Unique,
-        }
-    }
-
-    pub(crate) fn is_unique(self) -> bool {
-        matches!(self, Self::Constraint(ConstraintKind::Unique | ConstraintKind::Key))
-    }
-}
-
-/// How far an index is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum IndexState {
-    /// What was there before is being added or checked; commits keep to it already.
-    Building {
-        /// Vertices, or sources of edges, looked at so far.
-        done: u64,
-        /// How many there are.
-        total: u64,
-    },
-    /// It can be read, and holds.
-    Online,
-    /// It is made when the transaction that asks commits; nobody else knows of it.
-    Pending,
 }
 
 /// An index or constraint as listed.
@@ -125,9 +60,9 @@ pub struct IndexInfo {
     pub target: IndexTarget,
     /// The properties.
     pub properties: Vec<PropertyKeyId>,
-    /// What it does.
-    pub kind: IndexKind,
-    /// How far it is.
+    /// Its kind.
+    pub kind: SchemaKind,
+    /// Its state.
     pub state: IndexState,
     /// Entries in memory, obsolete and repeated ones included that are still to be cleared. None
     /// before an index is used for the first time since the database was opened.
@@ -142,38 +77,30 @@ pub(crate) struct Definition {
     pub(crate) name: String,
     pub(crate) target: IndexTarget,
     pub(crate) properties: Vec<PropertyKeyId>,
-    pub(crate) kind: IndexKind,
-}
-
-impl From<IndexSpec> for Definition {
-    fn from(spec: IndexSpec) -> Self {
-        Self::of(spec, IndexKind::Range)
-    }
+    pub(crate) kind: SchemaKind,
 }
 
 impl From<ConstraintSpec> for Definition {
     fn from(spec: ConstraintSpec) -> Self {
         let ConstraintSpec { name, target, properties, kind } = spec;
-        Self { name, target, properties, kind: IndexKind::Constraint(kind) }
+        Self { name, target, properties, kind: kind.into() }
     }
 }
 
-const KIND_RANGE: u8 = 1;
+// Tags of constraints; those of indexes stand in `kind/`. None is ever given anew.
 const KIND_UNIQUE: u8 = 2;
 const KIND_EXISTS: u8 = 3;
 const KIND_TYPE: u8 = 4;
 const KIND_KEY: u8 = 5;
-const KIND_TEXT: u8 = 6;
-const KIND_POINT: u8 = 7;
 
 const TARGET_VERTICES: u8 = 1;
 const TARGET_EDGES: u8 = 2;
 
 impl Definition {
-    /// What makes an index of a kind.
-    pub(crate) fn of(spec: IndexSpec, kind: IndexKind) -> Self {
+    /// The definition of an index of a kind.
+    pub(crate) fn of(kind: IndexKind, spec: IndexSpec) -> Self {
         let IndexSpec { name, target, properties } = spec;
-        Self { name, target, properties, kind }
+        Self { name, target, properties, kind: kind.into() }
     }
 
     /// The key of an object that has these values; `None` if it is not in the index.
@@ -186,14 +113,10 @@ impl Definition {
         self.key_of_values(&values)
     }
 
-    /// The key of these values, one for each property.
+    /// The key of these values, one for each property; `None` if they are not in the index.
+    #[inline]
     pub(crate) fn key_of_values(&self, values: &[Value]) -> Option<SortKey> {
-        match (values, self.kind) {
-            ([value @ Value::String(_)], IndexKind::Text) => SortKey::of(slice::from_ref(value)),
-            ([Value::Point(point)], IndexKind::Point) => Some(SortKey::of_point(point)),
-            (_, IndexKind::Text | IndexKind::Point) => None,
-            _ => SortKey::of(values),
-        }
+        kind::key(self.kind.index()?, values)
     }
 
     /// Appends name, kind, target and properties, as in log records and checkpoints.
@@ -201,13 +124,11 @@ impl Definition {
         put_varint(self.name.len() as u64, out);
         out.extend_from_slice(self.name.as_bytes());
         match self.kind {
-            IndexKind::Range => out.push(KIND_RANGE),
-            IndexKind::Text => out.push(KIND_TEXT),
-            IndexKind::Point => out.push(KIND_POINT),
-            IndexKind::Constraint(ConstraintKind::Unique) => out.push(KIND_UNIQUE),
-            IndexKind::Constraint(ConstraintKind::Exists) => out.push(KIND_EXISTS),
-            IndexKind::Constraint(ConstraintKind::Key) => out.push(KIND_KEY),
-            IndexKind::Constraint(ConstraintKind::Type(ty)) => {
+            SchemaKind::Index(kind) => out.push(kind::tag(kind)),
+            SchemaKind::Constraint(ConstraintKind::Unique) => out.push(KIND_UNIQUE),
+            SchemaKind::Constraint(ConstraintKind::Exists) => out.push(KIND_EXISTS),
+            SchemaKind::Constraint(ConstraintKind::Key) => out.push(KIND_KEY),
+            SchemaKind::Constraint(ConstraintKind::Type(ty)) => {
                 out.push(KIND_TYPE);
                 put_varint(ty.number(), out);
             }
@@ -226,19 +147,18 @@ impl Definition {
     pub(crate) fn decode(r: &mut Reader<'_>) -> Result<Self, String> {
         let name = r.name()?;
         let kind = match r.byte()? {
-            KIND_RANGE => IndexKind::Range,
-            KIND_TEXT => IndexKind::Text,
-            KIND_POINT => IndexKind::Point,
-            KIND_UNIQUE => IndexKind::Constraint(ConstraintKind::Unique),
-            KIND_EXISTS => IndexKind::Constraint(ConstraintKind::Exists),
-            KIND_KEY => IndexKind::Constraint(ConstraintKind::Key),
+            KIND_UNIQUE => ConstraintKind::Unique.into(),
+            KIND_EXISTS => ConstraintKind::Exists.into(),
+            KIND_KEY => ConstraintKind::Key.into(),
             KIND_TYPE => {
                 let number = r.varint()?;
                 let ty = PropertyType::from_number(number)
                     .ok_or_else(|| format!("unknown property type {number}"))?;
-                IndexKind::Constraint(ConstraintKind::Type(ty))
+                ConstraintKind::Type(ty).into()
             }
-            kind => return Err(format!("unknown kind of index {kind}")),
+            tag => {
+                kind::with_tag(tag).ok_or_else(|| format!("unknown kind of index {tag}"))?.into()
+            }
         };
         let target = match r.byte()? {
             TARGET_VERTICES => IndexTarget::Vertices(LabelId::from_raw(r.number("label")?)),
@@ -259,9 +179,9 @@ impl Definition {
 mod tests {
     use super::*;
 
-    fn definition(kind: IndexKind, target: IndexTarget) -> Definition {
+    fn definition(kind: impl Into<SchemaKind>, target: IndexTarget) -> Definition {
         let properties = [300, 5].map(PropertyKeyId::from_raw).to_vec();
-        Definition { name: "i".into(), target, properties, kind }
+        Definition { name: "i".into(), target, properties, kind: kind.into() }
     }
 
     /// Golden bytes: a change here is a change of the format.
@@ -269,25 +189,15 @@ mod tests {
     fn definitions_have_these_bytes() {
         let vertices = IndexTarget::Vertices(LabelId::from_raw(4));
         let edges = IndexTarget::Edges(EdgeTypeId::from_raw(2));
-        let constraint = IndexKind::Constraint;
         let cases: [(Definition, &[u8]); 7] = [
             (definition(IndexKind::Range, vertices), &[1, b'i', 1, 1, 4, 2, 0xAC, 2, 5]),
             (definition(IndexKind::Text, vertices), &[1, b'i', 6, 1, 4, 2, 0xAC, 2, 5]),
             (definition(IndexKind::Point, edges), &[1, b'i', 7, 2, 2, 2, 0xAC, 2, 5]),
+            (definition(ConstraintKind::Unique, edges), &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5]),
+            (definition(ConstraintKind::Exists, vertices), &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5]),
+            (definition(ConstraintKind::Key, vertices), &[1, b'i', 5, 1, 4, 2, 0xAC, 2, 5]),
             (
-                definition(constraint(ConstraintKind::Unique), edges),
-                &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5],
-            ),
-            (
-                definition(constraint(ConstraintKind::Exists), vertices),
-                &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5],
-            ),
-            (
-                definition(constraint(ConstraintKind::Key), vertices),
-                &[1, b'i', 5, 1, 4, 2, 0xAC, 2, 5],
-            ),
-            (
-                definition(constraint(ConstraintKind::Type(PropertyType::Number)), vertices),
+                definition(ConstraintKind::Type(PropertyType::Number), vertices),
                 &[1, b'i', 4, 15, 1, 4, 2, 0xAC, 2, 5],
             ),
         ];
@@ -300,5 +210,23 @@ mod tests {
                 assert!(Definition::decode(&mut Reader(&bytes[..end])).is_err());
             }
         }
+    }
+
+    #[test]
+    fn every_kind_comes_back_from_its_bytes() {
+        let of_types = PropertyType::ALL.iter().map(|ty| ConstraintKind::Type(*ty));
+        let constraints = [ConstraintKind::Unique, ConstraintKind::Exists, ConstraintKind::Key];
+        let constraints = constraints.into_iter().chain(of_types).map(SchemaKind::from);
+        let kinds = IndexKind::ALL.into_iter().map(SchemaKind::from).chain(constraints);
+        let mut seen = std::collections::HashSet::new();
+        for kind in kinds {
+            let of_label = definition(kind, IndexTarget::Vertices(LabelId::from_raw(4)));
+            let mut bytes = Vec::new();
+            of_label.encode(&mut bytes);
+            assert_eq!(Definition::decode(&mut Reader(&bytes)), Ok(of_label), "{kind:?}");
+            assert!(seen.insert(bytes), "another kind has the bytes of {kind:?}");
+        }
+        let unknown = Definition::decode(&mut Reader(&[1, b'i', 255, 1, 4, 1, 5]));
+        assert_eq!(unknown, Err("unknown kind of index 255".to_owned()));
     }
 }

@@ -1,11 +1,13 @@
 //! What a commit changed, typed.
 
 use telar_graph::name::NameKind;
-use telar_graph::{CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId};
+use telar_graph::{
+    CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, SchemaKind, Value, VertexId,
+};
 
 use crate::catalog::EdgeTypeOptions;
 use crate::catalog::is_placeholder;
-use crate::index::{IndexKind, IndexTarget};
+use crate::index::IndexTarget;
 use crate::shared::Shared;
 use crate::txn::record::{self, IndexChange, Record};
 use crate::txn::validate::vertex_id;
@@ -117,8 +119,8 @@ pub enum Change {
         target: IndexTarget,
         /// Its properties.
         properties: Vec<PropertyKeyId>,
-        /// What it is.
-        kind: IndexKind,
+        /// Its kind.
+        kind: SchemaKind,
     },
     /// An index or constraint was dropped.
     IndexDropped {

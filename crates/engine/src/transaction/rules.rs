@@ -4,14 +4,11 @@
 //! all of the list or nothing.
 //! Why like this: docs/decisions/0028-schema-commands-in-transactions.md.
 
-use telar_graph::{CommitTs, IndexId};
+use telar_graph::{CommitTs, IndexId, IndexKind, IndexState};
 
 use super::{Committed, Transaction};
 use crate::error::{Error, Object};
-use crate::index::{
-    self, ConstraintSpec, Definition, IndexInfo, IndexKind, IndexSpec, IndexState, IndexTarget,
-    List,
-};
+use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexTarget, List};
 use crate::shared::Shared;
 
 /// What becomes of indexes and constraints when a transaction commits.
@@ -60,23 +57,15 @@ impl Transaction<'_> {
     /// graph; [`Error::Conflict`] if another one has changed the schema since this one did. The
     /// transaction is as it was.
     pub fn create_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
-        self.make_rule(spec.into())
+        self.create_index_of(IndexKind::Range, spec)
     }
 
-    /// Makes an index of strings when the transaction commits, on one property.
+    /// As [`create_index`](Self::create_index), of an index of a kind.
     ///
     /// # Errors
     /// As [`create_index`](Self::create_index).
-    pub fn create_text_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
-        self.make_rule(Definition::of(spec, IndexKind::Text))
-    }
-
-    /// Makes an index of points when the transaction commits, on one property.
-    ///
-    /// # Errors
-    /// As [`create_index`](Self::create_index).
-    pub fn create_point_index(&mut self, spec: IndexSpec) -> Result<(), Error> {
-        self.make_rule(Definition::of(spec, IndexKind::Point))
+    pub fn create_index_of(&mut self, kind: IndexKind, spec: IndexSpec) -> Result<(), Error> {
+        self.make_rule(Definition::of(kind, spec))
     }
 
     /// Makes a constraint when the transaction commits, and then checks what is there.
@@ -163,7 +152,7 @@ impl Transaction<'_> {
         if self.changes_graph() { Err(Error::MixedChanges) } else { Ok(()) }
     }
 
-    fn make_rule(&mut self, definition: Definition) -> Result<(), Error> {
+    pub(super) fn make_rule(&mut self, definition: Definition) -> Result<(), Error> {
         index::check_shape(self.shared(), &definition)?;
         definition.properties.iter().try_for_each(|key| self.check_property_key(*key))?;
         match definition.target {

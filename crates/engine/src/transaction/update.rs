@@ -2,12 +2,12 @@
 
 use telar_graph::name::NameKind;
 use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
-use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Rule, RuleKind, Value, VertexId};
+use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Rule, SchemaKind, Value, VertexId};
 
 use super::Transaction;
 use crate::adjacency::ListKind;
 use crate::error::{Error, ErrorKind, Object};
-use crate::index::{ConstraintKind, ConstraintSpec, IndexSpec, IndexTarget};
+use crate::index::{Definition, IndexTarget};
 use crate::schema::rule;
 
 impl From<Error> for UpdateError {
@@ -152,24 +152,14 @@ impl Update for Transaction<'_> {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), UpdateError> {
         let target = match objects {
             IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
             IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
         };
         let (name, properties) = (name.to_owned(), properties.to_vec());
-        let spec = |name, properties| IndexSpec { name, target, properties };
-        let kind = match kind {
-            RuleKind::Range => return Ok(self.create_index(spec(name, properties))?),
-            RuleKind::Text => return Ok(self.create_text_index(spec(name, properties))?),
-            RuleKind::Point => return Ok(self.create_point_index(spec(name, properties))?),
-            RuleKind::Unique => ConstraintKind::Unique,
-            RuleKind::Key => ConstraintKind::Key,
-            RuleKind::Exists => ConstraintKind::Exists,
-            RuleKind::Typed(ty) => ConstraintKind::Type(ty),
-        };
-        Ok(self.create_constraint(ConstraintSpec { name, target, properties, kind })?)
+        Ok(self.make_rule(Definition { name, target, properties, kind })?)
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {

@@ -510,11 +510,14 @@ mod tests {
         assert_eq!(encode_edge_type(7, "T", options), [4, 7, 1, b'T', 2, 5]);
         assert_eq!(encode_edge_type(7, "T", EdgeTypeOptions::simple()), [4, 7, 1, b'T', 1]);
         let id = IndexId::from_raw(300);
-        let definition = Definition::from(crate::IndexSpec {
-            name: "i".into(),
-            target: crate::IndexTarget::Vertices(LabelId::from_raw(4)),
-            properties: vec![PropertyKeyId::from_raw(5)],
-        });
+        let definition = Definition::of(
+            crate::IndexKind::Range,
+            crate::IndexSpec {
+                name: "i".into(),
+                target: crate::IndexTarget::Vertices(LabelId::from_raw(4)),
+                properties: vec![PropertyKeyId::from_raw(5)],
+            },
+        );
         let made = IndexChange::Made { id, definition };
         let dropped = IndexChange::Dropped { id };
         let cases: [(&[IndexChange], &[u8]); 3] = [

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{Hint, HintKind, IndexKind};
-use telar_graph::RuleKind;
 
 use super::Binder;
 use crate::batch::Slot;
@@ -37,12 +36,7 @@ pub(crate) struct IndexHint {
 impl IndexHint {
     /// Whether this is what is wished for.
     pub(crate) fn is(&self, name: &str, sought: &Sought) -> bool {
-        let of_kind = match self.kind {
-            None => true,
-            Some(IndexKind::Text) => sought.kind == RuleKind::Text,
-            Some(IndexKind::Point) => sought.kind == RuleKind::Point,
-            Some(_) => sought.kind.holds_all_values(),
-        };
+        let of_kind = self.kind.is_none_or(|kind| kind.word() == sought.kind.name());
         of_kind && *self.name == *name && self.keys == sought.keys
     }
 }

@@ -3,16 +3,26 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    CreateConstraint, CreateIndex, DropCommand, EntityKind, IndexKind, IndexTarget, Name,
+    self, CreateConstraint, CreateIndex, DropCommand, EntityKind, IndexTarget, Name,
     NameOrParameter, Requirement, TypeExpr,
 };
-use telar_graph::{PropertyType, RuleKind};
+use telar_graph::{ConstraintKind, IndexKind, PropertyType};
 
 use super::Binder;
 use crate::expr::Expr;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::schema::{CreateLookup, CreateRule, DropRule, SchemaCommand};
 use crate::value_type::ValueType;
+
+/// The error of a kind of index that Cypher has and Telar has not.
+fn unsupported(kind: ast::IndexKind) -> QueryError {
+    let instead = match kind {
+        ast::IndexKind::Fulltext => "use CONTAINS, which a TEXT index serves",
+        _ => "there is no substitute",
+    };
+    let message = format!("{} indexes are not supported: {instead}", kind.word());
+    QueryError::compile(ErrorKind::NotSupported, "NotSupported", message)
+}
 
 impl Binder<'_> {
     /// A name, or the parameter that holds it.
@@ -24,20 +34,10 @@ impl Binder<'_> {
     }
 
     pub(crate) fn create_index(&mut self, c: &CreateIndex) -> Result<SchemaCommand, QueryError> {
-        let unsupported = |kind: &str, instead: &str| {
-            let message = format!("{kind} indexes are not supported: {instead}");
-            Err(QueryError::compile(ErrorKind::NotSupported, "NotSupported", message))
-        };
-        let kind = match c.kind {
-            IndexKind::Range | IndexKind::Lookup => RuleKind::Range,
-            IndexKind::Text => RuleKind::Text,
-            IndexKind::Point => RuleKind::Point,
-            IndexKind::Fulltext => {
-                let instead = "use CONTAINS, which a TEXT index serves";
-                return unsupported("FULLTEXT", instead);
-            }
-            IndexKind::Vector => return unsupported("VECTOR", "there is no substitute"),
-        };
+        let kind = IndexKind::named(c.kind.word());
+        if kind.is_none() && c.kind != ast::IndexKind::Lookup {
+            return Err(unsupported(c.kind));
+        }
         let name = c.name.as_ref().map(|name| self.name_or_parameter(name));
         let options = c.options.as_ref().map(|options| self.expression(options)).transpose()?;
         let if_not_exists = c.if_not_exists;
@@ -49,8 +49,10 @@ impl Binder<'_> {
                 return Ok(SchemaCommand::CreateLookup(create));
             }
         };
-        if let (RuleKind::Text | RuleKind::Point, [_, second, ..]) = (kind, &keys[..]) {
-            let of = if kind == RuleKind::Text { "text" } else { "point" };
+        let kind =
+            kind.expect("INVARIANT: the parser gives LOOKUP, and nothing else, such a target");
+        if let (1, [_, second, ..]) = (kind.capability().properties_max, &keys[..]) {
+            let of = kind.name().to_lowercase();
             let message = format!("Only single property {of} indexes are supported");
             return Err(self.syntax("UnexpectedSyntax", message, second.span));
         }
@@ -61,7 +63,7 @@ impl Binder<'_> {
             nodes: *entity == EntityKind::Node,
             label: label.text.as_ref().into(),
             keys: self.keys(keys)?,
-            kind,
+            kind: kind.into(),
             options,
         }))
     }
@@ -71,12 +73,12 @@ impl Binder<'_> {
         c: &CreateConstraint,
     ) -> Result<SchemaCommand, QueryError> {
         let kind = match &c.requirement {
-            Requirement::Unique => RuleKind::Unique,
-            Requirement::Key => RuleKind::Key,
-            Requirement::NotNull => RuleKind::Exists,
-            Requirement::Typed(of) => RuleKind::Typed(self.property_type(of)?),
+            Requirement::Unique => ConstraintKind::Unique,
+            Requirement::Key => ConstraintKind::Key,
+            Requirement::NotNull => ConstraintKind::Exists,
+            Requirement::Typed(of) => ConstraintKind::Type(self.property_type(of)?),
         };
-        if let (RuleKind::Exists | RuleKind::Typed(_), [_, second, ..]) = (kind, &c.keys[..]) {
+        if let (1, [_, second, ..]) = (kind.properties_max(), &c.keys[..]) {
             let message = "such a constraint is of one property: make one for each";
             return Err(self.syntax("UnexpectedSyntax", message, second.span));
         }
@@ -86,7 +88,7 @@ impl Binder<'_> {
             nodes: c.entity == EntityKind::Node,
             label: c.label.text.as_ref().into(),
             keys: self.keys(&c.keys)?,
-            kind,
+            kind: kind.into(),
             options: c.options.as_ref().map(|options| self.expression(options)).transpose()?,
         }))
     }

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
-    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, RuleKind, Run, Schema,
-    Statistics, Update, Value, VertexId, View,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema,
+    SchemaKind, Statistics, Update, Value, VertexId, View,
 };
 
 /// A snapshot that counts.
@@ -437,7 +437,7 @@ impl Update for CountedWrite<'_> {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), UpdateError> {
         self.graph.create_rule(name, objects, properties, kind)
     }

@@ -5,7 +5,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use telar_graph::spatial::PointBox;
-use telar_graph::{EntryFilter, IndexRange, IndexUnavailable, ReadError, RuleKind, Stop, Value};
+use telar_graph::{
+    EntryFilter, IndexRange, IndexUnavailable, PropertyType, ReadError, Stop, Value,
+};
 
 use super::Exec;
 use crate::batch::{Batch, Column};
@@ -68,16 +70,13 @@ impl<'p> Ranges<'p> {
         self.prefix.len()
     }
 
-    /// True if the index answers for these rows. An index of strings, or of points, knows nothing
-    /// of what equals another value; an area made of other values is an error, which is raised
-    /// where the condition is tested.
+    /// True if the index answers for these rows. An index of values of one type knows nothing of
+    /// what equals another value; an area made of other values is an error, which is raised where
+    /// the condition is tested.
     pub(super) fn can_be_told(&self, rows: usize) -> bool {
-        let is_held = |value: &Value| match self.sought.kind {
-            RuleKind::Text => matches!(value, Value::String(_) | Value::Null),
-            RuleKind::Point => matches!(value, Value::Point(_) | Value::Null),
-            _ => true,
-        };
-        let is_point = |value: &Value| matches!(value, Value::Point(_) | Value::Null);
+        let Some(held) = self.sought.kind.capability().holds else { return true };
+        let is_held = |value: &Value| held.admits(value);
+        let is_point = |value: &Value| PropertyType::Point.admits(value);
         let compared = |row: usize| {
             self.prefix.iter().all(|column| match column.get(row) {
                 Value::List(values) if self.sought.any => values.iter().all(is_held),
@@ -89,13 +88,13 @@ impl<'p> Ranges<'p> {
             Next::In(Area::Circle { center, .. }) => is_point(&center.get(row)),
             _ => true,
         };
-        self.sought.kind.holds_all_values() || (0..rows).all(|row| compared(row) && area(row))
+        (0..rows).all(|row| compared(row) && area(row))
     }
 
-    /// Whether the same object may be found by several ranges of a row: points that are not equal
-    /// may stand in one place of an index.
+    /// True if the same object may be found by several ranges of a row: values that are not equal
+    /// may share a key of the index.
     pub(super) fn may_overlap(&self) -> bool {
-        self.sought.kind == RuleKind::Point
+        !self.sought.kind.capability().sorted_by_value
     }
 
     /// Appends the values of the leading keys for a row to `keys`, and the row to `places` for each

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::{EdgeId, Graph, PropertyKeyId, RuleKind, Update, Value, ValueMap, VertexId};
+use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, ValueMap, VertexId};
 
 use super::{Exec, create, delete, set};
 use crate::host::Host;
@@ -81,7 +81,7 @@ impl Statement for Exec<'_> {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), QueryError> {
         let rules = self.update()?.rules_to_change()?.len();
         let graph = self.update()?;

@@ -261,7 +261,7 @@ impl Explainer<'_> {
             NextKey::EndsWith(_) => "NodeIndexEndsWithScan",
             _ => "NodeIndexSeekByRange",
         };
-        let ty = s.sought.index_type();
+        let ty = s.sought.kind.name();
         (name, format!("{ty} INDEX ({slot}:{label}({keys})) WHERE {conditions}"))
     }
 
@@ -281,7 +281,7 @@ impl Explainer<'_> {
         };
         let inner = format!("{slot}:{}({keys})", print::name(&s.ty));
         let pattern = arrow(&p.slot(s.from), &inner, &p.slot(s.to), s.way);
-        (name, format!("{} INDEX {pattern} WHERE {conditions}", s.sought.index_type()))
+        (name, format!("{} INDEX {pattern} WHERE {conditions}", s.sought.kind.name()))
     }
 
     /// The keys of an index, and what is asked of them.

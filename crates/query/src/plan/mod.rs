@@ -24,7 +24,7 @@ pub(crate) use shortcut::{Wanted, ask_whether, shorten};
 use std::sync::Arc;
 
 use telar_cypher::ast::OnError;
-use telar_graph::{IndexId, RuleKind};
+use telar_graph::{IndexId, IndexKind};
 
 use crate::batch::Slot;
 use crate::expr::area::Area;
@@ -116,8 +116,10 @@ pub(crate) struct Sought {
     pub(crate) index: IndexId,
     /// The properties of the index.
     pub(crate) keys: Vec<Arc<str>>,
-    /// What the index does.
-    pub(crate) kind: RuleKind,
+    /// The kind of the index.
+    pub(crate) kind: IndexKind,
+    /// True if a constraint owns it: no two objects have the same values.
+    pub(crate) unique: bool,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
     /// The last of them is a list: any of its elements will do.
@@ -132,17 +134,7 @@ pub(crate) struct Sought {
 impl Sought {
     /// Whether no more than one object can be found for each value of a list, or in all.
     pub(crate) fn is_unique(&self) -> bool {
-        let unique = matches!(self.kind, RuleKind::Unique | RuleKind::Key);
-        unique && self.prefix.len() == self.keys.len()
-    }
-
-    /// The kind of index, in Neo4j's words.
-    pub(crate) fn index_type(&self) -> &'static str {
-        match self.kind {
-            RuleKind::Text => "TEXT",
-            RuleKind::Point => "POINT",
-            _ => "RANGE",
-        }
+        self.unique && self.prefix.len() == self.keys.len()
     }
 }
 
@@ -153,11 +145,8 @@ pub(crate) enum NextKey {
     /// Lower and upper bound: the value, and whether it belongs to the range. At least one.
     Between(Option<(Expr, bool)>, Option<(Expr, bool)>),
     StartsWith(Expr),
-    /// Of a TEXT index.
     EndsWith(Expr),
-    /// Of a TEXT index.
     Contains(Expr),
-    /// Of a POINT index.
     In(Area<Expr>),
 }
 

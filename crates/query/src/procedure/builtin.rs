@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_graph::{Direction, LabelId, RuleState, Value, VertexId};
+use telar_graph::{Direction, IndexState, LabelId, Value, VertexId};
 
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
@@ -283,10 +283,10 @@ pub(super) fn await_indexes(
                 return fail(format!("there is no index called `{name}`"));
             }
         }
-        if rules.iter().all(|rule| rule.state == RuleState::Online) {
+        if rules.iter().all(|rule| rule.state == IndexState::Online) {
             return Ok(Rows::new());
         }
-        if let Some(own) = rules.iter().find(|rule| rule.state == RuleState::Pending) {
+        if let Some(own) = rules.iter().find(|rule| rule.state == IndexState::Pending) {
             let name = &own.name;
             return fail(format!("`{name}` is made when this transaction commits: wait after it"));
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::{EdgeId, Graph, PropertyKeyId, RuleKind, Update, Value, ValueMap, VertexId};
+use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, ValueMap, VertexId};
 
 use super::changes::Changes;
 use super::{Mode, Procedure, Procedures};
@@ -39,7 +39,7 @@ pub(crate) trait Statement {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), QueryError>;
     fn drop_rule(&mut self, name: &str) -> Result<(), QueryError>;
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeId, EdgeTypeId, LabelId, PropertyKeyId, RuleKind, Value, ValueMap, VertexId,
+    EdgeId, EdgeTypeId, LabelId, PropertyKeyId, SchemaKind, Value, ValueMap, VertexId,
 };
 
 use super::call::Statement;
@@ -122,7 +122,7 @@ impl Changes<'_> {
         name: &str,
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
-        kind: RuleKind,
+        kind: SchemaKind,
     ) -> Result<(), QueryError> {
         self.statement.create_rule(name, objects, properties, kind)
     }

@@ -12,13 +12,12 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeTypeId, IndexRange, LabelId, Lists, PropertyKeyId, Rule, RuleKind, RuleState, Value,
-    VertexId,
+    EdgeTypeId, IndexRange, IndexState, LabelId, Lists, PropertyKeyId, Rule, Value, VertexId,
 };
 
 use super::meta::{check_config, count, names_of};
 use super::schema::{each_edges, each_vertices, labels_at_ends};
-use super::show::{Shown, index_type};
+use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::QueryError;
 use crate::schema::{about, type_name};
@@ -145,12 +144,12 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
                 rule.name.as_str().into(),
             ]);
         };
-        if rule.kind.has_entries() {
-            let of = index_type(rule.kind);
+        if let Some(kind) = rule.kind.index() {
+            let of = kind.name();
             match rule.state {
-                RuleState::Online => row("ONLINE", of, 100.0, entries(call, rule)?),
-                RuleState::Pending => row("POPULATING", of, 0.0, [0, 0]),
-                RuleState::Building { done, total } => {
+                IndexState::Online => row("ONLINE", of, 100.0, entries(call, rule)?),
+                IndexState::Pending => row("POPULATING", of, 0.0, [0, 0]),
+                IndexState::Building { done, total } => {
                     let progress = 100.0 * done as f64 / total.max(1) as f64;
                     row("POPULATING", of, progress, [0, 0]);
                 }
@@ -171,7 +170,7 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
         return Ok([0, 0]);
     }
     let (mut last, mut distinct) = (Vec::new(), 0);
-    let mut points = BTreeSet::new();
+    let mut unsorted = BTreeSet::new();
     for some in found.chunks(STEP) {
         call.check()?;
         let column = |key: &PropertyKeyId| {
@@ -181,9 +180,9 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
         };
         let columns: Vec<Vec<Value>> =
             rule.properties.iter().map(column).collect::<Result<_, QueryError>>()?;
-        if rule.kind == RuleKind::Point {
-            // Entries come by the place of a point: equal ones may have others between them.
-            points.extend(columns.into_iter().flatten());
+        if rule.kind.index().is_some_and(|kind| !kind.capability().sorted_by_value) {
+            // Equal values may have others between them.
+            unsorted.extend(columns.into_iter().flatten());
             continue;
         }
         for at in 0..some.len() {
@@ -195,7 +194,7 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
             }
         }
     }
-    Ok([found.len() as u64, distinct + points.len() as u64])
+    Ok([found.len() as u64, distinct + unsorted.len() as u64])
 }
 
 fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Rows, QueryError> {

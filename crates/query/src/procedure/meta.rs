@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use telar_graph::{Direction, Expansion, LabelId, Lists, PropertyKeyId, RuleKind, Value};
+use telar_graph::{Direction, Expansion, LabelId, Lists, PropertyKeyId, SchemaKind, Value};
 
 use super::schema::{each_edges, each_vertices};
 use super::show::Shown;
@@ -100,7 +100,7 @@ fn note(seen: &mut Properties, properties: &[(PropertyKeyId, Value)]) {
 }
 
 /// What rules say of properties.
-struct Ruled(Vec<(bool, String, Vec<String>, RuleKind)>);
+struct Ruled(Vec<(bool, String, Vec<String>, SchemaKind)>);
 
 impl Ruled {
     fn of(call: &CallContext<'_>) -> Self {
@@ -113,18 +113,14 @@ impl Ruled {
 
     /// Whether a property is unique, in an index, always there.
     fn say(&self, nodes: bool, label: &str, key: &str) -> [bool; 3] {
-        let of = |(of_nodes, of_label, keys, _): &&(bool, String, Vec<String>, RuleKind)| {
+        let of = |(of_nodes, of_label, keys, _): &&(bool, String, Vec<String>, SchemaKind)| {
             *of_nodes == nodes && of_label == label && keys.iter().any(|k| k == key)
         };
         let rules: Vec<_> = self.0.iter().filter(of).collect();
-        let is = |wanted: &[RuleKind], alone: bool| {
-            let fits = |kind| wanted.contains(kind);
-            rules.iter().any(|(_, _, keys, kind)| fits(kind) && (!alone || keys.len() == 1))
-        };
         [
-            is(&[RuleKind::Unique, RuleKind::Key], true),
+            rules.iter().any(|(_, _, keys, kind)| kind.is_unique() && keys.len() == 1),
             rules.iter().any(|(.., kind)| kind.has_entries()),
-            is(&[RuleKind::Exists, RuleKind::Key], false),
+            rules.iter().any(|(.., kind)| kind.needs_values()),
         ]
     }
 }

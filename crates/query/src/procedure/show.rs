@@ -3,10 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use telar_cypher::ast::{ConstraintFilter, ConstraintKind, DatabaseFilter, EntityKind, IndexKind};
+use telar_cypher::ast::{self, ConstraintFilter, DatabaseFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
-use telar_graph::{Graph, Rule, RuleKind, RuleState, Value};
+use telar_graph::{
+    ConstraintKind, Graph, IndexKind, IndexState, PropertyType, Rule, SchemaKind, Value,
+};
 
 use super::describe::{described, taken_apart};
 use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signature};
@@ -112,17 +114,19 @@ fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
     let keys: Vec<String> =
         keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
     let keys = keys.join(", ");
-    let required = match (rule.kind, nodes) {
-        (RuleKind::Range | RuleKind::Text | RuleKind::Point, _) => {
-            let kind = type_name(rule.kind, nodes);
-            return format!("CREATE {kind} INDEX {name} FOR {pattern} ON ({keys})");
+    let kind = match rule.kind {
+        SchemaKind::Index(kind) => {
+            return format!("CREATE {} INDEX {name} FOR {pattern} ON ({keys})", kind.name());
         }
-        (RuleKind::Unique, _) => "UNIQUE".into(),
-        (RuleKind::Key, true) => "NODE KEY".into(),
-        (RuleKind::Key, false) => "RELATIONSHIP KEY".into(),
-        (RuleKind::Exists, _) => "NOT NULL".into(),
-        (RuleKind::Typed(telar_graph::PropertyType::List), _) => ":: LIST<ANY>".into(),
-        (RuleKind::Typed(ty), _) => format!(":: {}", ty.name()),
+        SchemaKind::Constraint(kind) => kind,
+    };
+    let required = match (kind, nodes) {
+        (ConstraintKind::Unique, _) => "UNIQUE".into(),
+        (ConstraintKind::Key, true) => "NODE KEY".into(),
+        (ConstraintKind::Key, false) => "RELATIONSHIP KEY".into(),
+        (ConstraintKind::Exists, _) => "NOT NULL".into(),
+        (ConstraintKind::Type(PropertyType::List), _) => ":: LIST<ANY>".into(),
+        (ConstraintKind::Type(ty), _) => format!(":: {}", ty.name()),
     };
     format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
 }
@@ -144,7 +148,7 @@ fn shown_id(rule: &Rule) -> Value {
 }
 
 /// `SHOW INDEXES`, all or those of a kind.
-pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
+pub(crate) fn indexes(kind: Option<ast::IndexKind>) -> Shown {
     let columns = [
         ("id", I),
         ("name", S),
@@ -163,19 +167,12 @@ pub(crate) fn indexes(kind: Option<IndexKind>) -> Shown {
         ("failureMessage", S),
         ("createStatement", S),
     ];
-    let is_wanted = move |of: IndexKind| kind.is_none_or(|kind| kind == of);
+    let is_wanted = move |name: &str| kind.is_none_or(|kind| kind.word() == name);
     let run = move |call: &CallContext<'_>, _: &[Value]| {
         let graph = call.graph();
-        let rules = sorted_rules(graph, |r| {
-            r.kind.has_entries()
-                && is_wanted(match r.kind {
-                    RuleKind::Text => IndexKind::Text,
-                    RuleKind::Point => IndexKind::Point,
-                    _ => IndexKind::Range,
-                })
-        });
+        let rules = sorted_rules(graph, |r| r.kind.index().is_some_and(|of| is_wanted(of.name())));
         let mut rows: Rows = rules.iter().map(|rule| index_row(rule, graph)).collect();
-        if is_wanted(IndexKind::Lookup) {
+        if is_wanted(ast::IndexKind::Lookup.word()) {
             rows.extend(Lookup::ALL.iter().map(lookup_row));
             rows.sort_by(|a, b| a[1].cmp(&b[1]));
         }
@@ -188,26 +185,21 @@ fn index_options(provider: &str, config: Value) -> Value {
     Value::map([("indexProvider", Value::from(provider)), ("indexConfig", config)])
 }
 
-/// The type of an index; that of a constraint is a range index.
-pub(super) fn index_type(kind: RuleKind) -> &'static str {
-    if kind.is_constraint() { "RANGE" } else { type_name(kind, true) }
-}
-
 fn index_row(rule: &Rule, graph: &dyn Graph) -> Vec<Value> {
     let (nodes, label, keys) = about(rule, graph);
     let (state, percent) = match rule.state {
-        RuleState::Online => ("ONLINE", 100.0),
-        RuleState::Building { done, total } => {
+        IndexState::Online => ("ONLINE", 100.0),
+        IndexState::Building { done, total } => {
             ("POPULATING", 100.0 * done as f64 / total.max(1) as f64)
         }
-        RuleState::Pending => ("POPULATING", 0.0),
+        IndexState::Pending => ("POPULATING", 0.0),
     };
     vec![
         shown_id(rule),
         rule.name.as_str().into(),
         state.into(),
         percent.into(),
-        index_type(rule.kind).into(),
+        rule.kind.index().map(IndexKind::name).into(),
         entity(nodes).into(),
         Value::list([label]),
         Value::list(keys),
@@ -243,15 +235,22 @@ fn lookup_row(lookup: &Lookup) -> Vec<Value> {
     ]
 }
 
+/// The kind of a constraint as commands name it.
+fn in_commands(kind: ConstraintKind) -> ast::ConstraintKind {
+    match kind {
+        ConstraintKind::Unique => ast::ConstraintKind::Unique,
+        ConstraintKind::Key => ast::ConstraintKind::Key,
+        ConstraintKind::Exists => ast::ConstraintKind::Existence,
+        ConstraintKind::Type(_) => ast::ConstraintKind::PropertyType,
+    }
+}
+
 fn wanted(filter: ConstraintFilter, rule: &Rule) -> bool {
     let nodes = matches!(rule.objects, IndexedObjects::Vertices(_));
     let of_entity = filter.entity.is_none_or(|e| (e == EntityKind::Node) == nodes);
     let of_kind = match filter.kind {
         None => rule.kind.is_constraint(),
-        Some(ConstraintKind::Unique) => rule.kind == RuleKind::Unique,
-        Some(ConstraintKind::Key) => rule.kind == RuleKind::Key,
-        Some(ConstraintKind::Existence) => rule.kind == RuleKind::Exists,
-        Some(ConstraintKind::PropertyType) => matches!(rule.kind, RuleKind::Typed(_)),
+        Some(wanted) => rule.kind.constraint().is_some_and(|kind| wanted == in_commands(kind)),
     };
     of_entity && of_kind
 }
@@ -275,7 +274,7 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
         let row = |rule: Rule| {
             let (nodes, label, keys) = about(&rule, graph);
             let ty = match rule.kind {
-                RuleKind::Typed(ty) => Some(ty.name()),
+                SchemaKind::Constraint(ConstraintKind::Type(ty)) => Some(ty.name()),
                 _ => None,
             };
             let owned = rule.kind.has_entries();

@@ -185,7 +185,7 @@ fn counts(graph: &dyn Graph) -> Result<Value, QueryError> {
     let rules = graph.rules();
     let rule = |rule: &telar_graph::Rule| Value::map([("name", Value::from(rule.name.as_str()))]);
     let (indexes, constraints): (Vec<_>, Vec<_>) =
-        rules.iter().partition(|rule| rule.kind == telar_graph::RuleKind::Range);
+        rules.iter().partition(|rule| !rule.kind.is_constraint());
     Ok(Value::map([
         ("nodes", Value::list(std::iter::once(all(found.vertices)).chain(labels))),
         ("relationships", Value::list(std::iter::once(all(edges)).chain(types))),

@@ -75,7 +75,7 @@ impl CreateLookup {
         name: Option<&str>,
         options: Option<&Value>,
     ) -> Result<Done, QueryError> {
-        let config = options.map(|options| check_options(options, PROVIDER)).transpose()?;
+        let config = options.map(|options| check_options(options, PROVIDER, &[])).transpose()?;
         if let Some(key) = config.flatten().and_then(|config| config.keys().next()) {
             let message = format!("there is no setting `{key}`: such an index has no settings");
             return refuse(ErrorKind::InvalidArguments, "InvalidArgumentValue", message);

@@ -1,71 +1,30 @@
 //! `OPTIONS {indexProvider: .., indexConfig: {..}}` of commands that make indexes and constraints.
 //!
-//! Neo4j's settings of a POINT index bound the space that its curve divides; here the curve covers
-//! all of it. They are checked, so that a mistake is seen here as there, and not kept.
+//! The settings of a kind of index are those of its capability. They are checked, so that a mistake
+//! is seen here as in Neo4j, and not kept.
 
-use telar_graph::{RuleKind, Value, ValueMap};
+use telar_graph::index_kind::IndexSetting;
+use telar_graph::{IndexKind, SchemaKind, Value, ValueMap};
 
 use super::refuse;
 use crate::error::describe;
 use crate::query_error::{ErrorKind, QueryError};
 
-const RANGE_PROVIDER: &str = "range-1.0";
-const TEXT_PROVIDER: &str = "text-2.0";
-/// The same in older commands.
-const OLD_TEXT_PROVIDER: &str = "text-1.0";
-const POINT_PROVIDER: &str = "point-1.0";
-
-/// What makes an index on properties, in Neo4j's words.
-pub(crate) fn index_provider(kind: RuleKind) -> &'static str {
-    match kind {
-        RuleKind::Text => TEXT_PROVIDER,
-        RuleKind::Point => POINT_PROVIDER,
-        _ => RANGE_PROVIDER,
-    }
+/// The kind of the index that options are about. Constraints that own none take those of a range
+/// index, and nothing comes of it.
+fn index_of(kind: SchemaKind) -> IndexKind {
+    kind.index().unwrap_or(IndexKind::Range)
 }
 
-/// A setting of a POINT index: the least or greatest coordinates, and what they are by default.
-struct Bound {
-    key: &'static str,
-    /// The setting of the other side.
-    other: &'static str,
-    /// What each coordinate lies between.
-    allowed: [f64; 3],
-    default: [f64; 3],
-    axes: usize,
+/// The provider of the index, in Neo4j's words.
+pub(crate) fn index_provider(kind: SchemaKind) -> &'static str {
+    index_of(kind).capability().provider
 }
-
-const fn bound(
-    key: &'static str,
-    other: &'static str,
-    axes: usize,
-    allowed: [f64; 3],
-    default: [f64; 3],
-) -> Bound {
-    Bound { key, other, allowed, default, axes }
-}
-
-const ANYWHERE: [f64; 3] = [f64::MAX; 3];
-const GLOBE: [f64; 3] = [180.0, 90.0, f64::MAX];
-const MILLION: f64 = 1_000_000.0;
-
-/// Every setting, as Neo4j has them.
-static BOUNDS: [Bound; 8] = [
-    bound("spatial.cartesian-3d.max", "spatial.cartesian-3d.min", 3, ANYWHERE, [MILLION; 3]),
-    bound("spatial.cartesian-3d.min", "spatial.cartesian-3d.max", 3, ANYWHERE, [-MILLION; 3]),
-    bound("spatial.cartesian.max", "spatial.cartesian.min", 2, ANYWHERE, [MILLION; 3]),
-    bound("spatial.cartesian.min", "spatial.cartesian.max", 2, ANYWHERE, [-MILLION; 3]),
-    bound("spatial.wgs-84-3d.max", "spatial.wgs-84-3d.min", 3, GLOBE, [180.0, 90.0, MILLION]),
-    bound("spatial.wgs-84-3d.min", "spatial.wgs-84-3d.max", 3, GLOBE, [-180.0, -90.0, -MILLION]),
-    bound("spatial.wgs-84.max", "spatial.wgs-84.min", 2, GLOBE, [180.0, 90.0, 0.0]),
-    bound("spatial.wgs-84.min", "spatial.wgs-84.max", 2, GLOBE, [-180.0, -90.0, 0.0]),
-];
 
 /// The settings of an index, as `SHOW INDEXES` lists them.
-pub(crate) fn index_config(kind: RuleKind) -> Value {
-    let bounds: &[Bound] = if kind == RuleKind::Point { &BOUNDS } else { &[] };
-    let value = |bound: &Bound| Value::list(bound.default[..bound.axes].iter().copied());
-    Value::map(bounds.iter().map(|bound| (bound.key, value(bound))))
+pub(crate) fn index_config(kind: SchemaKind) -> Value {
+    let value = |bound: &IndexSetting| Value::list(bound.default[..bound.axes].iter().copied());
+    Value::map(index_of(kind).capability().settings.iter().map(|bound| (bound.key, value(bound))))
 }
 
 fn refused<T>(kind: ErrorKind, message: String) -> Result<T, QueryError> {
@@ -73,21 +32,18 @@ fn refused<T>(kind: ErrorKind, message: String) -> Result<T, QueryError> {
 }
 
 /// Refuses options that an index or constraint of this kind does not have.
-pub(super) fn check(options: &Value, kind: RuleKind) -> Result<(), QueryError> {
-    let config = check_options(options, index_provider(kind))?;
-    let Some(config) = config else { return Ok(()) };
-    if kind == RuleKind::Point {
-        return check_bounds(config);
-    }
-    let Some(key) = config.keys().next() else { return Ok(()) };
-    let message = format!("there is no setting `{key}`: such an index has no settings");
-    refused(ErrorKind::InvalidArguments, message)
+pub(super) fn check(options: &Value, kind: SchemaKind) -> Result<(), QueryError> {
+    let capability = index_of(kind).capability();
+    let config = check_options(options, capability.provider, capability.old_providers)?;
+    check_bounds(config.unwrap_or(&ValueMap::default()), capability.settings)
 }
 
-/// Refuses options that an index of this provider does not have; its settings, if there are any.
+/// Refuses options that an index of this provider, which may have had other names, does not have;
+/// its settings, if there are any.
 pub(super) fn check_options<'o>(
     options: &'o Value,
     provider: &str,
+    old_providers: &[&str],
 ) -> Result<Option<&'o ValueMap>, QueryError> {
     let Value::Map(options) = options else {
         let message = format!("OPTIONS needs a map, found {}", describe(options));
@@ -96,7 +52,11 @@ pub(super) fn check_options<'o>(
     let mut found = None;
     for (key, value) in options.iter() {
         let wanted = match (&**key, value) {
-            ("indexProvider", Value::String(asked)) if is_provider(asked, provider) => continue,
+            ("indexProvider", Value::String(asked))
+                if **asked == *provider || old_providers.contains(&&**asked) =>
+            {
+                continue;
+            }
             ("indexConfig", Value::Map(config)) => {
                 found = Some(&**config);
                 continue;
@@ -116,12 +76,8 @@ pub(super) fn check_options<'o>(
     Ok(found)
 }
 
-fn is_provider(asked: &str, provider: &str) -> bool {
-    asked == provider || provider == TEXT_PROVIDER && asked == OLD_TEXT_PROVIDER
-}
-
 /// The coordinates that a setting gives.
-fn coordinates(bound: &Bound, value: &Value) -> Result<[f64; 3], QueryError> {
+fn coordinates(bound: &IndexSetting, value: &Value) -> Result<[f64; 3], QueryError> {
     let fails = || {
         let message = format!(
             "the setting `{}` cannot be {}: it is a list of {} numbers on the axes",
@@ -149,15 +105,19 @@ fn coordinates(bound: &Bound, value: &Value) -> Result<[f64; 3], QueryError> {
     Ok(found)
 }
 
-fn check_bounds(config: &ValueMap) -> Result<(), QueryError> {
+fn check_bounds(config: &ValueMap, bounds: &[IndexSetting]) -> Result<(), QueryError> {
     for (key, value) in config {
-        let Some(bound) = BOUNDS.iter().find(|bound| *bound.key == **key) else {
-            let keys: Vec<&str> = BOUNDS.iter().map(|bound| bound.key).collect();
-            let message = format!("there is no setting `{key}`: there are {}", keys.join(", "));
+        let Some(bound) = bounds.iter().find(|bound| *bound.key == **key) else {
+            let keys: Vec<&str> = bounds.iter().map(|bound| bound.key).collect();
+            let known = match &keys[..] {
+                [] => "such an index has no settings".to_owned(),
+                keys => format!("there are {}", keys.join(", ")),
+            };
+            let message = format!("there is no setting `{key}`: {known}");
             return refused(ErrorKind::InvalidArguments, message);
         };
         let here = coordinates(bound, value)?;
-        let other = BOUNDS.iter().find(|other| other.key == bound.other);
+        let other = bounds.iter().find(|other| other.key == bound.other);
         let Some(other) = other else { continue };
         let there = match config.get(other.key) {
             Some(value) => coordinates(other, value)?,

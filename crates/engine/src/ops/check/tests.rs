@@ -19,7 +19,8 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::Store;
 use crate::{
-    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget,
+    ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind, IndexSpec,
+    IndexTarget,
 };
 
 /// Changes the body of a stored value, and makes every checksum fit again.
@@ -158,7 +159,7 @@ fn made_with_indexes(root: &Path) -> [Definition; 2] {
     }
     txn.commit().unwrap();
     db.close().unwrap();
-    [unique.into(), range.into()]
+    [unique.into(), Definition::of(IndexKind::Range, range)]
 }
 
 fn number(n: i64) -> SortKey {

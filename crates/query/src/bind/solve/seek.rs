@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use telar_graph::index_kind::IndexPredicate;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
-use telar_graph::{RuleKind, Value};
+use telar_graph::{PropertyType, Value};
 
 use super::Solver;
 use crate::batch::Slot;
@@ -216,12 +217,7 @@ impl Solver<'_, '_> {
             let Some((name, objects)) = objects.iter().find(|(_, o)| *o == index.objects) else {
                 continue;
             };
-            let found = match index.kind {
-                RuleKind::Text => sought_text(&comparisons, index, &names),
-                RuleKind::Point => sought_point(&comparisons, &areas, index, &names),
-                _ => sought(&comparisons, index, &names),
-            };
-            let Some(sought) = found else { continue };
+            let Some(sought) = sought(&comparisons, &areas, index, &names) else { continue };
             let wished = self.pattern.hints.index(slot).map(|hint| hint.is(name, &sought));
             if wished == Some(false) && best.as_ref().is_some_and(|best| best.2) {
                 continue;
@@ -253,12 +249,27 @@ impl Solver<'_, '_> {
     }
 }
 
-/// What an index is asked for, if it can do anything.
-fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -> Option<Sought> {
+/// What an index is asked for, if it can serve one of the conditions: values of the leading
+/// properties, and a predicate on the next one.
+fn sought(
+    comparisons: &[Comparison],
+    areas: &[(Arc<str>, Area<Expr>)],
+    index: &ReadableIndex,
+    names: &[String],
+) -> Option<Sought> {
+    let capability = index.kind.capability();
     let name = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].as_str().into();
     let keys: Vec<Arc<str>> = index.properties.iter().map(name).collect();
+    // What may be true of a value that is not in the index is not asked of it.
+    let is_held = |op: Binary, value: &Expr| match (capability.holds, op) {
+        (Some(ty), Binary::Equal) => yields(value, ty),
+        (Some(ty), Binary::In) => yields_all(value, ty),
+        _ => true,
+    };
     let value = |op: Binary, key: &Arc<str>| {
-        comparisons.iter().find(|(o, k, _)| *o == op && k == key).map(|(_, _, v)| v.clone())
+        let mut all = comparisons.iter().filter(|(o, k, _)| *o == op && k == key);
+        let found = all.find(|(.., value)| is_held(op, value));
+        found.filter(|_| predicate(op).is_some_and(|p| capability.serves(p))).map(|c| c.2.clone())
     };
     let mut prefix: Vec<Expr> = keys.iter().map_while(|key| value(Binary::Equal, key)).collect();
     let list = keys.get(prefix.len()).and_then(|key| value(Binary::In, key));
@@ -270,10 +281,17 @@ fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -
         let from = from.or_else(|| value(Binary::GreaterOrEqual, key).map(|v| (v, true)));
         let to = value(Binary::Less, key).map(|v| (v, false));
         let to = to.or_else(|| value(Binary::LessOrEqual, key).map(|v| (v, true)));
+        let area = areas.iter().find(|(k, _)| k == key).map(|(_, area)| area);
         if let Some(start) = value(Binary::StartsWith, key) {
             next = NextKey::StartsWith(start);
         } else if from.is_some() || to.is_some() {
             next = NextKey::Between(from, to);
+        } else if let Some(end) = value(Binary::EndsWith, key) {
+            next = NextKey::EndsWith(end);
+        } else if let Some(part) = value(Binary::Contains, key) {
+            next = NextKey::Contains(part);
+        } else if let Some(area) = area.filter(|_| capability.serves(IndexPredicate::Within)) {
+            next = NextKey::In(area.clone());
         }
     }
     let bounded = usize::from(!matches!(next, NextKey::Anything));
@@ -281,92 +299,42 @@ fn sought(comparisons: &[Comparison], index: &ReadableIndex, names: &[String]) -
     let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
     let useful =
         prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
-    let (index, kind, test) = (index.id, index.kind, Vec::new());
-    useful.then_some(Sought { index, keys, kind, prefix, any, next, test })
+    let ReadableIndex { id: index, kind, unique, .. } = *index;
+    let test = Vec::new();
+    useful.then_some(Sought { index, keys, kind, unique, prefix, any, next, test })
 }
 
-/// What an index of strings is asked for. What may be true of other values than strings is not
-/// asked of it; of a parameter that is seen when it runs.
-fn sought_text(
-    comparisons: &[Comparison],
-    index: &ReadableIndex,
-    names: &[String],
-) -> Option<Sought> {
-    let is_text = |value: &Value| matches!(value, Value::String(_) | Value::Null);
-    let find = |op: Binary, key: &Arc<str>| {
-        let yields = |value: &Expr| match op {
-            Binary::Equal => yields(value, "STRING", is_text),
-            Binary::In => yields_all(value, "STRING", is_text),
-            _ => true,
-        };
-        let mut all = comparisons.iter().filter(|(o, k, _)| *o == op && k == key);
-        all.find(|(.., value)| yields(value)).map(|(.., value)| value.clone())
-    };
-    of_one_key(index, names, |key| {
-        let compared = find(Binary::Equal, key).map(|value| (vec![value], false));
-        let compared = compared.or_else(|| find(Binary::In, key).map(|list| (vec![list], true)));
-        if let Some((prefix, any)) = compared {
-            return Some((prefix, any, NextKey::Anything));
+/// The predicate on an index that a comparison with a property is.
+fn predicate(op: Binary) -> Option<IndexPredicate> {
+    Some(match op {
+        Binary::Equal => IndexPredicate::Equals,
+        Binary::In => IndexPredicate::In,
+        Binary::Less | Binary::LessOrEqual | Binary::Greater | Binary::GreaterOrEqual => {
+            IndexPredicate::Between
         }
-        let next = find(Binary::StartsWith, key).map(NextKey::StartsWith);
-        let next = next.or_else(|| find(Binary::EndsWith, key).map(NextKey::EndsWith));
-        let next = next.or_else(|| find(Binary::Contains, key).map(NextKey::Contains));
-        next.map(|next| (Vec::new(), false, next))
+        Binary::StartsWith => IndexPredicate::StartsWith,
+        Binary::EndsWith => IndexPredicate::EndsWith,
+        Binary::Contains => IndexPredicate::Contains,
+        _ => return None,
     })
 }
 
-/// What an index of points is asked for; nothing that may be true of other values.
-fn sought_point(
-    comparisons: &[Comparison],
-    areas: &[(Arc<str>, Area<Expr>)],
-    index: &ReadableIndex,
-    names: &[String],
-) -> Option<Sought> {
-    let is_point = |value: &Value| matches!(value, Value::Point(_) | Value::Null);
-    of_one_key(index, names, |key| {
-        let prefix = comparisons.iter().filter(|(_, k, _)| k == key);
-        let mut prefix = prefix.filter_map(|(op, _, value)| match op {
-            Binary::Equal if yields(value, "POINT", is_point) => Some((value.clone(), false)),
-            Binary::In if yields_all(value, "POINT", is_point) => Some((value.clone(), true)),
-            _ => None,
-        });
-        if let Some((value, any)) = prefix.next() {
-            return Some((vec![value], any, NextKey::Anything));
-        }
-        let area = areas.iter().find(|(k, _)| k == key);
-        area.map(|(_, area)| (Vec::new(), false, NextKey::In(area.clone())))
-    })
-}
-
-/// What the index on one property is asked for, if `asked` of its key says something.
-fn of_one_key(
-    index: &ReadableIndex,
-    names: &[String],
-    asked: impl FnOnce(&Arc<str>) -> Option<(Vec<Expr>, bool, NextKey)>,
-) -> Option<Sought> {
-    let [property] = index.properties[..] else { return None };
-    let key: Arc<str> = names.get(usize::from(property.get()))?.as_str().into();
-    let (prefix, any, next) = asked(&key)?;
-    let (index, kind, keys, test) = (index.id, index.kind, vec![key], Vec::new());
-    Some(Sought { index, keys, kind, prefix, any, next, test })
-}
-
-/// Whether an expression yields a value of a type or null, as far as can be told; of a parameter it
+/// True if an expression yields a value of a type or null, as far as can be told; of a parameter it
 /// is told when it runs.
-fn yields(e: &Expr, ty: &str, is: impl Fn(&Value) -> bool) -> bool {
+fn yields(e: &Expr, ty: PropertyType) -> bool {
     match e {
-        Expr::Const(value) => is(value),
+        Expr::Const(value) => ty.admits(value),
         Expr::Param(_) => true,
-        Expr::Function(f, _) => f.signature.rsplit(":: ").next() == Some(ty),
+        Expr::Function(f, _) => f.signature.rsplit(":: ").next() == Some(ty.name()),
         _ => false,
     }
 }
 
 /// The same of every element of a list.
-fn yields_all(e: &Expr, ty: &str, is: impl Fn(&Value) -> bool) -> bool {
+fn yields_all(e: &Expr, ty: PropertyType) -> bool {
     match e {
-        Expr::Const(Value::List(values)) => values.iter().all(is),
-        Expr::List(items) => items.iter().all(|item| yields(item, ty, &is)),
+        Expr::Const(Value::List(values)) => values.iter().all(|value| ty.admits(value)),
+        Expr::List(items) => items.iter().all(|item| yields(item, ty)),
         Expr::Param(_) => true,
         _ => false,
     }

@@ -112,7 +112,7 @@ impl<'g> Counts<'g> {
 
     /// Different values in an index.
     fn distinct(&self, index: &ReadableIndex) -> Option<f64> {
-        let found = match index.is_unique() {
+        let found = match index.unique {
             true => Some(self.count(index.objects)),
             false => self.known.distinct.get(&index.id).copied(),
         };

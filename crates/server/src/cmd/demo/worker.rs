@@ -11,10 +11,10 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
-use telar_bench::csr::Csr;
 use telar_db::{
     Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value, View,
 };
+use telar_generate::csr::Csr;
 
 use super::edges;
 use super::facts::{

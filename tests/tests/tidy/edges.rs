@@ -16,7 +16,7 @@ const EDGES: [(&str, &[&str]); 10] = [
     ("telar-db", &["telar-graph", "telar-engine", "telar-query", "telar-algo"]),
     ("telar-cli", &["telar-graph"]),
     ("telar-generate", &["telar-graph"]),
-    ("telar-server", &["telar-graph", "telar-db", "telar-cli", "telar-generate"]),
+    ("telar-server", &["telar-db", "telar-cli", "telar-generate"]),
     (
         "telar-bench",
         &["telar-graph", "telar-algo", "telar-engine", "telar-db", "telar-cli", "telar-generate"],

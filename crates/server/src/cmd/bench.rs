@@ -17,10 +17,12 @@ const PROGRAM: &str = "telar-bench";
 const MISSING: u8 = 2;
 
 /// Measure the engine next to flat arrays and other stores.
-///
-/// Runs the program telar-bench that lies beside this one, or else the first in PATH.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]
+#[command(
+    after_help = "Runs the program telar-bench that lies beside this one, or else the first in \
+    PATH. It lists the benchmarks: telar bench --help"
+)]
 pub(crate) struct Options {
     /// Arguments of telar-bench; --help lists them
     #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]

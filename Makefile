@@ -17,5 +17,5 @@ fmt: ## format all Rust code
 	cargo fmt --all
 
 bench: ## run the benchmarks at their default size
-	cargo build --release --locked -p telar-server
+	cargo build --release --locked -p telar-server -p telar-bench
 	target/release/telar bench kernel

@@ -3,7 +3,7 @@
     python tools/flamegraph.py docs/results/flame-complex-3.svg -- \\
         target/release/telar bench snb --data snb/sf0.1-gen.tar.zst --mixed 0 --rounds 1 --turn 3000 --only complex-3
 
-Runs the command under `perf record` (stacks by DWARF, so that no build of its own is needed), keeps the
+(`telar bench` needs `telar-bench` beside it.) Runs the command under `perf record` (stacks by DWARF, so that no build of its own is needed), keeps the
 samples below `--root`, and draws them: a frame is as wide as the share of samples in which it was on the
 stack, callers below, callees above, sorted by name. Colours tell the crates apart. Point at a frame for its
 full name and share. Frames below `--least` percent are left out.

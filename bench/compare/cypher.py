@@ -3,6 +3,8 @@
 
     cypher.py [--telar BINARY] [--persons N] [--rounds N] [--turn MS] [--only NAME,...] [--json FILE]
 
+BINARY is `telar` with `telar-bench` beside it: `cargo build --release -p telar-server -p telar-bench`.
+
 Runs `telar bench cypher --export` first: it writes the graph as CSV and the questions with their
 answers, and measures Telar. Then each peer, in a process of its own, loads the same CSV, answers
 every question, is compared with the answers, and is measured in the same way: processor time of

@@ -3,7 +3,8 @@
     python bench/compare/lsqb.py --telar BINARY [--telar BINARY ...] --data snb/sf0.1-gen.tar.zst
                                  [--rounds N] [--only q3,q6] [--json FILE] [--profile]
 
-Needs the official Python driver (tools/drivers.sh installs it). `telar bench snb --export` writes the
+Needs the official Python driver (tools/drivers.sh installs it), and `telar-bench` beside the first
+BINARY: `cargo build --release -p telar-server -p telar-bench`. `telar bench snb --export` writes the
 data as CSV with headers; each build imports it into a store of its own and serves it. The expected
 counts are computed here from the CSV files, in plain Python and before anything is timed; every answer
 is compared with them. Then the builds are asked in turns, query by query, after a warm-up round. A

@@ -5,7 +5,8 @@
     python bench/compare/snb.py mixed FOLDER --telar BINARY --data ...     # once: it changes the stores
     python bench/compare/snb.py table FOLDER
 
-Needs Go, and what bench/compare/neo4j.sh needs. `prepare` has `telar bench snb` write the data, the
+Needs Go, what bench/compare/neo4j.sh needs, and `telar-bench` beside BINARY (`cargo build --release
+-p telar-server -p telar-bench`). `prepare` has `telar bench snb` write the data, the
 questions with their answers and the operations of the mixed run, imports the data into both servers
 with the same constraints and indexes, and compares the answers of all reads with the expected ones.
 `reads` warms both servers up and measures each read alone with its sets of parameters in turn, in

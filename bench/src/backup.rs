@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 
 use telar_engine::ops::{BackupDone, BackupOptions, RestoreOptions, restore};
 use telar_engine::{Durability, EdgeTypeOptions, Engine, Error, Settings};
+use telar_generate::rng::Rng;
 use telar_graph::{Direction, EdgeTypeId, VertexId};
 
 use crate::measure::median;
 use crate::report::{Report, Table, digits};
-use crate::rng::Rng;
 
 /// Vertices per segment, the unit that a checkpoint writes.
 const SEGMENT: u64 = telar_engine::Adjacency::SEGMENT_VERTICES as u64;

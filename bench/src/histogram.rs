@@ -121,8 +121,9 @@ impl Histogram {
 
 #[cfg(test)]
 mod tests {
+    use telar_generate::rng::Rng;
+
     use super::*;
-    use crate::rng::Rng;
 
     #[test]
     fn buckets_ascend_without_gaps() {

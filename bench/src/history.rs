@@ -7,13 +7,13 @@ use std::collections::HashSet;
 use std::fmt;
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Retention, Settings, Snapshot};
+use telar_generate::rng::Rng;
+use telar_generate::{Rmat, rmat};
 use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, VertexId};
 
 use crate::figures::{Bound, Figures};
-use crate::generate::{Rmat, rmat};
 use crate::machine::Machine;
 use crate::measure;
-use crate::rng::Rng;
 
 /// Edges of one transaction.
 const BATCH: usize = 64;

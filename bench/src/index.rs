@@ -9,12 +9,12 @@ use std::ops;
 use telar_engine::{
     ConstraintKind, ConstraintSpec, Engine, Error, IndexSpec, IndexTarget, Settings,
 };
+use telar_generate::rng::Rng;
 use telar_graph::{IndexId, IndexRange, LabelId, PropertyKeyId, Value, VertexId, View};
 
 use crate::figures::{Bound, Figures};
 use crate::machine::Machine;
 use crate::measure;
-use crate::rng::Rng;
 
 /// Vertices of one transaction.
 const BATCH: usize = 64;

@@ -1,4 +1,4 @@
-//! Generators, baselines and measurements.
+//! Baselines and measurements.
 //!
 //! A storage layout is worth what it costs next to others, so everything here compares: the same
 //! edges go into several [`container`]s, the same kernels run over each, and every answer is
@@ -6,8 +6,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`generate`] | seeded edge lists: RMAT, uniform, star; the social network of the demo |
-//! | [`csr`] | the flat CSR all read ratios are relative to |
 //! | [`container`] | what a graph store must do to be measured; `AdjLst` and `Tel` as baselines |
 //! | [`workload`] | loads, updates, scans, searches, kernels |
 //! | [`measure`], [`histogram`] | clocks, medians, interleaved runs, latencies |
@@ -24,15 +22,15 @@
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
-//! `telar bench kernel` runs the comparison; docs/benchmarks.md says how to read it.
+//! Graphs, random numbers and the flat CSR that all read ratios are relative to are those of
+//! `telar_generate`. The program `telar-bench` (`src/main.rs`) runs the benchmarks; `telar bench`
+//! runs that program. docs/benchmarks.md says how to read what it prints.
 
 pub mod backup;
 pub mod commits;
 pub mod container;
-pub mod csr;
 pub mod cypher;
 pub mod figures;
-pub mod generate;
 pub mod histogram;
 pub mod history;
 pub mod import;
@@ -45,7 +43,6 @@ pub mod mem;
 pub mod memory;
 pub mod plot;
 pub mod report;
-pub mod rng;
 pub mod snb;
 pub mod soak;
 pub mod workload;

@@ -1,52 +1,21 @@
-//! Memory the way the baselines need it: prefetch hints, huge pages, one large lazy region.
+//! Memory the way the baselines need it: one large lazy region, bytes as numbers.
 //!
 //! All of `unsafe` in this crate is here, behind safe functions, but for opening LMDB
-//! (`container/kv/lmdb.rs`). Huge pages are advice: a system
-//! that does not give them only slows the measurement down (fresh scans by
-//! a half).
+//! (`container/kv/lmdb.rs`).
 
-#![expect(unsafe_code, reason = "prefetch instructions, madvise and mmap have no safe form")]
+#![expect(unsafe_code, reason = "mmap and slices of other types have no safe form")]
 
-use rustix::mm::{Advice, MapFlags, ProtFlags};
+use rustix::mm::{MapFlags, ProtFlags};
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
-
-/// Vertices between the prefetch hint and the read in every scan of this crate (8-16 measured
-/// best).
-pub const PREFETCH_AHEAD: usize = 8;
-
-/// The page size that madvise wants its addresses rounded to; larger pages divide by it as well.
-const PAGE_BYTES: usize = 4096;
+use telar_generate::mem::advise_huge;
 
 /// Words asked for first when a [`Region`] is reserved: 64 GiB of address space.
 const REGION_WORDS_MAX: usize = 1 << 33;
 
 /// Words below which reserving is not worth trying: 64 MiB.
 const REGION_WORDS_MIN: usize = 1 << 23;
-
-/// Hints that the cache line at `address` will be read soon. Any address will do.
-#[inline(always)]
-pub fn prefetch<T>(address: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch neither faults nor changes anything a program can see, whatever the
-    // address; SSE is part of every x86-64.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: PRFM neither faults nor changes registers, flags or memory, whatever the address.
-    unsafe {
-        std::arch::asm!(
-            "prfm pldl1keep, [{0}]",
-            in(reg) address,
-            options(nostack, preserves_flags, readonly)
-        );
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    let _ = address;
-}
 
 /// Returns little-endian numbers as a slice, if they lie in memory where a slice of numbers may.
 #[inline]
@@ -57,29 +26,6 @@ pub fn aligned_numbers(bytes: &[u8]) -> Option<&[u32]> {
     // SAFETY: every pattern of 32 bits is a number.
     let (before, numbers, after) = unsafe { bytes.align_to::<u32>() };
     (before.is_empty() && after.is_empty()).then_some(numbers)
-}
-
-/// Returns an empty vector with room for `capacity` items, for which huge pages were asked before
-/// its first touch.
-pub fn huge_vec<T>(capacity: usize) -> Vec<T> {
-    let mut items: Vec<T> = Vec::with_capacity(capacity);
-    let spare = items.spare_capacity_mut();
-    advise_huge(spare.as_mut_ptr().cast(), size_of_val(spare));
-    items
-}
-
-/// Asks for huge pages under the whole pages of `bytes` bytes at `start`.
-fn advise_huge(start: *mut u8, bytes: usize) {
-    let skip = start.align_offset(PAGE_BYTES);
-    let whole = bytes.saturating_sub(skip) / PAGE_BYTES * PAGE_BYTES;
-    if whole == 0 {
-        return;
-    }
-    // SAFETY: this advice changes the size of pages, not their contents or access; the range lies
-    // in an allocation of the caller. An error means no huge pages, which is allowed.
-    let _ = unsafe {
-        rustix::mm::madvise(start.wrapping_add(skip).cast::<c_void>(), whole, Advice::LinuxHugepage)
-    };
 }
 
 /// A large array of zeroed words that takes memory only where it was written. It never moves, so an
@@ -168,15 +114,6 @@ mod tests {
     }
 
     #[test]
-    fn huge_vectors_hold_what_is_pushed() {
-        for capacity in [0, 1, 1000, 3_000_000] {
-            let mut items = huge_vec(capacity);
-            items.extend(0..capacity as u64);
-            assert!(items.capacity() >= capacity && items.iter().copied().eq(0..capacity as u64));
-        }
-    }
-
-    #[test]
     fn numbers_are_a_slice_where_they_are_aligned() {
         let words: Vec<u32> = (0..9u32).map(u32::to_le).collect();
         let bytes: Vec<u8> = (0..9u32).flat_map(u32::to_le_bytes).collect();
@@ -190,11 +127,5 @@ mod tests {
             assert_eq!(found, words);
         }
         assert_eq!(aligned_numbers(&bytes[..3]), None);
-    }
-
-    #[test]
-    fn any_address_may_be_prefetched() {
-        prefetch(std::ptr::null::<u8>());
-        prefetch(std::ptr::without_provenance::<u64>(usize::MAX));
     }
 }

@@ -14,14 +14,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use telar_bench::generate::{SocialNetwork, social};
 use telar_bench::measure::{Samples, time};
-use telar_bench::rng::Rng;
 use telar_db::query::prepare;
 use telar_db::{
     BulkOptions, Column, ConstraintKind, ConstraintSpec, Database, EdgeTypeOptions, IndexTarget,
     Session, Value, ValueMap,
 };
+use telar_generate::rng::Rng;
+use telar_generate::{SocialNetwork, social};
 
 const PERSONS: u32 = 100_000;
 const ROUNDS: usize = 9;
@@ -174,7 +174,7 @@ fn joins() {
     let session = Session::new(&db);
     if let Some(folder) = std::env::var_os("TELAR_EXPORT") {
         // For others, to be asked the same.
-        let line = |k: &telar_bench::generate::Knows| format!("{},{}\n", k.a, k.b);
+        let line = |k: &telar_generate::Knows| format!("{},{}\n", k.a, k.b);
         let lines: String = network.knows.iter().map(line).collect();
         std::fs::write(std::path::Path::new(&folder).join("knows.csv"), lines).unwrap();
     }

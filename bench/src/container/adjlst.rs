@@ -7,9 +7,9 @@
 //! half the list, which is what a hub pays for. The allocator's own overhead is not counted.
 
 use super::{Footprint, Snapshot, Writer};
-use crate::generate::Edge;
-use crate::mem::{self, PREFETCH_AHEAD};
 use std::ops::Range;
+use telar_generate::Edge;
+use telar_generate::mem::{self, PREFETCH_AHEAD};
 use telar_graph::topology::Topology;
 
 /// Edges of a batch whose lists are prefetched before any is changed.

@@ -5,8 +5,8 @@
 //! waits for itself.
 
 use super::{Container, Footprint, Snapshot, Writer};
-use crate::generate::Edge;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use telar_generate::Edge;
 
 /// A single-threaded structure behind one lock.
 #[derive(Default)]

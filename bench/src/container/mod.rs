@@ -31,7 +31,7 @@ pub use locked::{Locked, LockedSnapshot, LockedWriter};
 pub use tel::{Tel, TelView};
 pub use telar::{Telar, TelarSnapshot, TelarWriter};
 
-use crate::generate::Edge;
+use telar_generate::Edge;
 use telar_graph::topology::Topology;
 
 /// A graph store under measurement.

@@ -1,9 +1,9 @@
 //! The tests every container must pass: random operations against an ordered set of edges.
 
 use super::{Container, Snapshot, Writer};
-use crate::generate::Edge;
-use crate::rng::Rng;
 use std::collections::BTreeSet;
+use telar_generate::Edge;
+use telar_generate::rng::Rng;
 use telar_graph::topology::Topology;
 
 /// Holds containers made by `make` to a set of edges.

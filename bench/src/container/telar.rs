@@ -4,10 +4,10 @@
 //! commit timestamp, publication; a log, too, when the engine was opened on disk.
 
 use telar_engine::{Adjacency, BulkOptions, EdgeTypeOptions, Engine, Reader, Settings};
+use telar_generate::Edge;
 use telar_graph::{Direction, EdgeTypeId, VertexId};
 
 use super::{Container, Snapshot, Writer};
-use crate::generate::Edge;
 
 /// Name of the only edge type.
 const EDGE_TYPE: &str = "EDGE";

@@ -1,6 +1,6 @@
 //! Queries, one client, warm: the benchmark behind `telar bench cypher`.
 //!
-//! The graph is [`knows`](crate::generate::knows), imported from CSV into a durable database. Every
+//! The graph is [`knows`](telar_generate::knows), imported from CSV into a durable database. Every
 //! answer is compared with one worked out in plain Rust before anything is timed. A figure is the
 //! processor time of the whole process per query, all threads, in milliseconds: the median over
 //! rounds, in each of which every query runs for some time, with all of its parameters in turn.
@@ -19,14 +19,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use telar_cli::process_cpu_s;
 use telar_db::query::QueryError;
 use telar_db::{Database, Session, Value, ValueMap, Workers};
+use telar_generate::rng::Rng;
 
 use crate::figures::{Bound, Figures};
-use crate::import::{BenchError, process_cpu_s};
+use crate::import::BenchError;
 use crate::measure::Samples;
 use crate::report::Report;
-use crate::rng::Rng;
 use question::{Asked, Question};
 use world::World;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 use telar_db::{Value, ValueMap};
+use telar_generate::rng::Rng;
 
 use super::world::World;
 use crate::figures::Bound;
-use crate::rng::Rng;
 
 /// A query, and what is known of it.
 pub(super) struct Question {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use telar_db::import::{CsvGroup, CsvImport, Ids, UniqueKey, import_csv};
 use telar_db::{Database, Settings};
+use telar_generate::{KnowsGraph, knows};
 
-use crate::generate::{KnowsGraph, knows};
 use crate::import::BenchError;
 
 /// Persons and whom they know.

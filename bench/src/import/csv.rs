@@ -3,16 +3,14 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use telar_cli::process_cpu_s;
 use telar_db::import::{CsvGroup, CsvImport, Ids, UniqueKey, import_csv};
 use telar_db::{Direction, Value, VertexId, View};
+use telar_generate::names::{CITIES, FAMILY, GIVEN};
+use telar_generate::rng::Rng;
 
-use super::{
-    BenchError, Line, Options, adjacency_sums, disk_bytes, edge_sum, expect, process_cpu_s,
-    settings,
-};
-use crate::generate::{CITIES, FAMILY, GIVEN};
+use super::{BenchError, Line, Options, adjacency_sums, disk_bytes, edge_sum, expect, settings};
 use crate::measure::Samples;
-use crate::rng::Rng;
 
 /// Sums of what stands in the files.
 #[derive(Default)]

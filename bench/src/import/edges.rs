@@ -3,11 +3,12 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+use telar_cli::process_cpu_s;
 use telar_db::import::{Columns, EdgeList, EdgeListOptions, ImportOptions, import_edge_list};
 use telar_db::{Value, VertexId};
+use telar_generate::{Rmat, rmat};
 
-use super::{BenchError, Line, Options, adjacency_sums, edge_sum, expect, process_cpu_s, settings};
-use crate::generate::{Rmat, rmat};
+use super::{BenchError, Line, Options, adjacency_sums, edge_sum, expect, settings};
 use crate::measure::Samples;
 
 pub(super) fn generated(

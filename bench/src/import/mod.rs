@@ -16,7 +16,6 @@ mod edges;
 
 use std::path::{Path, PathBuf};
 
-use rustix::time::{ClockId, clock_gettime};
 use telar_db::import::{CsvError, ImportError, LoadError};
 use telar_db::{Database, Direction, Error, Settings, Topology};
 
@@ -83,12 +82,6 @@ pub enum BenchError {
     /// What was imported is not what was in the files.
     #[error("wrong answer: {0}")]
     Wrong(String),
-}
-
-/// Processor time of the process so far, all threads.
-pub fn process_cpu_s() -> f64 {
-    let now = clock_gettime(ClockId::ProcessCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 
 /// Settings of an import: no other work beside it.

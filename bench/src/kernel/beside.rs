@@ -8,13 +8,13 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use telar_generate::Edge;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 use super::reads::{BATCH, note_state};
 use super::{KernelError, Run};
 use crate::container::{Container, Snapshot, Telar, Writer};
-use crate::csr::Csr;
-use crate::generate::Edge;
 use crate::measure::{self, Elapsed, median};
 use crate::report::{Table, digits};
 use crate::workload::{load, same_adjacency};

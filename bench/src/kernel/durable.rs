@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use telar_engine::{Engine, Settings};
+use telar_generate::rng::Rng;
 
 use super::{KernelError, Run};
 use crate::container::{Container, Telar, Writer};
 use crate::measure::median;
 use crate::report::{Table, digits};
-use crate::rng::Rng;
 
 /// Threads of the large measurement.
 const WRITERS: usize = 64;

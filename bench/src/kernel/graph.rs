@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use telar_db::import::{Columns, EdgeList, EdgeListOptions};
+use telar_generate::{Edge, Rmat, edges, rmat, uniform};
 
 use super::KernelError;
-use crate::generate::{Edge, Rmat, edges, rmat, uniform};
 
 /// Fewest edges of a graph that is measured.
 pub const EDGES_MIN: usize = 1000;

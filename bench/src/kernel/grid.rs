@@ -7,12 +7,12 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use telar_generate::Edge;
 
 use super::beside::scan;
 use super::reads::BATCH;
 use super::{KernelError, Run};
 use crate::container::{AdjLst, Container, Locked, Snapshot, Tel, Telar, Writer};
-use crate::generate::Edge;
 use crate::histogram::{Histogram, Percentiles};
 use crate::plot;
 use crate::report::{Table, digits};

@@ -1,11 +1,11 @@
 //! Reads: settled, with a tenth unsettled, with deletes unsettled; triangles.
 
 use telar_engine::SettleState;
+use telar_generate::csr::Csr;
+use telar_generate::{Edge, edges};
 
 use super::{KernelError, Run};
 use crate::container::{AdjLst, Container, Locked, Snapshot, Tel, Telar, Writer};
-use crate::csr::Csr;
-use crate::generate::{Edge, edges};
 use crate::plot;
 use crate::report::{Table, digits};
 use crate::workload::{Kernel, ReadOptions, ReadOutcome, ReadPlan, Subject, load, run_reads};

@@ -2,11 +2,11 @@
 
 use std::convert::Infallible;
 
+use telar_generate::{Edge, star};
 use telar_graph::topology::Topology;
 
 use super::{KernelError, Run};
 use crate::container::{AdjLst, Container, Locked, Snapshot, Tel, Telar, Writer};
-use crate::generate::{Edge, star};
 use crate::measure::{self, Samples};
 use crate::report::{Table, digits};
 use crate::workload::{WrongAnswer, insert_parallel};

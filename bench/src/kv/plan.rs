@@ -1,11 +1,11 @@
 //! The edges of a run, what is asked about them, and the CSR's answers.
 
 use super::reads::KvRead;
-use crate::csr::Csr;
-use crate::generate::Edge;
 use crate::kernel::graph::Input;
-use crate::rng::Rng;
 use crate::workload::{Hops, Skew};
+use telar_generate::Edge;
+use telar_generate::csr::Csr;
+use telar_generate::rng::Rng;
 use telar_graph::topology::Topology;
 
 /// Edges per transaction of a load.

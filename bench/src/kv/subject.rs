@@ -4,10 +4,10 @@ use super::KvError;
 use super::plan::{BATCH, Plan, READS_PER_INSERT};
 use super::reads::{Answer, KvRead, answer};
 use crate::container::{Container, Snapshot, Writer};
-use crate::csr::Csr;
-use crate::import::process_cpu_s;
 use crate::workload::{Hops, WrongAnswer, load, same_adjacency};
 use std::io;
+use telar_cli::process_cpu_s;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 /// An update that is timed, one transaction per edge.

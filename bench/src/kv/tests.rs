@@ -1,7 +1,8 @@
 //! A quick run measures everything there is to measure.
 
+use telar_generate::uniform;
+
 use super::*;
-use crate::generate::uniform;
 use crate::kernel::graph::Input;
 
 #[test]
@@ -42,8 +43,8 @@ fn quick_run_finds_finite_figures_for_every_subject() {
 
 fn small_plan() -> Plan {
     let mut edges = uniform(300, 3000, 4);
-    crate::generate::edges::dedup(&mut edges);
-    crate::generate::edges::shuffle(&mut edges, 5);
+    telar_generate::edges::dedup(&mut edges);
+    telar_generate::edges::shuffle(&mut edges, 5);
     Plan::new(Input { n: 300, edges }, 1, true)
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use telar_engine::Engine;
+use telar_generate::csr::Csr;
 use telar_graph::{Direction, Topology};
 
 use super::group::Group;
@@ -16,7 +17,6 @@ use super::{
 };
 use crate::container::kv::{Compact, KvGraph, Lmdb, LmdbOptions};
 use crate::container::{Container, Snapshot};
-use crate::csr::Csr;
 use crate::workload::Skew;
 
 /// Reads between two readers, which let go of what was dropped.

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
+use telar_cli::process_cpu_s;
 use telar_db::{Database, Runtime, Session};
 
 use super::reads::Queries;
 use super::schedule::Operation;
 use crate::histogram::Histogram;
-use crate::import::process_cpu_s;
 
 /// What a mixed run found.
 #[derive(Debug, Default)]

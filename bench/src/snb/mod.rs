@@ -27,10 +27,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use telar_cli::process_cpu_s;
 use telar_db::{Database, Session, Settings, ValueMap};
 
 use crate::histogram::Histogram;
-use crate::import::{BenchError, process_cpu_s};
+use crate::import::BenchError;
 use crate::measure::Samples;
 use crate::report::{Report, Table, digits};
 

@@ -14,11 +14,11 @@
 use std::collections::HashMap;
 
 use telar_db::{Value, ValueMap};
+use telar_generate::rng::Rng;
 
 use super::archive::Archive;
 use super::reads::{Expected, READS};
 use super::update::{Update, UpdateKind, updates};
-use crate::rng::Rng;
 
 /// After how many updates complex reads 1 to 14 come: LDBC's frequencies for scale factor 1, the
 /// smallest for which there are any.

@@ -24,8 +24,8 @@ use telar_graph::{
 
 use crate::backup::Failed;
 use crate::report::Table;
-use crate::rng::Rng;
 use judge::{Sample, Watch};
+use telar_generate::rng::Rng;
 
 /// What is run, for how long, and where.
 #[derive(Debug, Clone)]

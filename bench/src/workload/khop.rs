@@ -60,8 +60,9 @@ impl Hops {
 
 #[cfg(test)]
 mod tests {
+    use telar_generate::csr::Csr;
+
     use super::*;
-    use crate::csr::Csr;
 
     #[test]
     fn every_vertex_counts_once_and_the_source_never() {

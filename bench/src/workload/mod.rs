@@ -18,7 +18,7 @@ pub use updates::{
     insert_parallel, load, run_updates,
 };
 
-use crate::csr::Csr;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 /// A subject that answered something else than the CSR did.

@@ -1,12 +1,12 @@
 //! Reads: scans, searches and graph kernels over a pair of topologies.
 
 use super::WrongAnswer;
-use crate::csr::Csr;
-use crate::generate::{Edge, edges};
 use crate::measure::{self, Samples};
-use crate::rng::Rng;
 use telar_algo::pagerank::Settings;
 use telar_algo::{bfs, pagerank, triangles};
+use telar_generate::csr::Csr;
+use telar_generate::rng::Rng;
+use telar_generate::{Edge, edges};
 use telar_graph::topology::Topology;
 
 /// A read that is timed.

@@ -1,6 +1,6 @@
 //! Skewed reads: four fifths of them go to a fifth of the vertices.
 
-use crate::rng::Rng;
+use telar_generate::rng::Rng;
 
 /// Share of the reads that go to hot vertices, in per cent.
 const HOT_READS_PERCENT: u64 = 80;

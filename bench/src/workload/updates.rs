@@ -7,10 +7,10 @@ pub use load::{insert_latencies, insert_parallel, load};
 
 use super::WrongAnswer;
 use crate::container::Container;
-use crate::csr::Csr;
-use crate::generate::{Edge, edges};
 use crate::measure::Samples;
 use pass::Pass;
+use telar_generate::csr::Csr;
+use telar_generate::{Edge, edges};
 
 /// An update that is timed; every one is one transaction per edge but
 /// [`InsertBatches`](Self::InsertBatches).

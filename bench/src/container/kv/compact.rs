@@ -25,8 +25,8 @@
 
 use super::packing::{self, NUMBER_BYTES, Packing, Side, ordered, ordered_at};
 use super::store::{Reach, Read, Transaction};
-use crate::csr::Csr;
 use std::ops::Range;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 /// TuGraph's `NODE_SPLIT_THRESHOLD`.

@@ -14,8 +14,8 @@
 
 use super::packing::{COPY_NUMBERS, NUMBER_BYTES, Packing, Side, ordered, ordered_at};
 use super::store::{Reach, Read, Transaction};
-use crate::csr::Csr;
 use std::ops::Range;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 const VERTEX: u8 = 0;

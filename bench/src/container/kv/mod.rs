@@ -33,12 +33,12 @@ pub use rocks::RocksDb;
 pub use store::{Reach, Read, Store, Transaction};
 
 use super::{Container, Snapshot, Writer};
-use crate::csr::Csr;
-use crate::generate::Edge;
 use parking_lot::ReentrantMutex;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use telar_generate::Edge;
+use telar_generate::csr::Csr;
 use telar_graph::topology::Topology;
 
 /// Key of the number of vertices: greater than all others, and like them a multiple of four bytes.

@@ -1,9 +1,9 @@
 //! How adjacency becomes keys and values.
 
 use super::store::{Read, Transaction};
-use crate::csr::Csr;
 use crate::mem;
 use std::ops::Range;
+use telar_generate::csr::Csr;
 
 /// Which lists of a vertex.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::container::model;
-use crate::generate::{edges, star, uniform};
-use crate::rng::Rng;
 use crate::workload::same_adjacency;
 use std::collections::BTreeMap;
+use telar_generate::rng::Rng;
+use telar_generate::{edges, star, uniform};
 
 /// Thresholds from the smallest to one above LMDB's longest value in a leaf.
 const THRESHOLDS: [usize; 8] = [0, 9, 12, 16, 40, 100, 1000, 3000];

@@ -12,8 +12,9 @@
 use super::block::{
     ENTRY_WORDS, HEADER_WORDS, LIVE, ORDER_MIN, capacity, filter_position, filter_words, words,
 };
-use crate::mem::{self, Region};
+use crate::mem::Region;
 use std::ops::Range;
+use telar_generate::mem;
 
 /// Bits of a slot that number a word of the arena.
 const ADDRESS_BITS: u32 = 56;

@@ -19,11 +19,11 @@ mod block;
 mod log;
 
 use super::{Footprint, Snapshot, Writer};
-use crate::generate::Edge;
-use crate::mem::PREFETCH_AHEAD;
 use block::for_each_visible;
 use log::EdgeLog;
 use std::ops::Range;
+use telar_generate::Edge;
+use telar_generate::mem::PREFETCH_AHEAD;
 use telar_graph::topology::Topology;
 
 /// Edges of a batch whose slots, blocks and filters are prefetched before any is changed.

@@ -1,7 +1,8 @@
 //! Tests of the reads.
 
+use telar_generate::{Rmat, rmat};
+
 use super::*;
-use crate::generate::{Rmat, rmat};
 
 fn graph(orient: bool) -> (u32, Vec<Edge>) {
     let parameters = Rmat { scale: 9, edge_factor: 8, seed: 5 };

@@ -1,10 +1,10 @@
 //! Loads: one by one, in batches, with a latency each, from several threads.
 
 use crate::container::{Container, Writer};
-use crate::generate::Edge;
 use crate::histogram::Histogram;
 use crate::measure::{self, Elapsed};
 use std::time::Instant;
+use telar_generate::Edge;
 
 /// Loads edges over `n` new vertices, `batch` per transaction, 1 meaning single inserts; returns
 /// how many were new.

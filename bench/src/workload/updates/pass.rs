@@ -1,10 +1,11 @@
 //! All updates of one container, once, each checked and timed.
 
+use telar_generate::csr::Csr;
+use telar_generate::star;
+
 use super::load::insert;
 use super::{LoadSample, Update, UpdatePlan};
 use crate::container::{Container, Snapshot, Writer};
-use crate::csr::Csr;
-use crate::generate::star;
 use crate::measure::{self, Elapsed};
 use crate::workload::{WrongAnswer, same_adjacency};
 

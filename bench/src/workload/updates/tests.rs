@@ -1,9 +1,10 @@
 //! Tests of the updates.
 
+use telar_generate::uniform;
+
 use super::pass::check;
 use super::*;
 use crate::container::{AdjLst, Locked, Tel, Writer};
-use crate::generate::uniform;
 
 fn plan() -> UpdatePlan {
     let mut edges = uniform(500, 4000, 8);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::Args;
+use telar_cli::allocator;
 use telar_db::query::budget::Budget;
 use telar_server::config::{Config, Loaded};
 use telar_server::dbms::{Dbms, DbmsSettings, FirstLogin, Security, StatementLimits};
@@ -22,7 +23,6 @@ use telar_server::{bolt, http};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config;
-use crate::allocator;
 use crate::ui::Screen;
 
 /// How long the end waits for threads that have been told to end.

@@ -1,8 +1,6 @@
-//! What the subcommands share for talking to people.
+//! Output of the subcommands.
 
-pub(crate) mod number;
 mod progress;
-mod screen;
 
 pub(crate) use progress::Progress;
-pub(crate) use screen::Screen;
+pub(crate) use telar_cli::{Screen, number};

@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use telar_cli::number;
 use telar_db::import::{ImportProgress, ImportStage};
-
-use super::number;
 
 /// Time between two lines where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(2);

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use telar_bench::generate::{Person, SocialNetwork, social};
 use telar_db::import::{
     EdgeList, EdgeListOptions, EdgeListSource, GraphSource, ImportOptions, ImportProgress,
     ImportStage, LoadOptions, load,
 };
 use telar_db::{Database, EdgeTypeId, EdgeTypeOptions, Isolation, LabelId};
+use telar_generate::{Person, SocialNetwork, social};
 
 use super::facts::{DONE_KEY, Facts, LIKES_KEY, SINCE_KEY, WRITER_LABEL, number_of};
 use super::social::SocialSource;

@@ -136,8 +136,8 @@ impl<T: Topology> Topology for Both<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use telar_bench::csr::Csr;
-    use telar_bench::generate::{edges, uniform};
+    use telar_generate::csr::Csr;
+    use telar_generate::{edges, uniform};
 
     #[test]
     fn kernel_and_definition_agree_in_both_shapes() {

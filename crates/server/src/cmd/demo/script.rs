@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use telar_bench::rng::Rng;
+use telar_generate::rng::Rng;
 
 use super::edges::Edge;
 use super::facts::Facts;
@@ -176,7 +176,7 @@ impl Script<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use telar_bench::generate::{edges, uniform};
+    use telar_generate::{edges, uniform};
 
     fn facts(undirected: bool) -> Facts {
         let mut list = uniform(50, 300, 5);

@@ -1,8 +1,8 @@
 //! The generated social network as something a database can load.
 
-use telar_bench::generate::{Person, SocialNetwork};
 use telar_db::import::{GraphSource, Properties};
 use telar_db::{Database, Error, PropertyKeyId};
+use telar_generate::{Person, SocialNetwork};
 
 use super::facts::SINCE_KEY;
 

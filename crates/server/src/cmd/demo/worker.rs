@@ -11,8 +11,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use clap::Args;
-use telar_bench::csr::Csr;
 use telar_db::{Database, Direction, EdgeTypeId, Isolation, PropertyKeyId, Transaction, Value};
+use telar_generate::csr::Csr;
 
 use super::edges;
 use super::facts::{

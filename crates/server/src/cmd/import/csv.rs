@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use telar_bench::import::process_cpu_s;
+use telar_cli::process_cpu_s;
 use telar_db::Database;
 use telar_db::import::{
     BadRows, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, UniqueKey, import_csv,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use telar_bench::import::process_cpu_s;
+use telar_cli::process_cpu_s;
 use telar_db::Database;
 use telar_db::import::{Format, ImportOptions, ImportReport, import_edge_list};
 

@@ -86,7 +86,7 @@ impl Degrees {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use telar_bench::csr::Csr;
+    use telar_generate::csr::Csr;
 
     #[test]
     fn degrees_are_counted_in_powers_of_two() {

@@ -1,6 +1,6 @@
 //! Helpers over edge lists.
 
-use super::Edge;
+use crate::Edge;
 use crate::rng::Rng;
 
 /// Drops loops and repeated edges; what is left is sorted by source, then target.

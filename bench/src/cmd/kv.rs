@@ -7,9 +7,9 @@ use anyhow::Context;
 use clap::Args;
 use telar_bench::kernel::GraphSpec;
 use telar_bench::kv;
+use telar_cli::Screen;
 
 use super::stages;
-use crate::ui::Screen;
 
 /// Telar next to the graph over LMDB in two packings: a vertex's adjacency in one value, split when
 /// it grows, and one key per edge.

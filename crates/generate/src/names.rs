@@ -1,7 +1,7 @@
 //! Names of invented persons and the places they live in.
 
 /// Given names.
-pub(crate) const GIVEN: [&str; 64] = [
+pub const GIVEN: [&str; 64] = [
     "Ada", "Aiko", "Amara", "Amir", "Ana", "Anders", "Astrid", "Bao", "Beatriz", "Ben", "Camille",
     "Carlos", "Chen", "Chidi", "Clara", "Dara", "David", "Diego", "Elena", "Elif", "Emma", "Farid",
     "Fatima", "Finn", "Grace", "Hana", "Hugo", "Ines", "Ivan", "Jana", "Jonas", "Jun", "Kaito",
@@ -11,7 +11,7 @@ pub(crate) const GIVEN: [&str; 64] = [
 ];
 
 /// Family names.
-pub(crate) const FAMILY: [&str; 64] = [
+pub const FAMILY: [&str; 64] = [
     "Abara", "Ahmed", "Almeida", "Andersen", "Banerjee", "Bauer", "Becker", "Bianchi", "Castro",
     "Chavez", "Cohen", "Costa", "Demir", "Diallo", "Dubois", "Eriksen", "Farah", "Fischer",
     "Garcia", "Gupta", "Haddad", "Hansen", "Haruno", "Hoang", "Ibrahim", "Ito", "Ivanova",
@@ -22,7 +22,7 @@ pub(crate) const FAMILY: [&str; 64] = [
 ];
 
 /// Cities, larger ones first.
-pub(crate) const CITIES: [&str; 24] = [
+pub const CITIES: [&str; 24] = [
     "Tokyo", "Delhi", "Shanghai", "Cairo", "Mumbai", "Istanbul", "Lagos", "London", "Lima",
     "Bogota", "Paris", "Hanoi", "Madrid", "Nairobi", "Toronto", "Berlin", "Rome", "Accra",
     "Vienna", "Warsaw", "Lisbon", "Oslo", "Porto", "Bergen",

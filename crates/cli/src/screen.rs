@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
-/// Standard output and whether it is a terminal.
+/// Standard output, as a program writes results to it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Screen {
+pub struct Screen {
     colours: bool,
     terminal: bool,
     /// Says nothing: for tests.
@@ -14,25 +14,28 @@ pub(crate) struct Screen {
 
 impl Screen {
     /// Colours only on a terminal, and not if `NO_COLOR` is set.
-    pub(crate) fn new() -> Self {
+    #[expect(clippy::new_without_default, reason = "it looks at the process")]
+    pub fn new() -> Self {
         let terminal = io::stdout().is_terminal();
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
         Self { colours: terminal && wanted, terminal, quiet: false }
     }
 
-    /// A screen that shows nothing.
-    #[cfg(test)]
-    pub(crate) fn quiet() -> Self {
+    /// A screen that shows nothing, for tests.
+    pub fn quiet() -> Self {
         Self { colours: false, terminal: false, quiet: true }
     }
 
-    /// Whether a person looks.
-    pub(crate) fn is_terminal(self) -> bool {
+    /// True if standard output is a terminal.
+    pub fn is_terminal(self) -> bool {
         self.terminal
     }
 
     /// Writes a line.
-    pub(crate) fn line(self, text: impl Display) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// The system's, a closed pipe included.
+    pub fn line(self, text: impl Display) -> io::Result<()> {
         if self.quiet {
             return Ok(());
         }
@@ -42,27 +45,30 @@ impl Screen {
     }
 
     /// Writes an empty line.
-    pub(crate) fn gap(self) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// As [`line`](Self::line).
+    pub fn gap(self) -> io::Result<()> {
         self.line("")
     }
 
     /// `text` as a heading.
-    pub(crate) fn bold(self, text: impl Display) -> String {
+    pub fn bold(self, text: impl Display) -> String {
         self.code("1", text)
     }
 
     /// `text` as an aside.
-    pub(crate) fn dim(self, text: impl Display) -> String {
+    pub fn dim(self, text: impl Display) -> String {
         self.code("2", text)
     }
 
     /// `text` as good news.
-    pub(crate) fn good(self, text: impl Display) -> String {
+    pub fn good(self, text: impl Display) -> String {
         self.code("1;32", text)
     }
 
     /// `text` as bad news.
-    pub(crate) fn bad(self, text: impl Display) -> String {
+    pub fn bad(self, text: impl Display) -> String {
         self.code("1;31", text)
     }
 

@@ -1,4 +1,4 @@
-//! The allocator of the program, and what a server wants of it.
+//! The allocator of the programs, and what a server wants of it.
 //!
 //! mimalloc gives each thread pages of its own, 64 KiB for each size of block that it uses, in
 //! arenas of 1 GiB and more that it asks to have on huge pages (where the system wants to be asked:
@@ -15,13 +15,18 @@ use std::ops::Range;
 
 use mimalloc::MiMalloc;
 use rustix::mm::{Advice, madvise};
-use telar_db::heap;
+use telar_graph::heap;
 
-#[global_allocator]
-static ALLOCATOR: Counting = Counting(MiMalloc);
+/// mimalloc, and a count of what it has handed out. Each program sets it as its global allocator.
+pub struct Counting(MiMalloc);
 
-/// mimalloc, and a count of what it has handed out.
-struct Counting(MiMalloc);
+impl Counting {
+    /// The allocator; it keeps nothing itself.
+    #[expect(clippy::new_without_default, reason = "only statics hold one")]
+    pub const fn new() -> Self {
+        Self(MiMalloc)
+    }
+}
 
 /// Alignment of every block of mimalloc, whoever asks: its blocks are whole words.
 ///
@@ -108,7 +113,7 @@ const CYCLES: usize = 17;
 /// taken for a second back to the system. Nobody else does, while nothing is allocated.
 ///
 /// *Cost*: some ten microseconds, and some for each page.
-pub(crate) fn give_back() {
+pub fn give_back() {
     for _ in 0..CYCLES {
         // SAFETY: the function may be called at any time, from any thread.
         unsafe { mi_collect(false) }
@@ -117,7 +122,7 @@ pub(crate) fn give_back() {
 
 /// From now on, no more of the heap comes to lie on huge pages. What the engine wants on huge pages
 /// it maps by itself, so that stays as it is.
-pub(crate) fn use_small_pages() {
+pub fn use_small_pages() {
     // SAFETY: the function may be called at any time; an option that does not exist is ignored.
     unsafe { mi_option_set(ALLOW_THP, 0) };
     // There is an arena already, made before `main`, with everything that was allocated so far.
@@ -140,6 +145,10 @@ fn mapping_of(address: usize) -> Option<Range<usize>> {
     });
     ranges.into_iter().find(|range| range.contains(&address))
 }
+
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: Counting = Counting::new();
 
 #[test]
 fn blocks_are_aligned_as_asked_and_keep_what_is_in_them() {

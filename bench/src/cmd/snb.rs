@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use telar_bench::snb;
+use telar_cli::Screen;
 
 use super::stages;
-use crate::ui::Screen;
 
 /// LDBC's social network: its reads, and reads and updates together.
 ///

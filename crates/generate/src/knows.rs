@@ -9,7 +9,7 @@
 
 use std::collections::HashSet;
 
-use super::names::{CITIES, FAMILY, GIVEN};
+use crate::names::{CITIES, FAMILY, GIVEN};
 use crate::rng::Rng;
 
 /// Fewest others that a person knows, before whole numbers are made of it.

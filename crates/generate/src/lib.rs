@@ -6,21 +6,24 @@
 //! | [`uniform`] | every vertex alike | the worst case for caches |
 //! | [`star`] | one hub | the longest list a store must append to |
 //! | [`knows`] | persons, power-law degrees | the comparison of query engines |
-//! | [`social`] | persons, communities, friendships with dates | the demo |
+//! | [`social`] | persons, communities, friendships with dates | the demonstration |
 //!
 //! Edges are `(source, target)` pairs over dense vertex numbers; [`edges`] cleans, turns and mixes
-//! them.
+//! them. [`csr`] is the flat adjacency that answers and speeds are compared with. Benchmarks, tests
+//! and `telar demo` use this crate.
 
+pub mod csr;
 pub mod edges;
 mod knows;
-mod names;
+pub mod mem;
+pub mod names;
 mod rmat;
+pub mod rng;
 mod social;
 mod star;
 mod uniform;
 
 pub use knows::{Acquaintance, KnowsGraph, knows};
-pub(crate) use names::{CITIES, FAMILY, GIVEN};
 pub use rmat::{Rmat, rmat};
 pub use social::{Knows, Person, SocialNetwork, social};
 pub use star::star;

@@ -1,6 +1,6 @@
 //! A hub: one vertex with an edge to every other, the longest list a graph of its size can have.
 
-use super::{Edge, edges};
+use crate::{Edge, edges};
 
 /// Returns the edges from vertex 0 to the vertices `1..=leaves`, in random order.
 pub fn star(leaves: u32, seed: u64) -> Vec<Edge> {

@@ -6,8 +6,8 @@
 //!
 //! Source: Chakrabarti, Zhan and Faloutsos, "R-MAT", SDM 2004; the Graph500 specification.
 
-use super::{Edge, edges};
 use crate::rng::Rng;
+use crate::{Edge, edges};
 
 /// Probability of the quadrant (0, 0), and with it the end of (0, 0) in 32-bit draws.
 const A: f64 = 0.57;

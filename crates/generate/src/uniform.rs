@@ -1,6 +1,6 @@
 //! Uniform random graphs: both ends of every edge drawn independently (Erdős and Rényi, 1959).
 
-use super::Edge;
+use crate::Edge;
 use crate::rng::Rng;
 
 /// Returns `count` edges between vertices below `n`, loops and repetitions included.

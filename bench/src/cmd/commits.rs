@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use telar_bench::commits;
+use telar_cli::Screen;
 
 use super::stages;
-use crate::ui::Screen;
 
 /// Large transactions: nodes made and deleted in one commit, schemas of many names.
 ///

@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 /// `1234567` as `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -14,7 +14,7 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// `n` of something, in the plural unless it is one: `1 edge`, `1,200 edges`.
-pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
+pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
@@ -31,12 +31,12 @@ fn magnitude(x: f64) -> String {
 }
 
 /// `amount` of something in `seconds`: `1.04 M edges/s`.
-pub(crate) fn rate(amount: u64, seconds: f64, unit: &str) -> String {
+pub fn rate(amount: u64, seconds: f64, unit: &str) -> String {
     format!("{} {unit}/s", magnitude(amount as f64 / seconds.max(1e-9)))
 }
 
 /// `20 ms`, `1.25 s`, `12.5 s`.
-pub(crate) fn seconds(s: f64) -> String {
+pub fn seconds(s: f64) -> String {
     match s {
         s if s < 0.001 => format!("{:.0} us", s * 1e6),
         s if s < 1.0 => format!("{:.0} ms", s * 1e3),
@@ -46,7 +46,7 @@ pub(crate) fn seconds(s: f64) -> String {
 }
 
 /// `512 B`, `4.2 KiB`, `1.5 GiB`.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if n < 1024 {
         return format!("{n} B");

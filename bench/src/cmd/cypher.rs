@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use telar_bench::cypher;
+use telar_cli::Screen;
 
 use super::stages;
-use crate::ui::Screen;
 
 /// Queries: points, hops, paths, aggregates, durable inserts.
 ///

@@ -11,7 +11,7 @@
 //!
 //! Source: Erling et al., "The LDBC Social Network Benchmark: interactive workload", SIGMOD 2015.
 
-use super::names::{CITIES, FAMILY, GIVEN};
+use crate::names::{CITIES, FAMILY, GIVEN};
 use crate::rng::Rng;
 use std::collections::HashSet;
 

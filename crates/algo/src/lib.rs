@@ -14,7 +14,7 @@
 //!
 //! A store may be damaged where nobody looked yet; a list that cannot be read comes out empty. So
 //! whoever runs a kernel over a database on disk asks its snapshot for an error afterwards
-//! ([`View::error`](telar_graph::View::error)), before the result is used.
+//! (`Snapshot::error` of the engine), before the result is used.
 //!
 //! Vertex numbers are dense: where a kernel takes a number of vertices `n`, every number below `n`
 //! counts as a vertex, with neighbours or without.

@@ -53,7 +53,7 @@
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | trust what was read | [`Snapshot::error`], once, after the last read |
 //! | load much | [`import::import_csv`], [`import::import_edge_list`], [`Database::bulk_load`] |
-//! | look inside | [`Database::memory`], [`Database::settle_state`], [`View::statistics`] |
+//! | look inside | [`Database::memory`], [`Database::settle_state`], [`Counts::statistics`] |
 //! | read the past | [`Settings::retain`], [`Database::snapshot_at`] |
 //! | follow changes | [`Database::changes_since`] |
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |

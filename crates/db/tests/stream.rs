@@ -191,3 +191,105 @@ fn a_statement_by_itself_looks_its_plan_up_once() {
         assert_eq!((after.hits, after.misses), (before.hits + 2, before.misses), "{text}");
     }
 }
+
+/// Compares what is said of each node and relationship with what the graph says, one at a time.
+#[derive(Default)]
+struct Comparing {
+    seen: usize,
+}
+
+impl Comparing {
+    fn value(&mut self, value: &Value, rows: &Rows<'_>) -> Result<(), QueryError> {
+        self.seen += 1;
+        match value {
+            Value::Vertex(vertex) => {
+                let node = rows.node(*vertex)?;
+                let number = Value::Int(vertex.get() as i64);
+                assert_eq!(node.properties.get("at"), Some(&number));
+                assert_eq!(node.labels, [["Even", "Odd"][vertex.get() as usize % 2]]);
+            }
+            Value::Edge(edge) => {
+                let relationship = rows.relationship(**edge)?;
+                let from = Value::Int(edge.src.get() as i64);
+                assert_eq!(
+                    (&*relationship.ty, relationship.properties.get("from")),
+                    ("R", Some(&from))
+                );
+            }
+            Value::Path(path) => {
+                for vertex in path.vertices() {
+                    self.value(&Value::Vertex(*vertex), rows)?;
+                }
+                for edge in path.edges() {
+                    self.value(&Value::Edge(Arc::new(*edge)), rows)?;
+                }
+            }
+            Value::List(list) => {
+                for value in list.iter() {
+                    self.value(value, rows)?;
+                }
+            }
+            Value::Map(map) => {
+                for value in map.values() {
+                    self.value(value, rows)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Sink for Comparing {
+    fn columns(&mut self, _: &[Arc<str>]) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError> {
+        for row in 0..rows.len() {
+            self.value(&rows.get(row, 0), rows)?;
+        }
+        // Again, from the last to the first: what was read ahead is gone by now.
+        for row in (0..rows.len()).rev().step_by(7) {
+            self.value(&rows.get(row, 0), rows)?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn nodes_and_relationships_are_what_they_are_in_any_order_and_however_often_rows_name_them() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    for text in [
+        "UNWIND range(0, 999) AS i CREATE (n) SET n.at = id(n)",
+        "MATCH (n) WHERE n.at % 2 = 0 SET n:Even",
+        "MATCH (n) WHERE n.at % 2 = 1 SET n:Odd",
+        "MATCH (a), (b) WHERE a.at < 3 AND a.at <> b.at CREATE (a)-[:R {from: a.at}]->(b)",
+    ] {
+        session.run(text, &[]).unwrap();
+    }
+    for (text, least) in [
+        ("MATCH (n) RETURN n", 1_000),
+        ("MATCH (n) RETURN n LIMIT 1", 1),
+        ("MATCH (a)-[r]->(b) RETURN r", 2_997),
+        ("MATCH (a)-[r]->(b) RETURN [a, r, b]", 4 * 2_997),
+        ("MATCH p = (a)-[r]->(b) RETURN p", 4 * 2_997),
+        ("MATCH (n) RETURN collect(n)", 1_000),
+        ("MATCH (n) WITH collect(n) AS all UNWIND [1, 2] AS x RETURN {x: x, all: all}", 2_000),
+        ("MATCH (a {at: 1}) MATCH (b) RETURN [a, b, a]", 3_000),
+        ("MATCH (a {at: 1}) UNWIND range(1, 500) AS x RETURN a", 500),
+        ("OPTIONAL MATCH (a {at: -1}) RETURN a", 0),
+    ] {
+        let mut comparing = Comparing::default();
+        session.stream(text, &ValueMap::new(), &mut comparing).unwrap();
+        assert!(comparing.seen >= least, "{text}: {}", comparing.seen);
+        let whole = session.run(text, &[]).unwrap();
+        let nodes = whole.entities.nodes.iter();
+        assert!(
+            nodes.into_iter().all(|(v, node)| {
+                node.properties.get("at") == Some(&Value::Int(v.get() as i64))
+            })
+        );
+    }
+}

@@ -4,7 +4,7 @@
 //! handed on a batch ahead of who asks for them.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -143,24 +143,28 @@ impl Entities {
         for (at, row) in rows.iter().enumerate() {
             row.iter().for_each(|value| named.add(value));
             let is_last = at + 1 == rows.len();
-            if !is_last && named.len() < AHEAD_MAX && at % BATCH_ROWS != 0 {
+            if !is_last && named.len() < AHEAD_MAX && (at + 1) % BATCH_ROWS != 0 {
                 continue;
             }
-            let new: BTreeSet<VertexId> = named.vertices.drain(..).collect();
-            let new: Vec<_> = new.into_iter().filter(|v| !self.nodes.contains_key(v)).collect();
-            for some in new.chunks(AHEAD_MAX) {
+            let Named { vertices, edges } = &mut named;
+            vertices.sort_unstable();
+            vertices.dedup();
+            vertices.retain(|vertex| !self.nodes.contains_key(vertex));
+            for some in vertices.chunks(AHEAD_MAX) {
                 let read = Node::read(some, graph, &names)?;
                 held(read.iter().map(Node::bytes).sum())?;
                 self.nodes.extend(some.iter().copied().zip(read));
             }
-            let new: BTreeSet<EdgeId> = named.edges.drain(..).collect();
-            let known = |edge: &EdgeId| self.relationships.contains_key(edge);
-            let new: Vec<_> = new.into_iter().filter(|edge| !known(edge)).collect();
-            for some in new.chunks(AHEAD_MAX) {
+            edges.sort_unstable();
+            edges.dedup();
+            edges.retain(|edge| !self.relationships.contains_key(edge));
+            for some in edges.chunks(AHEAD_MAX) {
                 let read = Relationship::read(some, graph, &names)?;
                 held(read.iter().map(Relationship::bytes).sum())?;
                 self.relationships.extend(some.iter().copied().zip(read));
             }
+            vertices.clear();
+            edges.clear();
             held(0)?;
         }
         Ok(())
@@ -206,8 +210,11 @@ impl<K: Copy + Eq + Hash, T> Ahead<K, T> {
             self.next += at + 1;
         }
         let end = self.wanted.len().min(self.next + self.size - 1);
-        let mut batch = vec![key];
-        batch.extend_from_slice(&self.wanted[self.next..end]);
+        // Each once: rows may name the same one again and again.
+        let mut once: HashSet<K, RandomState> = HashSet::default();
+        let ahead = self.wanted[self.next..end].iter().copied();
+        let batch: Vec<K> =
+            [key].into_iter().chain(ahead).filter(|key| once.insert(*key)).collect();
         self.next = end;
         let read = read(&batch)?;
         let all: usize = read.iter().map(bytes).sum();
@@ -310,4 +317,56 @@ impl Names {
 
 fn named<T: Clone + Default>(names: &[T], number: u16) -> T {
     names.get(usize::from(number)).cloned().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The batches in which these are read when they are asked for in this order, each of so many
+    /// bytes.
+    fn batches(wanted: &[u32], asked: &[u32], bytes: usize) -> Vec<Vec<u32>> {
+        let mut ahead = Ahead::new(wanted.to_vec());
+        let mut batches = Vec::new();
+        for key in asked {
+            let read = |keys: &[u32]| {
+                batches.push(keys.to_vec());
+                Ok::<_, ReadError>(keys.iter().map(|key| key * 10).collect())
+            };
+            assert_eq!(*ahead.get(*key, read, |_| bytes).unwrap(), key * 10);
+        }
+        batches
+    }
+
+    #[test]
+    fn batches_grow_while_what_is_read_is_small() {
+        let all: Vec<u32> = (0..1_000).collect();
+        let sizes: Vec<usize> = batches(&all, &all, 10).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [4, 16, 64, 256, 256, 256, 148]);
+    }
+
+    #[test]
+    fn large_things_are_read_one_by_one() {
+        let all: Vec<u32> = (0..20).collect();
+        let sizes: Vec<usize> = batches(&all, &all, AHEAD_BYTES).iter().map(Vec::len).collect();
+        assert_eq!(
+            sizes[..4],
+            [4, 1, 4, 1],
+            "one by one, with a look whether they are small again"
+        );
+    }
+
+    #[test]
+    fn each_is_once_in_a_batch_and_any_order_is_served() {
+        assert_eq!(batches(&[1, 1, 2, 1, 3], &[1, 1, 2, 1, 3], 10), [vec![1, 2], vec![3]]);
+        assert_eq!(batches(&[1, 2, 3, 4, 5], &[5, 1, 5, 9], 10).len(), 4);
+        assert_eq!(batches(&[], &[7, 7], 10), [vec![7]]);
+    }
+
+    #[test]
+    fn a_read_that_fails_is_read_again() {
+        let mut ahead: Ahead<u32, u32> = Ahead::new(vec![1, 2, 3]);
+        assert!(ahead.get(1, |_| Err(()), |_| 1).is_err());
+        assert_eq!(*ahead.get(1, |keys| Ok::<_, ()>(keys.to_vec()), |_| 1).unwrap(), 1);
+    }
 }

@@ -45,6 +45,8 @@ impl Dump {
     pub fn at(db: &Engine, snapshot: &Snapshot<'_>) -> Result<Self, String> {
         let reader = snapshot.reader();
         let (labels, keys, types) = (db.labels(), db.property_keys(), db.edge_types());
+        // A number may have no name: who held it never committed.
+        let keys: Vec<String> = keys.into_iter().filter(|name| !name.is_empty()).collect();
         let key_ids: Vec<_> = keys.iter().filter_map(|k| db.find_property_key(k)).collect();
         let properties = |get: &dyn Fn(telar_graph::PropertyKeyId) -> Value| -> Properties {
             let set = keys.iter().zip(&key_ids).map(|(name, id)| (name.clone(), get(*id)));

@@ -66,7 +66,7 @@ impl Dump {
             let values = properties(&|key| reader.vertex_property(*v, key));
             dump.vertices.insert(*v, (set, values));
         }
-        for (name, _) in &types {
+        for (name, _) in types.iter().filter(|(name, _)| !name.is_empty()) {
             let ty = db.find_edge_type(name).ok_or("an edge type has no number")?;
             let mut out: Vec<EdgeId> = Vec::new();
             let mut inward: Vec<EdgeId> = Vec::new();

@@ -315,6 +315,7 @@ impl Shared {
                 total.topology += heap;
                 total.mapped += mapped;
             }
+            total.properties += ty.places.bytes(guard);
             total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
         }
         total.indexes = self.indexes.bytes();

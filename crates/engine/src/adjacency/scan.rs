@@ -15,6 +15,7 @@ use super::list::{List, Visible};
 use super::runs::Rest;
 use super::search::find_sorted;
 use super::segment::{Scanned, SegVersion, Slot};
+use super::tail::DELTA_MAX;
 use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
 use crate::mapped::map;
@@ -485,6 +486,51 @@ impl<'g> TableView<'g> {
                 // The slot became a hub between the two reads: impossible within one version.
                 None => R::default(),
             },
+        }
+    }
+
+    /// Calls `f` with the same list as everybody sees it by now, and how long after its tail began
+    /// `since` is.
+    pub(crate) fn with_latest_list_of<R: Default>(
+        &self,
+        u: u32,
+        v: u32,
+        since: u64,
+        f: impl FnOnce(&List<'_>, u32) -> R,
+    ) -> R {
+        let local = local_of(u);
+        let head = self.head(u);
+        if let Some(base) = head.settled() {
+            return f(&List::settled(base, local, self.kind), 0);
+        }
+        let Some(ver) = head.written() else {
+            let fetched = self.fetched(u);
+            return if fetched { self.with_latest_list_of(u, v, since, f) } else { R::default() };
+        };
+        match ver.decode(ver.slot_word(local)) {
+            Slot::Hub(hub) => {
+                let chunk = hub.chunk(v, self.guard).version(self.guard);
+                f(&chunk.list(DELTA_MAX, self.kind), chunk.delta(since))
+            }
+            _ => match ver.list(local, DELTA_MAX, self.kind) {
+                Some(list) => f(&list, ver.delta(since)),
+                // As above.
+                None => R::default(),
+            },
+        }
+    }
+
+    /// Number of settled neighbours of `v`; that of a hub is above any other.
+    pub(crate) fn settled_len(&self, v: u32) -> usize {
+        let (head, local) = (self.head(v), local_of(v));
+        match (head.settled(), head.written()) {
+            (Some(base), _) => base.list(local).len(),
+            (None, Some(ver)) if matches!(ver.decode(ver.slot_word(local)), Slot::Hub(_)) => {
+                usize::MAX
+            }
+            (None, Some(ver)) => ver.settled(local).len(),
+            (None, None) if self.fetched(v) => self.settled_len(v),
+            (None, None) => 0,
         }
     }
 

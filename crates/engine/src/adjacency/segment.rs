@@ -23,7 +23,7 @@ use super::deleted::Deleted;
 use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
-use super::list::{List, Rows, Visible};
+use super::list::{List, Visible};
 use super::settle::After;
 use super::tail::{
     ARENA_WORDS_MAX, BLOCK_HEADER_WORDS, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words,
@@ -49,9 +49,9 @@ const ARENA_WORDS_MIN: usize = 768;
 /// settles less often and holds more memory.
 const ARENA_SHARE: usize = 4;
 
-/// Arena size for a tail over a base of `entries`.
-pub(crate) fn arena_words(entries: usize, columns: usize) -> usize {
-    let words = entries * (1 + columns) / ARENA_SHARE;
+/// Arena size for a tail over `base`, for entries with so many columns.
+pub(crate) fn arena_words(base: &Base, columns: usize) -> usize {
+    let words = (base.entries() + base.section_len()) / ARENA_SHARE;
     words.max(ARENA_WORDS_MIN * (2 + columns) / 2)
 }
 
@@ -204,10 +204,7 @@ impl SegVersion {
         if self.base.is_whole() {
             return Some(List { tail, ..List::settled(self.rows(), local, kind) });
         }
-        let mut base = Rows::simple(self.settled(local));
-        for c in 0..kind.columns() {
-            base.columns[c] = &self.base.column(c)[self.base.range(local as usize)];
-        }
+        let base = self.base.all_rows().slice(self.base.range(local as usize));
         Some(List { base, tail, kind })
     }
 
@@ -226,13 +223,19 @@ impl SegVersion {
     /// At worst they come to the longest lists, each of which grows to the next class; growing
     /// further takes twice as many places as a list that begins with nothing, since half of what
     /// fills a block is then new.
+    ///
+    /// A block that lacks a column is copied once more.
     fn has_room(&self, tail: &Tail, appends: usize, columns: usize) -> bool {
         let new = 2 * room_words(appends, columns);
         if tail.words_left() >= new + 2 * tail.words_used() {
             return true;
         }
         let next = |local| match self.decode(self.slot_word(local)) {
-            Slot::Block(block) => Some(block_words(block.class() + 1, columns)),
+            Slot::Block(block) => {
+                let next = block_words(block.class() + 1, columns);
+                let is_copied = columns > 0 && !block.has_columns();
+                Some(next + if is_copied { block_words(block.class(), columns) } else { 0 })
+            }
             Slot::Clean | Slot::Hub(_) => None,
         };
         let mut next: Vec<usize> = (0..SEGMENT_VERTICES as u32).filter_map(next).collect();
@@ -361,7 +364,7 @@ impl SegmentRef<'_> {
             true => super::settle::with_hubs(table, base.on_heap(), watermark),
             false => (base, Vec::new()),
         };
-        let words = arena_words(base.entries(), table.kind.columns()).max(room + 1);
+        let words = arena_words(&base, table.kind.columns_if(false)).max(room + 1);
         let words = words.min(ARENA_WORDS_MAX);
         let tail = Tail::new(words, watermark, hubs);
         let version = SegVersion::new(base, Some(Box::new(tail)));
@@ -371,26 +374,26 @@ impl SegmentRef<'_> {
         self.install(version, guard);
     }
 
-    /// Makes the segment ready for `appends` more entries, wherever in it they come, and leaves it
-    /// as young as the watermark allows if it `is_aged`. The caller holds every stripe and keeps
+    /// Makes the segment ready for `appends` more entries, wherever in it they come, numbered ones
+    /// among them if so, and leaves it as young as the watermark allows if it `is_aged`. The caller holds every stripe and keeps
     /// them until the entries are in.
     pub(crate) fn make_ready(
         &self,
         (table, number): (&AdjTable, u32),
-        appends: usize,
+        (appends, is_numbered): (usize, bool),
         is_aged: impl Fn(u64) -> bool,
         horizon: impl Fn() -> Horizon,
         guard: &Guard,
     ) -> Result<(), Error> {
         table.load_latched(number, guard)?;
-        let columns = table.kind.columns();
+        let columns = table.kind.columns_if(is_numbered);
         let new = room_words(appends, columns);
         self.give_tail(table, horizon().watermark, new, guard);
         let version = self.version(guard).filter(|v| !v.is_clean());
         let version = version.expect("INVARIANT: it has a tail, and nobody else changes that");
         let tail = version.tail.as_ref().expect("INVARIANT: it is not clean");
         if !version.has_room(tail, appends, columns) || is_aged(tail.base_ts) {
-            let after = After::Busy { appends };
+            let after = After::Busy { appends, columns };
             super::settle::settle_latched(table, *self, number, horizon(), after, guard);
         }
         Ok(())

@@ -17,7 +17,7 @@ use telar_graph::{EdgeTypeId, LabelId, Value};
 
 use super::Index;
 use super::key::{Entry, Item, SortKey};
-use super::source::{Source, edge_item};
+use super::source::Source;
 use super::spec::IndexTarget;
 use crate::error::Error;
 use crate::txn::stop::Stop;
@@ -56,16 +56,16 @@ pub(super) fn vertex_key(
     })
 }
 
-/// The key of an edge that a commit creates; `None` if the index does not hold it.
+/// The key of an edge that a commit creates, with its properties at `place`; `None` if the index does not hold it.
 pub(super) fn edge_key(
     index: &Index,
     ty: EdgeTypeId,
-    ordinal: u32,
+    place: u32,
     writes: &WriteSet,
     near: &mut usize,
 ) -> Option<SortKey> {
     index.definition.key(|key| {
-        let written = writes.edge_properties.get_from(edge_property_key(ty, ordinal, key), near);
+        let written = writes.edge_properties.get_from(edge_property_key(ty, place, key), near);
         written.map_or(Value::Null, |w| w.value.clone())
     })
 }
@@ -109,9 +109,11 @@ impl Created<'_> {
             }
             IndexTarget::Edges(ty) => {
                 let write = &self.writes.edges.items()[at];
-                let key = || edge_key(self.index, ty, write.ordinal, self.writes, near);
-                let item = edge_item(write.src, write.dst, write.ordinal);
-                is_created(write, ty).then(key).flatten().map(|key| (key, item))
+                if !is_created(write, ty) {
+                    return None;
+                }
+                let item = self.source.written_item(write);
+                edge_key(self.index, ty, item[0], self.writes, near).map(|key| (key, item))
             }
         }
     }
@@ -159,5 +161,5 @@ impl Created<'_> {
 }
 
 fn is_created(write: &EdgeWrite, ty: EdgeTypeId) -> bool {
-    write.ty == ty && write.ordinal != 0 && write.op == EdgeOp::Create
+    write.ty == ty && write.op == EdgeOp::Create
 }

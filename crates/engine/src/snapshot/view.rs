@@ -451,7 +451,8 @@ impl View for Reader<'_> {
             let Some(column) = ty.column(key) else { break };
             let mut values = column.cursor(self.read_ts, &self.guard);
             let all = same.iter().all(|edge| {
-                let int = if edge.ordinal == 0 { None } else { values.int(edge.ordinal) };
+                let place = Some(self.place_of(ty, edge)).filter(|place| *place != 0);
+                let int = place.and_then(|place| values.int(place));
                 int.map(|int| out.push(int)).is_some()
             });
             if !all {
@@ -468,15 +469,15 @@ impl View for Reader<'_> {
         out: &mut Vec<Value>,
     ) -> Result<(), ReadError> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
-            let column = self.shared.catalog.edge_type(same[0].ty).ok().and_then(|t| t.column(key));
-            let Some(column) = column else {
+            let ty = self.shared.catalog.edge_type(same[0].ty).ok();
+            let Some((ty, column)) = ty.and_then(|ty| Some((ty, ty.column(key)?))) else {
                 out.resize(out.len() + same.len(), Value::Null);
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
-            out.extend(same.iter().map(|edge| match edge.ordinal {
+            out.extend(same.iter().map(|edge| match self.place_of(ty, edge) {
                 0 => Value::Null,
-                ordinal => values.get(ordinal),
+                place => values.get(place),
             }));
         }
         self.checked(())
@@ -515,12 +516,23 @@ impl View for Reader<'_> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let end = first + same.len() as u32;
             if let Ok(ty) = self.shared.catalog.edge_type(same[0].ty) {
-                let exists = |edge: &EdgeId| edge.ordinal != 0 && self.edge_exists(*edge);
-                let exist: Vec<bool> = same.iter().map(exists).collect();
+                // 0 where there is nothing.
+                let place = |edge: &EdgeId| match self.place_of(ty, edge) {
+                    0 => 0,
+                    place => {
+                        if self.edge_exists(*edge) {
+                            place
+                        } else {
+                            0
+                        }
+                    }
+                };
+                let places: Vec<u32> = same.iter().map(place).collect();
                 for (key, column) in ty.columns() {
                     let mut values = column.cursor(self.read_ts, &self.guard);
-                    for ((object, edge), exists) in (first..).zip(same).zip(&exist) {
-                        let value = if *exists { values.get(edge.ordinal) } else { Value::Null };
+                    for (object, place) in (first..).zip(&places).filter(|(_, place)| **place != 0)
+                    {
+                        let value = values.get(*place);
                         if !value.is_null() {
                             found.push((object, key, value));
                         }

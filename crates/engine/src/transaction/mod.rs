@@ -152,11 +152,11 @@ impl<'e> Transaction<'e> {
     fn touch_edge(
         &mut self,
         ty: EdgeTypeId,
-        (src, dst, ordinal): (u32, u32, u32),
+        (src, dst, place): (u32, u32, u32),
         property: Option<PropertyKeyId>,
     ) {
         if let Some(own) = self.own_keys.get_mut() {
-            own.edges.touch((ty, edge_item(src, dst, ordinal)), property);
+            own.edges.touch((ty, edge_item(src, dst, place)), property);
         }
     }
 
@@ -165,7 +165,10 @@ impl<'e> Transaction<'e> {
     fn note(&self, read: Read) {
         let Some(reads) = &self.reads else { return };
         let vertex = match read {
-            Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
+            Read::State(v)
+            | Read::VertexProperty(v, _)
+            | Read::Neighbours(_, _, v)
+            | Read::Unnumbered(_, (v, _), _) => v,
             Read::EdgeProperty(..) | Read::AllStates | Read::Index(_) | Read::Unmade(..) => 0,
         };
         let is_made = vertex < self.shared().vertex_bound().max(1);

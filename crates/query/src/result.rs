@@ -153,10 +153,10 @@ pub fn element_id_of_edge(edge: &EdgeId) -> String {
 
 /// `id()` of a relationship. It has no number of its own: this one tells it from others.
 ///
-/// One with an ordinal is told by type and ordinal, below 2^48. Others, of which there is one between
-/// two nodes, have a number from 2^52 on: type and ends if they fit (types below 2^7, nodes below
-/// 2^22), else a hash of them, which two of a million share with a probability of 1 in 4,000. All are
-/// below 2^53, so that a number of JavaScript holds them.
+/// One with an ordinal is told by type and ordinal, below 2^48. Others, of which there is one from
+/// one node to another, have a number from 2^52 on: type and ends if they fit (types below 2^7,
+/// nodes below 2^22), else a hash of them, which two of a million share with a probability of 1 in
+/// 4,000. All are below 2^53, so that a number of JavaScript holds them.
 #[must_use]
 pub fn number_of_edge(edge: &EdgeId) -> i64 {
     const UNNUMBERED: u64 = 1 << 52;

@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::extent::Extent;
 use super::list::Rows;
-use super::ordinals::{Numbers, Ordinals, section_of};
+use super::ordinals::{EACH, Numbers, Ordinals, is_smaller_possible, section_of};
 use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
 use crate::checkpoint::segment;
 use crate::mapped::map::{InPlace, Map};
@@ -95,8 +95,19 @@ impl Base {
         let section = if columns == NUMBERED { 1 } else { entries * columns };
         let mut words = WordBuf::uninit(OFFSET_WORDS + entries + section);
         words.set(0, 0);
-        let numbers = Numbers::default();
-        BaseBuilder { words, entries, columns, lists: 0, filled: 0, numbers }
+        let numbering = if columns == NUMBERED { Numbering::default() } else { Numbering::Columns };
+        BaseBuilder { words, entries, columns, lists: 0, filled: 0, numbering }
+    }
+
+    /// The same, to be filled mostly with what is in `old`.
+    pub(crate) fn builder_like(old: &Base, entries: usize) -> BaseBuilder {
+        if !matches!(old.ordinals(), Ordinals::Each(_)) || old.columns != NUMBERED {
+            return Self::builder(entries, old.columns);
+        }
+        let mut words = WordBuf::uninit(OFFSET_WORDS + 2 * entries + 1);
+        words.set(0, 0);
+        let (columns, numbering) = (NUMBERED, Numbering::Each);
+        BaseBuilder { words, entries, columns, lists: 0, filled: 0, numbering }
     }
 
     /// The lists of `from`, each grown by what `growth` says, with its first `columns` columns, but
@@ -470,10 +481,13 @@ impl<'a> BaseRef<'a> {
     #[inline]
     pub(crate) fn ordinals(self, local: u32) -> Ordinals<'a> {
         let (offsets, entries) = (self.offsets(), self.entries());
-        let i = local as usize & (SEGMENT_VERTICES - 1);
         let section = self.words.wrapping_add(OFFSET_WORDS + entries);
         // SAFETY: the section of these entries stands behind the neighbours.
         let all = unsafe { Ordinals::at(section, entries) };
+        if all.is_zero() {
+            return Ordinals::Zero;
+        }
+        let i = local as usize & (SEGMENT_VERTICES - 1);
         all.slice(offsets[i] as usize..offsets[i + 1] as usize)
     }
 
@@ -490,6 +504,23 @@ impl<'a> BaseRef<'a> {
     }
 }
 
+/// How a builder keeps ordinals.
+#[derive(Debug)]
+enum Numbering {
+    /// With the other columns, if there are any.
+    Columns,
+    /// Apart, until they are all known: of the rows so far but some of the last, which have 0.
+    Apart(Numbers),
+    /// One per row behind the form of their section, in their place.
+    Each,
+}
+
+impl Default for Numbering {
+    fn default() -> Self {
+        Self::Apart(Numbers::default())
+    }
+}
+
 /// Fills a base list by list.
 #[derive(Debug)]
 pub(crate) struct BaseBuilder {
@@ -498,8 +529,7 @@ pub(crate) struct BaseBuilder {
     columns: usize,
     lists: usize,
     filled: usize,
-    /// Ordinals that get a section of their own.
-    numbers: Numbers,
+    numbering: Numbering,
 }
 
 impl BaseBuilder {
@@ -507,19 +537,46 @@ impl BaseBuilder {
     #[inline]
     pub(crate) fn extend(&mut self, nbrs: &[u32]) {
         self.words.copy_from(OFFSET_WORDS + self.filled, nbrs);
+        if matches!(self.numbering, Numbering::Each) {
+            self.put_ordinals(Ordinals::Zero, nbrs.len());
+        }
         self.filled += nbrs.len();
-        self.numbers.zeros(nbrs.len());
+    }
+
+    /// Puts the ordinals of the next `count` rows down.
+    fn put_ordinals(&mut self, ordinals: Ordinals<'_>, count: usize) {
+        let at = OFFSET_WORDS + self.entries + 1 + self.filled;
+        match (&mut self.numbering, ordinals) {
+            (Numbering::Columns, _) => {}
+            (Numbering::Apart(numbers), _) => {
+                numbers.fill_up(self.filled);
+                numbers.extend(ordinals, count);
+            }
+            (Numbering::Each, Ordinals::Each(all)) => self.words.copy_from(at, &all[..count]),
+            (Numbering::Each, _) => {
+                (0..count).for_each(|i| self.words.set(at + i, ordinals.get(i)));
+            }
+        }
     }
 
     /// Appends one entry with its columns to the current list.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.words.set(OFFSET_WORDS + self.filled, entry.nbr);
-        if self.columns == NUMBERED {
-            self.numbers.push(entry.columns[super::COL_ORDINAL]);
-        } else {
-            for c in 0..self.columns {
-                let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
-                self.words.set(at, entry.columns[c]);
+        let ordinal = entry.columns[super::COL_ORDINAL];
+        match &mut self.numbering {
+            Numbering::Columns => {
+                for c in 0..self.columns {
+                    let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
+                    self.words.set(at, entry.columns[c]);
+                }
+            }
+            Numbering::Apart(numbers) if ordinal != 0 => {
+                numbers.fill_up(self.filled);
+                numbers.push(ordinal);
+            }
+            Numbering::Apart(_) => {}
+            Numbering::Each => {
+                self.words.set(OFFSET_WORDS + self.entries + 1 + self.filled, ordinal);
             }
         }
         self.filled += 1;
@@ -532,12 +589,15 @@ impl BaseBuilder {
         let shift = (self.filled as u32).wrapping_sub(start as u32);
         self.words.copy_shifted(self.lists + 1, &from.words()[first + 1..=first + count], shift);
         self.words.copy_from(OFFSET_WORDS + self.filled, &from.neighbours()[start..end]);
-        if self.columns == NUMBERED {
-            self.numbers.extend(from.ordinals().slice(start..end), end - start);
-        } else {
+        if matches!(self.numbering, Numbering::Columns) {
             for c in 0..self.columns {
                 let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
                 self.words.copy_from(at, &from.column(c)[start..end]);
+            }
+        } else {
+            match from.ordinals() {
+                Ordinals::Zero if !matches!(self.numbering, Numbering::Each) => {}
+                ordinals => self.put_ordinals(ordinals.slice(start..end), end - start),
             }
         }
         self.lists += count;
@@ -554,9 +614,7 @@ impl BaseBuilder {
     /// Appends rows to the current list, columns included.
     pub(crate) fn extend_rows(&mut self, rows: &Rows<'_>) {
         self.words.copy_from(OFFSET_WORDS + self.filled, rows.nbrs);
-        if self.columns == NUMBERED {
-            self.numbers.extend(rows.ordinals, rows.nbrs.len());
-        } else {
+        if matches!(self.numbering, Numbering::Columns) {
             let mut ordinals = Vec::new();
             for c in 0..self.columns {
                 let at = OFFSET_WORDS + self.entries * (1 + c) + self.filled;
@@ -569,6 +627,8 @@ impl BaseBuilder {
                 };
                 self.words.copy_from(at, column);
             }
+        } else {
+            self.put_ordinals(rows.ordinals, rows.nbrs.len());
         }
         self.filled += rows.nbrs.len();
     }
@@ -580,18 +640,30 @@ impl BaseBuilder {
     pub(crate) fn finish(mut self) -> Base {
         assert_eq!(self.lists, SEGMENT_VERTICES, "INVARIANT: one list per vertex");
         assert_eq!(self.filled, self.entries, "INVARIANT: entries were counted before");
-        if self.columns != NUMBERED {
-            return Base::of(self.words, self.entries, self.columns);
-        }
-        let section = self.numbers.section();
         let plain = OFFSET_WORDS + self.entries;
+        let section = match std::mem::replace(&mut self.numbering, Numbering::Columns) {
+            Numbering::Columns => return Base::of(self.words, self.entries, self.columns),
+            Numbering::Apart(mut numbers) => {
+                numbers.fill_up(self.entries);
+                numbers.section()
+            }
+            Numbering::Each => {
+                self.words.set(plain, EACH);
+                // SAFETY: every word was written: each list and entry was counted above.
+                let section = unsafe { &self.words.as_slice()[plain..] };
+                if !is_smaller_possible(&section[1..]) {
+                    return Base::of(self.words, self.entries, NUMBERED);
+                }
+                section_of(section[1..].iter().copied())
+            }
+        };
         // Room was made for a section of one word.
-        if section.len() == 1 {
+        if section.len() == 1 && self.words.len() == plain + 1 {
             self.words.set(plain, section[0]);
             return Base::of(self.words, self.entries, NUMBERED);
         }
-        self.words.set(plain, 0);
-        // SAFETY: every word was written: each list and entry was counted above.
+        self.words.set(plain, section[0]);
+        // SAFETY: as above.
         let words = unsafe { self.words.as_slice() };
         Base::numbered(&words[..plain], self.entries, &section)
     }

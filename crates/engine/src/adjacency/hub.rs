@@ -230,8 +230,8 @@ impl Chunk {
         unsafe { guard.defer_destroy(old) };
     }
 
-    /// Settles what `watermark` allows and makes room for `wanted` more entries, numbered ones among
-    /// them if so. The latch is held and nothing is reserved. Positions change, so the caller
+    /// Settles what `watermark` allows and makes room for `wanted` more entries, some of which have
+    /// an ordinal if so. The latch is held and nothing is reserved. Positions change, so the caller
     /// validates anew.
     fn make_room(
         &self,
@@ -259,8 +259,9 @@ impl Chunk {
         self.install(new, guard);
     }
 
-    /// Makes the chunk ready for `appends` more entries, numbered ones among them if so, and as young as the watermark allows if it
-    /// `is_aged`. Whether it is: no block holds that many. The latch is held until they are in.
+    /// Makes the chunk ready for `appends` more entries, some of which have an ordinal if so, and
+    /// as young as the watermark allows if it `is_aged`. Whether it is: no block holds that many.
+    /// The latch is held until they are in.
     pub(crate) fn make_ready(
         &self,
         kind: ListKind,

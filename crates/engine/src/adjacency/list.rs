@@ -44,6 +44,23 @@ impl<'a> Rows<'a> {
         Self { nbrs: &self.nbrs[range], ordinals, keys }
     }
 
+    /// Calls `f` with each row: by a loop for each form, so that none asks for it row by row.
+    #[inline]
+    fn for_each_entry(&self, mut f: impl FnMut(usize, Entry)) {
+        let nbrs = self.nbrs.iter().enumerate();
+        match self.ordinals {
+            _ if !self.keys[0].is_empty() => nbrs.for_each(|(i, _)| f(i, self.entry(i))),
+            Ordinals::Zero => nbrs.for_each(|(i, nbr)| f(i, Entry::simple(*nbr))),
+            Ordinals::Each(all) => {
+                nbrs.zip(all).for_each(|((i, nbr), ordinal)| f(i, Entry::multi(*nbr, *ordinal)));
+            }
+            Ordinals::Line(first) => {
+                nbrs.for_each(|(i, nbr)| f(i, Entry::multi(*nbr, first.wrapping_add(i as u32))));
+            }
+            Ordinals::Few { .. } => nbrs.for_each(|(i, _)| f(i, self.entry(i))),
+        }
+    }
+
     /// Row `i`.
     #[inline]
     pub(crate) fn entry(&self, i: usize) -> Entry {
@@ -152,11 +169,11 @@ impl<'a> List<'a> {
             next += usize::from(hit);
             hit
         };
-        for i in 0..self.base.nbrs.len() {
+        self.base.for_each_entry(|i, entry| {
             if !masked(i) {
-                f(i, self.base.entry(i));
+                f(i, entry);
             }
-        }
+        });
         if let Some(tail) = self.tail {
             let (rows, meta) = (tail.rows(self.kind), tail.block.meta(tail.len));
             for (i, m) in meta.iter().enumerate() {
@@ -165,6 +182,16 @@ impl<'a> List<'a> {
                     f(position, rows.entry(i));
                 }
             }
+        }
+    }
+
+    /// Settled and unsettled rows, if none of them is deleted.
+    #[inline]
+    pub(crate) fn live_rows(&self) -> Option<[Rows<'a>; 2]> {
+        match self.tail {
+            None => Some([self.base, Rows::simple(&[])]),
+            Some(tail) if !tail.has_deletes => Some([self.base, tail.rows(self.kind)]),
+            Some(_) => None,
         }
     }
 

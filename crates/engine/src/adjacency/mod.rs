@@ -40,6 +40,7 @@ pub(crate) mod hub;
 pub(crate) mod list;
 pub(crate) mod mask;
 pub(crate) mod ordinals;
+pub(crate) mod room;
 pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod search;

@@ -22,7 +22,8 @@ use crate::words::{Cut, prefetch};
 
 const ZERO: u32 = 0;
 const LINE: u32 = 1;
-const EACH: u32 = 2;
+/// The form of an ordinal per row.
+pub(crate) const EACH: u32 = 2;
 /// The form of `few` without rows, which there is not.
 const FEW: u32 = 3;
 
@@ -71,7 +72,7 @@ impl<'a> Ordinals<'a> {
     ///
     /// # Safety
     /// A whole section, of that many rows, stands there, alive and unwritten for `'a`.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn at(words: *const u32, entries: usize) -> Self {
         // SAFETY: a section begins with its form.
         let form = unsafe { words.read() };
@@ -173,6 +174,15 @@ impl Default for Numbers {
 }
 
 impl Numbers {
+    /// Appends rows with ordinal 0 until there are so many.
+    #[inline]
+    pub(crate) fn fill_up(&mut self, len: usize) {
+        match self {
+            Self::Few { filled, .. } => *filled = len,
+            Self::Each(all) => all.resize(len, 0),
+        }
+    }
+
     /// Appends rows with ordinal 0.
     #[inline]
     pub(crate) fn zeros(&mut self, count: usize) {
@@ -266,7 +276,7 @@ impl Numbers {
                 Self::Each(all).section()
             }
             Self::Each(all) => {
-                if all.windows(2).all(|two| two[0].checked_add(1) == Some(two[1])) {
+                if is_line(&all) {
                     return all.first().map_or_else(|| vec![ZERO], |first| line(*first));
                 }
                 let rows: Vec<u32> =
@@ -279,6 +289,16 @@ impl Numbers {
             }
         }
     }
+}
+
+/// True if another form takes fewer words than one per row.
+pub(crate) fn is_smaller_possible(ordinals: &[u32]) -> bool {
+    let zeros = ordinals.iter().filter(|ordinal| **ordinal == 0).count();
+    2 * zeros > ordinals.len() || is_line(ordinals)
+}
+
+fn is_line(ordinals: &[u32]) -> bool {
+    ordinals.windows(2).all(|two| two[0].checked_add(1) == Some(two[1]))
 }
 
 /// The section of these ordinals.

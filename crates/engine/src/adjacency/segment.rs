@@ -24,10 +24,9 @@ use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
 use super::list::{List, Visible};
+use super::room::{arena_words, room_words};
 use super::settle::After;
-use super::tail::{
-    ARENA_WORDS_MAX, BLOCK_HEADER_WORDS, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words,
-};
+use super::tail::{ARENA_WORDS_MAX, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words};
 use super::{ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
@@ -40,20 +39,6 @@ use crate::mapped::{Source, Value};
 use crate::table::SparseArray;
 use crate::words::prefetch;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-
-/// Smallest arena of a tail, in words.
-const ARENA_WORDS_MIN: usize = 768;
-/// A new tail's arena is this share of its base, in words: base / 4.
-///
-/// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share
-/// settles less often and holds more memory.
-const ARENA_SHARE: usize = 4;
-
-/// Arena size for a tail over `base`, for entries with so many columns.
-pub(crate) fn arena_words(base: &Base, columns: usize) -> usize {
-    let words = (base.entries() + base.section_len()) / ARENA_SHARE;
-    words.max(ARENA_WORDS_MIN * (2 + columns) / 2)
-}
 
 /// Base and tail of a segment between two settles.
 #[derive(Debug)]
@@ -223,11 +208,11 @@ impl SegVersion {
     /// At worst they come to the longest lists, each of which grows to the next class; growing
     /// further takes twice as many places as a list that begins with nothing, since half of what
     /// fills a block is then new.
-    ///
-    /// A block that lacks a column is copied once more.
     fn has_room(&self, tail: &Tail, appends: usize, columns: usize) -> bool {
         let new = 2 * room_words(appends, columns);
-        if tail.words_left() >= new + 2 * tail.words_used() {
+        // Each block once more with a column, half as large again, and then of the next class.
+        let grown = if columns == 0 { 2 } else { 5 };
+        if tail.words_left() >= new + grown * tail.words_used() {
             return true;
         }
         let next = |local| match self.decode(self.slot_word(local)) {
@@ -374,9 +359,9 @@ impl SegmentRef<'_> {
         self.install(version, guard);
     }
 
-    /// Makes the segment ready for `appends` more entries, wherever in it they come, numbered ones
-    /// among them if so, and leaves it as young as the watermark allows if it `is_aged`. The caller holds every stripe and keeps
-    /// them until the entries are in.
+    /// Makes the segment ready for `appends` more entries, wherever in it they come, some of which
+    /// have an ordinal if so, and leaves it as young as the watermark allows if it `is_aged`. The
+    /// caller holds every stripe and keeps them until the entries are in.
     pub(crate) fn make_ready(
         &self,
         (table, number): (&AdjTable, u32),
@@ -403,16 +388,6 @@ impl SegmentRef<'_> {
     pub(crate) fn use_it(&self) {
         self.is_used.store(true, Ordering::Relaxed);
     }
-}
-
-/// Words of an arena in which lists with so many entries altogether find room, however the entries
-/// are spread.
-///
-/// A list of `n` entries ends in a block of less than `2n` places, after one of each class below:
-/// less than `4n` places of `2 + columns` words, less than `n` words of filters, and no more
-/// headers than entries.
-pub(crate) fn room_words(entries: usize, columns: usize) -> usize {
-    entries * (4 * (2 + columns) + 1 + BLOCK_HEADER_WORDS)
 }
 
 /// What a fetch came to.
@@ -775,27 +750,6 @@ impl Drop for AdjTable {
             if !version.is_null() {
                 // SAFETY: `&mut self`: no reader can reach the segment any more.
                 drop(unsafe { Box::from_raw(version) });
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-#[cfg(not(feature = "shuttle"))]
-mod tests {
-    use super::super::tail::{CLASS_MAX, FIRST_CLASS};
-    use super::*;
-
-    /// One list that takes all, lists of one entry each, and everything between.
-    #[test]
-    fn room_is_enough_however_entries_are_spread() {
-        for columns in 0..=3 {
-            let list = |n: usize| {
-                let last = (FIRST_CLASS..=CLASS_MAX).find(|c| 1 << c >= n).unwrap();
-                (FIRST_CLASS..=last).map(|c| block_words(c, columns)).sum::<usize>()
-            };
-            for n in (1..5000).chain([1 << 14, (1 << 20) + 1]) {
-                assert!(list(n) <= room_words(n, columns), "{n} entries in one list");
             }
         }
     }

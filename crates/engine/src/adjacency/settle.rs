@@ -18,7 +18,8 @@ use super::base::Base;
 use super::hub::Hub;
 use super::list::{List, Visible, compare, merge_ids};
 use super::mask::Mask;
-use super::segment::{SegVersion, Slot, arena_words, room_words};
+use super::room::{arena_words, room_words};
+use super::segment::{SegVersion, Slot};
 use super::tail::{ARENA_WORDS_MAX, Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
 use crate::history::{Horizon, undo};
@@ -254,7 +255,7 @@ fn rebuild(
             plans.push((local, plan));
         }
     }
-    let mut builder = Base::builder(entries, kind.columns());
+    let mut builder = Base::builder_like(&old.base, entries);
     let mut hubs = old.hubs();
     let mut carries: Vec<(u32, Merge)> = Vec::new();
     let mut scratch = Merge::default();

@@ -226,6 +226,13 @@ impl<'a> Block<'a> {
         (seen, Self::has_deletes(word))
     }
 
+    /// Whether an entry is newer than what a snapshot `delta` after the tail's `base_ts` sees. The
+    /// stripe is held, or it may be one that is being appended.
+    #[inline(always)]
+    pub(crate) fn is_newer(self, delta: u32) -> bool {
+        Self::len_of(self.len_word()) > 0 && self.last_delta().load(Ordering::Relaxed) > delta
+    }
+
     /// The filter word `id` belongs to, and its bits there; `None` if the block has no filter.
     #[inline(always)]
     fn filter_place(self, id: u32) -> Option<(&'a AtomicU32, u32)> {

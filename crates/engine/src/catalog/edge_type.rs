@@ -165,8 +165,9 @@ impl EdgeType {
         placed > PLACED_MIN && placed > self.made_unnumbered.load(Ordering::Relaxed) / PLACED_SHARE
     }
 
-    /// Counts an edge that is made without an ordinal.
-    pub(crate) fn count_unnumbered(&self) {
+    /// Notes, and counts, that an edge is made without an ordinal.
+    pub(crate) fn note_unnumbered(&self) {
+        self.set_unnumbered();
         let n = self.made_unnumbered.load(Ordering::Relaxed);
         // Not exact among several writers, which does not matter; never more than fits.
         self.made_unnumbered.store(n.saturating_add(1), Ordering::Relaxed);

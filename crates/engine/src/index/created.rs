@@ -56,7 +56,8 @@ pub(super) fn vertex_key(
     })
 }
 
-/// The key of an edge that a commit creates, with its properties at `place`; `None` if the index does not hold it.
+/// The key of an edge that a commit creates, with its properties at `place`; `None` if the index
+/// does not hold it.
 pub(super) fn edge_key(
     index: &Index,
     ty: EdgeTypeId,

@@ -79,18 +79,6 @@ impl Holder {
         taken.map(Some)
     }
 
-    /// Takes an intent if nobody else has it or waits for it; false if somebody does.
-    pub(crate) fn take_free(&mut self, intents: &Intents, intent: Intent) -> bool {
-        if self.held.len() >= INTENTS_MAX || self.held.contains(&intent) {
-            return true;
-        }
-        let is_free = intents.take_free(self.owner, intent);
-        if is_free {
-            self.held.insert(intent);
-        }
-        is_free
-    }
-
     /// After a deadlock: gives everything back and takes it again, together with what it was
     /// refused, in an order that is the same for all who do so.
     pub(crate) fn take_in_order(&mut self, intents: &Intents) -> Result<(), Refused> {

@@ -248,7 +248,7 @@ impl Intents {
     }
 
     /// Takes an intent that nobody holds or waits for; false if somebody does.
-    pub(crate) fn take_free(&self, owner: u64, (thing, part): Intent) -> bool {
+    fn take_free(&self, owner: u64, (thing, part): Intent) -> bool {
         let mut shard = lock(self.shard(thing));
         let entry = shard.entry(thing).or_default();
         let free = entry.admits(owner, part);

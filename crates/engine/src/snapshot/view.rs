@@ -192,11 +192,19 @@ impl View for Reader<'_> {
                         out.ordinals.resize(out.neighbours.len(), 0);
                     });
                 } else {
-                    table.for_each_list(v, |list| {
-                        list.for_each_entry(|_, e| {
+                    table.for_each_list(v, |list| match list.live_rows() {
+                        // PERF: `telar bench cypher`, 2 hops: rows at once where all are live.
+                        Some(parts) => {
+                            for rows in parts {
+                                let ids = rows.nbrs.iter();
+                                out.neighbours.extend(ids.map(|n| VertexId::from_raw((*n).into())));
+                                rows.ordinals.append_to(rows.nbrs.len(), &mut out.ordinals);
+                            }
+                        }
+                        None => list.for_each_entry(|_, e| {
                             out.neighbours.push(VertexId::from_raw(e.nbr.into()));
                             out.ordinals.push(e.columns[COL_ORDINAL]);
-                        });
+                        }),
                     });
                 }
             }

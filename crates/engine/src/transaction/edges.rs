@@ -32,7 +32,7 @@ impl Transaction<'_> {
         dst: VertexId,
         properties: &[(PropertyKeyId, Value)],
     ) -> Result<EdgeId, Error> {
-        let (u, v) = (self.existing(src)?, self.existing(dst)?);
+        let (u, v) = self.existing_ends(src, dst)?;
         let edge_type = self.edge_type(ty)?;
         self.check_edge_type(ty)?;
         if edge_type.kind() == ListKind::Simple {
@@ -56,11 +56,6 @@ impl Transaction<'_> {
             true => 0,
             false => self.edge_type(ty)?.new_ordinal()?,
         };
-        if ordinal == 0 {
-            let edge_type = self.edge_type(ty)?;
-            edge_type.set_unnumbered();
-            edge_type.count_unnumbered();
-        }
         let op = EdgeOp::Create;
         self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
         self.touch_edge(ty, (u, v, ordinal), None);

@@ -17,9 +17,12 @@ use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, IndexTarget};
 use crate::intents::{Holder, Intent, Part, Refused, Thing, WriteWait};
 use crate::txn::claim::Claim;
+use crate::txn::pairs::Pair;
 use crate::txn::plan::{Latches, ListGuard, edge_columns_changed};
 use crate::txn::validate::newest;
-use crate::txn::write_set::{EdgeOp, WriteSet, edge_key, edge_property_key, vertex_property_key};
+use crate::txn::write_set::{
+    EdgeOp, EdgeWrite, WriteSet, edge_key, edge_property_key, vertex_property_key,
+};
 
 /// A vertex that is deleted is looked at for changes of every property if there are no more than
 /// these, or if the transaction has waited for it: then something has been changed for sure.
@@ -70,6 +73,7 @@ impl Transaction<'_> {
     /// restarted again, or dropped.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.give_back_vertices();
+        self.give_back_pairs();
         self.writes = WriteSet::default();
         *self.ends.get_mut() = None;
         *self.own_keys.get_mut() = None;
@@ -226,19 +230,29 @@ impl Transaction<'_> {
         })
     }
 
-    /// Before an edge is made without properties: true if it need not have an ordinal. Then nobody
-    /// else is making one between the same ends, unless somebody waits for no one.
+    /// Before an edge is made without properties: true if it need not have an ordinal. Then it is
+    /// the only one of its pair, and nobody else makes another before this transaction ends.
     pub(super) fn may_be_unnumbered(&mut self, ty: EdgeTypeId, src: u32, dst: u32) -> bool {
+        let guard = &epoch::pin();
         let shared = &self.registration.shared;
         let Ok(edge_type) = shared.catalog.edge_type(ty) else { return false };
         if edge_type.kind() != ListKind::Multi
             || edge_type.prefers_ordinals()
             || self.writes.edges.get(edge_key(ty, src, dst, 0)).is_some()
+            || edge_type.places.get(src, dst, guard) != 0
         {
             return false;
         }
-        let guard = &epoch::pin();
-        if edge_type.places.get(src, dst, guard) != 0 {
+        if self.made_vertex(src) || self.made_vertex(dst) {
+            edge_type.note_unnumbered();
+            return true;
+        }
+        // Before the lists are looked at: whoever gives it back has changed them.
+        if self.pairs_owner == 0 {
+            self.pairs_owner = shared.pairs.owner();
+        }
+        let pair = Pair::new(ty.get(), src, dst);
+        if !shared.pairs.take(self.pairs_owner, pair) {
             return false;
         }
         // The shorter of the lists, as everybody sees it by now.
@@ -255,12 +269,24 @@ impl Transaction<'_> {
                 changed || list.has_unnumbered(nbr)
             });
         if is_taken {
-            return false;
+            shared.pairs.give_back(self.pairs_owner, pair);
+        } else {
+            edge_type.note_unnumbered();
         }
-        let intent = (Thing::Unnumbered(ty, src, dst), Part::Whole);
-        match &mut self.intents {
-            Some(holder) => holder.take_free(&shared.intents, intent),
-            None => true,
+        !is_taken
+    }
+
+    /// Lets others make edges without ordinals between vertices where this transaction has made
+    /// some: they are there by now, or do not come to be.
+    pub(super) fn give_back_pairs(&self) {
+        if self.pairs_owner == 0 {
+            return;
+        }
+        let made =
+            |w: &&EdgeWrite| w.ordinal == 0 && matches!(w.op, EdgeOp::Create | EdgeOp::Nothing);
+        for w in self.writes.edges.items().iter().filter(made) {
+            let pair = Pair::new(w.ty.get(), w.src, w.dst);
+            self.shared().pairs.give_back(self.pairs_owner, pair);
         }
     }
 

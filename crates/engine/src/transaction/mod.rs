@@ -80,6 +80,8 @@ pub struct Transaction<'e> {
     rules: Option<Box<PendingRules>>,
     /// What others wait for, if it waits for them.
     intents: Option<Holder>,
+    /// Its number among those that make edges without ordinals; 0 if it has not made any.
+    pairs_owner: u32,
     committed: bool,
 }
 
@@ -102,6 +104,7 @@ impl<'e> Transaction<'e> {
             names: None,
             rules: None,
             intents: None,
+            pairs_owner: 0,
             committed: false,
         })
     }
@@ -270,6 +273,7 @@ impl Drop for Transaction<'_> {
         if !self.committed {
             self.give_back_vertices();
         }
+        self.give_back_pairs();
         self.release_intents();
         if let Some(names) = &self.names {
             names.release(&self.shared().catalog);

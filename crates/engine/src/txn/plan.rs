@@ -210,6 +210,20 @@ impl<'g> Target<'g> {
         }
     }
 
+    /// Whether anything was written to the list, or hub chunk, after `read_ts`.
+    #[inline]
+    pub(super) fn changed_at_all(&self, read_ts: u64, guard: &Guard) -> bool {
+        if let Some((_, chunk)) = self.chunk {
+            let v = chunk.version(guard);
+            return v.block().is_newer(v.delta(read_ts));
+        }
+        let ver = self.segment.version(guard);
+        ver.is_some_and(|ver| match ver.decode(ver.slot_word(self.local)) {
+            Slot::Block(block) => block.is_newer(ver.delta(read_ts)),
+            Slot::Clean | Slot::Hub(_) => false,
+        })
+    }
+
     /// Whether the plan still holds, now that the latch is held.
     #[inline]
     fn is_valid(&self, guard: &Guard) -> bool {
@@ -489,7 +503,7 @@ impl<'g> Plan<'g> {
                     let ty = input.catalog.edge_type(id)?;
                     self.want_latch_only(ty.column_for_write(key, input.catalog), ordinal);
                 }
-                // Latched with what the commit writes to the index, or with the list of the edge, or
+                // Latched with what the commit writes to the index, or with the edge's list, or
                 // looked for without latches.
                 Read::Index(_) | Read::Unnumbered(..) | Read::Unmade(..) => {}
                 Read::AllStates => {

@@ -127,9 +127,10 @@ fn unnumbered<'g>(
 ) -> bool {
     debug_assert_eq!((out.nbr, w.ordinal), (w.dst, 0));
     let shorter = shorter(out, inward, guard);
-    with_list(shorter, read_ts, guard, |list, delta| {
-        list.changed_at_all(delta) && list.changed_since(delta, shorter.nbr, Some(0))
-    })
+    shorter.changed_at_all(read_ts, guard)
+        && with_list(shorter, read_ts, guard, |list, delta| {
+            list.changed_since(delta, shorter.nbr, Some(0))
+        })
 }
 
 /// What an edge write appends to its out list and its in list, and whether that is a delete.

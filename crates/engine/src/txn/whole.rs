@@ -201,7 +201,7 @@ impl<'g> Wants<'g> {
                     let table = catalog.edge_type(id)?.column_for_write(key, catalog);
                     self.add(table.id, segment_of(ordinal), 0, column(table));
                 }
-                // Latched with what the commit writes to the index, or with the list of the edge, or
+                // Latched with what the commit writes to the index, or with the edge's list, or
                 // looked for without latches.
                 Read::Index(_) | Read::Unnumbered(..) | Read::Unmade(..) => {}
                 Read::AllStates => {

@@ -4,6 +4,7 @@
 //! `simple` takes is printed beside them (`--nocapture`).
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::print_stdout, reason = "figures for docs/memory.md")]
 
 mod common;
 
@@ -225,7 +226,7 @@ fn lists_read_from_the_store_take_no_more() {
     settings.background_interval_ms = 0;
     settings.store_bytes_max = 1 << 28;
     {
-        let db = Engine::open(dir.path(), settings.clone()).unwrap();
+        let db = Engine::open(dir.path(), settings).unwrap();
         let ty = db.edge_type("KNOWS", EdgeTypeOptions::general()).unwrap();
         let key = db.property_key("since").unwrap();
         with_vertices(&db, VERTICES);

@@ -185,13 +185,18 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Settled and unsettled rows, if none of them is deleted.
-    #[inline]
-    pub(crate) fn live_rows(&self) -> Option<[Rows<'a>; 2]> {
+    /// Calls `f` with the live rows, and their ordinals.
+    pub(crate) fn for_each_numbered(&self, mut f: impl FnMut(&[u32], Ordinals<'_>)) {
         match self.tail {
-            None => Some([self.base, Rows::simple(&[])]),
-            Some(tail) if !tail.has_deletes => Some([self.base, tail.rows(self.kind)]),
-            Some(_) => None,
+            None => f(self.base.nbrs, self.base.ordinals),
+            Some(tail) if !tail.has_deletes => {
+                f(self.base.nbrs, self.base.ordinals);
+                let rows = tail.rows(self.kind);
+                f(rows.nbrs, rows.ordinals);
+            }
+            Some(_) => self.for_each_entry(|_, entry| {
+                f(&[entry.nbr], Ordinals::Each(&[entry.columns[COL_ORDINAL]]));
+            }),
         }
     }
 

@@ -208,22 +208,27 @@ impl SegVersion {
     /// At worst they come to the longest lists, each of which grows to the next class; growing
     /// further takes twice as many places as a list that begins with nothing, since half of what
     /// fills a block is then new.
-    fn has_room(&self, tail: &Tail, appends: usize, columns: usize) -> bool {
-        let new = 2 * room_words(appends, columns);
+    fn has_room(&self, tail: &Tail, appends: usize, columns: usize, kind: ListKind) -> bool {
+        let all = kind.columns();
         // Each block once more with a column, half as large again, and then of the next class.
-        let grown = if columns == 0 { 2 } else { 5 };
-        if tail.words_left() >= new + grown * tail.words_used() {
+        let grown = if all == 0 { 2 } else { 5 };
+        if tail.words_left() >= 2 * room_words(appends, all) + grown * tail.words_used() {
             return true;
         }
-        let next = |local| match self.decode(self.slot_word(local)) {
-            Slot::Block(block) => {
-                let next = block_words(block.class() + 1, columns);
-                let is_copied = columns > 0 && !block.has_columns();
-                Some(next + if is_copied { block_words(block.class(), columns) } else { 0 })
-            }
+        let block = |local| match self.decode(self.slot_word(local)) {
+            Slot::Block(block) => Some(block),
             Slot::Clean | Slot::Hub(_) => None,
         };
-        let mut next: Vec<usize> = (0..SEGMENT_VERTICES as u32).filter_map(next).collect();
+        let blocks: Vec<_> = (0..SEGMENT_VERTICES as u32).filter_map(block).collect();
+        // A block that has columns keeps them.
+        let columns = if blocks.iter().any(|b| b.has_columns()) { all } else { columns };
+        let new = 2 * room_words(appends, columns);
+        let next = |block: &Block<'_>| {
+            let is_copied = columns > 0 && !block.has_columns();
+            let copy = if is_copied { block_words(block.class(), columns) } else { 0 };
+            copy + block_words(block.class() + 1, columns)
+        };
+        let mut next: Vec<usize> = blocks.iter().map(next).collect();
         if appends < next.len() {
             next.select_nth_unstable_by(appends, |a, b| b.cmp(a));
             next.truncate(appends);
@@ -377,7 +382,7 @@ impl SegmentRef<'_> {
         let version = self.version(guard).filter(|v| !v.is_clean());
         let version = version.expect("INVARIANT: it has a tail, and nobody else changes that");
         let tail = version.tail.as_ref().expect("INVARIANT: it is not clean");
-        if !version.has_room(tail, appends, columns) || is_aged(tail.base_ts) {
+        if !version.has_room(tail, appends, columns, table.kind) || is_aged(tail.base_ts) {
             let after = After::Busy { appends, columns };
             super::settle::settle_latched(table, *self, number, horizon(), after, guard);
         }

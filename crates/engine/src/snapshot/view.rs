@@ -8,7 +8,7 @@ use telar_graph::{
 };
 
 use super::{Reader, number};
-use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::adjacency::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::column::StateChunk;
 use crate::column::cursor::At;
 
@@ -192,19 +192,10 @@ impl View for Reader<'_> {
                         out.ordinals.resize(out.neighbours.len(), 0);
                     });
                 } else {
-                    table.for_each_list(v, |list| match list.live_rows() {
-                        // PERF: `telar bench cypher`, 2 hops: rows at once where all are live.
-                        Some(parts) => {
-                            for rows in parts {
-                                let ids = rows.nbrs.iter();
-                                out.neighbours.extend(ids.map(|n| VertexId::from_raw((*n).into())));
-                                rows.ordinals.append_to(rows.nbrs.len(), &mut out.ordinals);
-                            }
-                        }
-                        None => list.for_each_entry(|_, e| {
-                            out.neighbours.push(VertexId::from_raw(e.nbr.into()));
-                            out.ordinals.push(e.columns[COL_ORDINAL]);
-                        }),
+                    table.for_each_numbered(v, |nbrs, ordinals| {
+                        let ids = nbrs.iter().map(|n| VertexId::from_raw((*n).into()));
+                        out.neighbours.extend(ids);
+                        ordinals.append_to(nbrs.len(), &mut out.ordinals);
                     });
                 }
             }

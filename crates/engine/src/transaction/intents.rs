@@ -263,11 +263,7 @@ impl Transaction<'_> {
         } else {
             (out, src, dst)
         };
-        let is_taken =
-            view.with_latest_list_of(v, nbr, self.registration.read_ts, |list, delta| {
-                let changed = list.changed_at_all(delta) && list.changed_since(delta, nbr, Some(0));
-                changed || list.has_unnumbered(nbr)
-            });
+        let is_taken = view.is_taken(v, nbr, self.registration.read_ts);
         if is_taken {
             shared.pairs.give_back(self.pairs_owner, pair);
         } else {

@@ -325,9 +325,8 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
                 let place = of.places.get(src, dst, guard);
                 let column = of.column(key).filter(|_| place != 0);
                 let id = EdgeId { ty, src: vertex_id(src), dst: vertex_id(dst), ordinal: 0 };
-                column
-                    .is_some_and(|column| newest(column, place, guard) > read_ts)
-                    .then(|| Object::EdgeProperty(id, key))
+                let changed = column.is_some_and(|column| newest(column, place, guard) > read_ts);
+                changed.then_some(Object::EdgeProperty(id, key))
             }
             // `Places::check_lists` covers these, and `index::check` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,

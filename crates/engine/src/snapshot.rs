@@ -294,8 +294,8 @@ impl<'s> Reader<'s> {
         VertexId::from_raw(self.shared.vertex_bound().into())
     }
 
-    /// What could not be read since the database was opened, if anything: reads of single vertices
-    /// and edges come out empty then. Batches ([`telar_graph::View`]) say it themselves.
+    /// The first damage that was met since the database was opened, if any: reads of single
+    /// vertices and edges come out empty then. Batches ([`telar_graph::View`]) say it themselves.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.shared.check_stored().err()

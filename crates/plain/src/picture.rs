@@ -20,7 +20,7 @@ type Seen = (VertexId, u32);
 /// Everything that a graph says of some vertices, those that do not exist included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Picture {
-    /// What exists with each label, and with any.
+    /// Vertices with any label, and with each.
     pub scans: Vec<Vec<VertexId>>,
     /// Labels of each vertex; `None` where there is none.
     pub labels: Vec<Option<Vec<LabelId>>>,
@@ -67,7 +67,7 @@ impl Picture {
     }
 }
 
-/// What two pictures differ in, first.
+/// Text of the first field in which two pictures differ.
 macro_rules! difference {
     ($a:expr, $b:expr, $($field:ident)*) => {
         $(if $a.$field != $b.$field {
@@ -79,7 +79,7 @@ macro_rules! difference {
 }
 
 impl Picture {
-    /// What this picture has that differs from another, if anything.
+    /// The first field that differs from another picture's, if any.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         difference!(self, other, scans labels lists properties of_vertices of_edges
@@ -92,7 +92,7 @@ impl Picture {
 #[must_use]
 pub fn vertices_around(graph: &dyn Graph) -> Vec<VertexId> {
     let partitions = graph.partitions();
-    let pieces = partitions.pieces(0..partitions.positions(), u64::MAX);
+    let pieces = partitions.all(u64::MAX);
     let mut vertices = Vec::new();
     for ids in pieces {
         vertices.extend((ids.start.get()..ids.end.get() + 2).map(VertexId::from_raw));
@@ -117,7 +117,7 @@ impl Artist<'_> {
         let labels = self.label_ids().into_iter().map(Some);
         for label in std::iter::once(None).chain(labels) {
             let mut scanned = Vec::new();
-            for ids in partitions.pieces(0..partitions.positions(), self.batch as u64) {
+            for ids in partitions.all(self.batch as u64) {
                 self.graph.scan(label, ids.start, ids.end, &mut scanned)?;
             }
             assert!(scanned.is_sorted(), "scans ascend");
@@ -254,13 +254,7 @@ impl Artist<'_> {
                 let mut values = vec![Value::Bool(true)];
                 self.graph.edge_properties(some, key, &mut values)?;
                 assert_eq!(values[1..], of_key(&all, key));
-                let mut ints = vec![7];
-                if self.graph.edge_ints(some, key, &mut ints)? {
-                    let ints = ints[1..].iter().copied().map(Value::Int);
-                    assert_eq!(values[1..], ints.collect::<Vec<_>>());
-                } else {
-                    assert_eq!(ints, [7], "nothing is appended");
-                }
+                check_ints(&values[1..], |ints| self.graph.edge_ints(some, key, ints))?;
             }
             self.picture.of_edges.extend(some.iter().copied().zip(all.iter().map(<[_]>::to_vec)));
         }
@@ -277,13 +271,7 @@ impl Artist<'_> {
                 let mut values = vec![Value::Bool(true)];
                 self.graph.vertex_properties(some, key, &mut values)?;
                 assert_eq!(values[1..], of_key(&all, key));
-                let mut ints = vec![7];
-                if self.graph.vertex_ints(some, key, &mut ints)? {
-                    let ints = ints[1..].iter().copied().map(Value::Int);
-                    assert_eq!(values[1..], ints.collect::<Vec<_>>());
-                } else {
-                    assert_eq!(ints, [7], "nothing is appended");
-                }
+                check_ints(&values[1..], |ints| self.graph.vertex_ints(some, key, ints))?;
                 let mut texts: Vec<Value> = Vec::new();
                 let mut each =
                     |text: Option<&str>| texts.push(text.map(Value::from).unwrap_or_default());
@@ -379,6 +367,20 @@ impl Artist<'_> {
         }
         ranges
     }
+}
+
+/// Compares values with the integers that they are read as, if they are.
+fn check_ints(
+    values: &[Value],
+    read: impl FnOnce(&mut Vec<i64>) -> Result<bool, ReadError>,
+) -> Result<(), ReadError> {
+    let mut ints = vec![7];
+    if read(&mut ints)? {
+        assert_eq!(values, ints[1..].iter().copied().map(Value::Int).collect::<Vec<_>>());
+    } else {
+        assert_eq!(ints, [7], "nothing is appended");
+    }
+    Ok(())
 }
 
 /// The value of a key of each object.

@@ -34,8 +34,8 @@ enum InSegment {
 }
 
 impl Reader<'_> {
-    /// What a call that read answers: damage that it or an earlier one met, or nothing. What cannot
-    /// be read comes out empty, and is noted (docs/decisions/0016).
+    /// Result of a call that read: damage that it or an earlier one met is its error. Lists and
+    /// values that cannot be read come out empty, and that is noted (docs/decisions/0016).
     #[inline]
     fn checked<T>(&self, read: T) -> Result<T, ReadError> {
         self.shared.check_stored().map_err(ReadError::storage)?;
@@ -51,18 +51,11 @@ impl Reader<'_> {
 /// Sorts values that were read property by property into a list for each of `objects`.
 fn by_object(
     objects: usize,
-    found: Vec<(u32, PropertyKeyId, Value)>,
+    mut found: Vec<(u32, PropertyKeyId, Value)>,
     out: &mut Lists<(PropertyKeyId, Value)>,
 ) {
     out.clear();
-    if let [_] = out.offsets[..]
-        && objects == 1
-    {
-        out.items.extend(found.into_iter().map(|(_, key, value)| (key, value)));
-        return out.end_list();
-    }
     // Stable: the values of each object stay in the order of their keys.
-    let mut found = found;
     found.sort_by_key(|(object, _, _)| *object);
     let mut found = found.into_iter().peekable();
     for object in 0..objects as u32 {

@@ -195,12 +195,17 @@ fn overlay(
     Ok(())
 }
 
-/// Replaces the properties of those that are `written` by what `own` appends.
-fn overlay_properties(
+/// Replaces the properties of those that are `written` by their `value` of each of the keys.
+fn overlay_properties<K: Iterator<Item = PropertyKeyId>>(
     written: &[bool],
+    keys: impl FnOnce() -> K,
     out: &mut Lists<(PropertyKeyId, Value)>,
-    mut own: impl FnMut(usize, &mut Vec<(PropertyKeyId, Value)>) -> Result<(), ReadError>,
+    value: impl Fn(usize, PropertyKeyId) -> Result<Value, Error>,
 ) -> Result<(), ReadError> {
+    if written.iter().all(|written| !written) {
+        return Ok(());
+    }
+    let keys: Vec<PropertyKeyId> = keys().collect();
     let read = std::mem::take(out);
     let lens: Vec<usize> = read.iter().map(<[_]>::len).collect();
     let mut items = read.items.into_iter();
@@ -208,7 +213,10 @@ fn overlay_properties(
         let there = items.by_ref().take(len);
         if written[at] {
             there.for_each(drop);
-            own(at, &mut out.items)?;
+            for key in &keys {
+                let value = found(value(at, *key))?;
+                out.items.extend((!value.is_null()).then_some((*key, value)));
+            }
         } else {
             out.items.extend(there);
         }
@@ -530,19 +538,9 @@ impl View for Transaction<'_> {
         };
         let written: Vec<bool> =
             vertices.iter().map(|v| number(*v).is_some_and(is_written)).collect();
-        if written.iter().all(|written| !written) {
-            return self.reader().all_vertex_properties(vertices, out);
-        }
-        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
-        out.clear();
         self.reader().all_vertex_properties(vertices, out)?;
-        overlay_properties(&written, out, |at, own| {
-            for key in &keys {
-                let value = found(self.vertex_property(vertices[at], *key))?;
-                own.extend((!value.is_null()).then_some((*key, value)));
-            }
-            Ok(())
-        })
+        let value = |at: usize, key| self.vertex_property(vertices[at], key);
+        overlay_properties(&written, || self.property_keys(), out, value)
     }
 
     fn all_edge_properties(
@@ -559,18 +557,9 @@ impl View for Transaction<'_> {
                 || self.writes.edge_properties.may_have_any(keys)
         };
         let written: Vec<bool> = edges.iter().map(is_written).collect();
-        if written.iter().all(|written| !written) {
-            return self.reader().all_edge_properties(edges, out);
-        }
-        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
         self.reader().all_edge_properties(edges, out)?;
-        overlay_properties(&written, out, |at, own| {
-            for key in &keys {
-                let value = found(self.edge_property(edges[at], *key))?;
-                own.extend((!value.is_null()).then_some((*key, value)));
-            }
-            Ok(())
-        })
+        let value = |at: usize, key| self.edge_property(edges[at], key);
+        overlay_properties(&written, || self.property_keys(), out, value)
     }
 
     fn index_vertices(

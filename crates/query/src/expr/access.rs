@@ -278,12 +278,11 @@ pub(crate) fn has_labels(
         return Ok(Column::Bools(holds));
     }
     let mut values = Vec::with_capacity(objects.len());
-    let label_names = cx.graph().label_names();
+    let (label_names, mut found) = (cx.graph().label_names(), Lists::default());
     for row in 0..objects.len() {
         let names: Vec<Value> = match objects.get(row) {
             // What the query has deleted has none.
             Value::Vertex(vertex) => {
-                let mut found = Lists::default();
                 cx.graph().labels(&[vertex], &mut found)?;
                 found
                     .of(0)

@@ -60,6 +60,7 @@
 
 mod again;
 pub mod import;
+pub mod json;
 mod plans;
 mod procedures;
 mod refusal;
@@ -85,8 +86,8 @@ pub use telar_engine::{
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, Statistics,
-    Topology, Update, Value, ValueMap, VertexId, View, heap, index_kind, name, spatial, update,
-    value,
+    Topology, Update, Value, ValueMap, VertexId, View, column, heap, index_kind, name, spatial,
+    update, value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

@@ -8,7 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use common::rows;
-use telar_db::query::procedure::{Chunk, Field, Mode, RowBatch, RowColumn, RowSource, known};
+use telar_db::column::Column;
+use telar_db::query::procedure::{Chunk, Field, Mode, RowBatch, RowSource, known};
 use telar_db::query::result::Counters;
 use telar_db::query::{
     CallContext, ErrorKind, Limits, Procedure, Procedures, QueryError, StatementKind,
@@ -92,9 +93,9 @@ impl RowSource for Numbers {
         call.check()?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         let end = (self.next + self.step).min(self.end);
-        let rows = (self.next..end).collect();
+        let rows: Vec<i64> = (self.next..end).collect();
         self.next = end;
-        let batch = RowBatch::new(vec![RowColumn::Integers(rows)]);
+        let batch = RowBatch::new(vec![Column::from(rows)]);
         Ok(if end == self.end { Chunk::Last(batch) } else { Chunk::More(batch) })
     }
 
@@ -336,7 +337,7 @@ fn a_procedure_sees_what_its_statement_sees() {
     let session = session_with(&db, (Mode::Read, &[], &["nodes"]), |call, _| {
         let (graph, mut found) = (call.graph(), Vec::new());
         graph.scan(None, LOWEST, bound_of(graph), &mut found)?;
-        let counted = RowColumn::Integers(vec![found.len() as i64]);
+        let counted = Column::from(vec![found.len() as i64]);
         Ok(Box::new(Once(Some(RowBatch::new(vec![counted])))))
     });
     session.run("CREATE (), ()", &[]).unwrap();
@@ -408,7 +409,7 @@ impl RowSource for Waits {
             call.check()?;
             thread::yield_now();
         }
-        Ok(Chunk::More(RowBatch::new(vec![RowColumn::Floats(vec![0.5])])))
+        Ok(Chunk::More(RowBatch::new(vec![Column::from(vec![0.5])])))
     }
 }
 

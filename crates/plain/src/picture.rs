@@ -6,12 +6,13 @@
 //! scans, looks for edges against lists, indexes against each other.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::ops::Bound;
 
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexRange, LabelId, Lists, PropertyKeyId,
-    ReadError, Value, VertexId,
+    Column, Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexRange, LabelId, Lists,
+    PropertyKeyId, ReadError, Value, VertexId,
 };
 
 /// An edge seen from one of its ends: the other end, and its ordinal.
@@ -251,10 +252,11 @@ impl Artist<'_> {
             self.graph.all_edge_properties(some, &mut all)?;
             assert_eq!(all.len(), some.len());
             for key in self.key_ids() {
-                let mut values = vec![Value::Bool(true)];
-                self.graph.edge_properties(some, key, &mut values)?;
-                assert_eq!(values[1..], of_key(&all, key));
-                check_ints(&values[1..], |ints| self.graph.edge_ints(some, key, ints))?;
+                let mut column = Column::default();
+                self.graph.edge_properties(some, key, &mut column)?;
+                check_column(column, of_key(&all, key), |column| {
+                    self.graph.edge_properties(some, key, column)
+                })?;
             }
             self.picture.of_edges.extend(some.iter().copied().zip(all.iter().map(<[_]>::to_vec)));
         }
@@ -268,17 +270,12 @@ impl Artist<'_> {
             self.graph.all_vertex_properties(some, &mut all)?;
             assert_eq!(all.len(), some.len());
             for (at, key) in self.key_ids().into_iter().enumerate() {
-                let mut values = vec![Value::Bool(true)];
-                self.graph.vertex_properties(some, key, &mut values)?;
-                assert_eq!(values[1..], of_key(&all, key));
-                check_ints(&values[1..], |ints| self.graph.vertex_ints(some, key, ints))?;
-                let mut texts: Vec<Value> = Vec::new();
-                let mut each =
-                    |text: Option<&str>| texts.push(text.map(Value::from).unwrap_or_default());
-                if self.graph.vertex_texts(some, key, &mut each)? {
-                    assert_eq!(values[1..], texts);
-                }
-                self.picture.properties[at].extend(values.drain(1..));
+                let mut column = Column::default();
+                self.graph.vertex_properties(some, key, &mut column)?;
+                let values = check_column(column, of_key(&all, key), |column| {
+                    self.graph.vertex_properties(some, key, column)
+                })?;
+                self.picture.properties[at].extend(values);
             }
             self.picture.of_vertices.extend(all.iter().map(<[_]>::to_vec));
         }
@@ -369,18 +366,28 @@ impl Artist<'_> {
     }
 }
 
-/// Compares values with the integers that they are read as, if they are.
-fn check_ints(
-    values: &[Value],
-    read: impl FnOnce(&mut Vec<i64>) -> Result<bool, ReadError>,
-) -> Result<(), ReadError> {
-    let mut ints = vec![7];
-    if read(&mut ints)? {
-        assert_eq!(values, ints[1..].iter().copied().map(Value::Int).collect::<Vec<_>>());
-    } else {
-        assert_eq!(ints, [7], "nothing is appended");
-    }
-    Ok(())
+/// Holds a column against the values that it should have: it is of their type, if it is of one, and
+/// what is appended to other values is the same.
+fn check_column(
+    column: Column,
+    expected: Vec<Value>,
+    read: impl Fn(&mut Column) -> Result<(), ReadError>,
+) -> Result<Vec<Value>, ReadError> {
+    let typed = Column::of(expected.clone());
+    let of_type = discriminant(&column) == discriminant(&typed);
+    // A transaction may have written over all that was of another type.
+    let of_none = matches!(column, Column::Values(_)) || matches!(typed, Column::Same(..));
+    assert!(of_type || of_none, "{column:?}");
+    assert_eq!(column.len(), expected.len());
+    let mut behind = Column::from(vec![true]);
+    read(&mut behind)?;
+    assert_eq!(behind.into_values()[1..], expected);
+    let mut packed = Column::packed();
+    read(&mut packed)?;
+    assert_eq!(packed.into_values(), expected);
+    let found = column.into_values();
+    assert_eq!(found, expected);
+    Ok(found)
 }
 
 /// The value of a key of each object.

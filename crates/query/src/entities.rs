@@ -9,11 +9,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use telar_graph::value::heap_bytes;
 use telar_graph::{
     EdgeId, EdgeTypeId, Graph, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId,
 };
 
-use crate::batch::{BATCH_ROWS, Column, heap_bytes};
+use crate::batch::{BATCH_ROWS, Column};
 
 /// A node as it was when the query ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -246,8 +247,8 @@ impl Live {
         for row in 0..columns.first().map_or(0, |column| column.len()) {
             for column in &columns {
                 match &***column {
-                    Column::Vertices(vertices) => named.vertices.push(vertices[row]),
-                    Column::Edges(edges) => named.edges.push(edges[row]),
+                    Column::Vertices(vertices) => named.vertices.extend(vertices.get(row)),
+                    Column::Edges(edges) => named.edges.extend(edges.get(row)),
                     Column::Values(values) => named.add(&values[row]),
                     _ => {}
                 }

@@ -3,23 +3,15 @@
 use std::sync::Arc;
 
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value, VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
+    VertexId, View,
 };
 
 use super::{Reader, number};
-use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::column::StateChunk;
 use crate::column::cursor::At;
-
-/// Whether as many as wanted were appended since there were `before`; if not, none is left.
-fn all_or_none(out: &mut Vec<i64>, before: usize, wanted: usize) -> bool {
-    let all = out.len() == before + wanted;
-    if !all {
-        out.truncate(before);
-    }
-    all
-}
 
 /// Sources from which on looking ahead pays.
 const MANY_SOURCES: usize = 8;
@@ -348,129 +340,68 @@ impl View for Reader<'_> {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
-            out.resize(out.len() + vertices.len(), Value::Null);
+            out.push_nulls(vertices.len());
             return Ok(());
         };
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
-        out.extend(vertices.iter().map(|vertex| match number(*vertex) {
-            // A deleted vertex keeps its last values in the column until its id is used again.
-            Some(v) if states.get(v) != 0 => values.get(v),
-            _ => Value::Null,
-        }));
-        self.checked(())
-    }
-
-    fn vertex_ints(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return Ok(false);
-        };
-        let before = out.len();
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         out.reserve(vertices.len());
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         let mut rest = vertices;
-        while let Some(first) = rest.first().and_then(|vertex| number(*vertex)) {
-            // Those that follow in the same segment.
+        while let Some(first) = rest.first() {
+            let Some(first) = number(*first) else {
+                out.push_nulls(1);
+                rest = &rest[1..];
+                continue;
+            };
+            // PERF: `telar bench cypher`, aggregate: vertices that follow each other in one segment
+            // are read together.
             let segment = first >> SEGMENT_BITS;
             let in_segment = |v: &&VertexId| v.get() >> SEGMENT_BITS == segment.into();
             let (here, behind) = rest.split_at(rest.iter().take_while(in_segment).count());
             rest = behind;
+            // A deleted vertex keeps its last values in the column until its id is used again.
             let exist = match states.at(first) {
                 At::Settled(StateChunk::Uniform(state)) => *state != 0,
                 _ => here.iter().all(|v| states.get(v.get() as u32) != 0),
             };
-            let mut push = |int: Option<i64>| int.map(|int| out.push(int)).is_some();
-            let all = match values.at(first) {
-                _ if !exist => false,
-                At::Settled(chunk) => {
-                    here.iter().all(|v| push(chunk.int(local_of(v.get() as u32) as usize)))
-                }
-                _ => here.iter().all(|v| push(values.int(v.get() as u32))),
-            };
-            if !all {
-                break;
+            let places = here.iter().map(|v| v.get() as u32);
+            if exist {
+                values.append_to(places, out);
+                continue;
+            }
+            for v in places {
+                out.push(if states.get(v) != 0 { values.get(v) } else { Value::Null });
             }
         }
-        self.checked(all_or_none(out, before, vertices.len()))
-    }
-
-    fn vertex_texts(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        each: &mut dyn FnMut(Option<&str>),
-    ) -> Result<bool, ReadError> {
-        let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return Ok(false);
-        };
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
-        let all = vertices.iter().all(|vertex| {
-            let found = match number(*vertex).filter(|v| states.get(*v) != 0) {
-                None => Some(None),
-                Some(v) => match values.at(v) {
-                    At::Settled(chunk) => chunk.text(local_of(v) as usize),
-                    _ => match &values.get(v) {
-                        Value::String(text) => {
-                            each(Some(text));
-                            return true;
-                        }
-                        Value::Null => Some(None),
-                        _ => None,
-                    },
-                },
-            };
-            found.map(&mut *each).is_some()
-        });
-        self.checked(all)
-    }
-
-    fn edge_ints(
-        &self,
-        edges: &[EdgeId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let before = out.len();
-        out.reserve(edges.len());
-        for same in edges.chunk_by(|a, b| a.ty == b.ty) {
-            let Ok(ty) = self.shared.catalog.edge_type(same[0].ty) else { break };
-            let Some(column) = ty.column(key) else { break };
-            let mut values = column.cursor(self.read_ts, &self.guard);
-            let all = same.iter().all(|edge| {
-                let int = if edge.ordinal == 0 { None } else { values.int(edge.ordinal) };
-                int.map(|int| out.push(int)).is_some()
-            });
-            if !all {
-                break;
-            }
-        }
-        self.checked(all_or_none(out, before, edges.len()))
+        self.checked(())
     }
 
     fn edge_properties(
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
+        out.reserve(edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let column = self.shared.catalog.edge_type(same[0].ty).ok().and_then(|t| t.column(key));
             let Some(column) = column else {
-                out.resize(out.len() + same.len(), Value::Null);
+                out.push_nulls(same.len());
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
-            out.extend(same.iter().map(|edge| match edge.ordinal {
-                0 => Value::Null,
-                ordinal => values.get(ordinal),
-            }));
+            let segment = |edge: &EdgeId| edge.ordinal >> SEGMENT_BITS;
+            let near = |a: &EdgeId, b: &EdgeId| {
+                segment(a) == segment(b) && a.ordinal != 0 && b.ordinal != 0
+            };
+            for here in same.chunk_by(near) {
+                match here[0].ordinal {
+                    0 => out.push_nulls(1),
+                    _ => values.append_to(here.iter().map(|edge| edge.ordinal), out),
+                }
+            }
         }
         self.checked(())
     }

@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use telar_graph::name::NameKind;
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
-    VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
+    Statistics, Value, VertexId, View,
 };
 
 use super::{Transaction, vid};
@@ -89,11 +89,6 @@ impl Transaction<'_> {
     /// Every property key, to read all of them.
     fn property_keys(&self) -> impl Iterator<Item = PropertyKeyId> + use<> {
         self.look_for(NameKind::PropertyKey, Catalog::property_key_ids, |_| false)
-    }
-
-    /// True if the snapshot has every value of a vertex property as this transaction sees it.
-    fn reads_as_snapshot(&self, key: PropertyKeyId) -> bool {
-        self.reads.is_none() && !self.writes.vertex_properties.may_have_group(key.get().into())
     }
 
     /// Places in a batch of the vertices at which this transaction has written edges of a type, or
@@ -440,7 +435,7 @@ impl View for Transaction<'_> {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         if self.reads.is_some() {
             for vertex in vertices {
@@ -454,38 +449,20 @@ impl View for Transaction<'_> {
             return Ok(());
         }
         // Of a vertex that is deleted every property is written: it is null.
-        for (vertex, value) in vertices.iter().zip(&mut out[start..]) {
+        for (row, vertex) in (start..).zip(vertices) {
             let Some(v) = number(*vertex) else { continue };
             if let Some(w) = self.writes.vertex_properties.get(vertex_property_key(v, key)) {
-                value.clone_from(&w.value);
+                out.set(row, &w.value);
             }
         }
         Ok(())
-    }
-
-    fn vertex_ints(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        Ok(self.reads_as_snapshot(key) && self.reader().vertex_ints(vertices, key, out)?)
-    }
-
-    fn vertex_texts(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        each: &mut dyn FnMut(Option<&str>),
-    ) -> Result<bool, ReadError> {
-        Ok(self.reads_as_snapshot(key) && self.reader().vertex_texts(vertices, key, each)?)
     }
 
     fn edge_properties(
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = same[0].ty;
@@ -500,29 +477,14 @@ impl View for Transaction<'_> {
             if !self.writes.edge_properties.may_have_group(edge_property_group(ty, key)) {
                 continue;
             }
-            for (edge, value) in same.iter().zip(&mut out[start..]) {
+            for (row, edge) in (start..).zip(same) {
                 let written = edge_property_key(ty, edge.ordinal, key);
                 if let Some(w) = self.writes.edge_properties.get(written) {
-                    value.clone_from(&w.value);
+                    out.set(row, &w.value);
                 }
             }
         }
         Ok(())
-    }
-
-    fn edge_ints(
-        &self,
-        edges: &[EdgeId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let as_snapshot = |ty: EdgeTypeId| {
-            !self.writes.edges.may_have_group(ty.get().into())
-                && !self.writes.edge_properties.may_have_group(edge_property_group(ty, key))
-        };
-        let mut types = edges.chunk_by(|a, b| a.ty == b.ty).map(|same| same[0].ty);
-        let as_snapshot = self.reads.is_none() && types.all(as_snapshot);
-        Ok(as_snapshot && self.reader().edge_ints(edges, key, out)?)
     }
 
     fn all_vertex_properties(

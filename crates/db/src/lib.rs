@@ -59,16 +59,17 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 mod again;
+mod backend;
 pub mod import;
 mod plans;
 mod procedures;
-mod refusal;
 mod runtime;
 mod script;
 mod session;
 
 use std::path::Path;
 
+pub use backend::{Backend, BackendTransaction, SharedGraph};
 pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use script::ScriptError;
@@ -78,9 +79,9 @@ pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
-    IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation,
-    WriteWait, machine_memory_bytes, ops,
+    IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, Object, PropertyType, Reader,
+    Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
+    Violation, WriteWait, machine_memory_bytes, ops,
 };
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,

@@ -6,16 +6,12 @@ use telar_server::bolt::client::{Answer, Client};
 use super::script::Trouble;
 
 /// Where statements run.
-pub(crate) enum Backend<'s, 'd> {
-    Embedded {
-        db: &'d Database,
-        session: &'s Session<'d>,
-        transaction: Option<Box<QueryTransaction<'s, 'd>>>,
-    },
+pub(crate) enum Backend {
+    Embedded { db: Database, session: Session, transaction: Option<Box<QueryTransaction>> },
     Server(Box<Client>),
 }
 
-impl Backend<'_, '_> {
+impl Backend {
     pub(crate) fn in_transaction(&self) -> bool {
         match self {
             Self::Embedded { transaction, .. } => transaction.is_some(),

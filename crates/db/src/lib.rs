@@ -46,9 +46,11 @@
 //! | to | use |
 //! |---|---|
 //! | open and close | [`open`], [`open_with`], [`open_in_memory`], [`Database::close`] |
+//! | share it | clones of [`Database`] and [`Session`] are handles of the same database |
 //! | name things | [`Database::label`], [`Database::edge_type`], [`Database::property_key`] |
 //! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
-//! | query in openCypher | [`Session`] |
+//! | query in openCypher | [`Session`], several statements at once: [`Session::begin`] |
+//! | query something else than this engine | [`Backend`], [`Session::with_backend`] |
 //! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | trust what was read | [`Snapshot::error`], once, after the last read |

@@ -296,6 +296,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::TooMany`] if too many are open.
+    #[inline]
     pub fn begin_owned(&self, isolation: Isolation) -> Result<Transaction<'static>, Error> {
         Transaction::new(Handle::Owned(Arc::clone(&self.shared)), isolation)
     }

@@ -62,9 +62,9 @@ impl BackendTransaction for Embedded {
         &mut self.transaction
     }
 
-    fn snapshot(&self) -> Option<Box<SharedGraph<'_>>> {
+    fn snapshot(&self) -> Option<&SharedGraph<'_>> {
         let snapshot = self.transaction.shared_snapshot()?;
-        Some(Box::new(snapshot))
+        Some(snapshot)
     }
 
     fn written_bytes(&self) -> u64 {

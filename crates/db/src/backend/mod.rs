@@ -101,7 +101,7 @@ pub trait BackendTransaction: fmt::Debug + Send {
     /// The graph that it sees, for several threads at once. `None` where only
     /// [`graph`](Self::graph) shows it, or where each read has to be noted: that of a transaction
     /// that has written, and of a serializable one.
-    fn snapshot(&self) -> Option<Box<SharedGraph<'_>>> {
+    fn snapshot(&self) -> Option<&SharedGraph<'_>> {
         None
     }
 

@@ -152,9 +152,9 @@ impl QueryTransaction {
             match self.transaction.snapshot() {
                 // Nothing was written: the snapshot is what the transaction sees.
                 Some(snapshot) => {
-                    let shared = Shared(&*snapshot);
+                    let shared = Shared(snapshot);
                     let threads = self.session.threads(&shared);
-                    read(&plan, &*snapshot, Inputs { threads, ..inputs }).map(Ran::Sent)
+                    read(&plan, snapshot, Inputs { threads, ..inputs }).map(Ran::Sent)
                 }
                 None => read(&plan, self.transaction.graph(), inputs).map(Ran::Sent),
             }

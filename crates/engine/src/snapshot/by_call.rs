@@ -18,7 +18,7 @@ use telar_graph::{
     VertexId, View,
 };
 
-use super::{Snapshot, TransactionSnapshot};
+use super::{Registration, Snapshot};
 
 macro_rules! reads_by_call {
     ($reads:ident) => {
@@ -272,4 +272,4 @@ macro_rules! reads_by_call {
 }
 
 reads_by_call!(Snapshot);
-reads_by_call!(TransactionSnapshot);
+reads_by_call!(Registration);

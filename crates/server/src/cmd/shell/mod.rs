@@ -29,7 +29,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use telar_db::{Database, Isolation, Retention, Session, Settings, Workers};
 
-use backend::Backend;
+use backend::{Backend, Embedded};
 use interrupt::Interrupt;
 use output::Format;
 use state::State;
@@ -186,8 +186,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if let Some(threads) = options.threads {
         session = session.with_workers(Arc::new(Workers::new(threads.into())));
     }
-    let embedded = Backend::Embedded { db: db.clone(), session, transaction: None };
-    options.work(embedded, interrupt)?;
+    let embedded = Embedded { db: db.clone(), session, transaction: None };
+    options.work(Backend::Embedded(Box::new(embedded)), interrupt)?;
     db.close()?;
     Ok(ExitCode::SUCCESS)
 }

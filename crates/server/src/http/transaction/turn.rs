@@ -1,4 +1,4 @@
-//! What one request does with an open transaction, on a thread of its own.
+//! Turns: one request with an open transaction, on a thread of its own.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

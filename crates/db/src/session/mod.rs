@@ -120,7 +120,7 @@ impl Session {
     }
 
     /// The same session, in which each statement, or transaction of several, is given up after this
-    /// time, with [`ErrorKind::TimedOut`], and changes nothing.
+    /// time, with [`ErrorKind::TimedOut`](telar_query::ErrorKind::TimedOut), and changes nothing.
     #[must_use]
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout: Some(timeout), ..self }
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// The same session, in which statements that change anything are refused, with
-    /// [`ErrorKind::AccessMode`].
+    /// [`ErrorKind::AccessMode`](telar_query::ErrorKind::AccessMode).
     #[must_use]
     pub fn read_only(self) -> Self {
         Self { read_only: true, ..self }

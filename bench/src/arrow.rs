@@ -116,7 +116,7 @@ impl Sink for ByValue {
     }
 }
 
-fn by_value(session: &Session<'_>, text: &str) -> Result<Vec<Vec<ArrayRef>>, QueryError> {
+fn by_value(session: &Session, text: &str) -> Result<Vec<Vec<ArrayRef>>, QueryError> {
     let mut sink = ByValue::default();
     session.stream(text, &ValueMap::new(), &mut sink)?;
     Ok(sink.arrays)

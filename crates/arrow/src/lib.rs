@@ -45,7 +45,7 @@ pub const BATCH_ROWS: usize = 1 << 13;
 /// # Errors
 /// As [`Session::run`], and `MixedColumn` for a value that is not of its column's type.
 pub fn collect(
-    session: &Session<'_>,
+    session: &Session,
     text: &str,
     parameters: &[(&str, Value)],
 ) -> Result<(SchemaRef, Vec<RecordBatch>), QueryError> {
@@ -65,7 +65,7 @@ pub fn collect(
 /// # Errors
 /// As [`collect`], and those of `each`, which end the query.
 pub fn stream(
-    session: &Session<'_>,
+    session: &Session,
     text: &str,
     parameters: &ValueMap,
     rows: usize,

@@ -48,7 +48,7 @@ fn expected(value: &Value, float: bool) -> Option<String> {
 }
 
 /// Checks batches of several sizes against the rows of the same statement.
-fn check(session: &Session<'_>, text: &str, types: &[&str]) {
+fn check(session: &Session, text: &str, types: &[&str]) {
     let rows = session.run(text, &[]).unwrap().rows;
     for size in [1, 3, 1024, 1025, 1 << 16] {
         let mut batches: Vec<RecordBatch> = Vec::new();

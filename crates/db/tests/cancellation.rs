@@ -197,7 +197,7 @@ fn has(plan: &PlanDescription, operator: &str) -> bool {
 }
 
 /// How long a query went on after it was told to end, and how it ended.
-fn cancelled(session: &Session<'_>, flag: &AtomicBool, text: &str) -> (Duration, ErrorKind) {
+fn cancelled(session: &Session, flag: &AtomicBool, text: &str) -> (Duration, ErrorKind) {
     flag.store(false, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let told = scope.spawn(|| {

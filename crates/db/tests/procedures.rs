@@ -58,14 +58,14 @@ fn fields(names: &[&str]) -> Vec<Field> {
     names.iter().map(|name| Field::new(name, "ANY")).collect()
 }
 
-fn session_with<'d>(
-    db: &'d Database,
+fn session_with(
+    db: &Database,
     (mode, arguments, columns): (Mode, &[&str], &[&str]),
     run: impl Fn(&mut CallContext<'_>, &[Value]) -> Result<Box<dyn RowSource>, QueryError>
     + Send
     + Sync
     + 'static,
-) -> Session<'d> {
+) -> Session {
     let (arguments, columns, run) = (fields(arguments), fields(columns), Box::new(run));
     let mut procedures = Procedures::builtin();
     procedures.add("test.call", Arc::new(Test { mode, arguments, columns, run }));
@@ -104,7 +104,7 @@ impl RowSource for Numbers {
     }
 }
 
-fn numbers(db: &Database, step: i64, bytes: usize) -> (Session<'_>, Arc<AtomicUsize>) {
+fn numbers(db: &Database, step: i64, bytes: usize) -> (Session, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let session = session_with(db, (Mode::Read, &["end"], &["n"]), move |_, arguments| {
@@ -187,7 +187,7 @@ fn rows_that_do_not_fit_are_refused() {
 }
 
 /// Makes so many nodes `:Made` and says how many there are then.
-fn makes(db: &Database) -> Session<'_> {
+fn makes(db: &Database) -> Session {
     session_with(db, (Mode::Write, &["count"], &["made"]), |call, arguments| {
         let mut changes = call.changes()?;
         let label = changes.label("Made")?;

@@ -168,7 +168,7 @@ fn every_view_conforms(make: impl Fn() -> Engine, seeds: u64) {
             let isolation = [Isolation::Snapshot, Isolation::Serializable][seed as usize % 2];
             let mut txn = db.begin_with(isolation).unwrap();
             if isolation == Isolation::Snapshot {
-                compare(&txn.shared_snapshot().unwrap(), &world.plain, &what);
+                compare(txn.shared_snapshot().unwrap(), &world.plain, &what);
             }
             for _ in 0..[0, 1, 12, 40][random.below(4) as usize] {
                 world.step(&mut txn, random);

@@ -18,7 +18,7 @@ use telar_graph::{
     Statistics, Value, VertexId, View,
 };
 
-use super::{Snapshot, TransactionSnapshot};
+use super::{Registration, Snapshot};
 
 macro_rules! reads_by_call {
     ($reads:ident) => {
@@ -245,4 +245,4 @@ macro_rules! reads_by_call {
 }
 
 reads_by_call!(Snapshot);
-reads_by_call!(TransactionSnapshot);
+reads_by_call!(Registration);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`collect`] runs a statement and returns its result; [`stream`] hands batches on while the query
-//! goes on; a [`BatchBuilder`] takes rows from any [`Sink`](telar_db::query::Sink). Which type a
+//! goes on; a [`BatchBuilder`] takes rows from any [`Sink`]. Which type a
 //! column has: [`builder`].
 //!
 //! # Examples

@@ -7,7 +7,7 @@
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
-//! - [`column`]: values of many rows, typed.
+//! - [`mod@column`]: values of many rows, typed.
 //! - [`counts`]: counts and estimates of a graph.
 //! - [`index_range`]: which entries of an index to read.
 //! - [`lists`]: lists of a batch, flat.

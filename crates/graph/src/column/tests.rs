@@ -1,3 +1,5 @@
+//! Columns against lists of values.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,5 +1,5 @@
-//! Results as an Arrow IPC stream: a schema, batches of rows, an end. The types of columns are those
-//! of [`telar_arrow::builder`].
+//! Results as an Arrow IPC stream: a schema, batches of rows, an end. The types of columns are
+//! those of [`telar_arrow::builder`].
 //!
 //! A value that is not of its column's type ends the statement with an error, and breaks the
 //! connection off if something was sent: a stream cannot take its schema back.

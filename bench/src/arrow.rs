@@ -1,8 +1,8 @@
 //! Results as Arrow record batches: the benchmark behind `telar bench arrow`.
 //!
 //! The same results are made twice, in turns: from typed columns (`telar_arrow`), and value by
-//! value as a program does that reads rows. Both are compared, value by value, before anything is timed.
-//! Queries run on one thread; figures are its processor time.
+//! value, as a program does that reads rows. Both are compared, value by value, before anything is
+//! timed. Queries run on one thread; figures are its processor time.
 
 use std::sync::Arc;
 

@@ -39,7 +39,7 @@ impl fmt::Display for Bound {
 
 /// What a benchmark measured, in order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Figures(Vec<(String, f64, Option<Bound>)>);
+pub struct Figures(Vec<(String, f64, Option<Bound>)>);
 
 impl Figures {
     /// Adds a figure, with what it is to reach if anything.

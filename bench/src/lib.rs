@@ -19,6 +19,7 @@
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
 //! | [`commits`] | large transactions: `telar bench commits` |
+//! | [`arrow`] | results as record batches: `telar bench arrow` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
 //!
@@ -26,6 +27,7 @@
 //! `telar_generate`. The program `telar-bench` (`src/main.rs`) runs the benchmarks; `telar bench`
 //! runs that program. docs/benchmarks.md says how to read what it prints.
 
+pub mod arrow;
 pub mod backup;
 pub mod commits;
 pub mod container;

@@ -53,7 +53,7 @@ const WRONG: [(&str, &str); 5] = [
 ];
 
 /// Makes the nodes if there are none.
-fn prepare(session: &Session<'_>, sessions: usize) -> Result<(), QueryError> {
+fn prepare(session: &Session, sessions: usize) -> Result<(), QueryError> {
     let nodes = format!(
         "OPTIONAL MATCH (n:Node) WITH count(n) AS there WHERE there = 0 \
          FOREACH (i IN range(0, {NODES} - 1) | CREATE (:Node {{id: i}})) \
@@ -64,7 +64,7 @@ fn prepare(session: &Session<'_>, sessions: usize) -> Result<(), QueryError> {
 
 /// One unit, in one of the three ways in which programs do it; the session's own count after it.
 fn unit(
-    session: &Session<'_>,
+    session: &Session,
     text: &str,
     given: &ValueMap,
     way: usize,

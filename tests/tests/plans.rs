@@ -50,7 +50,7 @@ fn compare(folder: &str, plans: &BTreeMap<String, String>) {
     assert!(problems.is_empty(), "{}\n\n{advice}", problems.join("\n\n"));
 }
 
-fn explain(session: &Session<'_>, text: &str) -> String {
+fn explain(session: &Session, text: &str) -> String {
     let plan = session.run(&format!("EXPLAIN {text}"), &[]).unwrap().plan.unwrap();
     lines(&plan.to_string())
 }

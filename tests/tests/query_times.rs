@@ -88,7 +88,7 @@ const RELATIONSHIPS: &str = "MATCH ()-[r:KNOWS]->() RETURN count(r)";
 const SUM: &str = "MATCH (p:Person) RETURN avg(p.age)";
 const CREATE: &str = "CREATE (:Note {id: $id})";
 
-fn check(session: &Session<'_>, network: &SocialNetwork, ids: &[u32]) {
+fn check(session: &Session, network: &SocialNetwork, ids: &[u32]) {
     let friends = friends(network);
     let run = |text: &str, id: u32| session.run_with(text, &parameters(id)).unwrap().rows;
     for id in ids.iter().take(50).copied() {

@@ -1,5 +1,6 @@
 //! The subcommands of `telar-bench`, one for each benchmark.
 
+mod arrow;
 mod commits;
 mod cypher;
 mod kv;
@@ -46,6 +47,8 @@ enum Bench {
     Import(ImportOptions),
     /// Large transactions: nodes made and deleted in one commit, schemas of many names
     Commits(commits::CommitsOptions),
+    /// Results as Arrow record batches, from columns and value by value
+    Arrow(arrow::ArrowOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
     Backup(BackupOptions),
     /// Writers, long readers, checkpoints and backups for a long time; fails if something grows
@@ -271,6 +274,7 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Bench::History(options) => run_history(options),
         Bench::Import(options) => run_import(options),
         Bench::Commits(options) => commits::run(options),
+        Bench::Arrow(options) => arrow::run(options),
         Bench::Backup(options) => run_backup(options),
         Bench::Soak(options) => run_soak(options),
     }

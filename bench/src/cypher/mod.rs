@@ -210,7 +210,7 @@ fn failed(error: QueryError) -> BenchError {
     BenchError::Wrong(error.to_string())
 }
 
-fn check(session: &Session<'_>, question: &Question) -> Result<(), BenchError> {
+fn check(session: &Session, question: &Question) -> Result<(), BenchError> {
     for asked in &question.asked {
         let result = session.run(question.text, &asked.parameters).map_err(failed)?;
         let (mut found, mut expected) = (result.rows, asked.rows.clone());
@@ -232,7 +232,7 @@ fn check(session: &Session<'_>, question: &Question) -> Result<(), BenchError> {
 }
 
 /// Asks a question for some time; processor seconds of one query.
-fn turn(session: &Session<'_>, question: &Question, time: Duration) -> Result<f64, BenchError> {
+fn turn(session: &Session, question: &Question, time: Duration) -> Result<f64, BenchError> {
     let parameters: Vec<ValueMap> = question.asked.iter().map(Asked::map).collect();
     let (begun, cpu_s, mut queries) = (Instant::now(), process_cpu_s(), 0u32);
     while begun.elapsed() < time {

@@ -75,7 +75,7 @@ pub(super) fn compare(
 }
 
 /// Asks a question for some time; seconds of one query.
-fn wall_s(session: &Session<'_>, question: &Question, time: Duration) -> Result<f64, BenchError> {
+fn wall_s(session: &Session, question: &Question, time: Duration) -> Result<f64, BenchError> {
     let parameters: Vec<ValueMap> = question.asked.iter().map(Asked::map).collect();
     let (begun, mut queries) = (Instant::now(), 0u32);
     while begun.elapsed() < time {

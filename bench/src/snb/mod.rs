@@ -213,7 +213,7 @@ fn failed(error: telar_db::query::QueryError) -> BenchError {
 }
 
 fn check(
-    session: &Session<'_>,
+    session: &Session,
     queries: &Queries,
     expected: &Expected,
     name: &str,
@@ -233,7 +233,7 @@ impl<'q> Read<'q> {
     }
 
     /// Runs with every set of parameters in turn, for some time.
-    fn turn(&mut self, session: &Session<'_>, time: Duration) -> Result<(), BenchError> {
+    fn turn(&mut self, session: &Session, time: Duration) -> Result<(), BenchError> {
         let (begun, cpu_s, mut queries) = (Instant::now(), process_cpu_s(), 0u32);
         while queries == 0 || begun.elapsed() < time {
             for (parameters, times) in self.sets.iter().zip(&mut self.times) {

@@ -46,9 +46,11 @@
 //! | to | use |
 //! |---|---|
 //! | open and close | [`open`], [`open_with`], [`open_in_memory`], [`Database::close`] |
+//! | share it | clones of [`Database`] and [`Session`] are handles of the same database |
 //! | name things | [`Database::label`], [`Database::edge_type`], [`Database::property_key`] |
 //! | write | [`Database::write`] (retries conflicts), [`Database::begin`] |
-//! | query in openCypher | [`Session`] |
+//! | query in openCypher | [`Session`], several statements at once: [`Session::begin`] |
+//! | query something else than this engine | [`Backend`], [`Session::with_backend`] |
 //! | read | [`Database::snapshot`], [`Reader`], batched reads: [`View`] |
 //! | analyse | [`Reader::adjacency`] with [`algo`] |
 //! | trust what was read | [`Snapshot::error`], once, after the last read |
@@ -59,16 +61,18 @@
 //! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
 
 mod again;
+mod backend;
 pub mod import;
+pub mod json;
 mod plans;
 mod procedures;
-mod refusal;
 mod runtime;
 mod script;
 mod session;
 
 use std::path::Path;
 
+pub use backend::{Backend, BackendTransaction, SharedGraph};
 pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use script::ScriptError;
@@ -78,15 +82,15 @@ pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
-    IndexState, IndexTarget, Isolation, MemoryUse, Object, PropertyType, Reader, Retention,
-    SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot, Violation,
-    WriteWait, machine_memory_bytes, ops,
+    IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, Object, PropertyType, Reader,
+    Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
+    Violation, WriteWait, machine_memory_bytes, ops,
 };
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, Statistics,
-    Topology, Update, Value, ValueMap, VertexId, View, heap, index_kind, name, spatial, update,
-    value,
+    Topology, Update, Value, ValueMap, VertexId, View, column, heap, index_kind, name, spatial,
+    update, value,
 };
 pub use telar_query as query;
 pub use telar_query::Workers;

@@ -40,7 +40,7 @@ impl Error for ScriptError {
     }
 }
 
-impl Session<'_> {
+impl Session {
     /// Runs statements that semicolons separate, one after the other, and returns what each
     /// returns. Each is a transaction of its own, run as by [`run_with`](Self::run_with), with the
     /// same parameters; the first that fails ends the script.

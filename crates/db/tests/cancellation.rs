@@ -62,7 +62,7 @@ const OF_OPERATORS: &[Case] = &[
     ("Filter", "Filter", "UNWIND range(1, 1000000000000) AS x WITH x WHERE x < 0 RETURN count(x)"),
     ("Extend", "Projection", "UNWIND range(1, 1000000000000) AS x WITH x + 1 AS y RETURN count(y)"),
     ("Keep", "Keep", "UNWIND range(1, 1000000000000) AS x WITH x AS y RETURN count(y)"),
-    ("Prune", "", "MATCH (a:N), (b:N), (c:N), (d:N) WHERE a.i + b.i < 0 RETURN count(c)"),
+    ("Prune", "", "MATCH (a:N), (b:N), (c:N), (d:N) WHERE a.i + b.i + c.i < 0 RETURN count(d)"),
     (
         "Aggregate",
         "GroupedAggregation",
@@ -197,7 +197,7 @@ fn has(plan: &PlanDescription, operator: &str) -> bool {
 }
 
 /// How long a query went on after it was told to end, and how it ended.
-fn cancelled(session: &Session<'_>, flag: &AtomicBool, text: &str) -> (Duration, ErrorKind) {
+fn cancelled(session: &Session, flag: &AtomicBool, text: &str) -> (Duration, ErrorKind) {
     flag.store(false, Ordering::Relaxed);
     std::thread::scope(|scope| {
         let told = scope.spawn(|| {

@@ -5,7 +5,7 @@
 use telar_db::Session;
 
 /// The counters that are not zero, as `p=1 l+2`.
-fn counted(session: &Session<'_>, statement: &str) -> String {
+fn counted(session: &Session, statement: &str) -> String {
     let found = session.run(statement, &[]).unwrap_or_else(|e| panic!("{statement}: {e}"));
     let counters = found.counters;
     let named = [

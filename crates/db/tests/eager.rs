@@ -98,7 +98,7 @@ const GRAPH: [&str; 2] = [
 ];
 
 /// Rows of a query and the graph behind it, which is undone.
-fn outcome(session: &Session<'_>, query: &str) -> Result<Vec<Vec<String>>, String> {
+fn outcome(session: &Session, query: &str) -> Result<Vec<Vec<String>>, String> {
     let mut transaction = session.begin().map_err(|e| e.to_string())?;
     let mut all = Vec::new();
     for query in [&[query], &GRAPH[..]].concat() {
@@ -112,7 +112,7 @@ fn outcome(session: &Session<'_>, query: &str) -> Result<Vec<Vec<String>>, Strin
     Ok(all)
 }
 
-fn compare(session: &Session<'_>, cases: impl Iterator<Item = (String, String)>) -> usize {
+fn compare(session: &Session, cases: impl Iterator<Item = (String, String)>) -> usize {
     let (mut wrong, mut asked) = (Vec::new(), 0);
     for (query, steps) in cases {
         asked += 1;
@@ -244,7 +244,7 @@ fn subqueries_do_not_feed_the_scan_before_them() {
     assert_eq!(rows(&session, "MATCH (z:Z) RETURN count(*)"), ["4"]);
 }
 
-fn plan(session: &Session<'_>, query: &str) -> String {
+fn plan(session: &Session, query: &str) -> String {
     session.run(&format!("EXPLAIN {query}"), &[]).unwrap().plan.unwrap().to_string()
 }
 

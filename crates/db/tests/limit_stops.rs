@@ -34,7 +34,7 @@ fn most(plan: &PlanDescription) -> (u64, String) {
     below.max((own, plan.operator.to_string()))
 }
 
-fn profile(session: &Session<'_>, query: &str) -> PlanDescription {
+fn profile(session: &Session, query: &str) -> PlanDescription {
     session.run(&format!("PROFILE {query}"), &[]).unwrap().plan.unwrap()
 }
 

@@ -27,7 +27,7 @@ const FILES: &[(&str, &str)] = &[
     ("with space.csv", "a\n8\n"),
 ];
 
-fn with_files(test: impl Fn(&Database, &Session<'_>, &Path)) {
+fn with_files(test: impl Fn(&Database, &Session, &Path)) {
     let around = tempfile::tempdir().unwrap();
     let folder = around.path().join("import");
     fs::create_dir_all(folder.join("sub")).unwrap();

@@ -213,7 +213,7 @@ const RACES: &[Race] = &[
     ),
 ];
 
-fn count(session: &Session<'_>, pattern: &str) -> i64 {
+fn count(session: &Session, pattern: &str) -> i64 {
     match session.run(&format!("MATCH {pattern} RETURN count(*)"), &[]).unwrap().rows[..] {
         [ref row] => match row[..] {
             [Value::Int(n)] => n,

@@ -21,7 +21,7 @@ fn names(db: &Database) -> [Vec<String>; 3] {
     })
 }
 
-fn one(session: &Session<'_>, text: &str) -> String {
+fn one(session: &Session, text: &str) -> String {
     session.run(text, &[]).unwrap().rows.iter().flatten().map(show).collect::<Vec<_>>().join("; ")
 }
 
@@ -138,7 +138,7 @@ fn who_holds_a_name_with_others_keeps_it() {
 }
 
 /// Rolls something back that was made before the others, so that a number is left without a name.
-fn leave_a_gap(session: &Session<'_>, round: usize) {
+fn leave_a_gap(session: &Session, round: usize) {
     let mut lost = session.begin().unwrap();
     let text = format!("CREATE (:Gap{round} {{gap{round}: 1}})-[:GAP{round}]->()");
     lost.run(&text, &ValueMap::new()).unwrap();
@@ -164,6 +164,8 @@ fn numbers_without_names_survive_restarts_and_are_used() {
                 .run(&format!("CREATE (:N1{round} {{n: 'N1{round}'}})-[:R1{round}]->()"), &[])
                 .unwrap();
         }
+        // It would keep the database open.
+        drop(session);
         let before = names(&db);
         assert!(!before.iter().flatten().any(|name| name.contains(['G', '\0'])), "{before:?}");
         match round % 4 {

@@ -123,9 +123,9 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// Statements in a transaction.
-struct Within<'s, 'd>(QueryTransaction<'s, 'd>);
+struct Within(QueryTransaction);
 
-impl Within<'_, '_> {
+impl Within {
     fn run(&mut self, text: &str, parameters: &[(&str, Value)]) -> Vec<Vec<Value>> {
         let parameters: ValueMap =
             parameters.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();

@@ -8,7 +8,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use common::rows;
-use telar_db::query::procedure::{Chunk, Field, Mode, RowBatch, RowColumn, RowSource, known};
+use telar_db::column::Column;
+use telar_db::query::procedure::{Chunk, Field, Mode, RowBatch, RowSource, known};
 use telar_db::query::result::Counters;
 use telar_db::query::{
     CallContext, ErrorKind, Limits, Procedure, Procedures, QueryError, StatementKind,
@@ -57,14 +58,14 @@ fn fields(names: &[&str]) -> Vec<Field> {
     names.iter().map(|name| Field::new(name, "ANY")).collect()
 }
 
-fn session_with<'d>(
-    db: &'d Database,
+fn session_with(
+    db: &Database,
     (mode, arguments, columns): (Mode, &[&str], &[&str]),
     run: impl Fn(&mut CallContext<'_>, &[Value]) -> Result<Box<dyn RowSource>, QueryError>
     + Send
     + Sync
     + 'static,
-) -> Session<'d> {
+) -> Session {
     let (arguments, columns, run) = (fields(arguments), fields(columns), Box::new(run));
     let mut procedures = Procedures::builtin();
     procedures.add("test.call", Arc::new(Test { mode, arguments, columns, run }));
@@ -92,9 +93,9 @@ impl RowSource for Numbers {
         call.check()?;
         self.asked.fetch_add(1, Ordering::Relaxed);
         let end = (self.next + self.step).min(self.end);
-        let rows = (self.next..end).collect();
+        let rows: Vec<i64> = (self.next..end).collect();
         self.next = end;
-        let batch = RowBatch::new(vec![RowColumn::Integers(rows)]);
+        let batch = RowBatch::new(vec![Column::from(rows)]);
         Ok(if end == self.end { Chunk::Last(batch) } else { Chunk::More(batch) })
     }
 
@@ -103,7 +104,7 @@ impl RowSource for Numbers {
     }
 }
 
-fn numbers(db: &Database, step: i64, bytes: usize) -> (Session<'_>, Arc<AtomicUsize>) {
+fn numbers(db: &Database, step: i64, bytes: usize) -> (Session, Arc<AtomicUsize>) {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&asked);
     let session = session_with(db, (Mode::Read, &["end"], &["n"]), move |_, arguments| {
@@ -186,7 +187,7 @@ fn rows_that_do_not_fit_are_refused() {
 }
 
 /// Makes so many nodes `:Made` and says how many there are then.
-fn makes(db: &Database) -> Session<'_> {
+fn makes(db: &Database) -> Session {
     session_with(db, (Mode::Write, &["count"], &["made"]), |call, arguments| {
         let mut changes = call.changes()?;
         let label = changes.label("Made")?;
@@ -336,7 +337,7 @@ fn a_procedure_sees_what_its_statement_sees() {
     let session = session_with(&db, (Mode::Read, &[], &["nodes"]), |call, _| {
         let (graph, mut found) = (call.graph(), Vec::new());
         graph.scan(None, LOWEST, bound_of(graph), &mut found)?;
-        let counted = RowColumn::Integers(vec![found.len() as i64]);
+        let counted = Column::from(vec![found.len() as i64]);
         Ok(Box::new(Once(Some(RowBatch::new(vec![counted])))))
     });
     session.run("CREATE (), ()", &[]).unwrap();
@@ -408,7 +409,7 @@ impl RowSource for Waits {
             call.check()?;
             thread::yield_now();
         }
-        Ok(Chunk::More(RowBatch::new(vec![RowColumn::Floats(vec![0.5])])))
+        Ok(Chunk::More(RowBatch::new(vec![Column::from(vec![0.5])])))
     }
 }
 

@@ -4,7 +4,7 @@
 use telar_db::query::{Procedures, prepare};
 use telar_db::{Database, IndexSpec, IndexTarget, Session, Value};
 
-fn session(db: &Database) -> Session<'_> {
+fn session(db: &Database) -> Session {
     Session::new(db)
 }
 

@@ -24,7 +24,7 @@ fn index_is_made_used_and_dropped() {
     let person = "MATCH (n:Person {name: 'Ada'}) RETURN n.age";
     session.run("UNWIND range(1, 50) AS i CREATE (:Person {name: 'p' + i, age: i})", &[]).unwrap();
     session.run("CREATE (:Person {name: 'Ada', age: 36})", &[]).unwrap();
-    let plan = |session: &Session<'_>| {
+    let plan = |session: &Session| {
         session.run(&format!("EXPLAIN {person}"), &[]).unwrap().plan.unwrap().to_string()
     };
     assert!(plan(&session).contains("NodeByLabelScan"));

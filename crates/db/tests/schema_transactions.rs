@@ -33,10 +33,10 @@ fn names(mut run: impl FnMut(&str) -> QueryResult) -> Vec<String> {
 }
 
 /// Statements of one transaction, which end well.
-struct Within<'s, 'd>(QueryTransaction<'s, 'd>);
+struct Within(QueryTransaction);
 
-impl<'s, 'd> Within<'s, 'd> {
-    fn begin(session: &'s Session<'d>) -> Self {
+impl Within {
+    fn begin(session: &Session) -> Self {
         Self(session.begin().expect("few are open"))
     }
 

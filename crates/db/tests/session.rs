@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use telar_db::query::{ErrorKind, Limits, Phase};
 use telar_db::{Database, Isolation, Retention, Session, Settings, Value, ValueMap};
 
-fn one(session: &Session<'_>, text: &str) -> Value {
+fn one(session: &Session, text: &str) -> Value {
     let result = session.run(text, &[]).unwrap();
     assert_eq!((result.rows.len(), result.columns.len()), (1, 1), "{text}");
     result.rows[0][0].clone()

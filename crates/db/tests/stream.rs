@@ -53,7 +53,7 @@ impl Sink for Taken {
     }
 }
 
-fn stream(session: &Session<'_>, text: &str, taken: &mut Taken) -> Result<(), QueryError> {
+fn stream(session: &Session, text: &str, taken: &mut Taken) -> Result<(), QueryError> {
     session.stream(text, &ValueMap::new(), taken).map(drop)
 }
 

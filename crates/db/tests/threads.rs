@@ -42,7 +42,7 @@ fn workers(threads: usize, morsel: usize) -> Arc<Workers> {
     Arc::new(Workers::new(threads).with_morsels_of(NonZeroUsize::new(morsel).unwrap()))
 }
 
-fn alone(db: &Database) -> Session<'_> {
+fn alone(db: &Database) -> Session {
     Session::new(db).with_workers(Arc::new(Workers::new(1)))
 }
 
@@ -87,7 +87,7 @@ fn rows_and_their_order_are_those_of_one_thread() {
     for (threads, morsel) in [(2, 1), (4, 3), (3, 50), (4, 1000)] {
         let shared = Session::new(&db).with_workers(workers(threads, morsel));
         for query in QUERIES {
-            let run = |session: &Session<'_>| about(session.run(query, &[]).unwrap().rows);
+            let run = |session: &Session| about(session.run(query, &[]).unwrap().rows);
             assert_eq!(run(&shared), run(&alone), "{threads} threads, by {morsel}: {query}");
         }
     }
@@ -261,7 +261,7 @@ fn a_profile_counts_what_all_threads_did() {
     let db = people();
     let query = "PROFILE MATCH (p:Person)-[:KNOWS]->(q) WHERE q.age > 50
                  RETURN q.age, min(p.age) ORDER BY q.age";
-    let counts = |session: &Session<'_>| {
+    let counts = |session: &Session| {
         let plan = session.run(query, &[]).unwrap().plan.unwrap();
         let (mut at, mut counts) = (Some(&plan), Vec::new());
         while let Some(operator) = at {

@@ -13,7 +13,7 @@ const THREADS: i64 = 16;
 /// Long enough that nothing goes on because of it.
 const LONG: Duration = Duration::from_secs(600);
 
-fn int(session: &Session<'_>, text: &str) -> i64 {
+fn int(session: &Session, text: &str) -> i64 {
     match session.run(text, &[]).unwrap().rows[0][0] {
         Value::Int(n) => n,
         ref other => panic!("{text}: {other:?}"),
@@ -128,7 +128,7 @@ const WORK: &[Work] = &[
 ];
 
 /// Does one unit of work; how often the program had to begin anew.
-fn work(session: &Session<'_>, mode: Mode, work: &Work, (x, y): (i64, i64)) -> u64 {
+fn work(session: &Session, mode: Mode, work: &Work, (x, y): (i64, i64)) -> u64 {
     let text = work.write[(x + y) as usize % work.write.len()];
     let numbers = given(&[("x", x), ("y", y)]);
     let unit = || -> Result<(), QueryError> {
@@ -197,7 +197,7 @@ fn nothing_is_lost_however_it_is_written() {
     }
 }
 
-fn counter(db: &Database) -> Session<'_> {
+fn counter(db: &Database) -> Session {
     let session = Session::new(db).with_write_wait(LONG);
     session.run("CREATE (:C {n: 0, m: 0})", &[]).unwrap();
     session

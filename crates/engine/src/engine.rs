@@ -22,12 +22,17 @@ use crate::store::Access;
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
 
-/// An open database. Cheap to share between threads by reference; see [`Engine::begin_owned`] for
-/// handles without a lifetime.
-#[derive(Debug)]
+/// Handle of an open database. Threads may share one; a clone is another handle of the same
+/// database and costs next to nothing.
+///
+/// The database is open until the last of these is dropped: its handles, and what was begun with
+/// [`begin_owned`](Self::begin_owned), [`snapshot_owned`](Self::snapshot_owned) or
+/// [`changes_since_owned`](Self::changes_since_owned). Its folder can then be opened again.
+#[derive(Debug, Clone)]
 pub struct Engine {
+    /// Dropped first: the thread of the last handle ends before the files are closed.
+    background: Arc<Mutex<Option<Background>>>,
     pub(crate) shared: Arc<Shared>,
-    background: Mutex<Option<Background>>,
 }
 
 /// Memory held by the parts of a database, in bytes.
@@ -117,7 +122,7 @@ impl Engine {
 
     fn start(shared: Arc<Shared>) -> Self {
         let background = Background::start(&shared);
-        Self { shared, background: Mutex::new(background) }
+        Self { background: Arc::new(Mutex::new(background)), shared }
     }
 
     // ---- schema names ----
@@ -286,10 +291,12 @@ impl Engine {
         Transaction::new(Handle::Borrowed(&self.shared), isolation)
     }
 
-    /// Begins a transaction that keeps the database open by itself.
+    /// Begins a transaction without a lifetime: it keeps the database open, and any thread may go
+    /// on with it.
     ///
     /// # Errors
     /// [`Error::TooMany`] if too many are open.
+    #[inline]
     pub fn begin_owned(&self, isolation: Isolation) -> Result<Transaction<'static>, Error> {
         Transaction::new(Handle::Owned(Arc::clone(&self.shared)), isolation)
     }
@@ -318,7 +325,7 @@ impl Engine {
         Reader::open(&self.shared)
     }
 
-    /// Opens a snapshot that keeps the database open by itself.
+    /// Opens a snapshot without a lifetime, which keeps the database open.
     ///
     /// # Errors
     /// [`Error::TooMany`] if too many are open.
@@ -455,8 +462,11 @@ impl Engine {
         }
     }
 
-    /// Writes a checkpoint and closes the database, so that opening it again need not replay
-    /// anything. Dropping the handle closes it, too, without a checkpoint.
+    /// Writes a checkpoint and closes the log, so that opening the database again need not replay
+    /// anything. Dropping the last handle closes it, too, without a checkpoint.
+    ///
+    /// Other handles, sessions, snapshots and transactions can still read; their commits fail with
+    /// [`Error::Log`], and the folder stays locked until the last of them is dropped.
     ///
     /// # Errors
     /// [`Error::Store`], [`Error::Log`]; nothing committed is lost.
@@ -535,11 +545,5 @@ impl Engine {
             ty.table(direction).settle_state(guard, &mut state);
         }
         Ok(state)
-    }
-}
-
-impl Drop for Engine {
-    fn drop(&mut self) {
-        drop(self.background.lock().take());
     }
 }

@@ -120,7 +120,7 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] IndexUnavailable),
-    /// What was read of a view could not be read, and the engine does not know why.
+    /// A read of a view failed, and the engine does not know why.
     #[error(transparent)]
     Read(ReadError),
     /// No index or constraint has this number.

@@ -91,7 +91,7 @@ pub use index::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub use intents::WriteWait;
 pub use mapped::machine::memory_bytes as machine_memory_bytes;
 pub use settings::{Retention, Settings};
-pub use snapshot::{Adjacency, Reader, Snapshot, TransactionSnapshot};
+pub use snapshot::{Adjacency, Reader, Registration as TransactionSnapshot, Snapshot};
 pub use stream::{Change, ChangeStream, CommitChanges};
 pub use telar_graph::{ConstraintKind, IndexKind, IndexState, PropertyType, SchemaKind};
 pub use transaction::{Committed, Isolation, Transaction};

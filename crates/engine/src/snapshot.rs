@@ -41,9 +41,11 @@ impl Deref for Handle<'_> {
     }
 }
 
-/// A place in the reader slots; given back when dropped.
+/// A state of the graph that is kept for a reader: a place in the reader slots, given back when
+/// dropped. It is also what a transaction sees that has written nothing, for threads beside its own
+/// ([`Transaction::shared_snapshot`](crate::Transaction::shared_snapshot)).
 #[derive(Debug)]
-pub(crate) struct Registration<'e> {
+pub struct Registration<'e> {
     pub(crate) shared: Handle<'e>,
     slot: usize,
     closed: AtomicBool,
@@ -76,6 +78,12 @@ impl<'e> Registration<'e> {
 }
 
 impl Registration<'_> {
+    /// As [`Snapshot::reader`].
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.shared, self.read_ts)
+    }
+
     /// Gives the place back before the end of the value's life: nothing is read any more.
     #[inline]
     pub(crate) fn close(&self) {
@@ -179,27 +187,11 @@ impl<'e> Snapshot<'e> {
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
         match &self.opened {
-            Opened::Present(registration) => {
-                Reader::new(&registration.shared, registration.read_ts)
-            }
+            Opened::Present(registration) => registration.reader(),
             Opened::Past(past) => {
                 Reader { past: Some(&past.past), ..Reader::new(&past.shared, past.at) }
             }
         }
-    }
-}
-
-/// What a transaction sees that has written nothing, for threads beside its own.
-#[derive(Debug, Clone, Copy)]
-pub struct TransactionSnapshot<'t> {
-    pub(crate) registration: &'t Registration<'t>,
-}
-
-impl TransactionSnapshot<'_> {
-    /// As [`Snapshot::reader`].
-    #[must_use]
-    pub fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.registration.shared, self.registration.read_ts)
     }
 }
 
@@ -294,8 +286,8 @@ impl<'s> Reader<'s> {
         VertexId::from_raw(self.shared.vertex_bound().into())
     }
 
-    /// What could not be read since the database was opened, if anything: reads of single vertices
-    /// and edges come out empty then. Batches ([`telar_graph::View`]) say it themselves.
+    /// The first damage that was met since the database was opened, if any: reads of single
+    /// vertices and edges come out empty then. Batches ([`telar_graph::View`]) say it themselves.
     #[must_use]
     pub fn error(&self) -> Option<Error> {
         self.shared.check_stored().err()

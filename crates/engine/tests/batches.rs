@@ -6,7 +6,7 @@ mod common;
 
 use proptest::prelude::*;
 use telar_engine::{EdgeTypeOptions, Engine, Reader, Retention};
-use telar_graph::{EdgeId, LabelId, PropertyKeyId, Value, VertexId, View};
+use telar_graph::{Column, EdgeId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 use common::no_background;
 
@@ -64,30 +64,14 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         let vertices: Vec<_> = numbers.iter().map(|n| VertexId::from_raw(*n)).collect();
         let expected: Vec<Value> =
             vertices.iter().map(|v| reader.vertex_property(*v, key)).collect();
-        let mut found = vec![Value::Bool(true)];
+        let mut found = Column::default();
         reader.vertex_properties(&vertices, key, &mut found).unwrap();
-        assert_eq!(found[1..], expected);
-        let mut found = vec![7];
-        let all = reader.vertex_ints(&vertices, key, &mut found).unwrap();
-        let as_ints: Option<Vec<i64>> = expected
-            .iter()
-            .map(|value| if let Value::Int(int) = value { Some(*int) } else { None })
-            .collect();
-        assert_eq!(all.then(|| found[1..].to_vec()), as_ints);
-        assert!(all || found == [7], "nothing is appended");
-        let mut texts = Vec::new();
-        let all = reader
-            .vertex_texts(&vertices, key, &mut |text| texts.push(text.map(Value::from)))
-            .unwrap();
-        let as_texts: Option<Vec<Option<Value>>> = expected
-            .iter()
-            .map(|value| match value {
-                Value::String(_) => Some(Some(value.clone())),
-                Value::Null => Some(None),
-                _ => None,
-            })
-            .collect();
-        assert_eq!(all.then_some(texts), as_texts);
+        // Of their type if they have one, as a column that is made of the values.
+        let typed = Column::of(expected.clone());
+        assert_eq!(format!("{found:?}"), format!("{typed:?}"));
+        let mut found = Column::from(vec![true]);
+        reader.vertex_properties(&vertices, key, &mut found).unwrap();
+        assert_eq!(found.into_values()[1..], expected);
         for label in names.labels {
             let mut found = vec![true];
             reader.have_label(&vertices, label, &mut found).unwrap();
@@ -222,14 +206,10 @@ proptest! {
             let scattered: Vec<EdgeId> =
                 (0..ints.len()).map(|n| ints[n * 1237 % ints.len()]).collect();
             for some in [&edges, &ints, &few, &scattered] {
-                let mut found = vec![7];
-                let all = reader.edge_ints(some, key, &mut found).unwrap();
-                assert_eq!(all, some.iter().all(is_int));
-                let want = some.iter().filter(|_| all).map(|edge| match one(edge) {
-                    Value::Int(int) => int,
-                    other => panic!("{other:?}"),
-                });
-                assert_eq!(found, std::iter::once(7).chain(want).collect::<Vec<_>>());
+                let mut found = Column::default();
+                reader.edge_properties(some, key, &mut found).unwrap();
+                let want = Column::of(some.iter().map(one).collect());
+                assert_eq!(format!("{found:?}"), format!("{want:?}"));
             }
         }
     }

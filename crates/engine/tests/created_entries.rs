@@ -8,7 +8,8 @@ mod common;
 use common::{Random, no_background};
 use telar_engine::{EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget, Isolation};
 use telar_graph::{
-    Direction, EdgeTypeId, IndexId, IndexRange, LabelId, PropertyKeyId, Value, VertexId, View,
+    Column, Direction, EdgeTypeId, IndexId, IndexRange, LabelId, PropertyKeyId, Value, VertexId,
+    View,
 };
 
 /// Objects of a commit: more than are kept as changes.
@@ -92,9 +93,9 @@ impl World {
         let mut all = Vec::new();
         view.scan(Some(self.labels[0]), VertexId::from_raw(0), bound_of(view), &mut all).unwrap();
         let values = |key| {
-            let mut values = Vec::new();
+            let mut values = Column::default();
             view.vertex_properties(&all, key, &mut values).unwrap();
-            values
+            values.into_values()
         };
         let [first, second] = self.keys.map(values);
         for (index, held) in [(self.one, [&first, &first]), (self.both, [&first, &second])] {
@@ -129,8 +130,9 @@ impl World {
                 edges.push(telar_graph::EdgeId { ty: self.ty, src: *src, dst, ordinal });
             }
         }
-        let mut values = Vec::new();
+        let mut values = Column::default();
         view.edge_properties(&edges, self.keys[0], &mut values).unwrap();
+        let values = values.into_values();
         let held = edges.iter().zip(&values).filter(|(_, value)| !value.is_null());
         let mut expected: Vec<_> = held.map(|(edge, _)| *edge).collect();
         let mut found = Vec::new();

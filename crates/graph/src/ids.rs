@@ -9,7 +9,7 @@ macro_rules! id {
     ($(#[$doc:meta])* $name:ident($raw:ty)) => {
         $(#[$doc])*
         #[repr(transparent)]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name($raw);
 
         impl $name {
@@ -115,7 +115,7 @@ impl fmt::Display for Direction {
 /// Identity of an edge: its type, its two ends, and which of the parallel edges it is.
 ///
 /// Ordered by type, source, destination, ordinal: the order in which adjacency lists are stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct EdgeId {
     /// Type of the edge.
     pub ty: EdgeTypeId,

@@ -7,6 +7,7 @@
 //! - [`sortkey`]: bytes that compare as values do, for indexes.
 //! - [`spatial`]: boxes of points, and codes of points, for POINT indexes.
 //! - [`codec`]: the binary form of a value in the log and in checkpoints.
+//! - [`mod@column`]: values of many rows, typed.
 //! - [`counts`]: counts and estimates of a graph.
 //! - [`index_range`]: which entries of an index to read.
 //! - [`lists`]: lists of a batch, flat.
@@ -17,6 +18,7 @@
 //! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
 pub mod codec;
+pub mod column;
 pub mod counts;
 pub mod heap;
 pub mod ids;
@@ -42,6 +44,7 @@ extern crate self as telar_graph;
 #[cfg(test)]
 mod arbitrary;
 
+pub use column::Column;
 pub use counts::{Counts, EdgeEnd, Estimates, LabelSet, Statistics};
 pub use ids::{CommitTs, Direction, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, VertexId};
 pub use index_kind::{ConstraintKind, IndexKind, SchemaKind};

@@ -41,7 +41,12 @@ impl Partitions {
         VertexId::from_raw(from)..VertexId::from_raw(end.min(from.saturating_add(most)))
     }
 
-    /// The ids of positions `from..to` in pieces of at most so many.
+    /// All ids, in pieces of at most so many: a whole scan.
+    pub fn all(&self, most: u64) -> impl Iterator<Item = Range<VertexId>> {
+        self.pieces(0..self.positions, most)
+    }
+
+    /// The ids of some positions, in pieces of at most so many.
     pub fn pieces(
         &self,
         positions: Range<u64>,

@@ -17,6 +17,7 @@
 mod convert;
 mod path;
 mod point;
+mod size;
 mod temporal;
 
 use std::collections::BTreeMap;
@@ -27,6 +28,7 @@ use crate::ids::{EdgeId, VertexId};
 pub use convert::ConversionError;
 pub use path::Path;
 pub use point::{Point, PointError, Srid};
+pub use size::{heap_bytes, heap_bytes_of, value_bytes};
 pub use temporal::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, ParsedDateTime, TemporalError, Time,
     UtcOffset, YEAR_MAX, YEAR_MIN, ZONE_NAME_BYTES_MAX,

@@ -13,8 +13,8 @@
 use std::error::Error;
 
 use crate::{
-    CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange, IndexUnavailable,
-    LabelId, Lists, Partitions, PropertyKeyId, Value, VertexId,
+    Column, CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange,
+    IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, Value, VertexId,
 };
 
 /// Why a read failed.
@@ -213,34 +213,8 @@ pub trait View {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError>;
-
-    /// Appends one integer per vertex to `out`, if each has an integer there and the view can say
-    /// so without more work than [`vertex_properties`](Self::vertex_properties). If not, it returns
-    /// false and appends nothing.
-    fn vertex_ints(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let _ = (vertices, key, out);
-        Ok(false)
-    }
-
-    /// Calls `each` with the text that each vertex has there, `None` where there is no value, if
-    /// all are texts and the view can say so without copying them. If not, it returns false, and
-    /// what `each` was called with until then means nothing.
-    fn vertex_texts(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        each: &mut dyn FnMut(Option<&str>),
-    ) -> Result<bool, ReadError> {
-        let _ = (vertices, key, each);
-        Ok(false)
-    }
 
     /// Appends one value per edge to `out`; null where there is none. The edges must exist at this
     /// snapshot, as those just expanded do: that is not checked.
@@ -248,19 +222,8 @@ pub trait View {
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError>;
-
-    /// As [`vertex_ints`](Self::vertex_ints), of edges, which must exist at this snapshot.
-    fn edge_ints(
-        &self,
-        edges: &[EdgeId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let _ = (edges, key, out);
-        Ok(false)
-    }
 
     /// Replaces `out` with every property of each vertex that is not null, by number of its key.
     fn all_vertex_properties(

@@ -6,12 +6,13 @@
 //! scans, looks for edges against lists, indexes against each other.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::ops::Bound;
 
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexRange, LabelId, Lists, PropertyKeyId,
-    ReadError, Value, VertexId,
+    Column, Direction, EdgeId, EdgeTypeId, Expansion, Graph, IndexRange, LabelId, Lists,
+    PropertyKeyId, ReadError, Value, VertexId,
 };
 
 /// An edge seen from one of its ends: the other end, and its ordinal.
@@ -20,7 +21,7 @@ type Seen = (VertexId, u32);
 /// Everything that a graph says of some vertices, those that do not exist included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Picture {
-    /// What exists with each label, and with any.
+    /// Vertices with any label, and with each.
     pub scans: Vec<Vec<VertexId>>,
     /// Labels of each vertex; `None` where there is none.
     pub labels: Vec<Option<Vec<LabelId>>>,
@@ -67,7 +68,7 @@ impl Picture {
     }
 }
 
-/// What two pictures differ in, first.
+/// Text of the first field in which two pictures differ.
 macro_rules! difference {
     ($a:expr, $b:expr, $($field:ident)*) => {
         $(if $a.$field != $b.$field {
@@ -79,7 +80,7 @@ macro_rules! difference {
 }
 
 impl Picture {
-    /// What this picture has that differs from another, if anything.
+    /// The first field that differs from another picture's, if any.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         difference!(self, other, scans labels lists properties of_vertices of_edges
@@ -92,7 +93,7 @@ impl Picture {
 #[must_use]
 pub fn vertices_around(graph: &dyn Graph) -> Vec<VertexId> {
     let partitions = graph.partitions();
-    let pieces = partitions.pieces(0..partitions.positions(), u64::MAX);
+    let pieces = partitions.all(u64::MAX);
     let mut vertices = Vec::new();
     for ids in pieces {
         vertices.extend((ids.start.get()..ids.end.get() + 2).map(VertexId::from_raw));
@@ -117,7 +118,7 @@ impl Artist<'_> {
         let labels = self.label_ids().into_iter().map(Some);
         for label in std::iter::once(None).chain(labels) {
             let mut scanned = Vec::new();
-            for ids in partitions.pieces(0..partitions.positions(), self.batch as u64) {
+            for ids in partitions.all(self.batch as u64) {
                 self.graph.scan(label, ids.start, ids.end, &mut scanned)?;
             }
             assert!(scanned.is_sorted(), "scans ascend");
@@ -251,16 +252,11 @@ impl Artist<'_> {
             self.graph.all_edge_properties(some, &mut all)?;
             assert_eq!(all.len(), some.len());
             for key in self.key_ids() {
-                let mut values = vec![Value::Bool(true)];
-                self.graph.edge_properties(some, key, &mut values)?;
-                assert_eq!(values[1..], of_key(&all, key));
-                let mut ints = vec![7];
-                if self.graph.edge_ints(some, key, &mut ints)? {
-                    let ints = ints[1..].iter().copied().map(Value::Int);
-                    assert_eq!(values[1..], ints.collect::<Vec<_>>());
-                } else {
-                    assert_eq!(ints, [7], "nothing is appended");
-                }
+                let mut column = Column::default();
+                self.graph.edge_properties(some, key, &mut column)?;
+                check_column(column, of_key(&all, key), |column| {
+                    self.graph.edge_properties(some, key, column)
+                })?;
             }
             self.picture.of_edges.extend(some.iter().copied().zip(all.iter().map(<[_]>::to_vec)));
         }
@@ -274,23 +270,12 @@ impl Artist<'_> {
             self.graph.all_vertex_properties(some, &mut all)?;
             assert_eq!(all.len(), some.len());
             for (at, key) in self.key_ids().into_iter().enumerate() {
-                let mut values = vec![Value::Bool(true)];
-                self.graph.vertex_properties(some, key, &mut values)?;
-                assert_eq!(values[1..], of_key(&all, key));
-                let mut ints = vec![7];
-                if self.graph.vertex_ints(some, key, &mut ints)? {
-                    let ints = ints[1..].iter().copied().map(Value::Int);
-                    assert_eq!(values[1..], ints.collect::<Vec<_>>());
-                } else {
-                    assert_eq!(ints, [7], "nothing is appended");
-                }
-                let mut texts: Vec<Value> = Vec::new();
-                let mut each =
-                    |text: Option<&str>| texts.push(text.map(Value::from).unwrap_or_default());
-                if self.graph.vertex_texts(some, key, &mut each)? {
-                    assert_eq!(values[1..], texts);
-                }
-                self.picture.properties[at].extend(values.drain(1..));
+                let mut column = Column::default();
+                self.graph.vertex_properties(some, key, &mut column)?;
+                let values = check_column(column, of_key(&all, key), |column| {
+                    self.graph.vertex_properties(some, key, column)
+                })?;
+                self.picture.properties[at].extend(values);
             }
             self.picture.of_vertices.extend(all.iter().map(<[_]>::to_vec));
         }
@@ -379,6 +364,30 @@ impl Artist<'_> {
         }
         ranges
     }
+}
+
+/// Holds a column against the values that it should have: it is of their type, if it is of one, and
+/// what is appended to other values is the same.
+fn check_column(
+    column: Column,
+    expected: Vec<Value>,
+    read: impl Fn(&mut Column) -> Result<(), ReadError>,
+) -> Result<Vec<Value>, ReadError> {
+    let typed = Column::of(expected.clone());
+    let of_type = discriminant(&column) == discriminant(&typed);
+    // A transaction may have written over all that was of another type.
+    let of_none = matches!(column, Column::Values(_)) || matches!(typed, Column::Same(..));
+    assert!(of_type || of_none, "{column:?}");
+    assert_eq!(column.len(), expected.len());
+    let mut behind = Column::from(vec![true]);
+    read(&mut behind)?;
+    assert_eq!(behind.into_values()[1..], expected);
+    let mut packed = Column::packed();
+    read(&mut packed)?;
+    assert_eq!(packed.into_values(), expected);
+    let found = column.into_values();
+    assert_eq!(found, expected);
+    Ok(found)
 }
 
 /// The value of a key of each object.

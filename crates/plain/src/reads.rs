@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Statistics, Value, VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Statistics, Value, VertexId,
+    View,
 };
 
 use crate::{PlainGraph, Properties};
@@ -188,11 +189,11 @@ impl View for PlainGraph {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         self.read()?;
         let of = |id| self.vertices.get(id).map(|vertex| &vertex.properties);
-        out.extend(vertices.iter().map(|id| Self::value(of(id), key)));
+        vertices.iter().for_each(|id| out.push(Self::value(of(id), key)));
         Ok(())
     }
 
@@ -200,10 +201,10 @@ impl View for PlainGraph {
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         self.read()?;
-        out.extend(edges.iter().map(|edge| Self::value(self.edges.get(edge), key)));
+        edges.iter().for_each(|edge| out.push(Self::value(self.edges.get(edge), key)));
         Ok(())
     }
 

@@ -29,7 +29,6 @@
 mod distinct;
 mod number;
 pub(crate) mod percentile;
-mod size;
 
 #[cfg(test)]
 mod tests;
@@ -44,7 +43,7 @@ use crate::watch;
 use distinct::Distinct;
 use number::{Deviation, Mean, Sum};
 use percentile::Percentile;
-pub use size::value_bytes;
+pub use telar_graph::value::value_bytes;
 
 /// One aggregating function.
 #[derive(Debug, Clone, Copy)]

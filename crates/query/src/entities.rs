@@ -9,11 +9,12 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use telar_graph::value::heap_bytes;
 use telar_graph::{
     EdgeId, EdgeTypeId, Graph, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId,
 };
 
-use crate::batch::{BATCH_ROWS, Column, heap_bytes};
+use crate::batch::{BATCH_ROWS, Column};
 
 /// A node as it was when the query ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -180,13 +181,13 @@ const AHEAD_MIN: usize = 4;
 /// Bytes of what was read together from which on less is.
 const AHEAD_BYTES: usize = 1 << 20;
 
-/// What is read ahead of who asks for it, of nodes or of relationships.
+/// Nodes or relationships that are read ahead of who asks for them.
 #[derive(Debug)]
 struct Ahead<K, T> {
     /// In the order in which they are likely to be asked for, and which of them comes next.
     wanted: Vec<K>,
     next: usize,
-    /// How many are read together.
+    /// Number of them that are read together.
     size: usize,
     known: HashMap<K, Arc<T>, RandomState>,
 }
@@ -238,17 +239,16 @@ pub(crate) struct Live {
 impl Live {
     pub(crate) fn new(columns: &[Arc<Column>]) -> Self {
         let mut named = Named::default();
-        let rows = columns.first().map_or(0, |column| column.len());
         // Columns of numbers and texts name nothing, and need not be looked at.
         let naming = |column: &&Arc<Column>| {
             matches!(&***column, Column::Vertices(_) | Column::Edges(_) | Column::Values(_))
         };
         let columns: Vec<_> = columns.iter().filter(naming).collect();
-        for row in 0..if columns.is_empty() { 0 } else { rows } {
+        for row in 0..columns.first().map_or(0, |column| column.len()) {
             for column in &columns {
                 match &***column {
-                    Column::Vertices(vertices) => named.vertices.push(vertices[row]),
-                    Column::Edges(edges) => named.edges.push(edges[row]),
+                    Column::Vertices(vertices) => named.vertices.extend(vertices.get(row)),
+                    Column::Edges(edges) => named.edges.extend(edges.get(row)),
                     Column::Values(values) => named.add(&values[row]),
                     _ => {}
                 }

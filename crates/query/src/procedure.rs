@@ -30,7 +30,7 @@ use telar_graph::Value;
 pub use call::CallContext;
 pub(crate) use call::Statement;
 pub use changes::Changes;
-pub use rows::{Chunk, RowBatch, RowColumn, RowSource, Rows, known};
+pub use rows::{Chunk, RowBatch, RowSource, Rows, known};
 
 use crate::planning::Planning;
 use crate::query_error::QueryError;

@@ -1,5 +1,6 @@
 //! Results as they come: who wants rows one batch after the other, and holds none.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
@@ -34,6 +35,13 @@ pub trait Sink {
 
     /// Whether it wants no more rows: a query that only reads then ends as if there were none.
     fn has_enough(&self) -> bool {
+        false
+    }
+
+    /// True if it takes whole columns ([`Rows::column`]) and looks at each text once: texts are
+    /// then copied out of storage ([`Column::Packed`]) and not shared with it. To ask for single
+    /// values of such columns is slow.
+    fn takes_columns(&self) -> bool {
         false
     }
 }
@@ -90,6 +98,20 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// A whole column: of one type, if its values are.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    #[must_use]
+    pub fn column(&self, column: usize) -> Cow<'_, Column> {
+        match &self.0 {
+            Source::Live { columns, .. } => Cow::Borrowed(&columns[column]),
+            Source::Kept { rows, .. } => {
+                Cow::Owned(Column::of(rows.iter().map(|row| row[column].clone()).collect()))
+            }
+        }
+    }
+
     /// Labels and properties of a node in the rows; of one that is gone, none. Nodes of the rows
     /// that follow are read along with it.
     ///
@@ -130,6 +152,11 @@ pub(crate) trait Output {
         false
     }
 
+    /// As [`Sink::takes_columns`].
+    fn takes_columns(&self) -> bool {
+        false
+    }
+
     /// Called after the last row.
     fn end(&mut self, cx: &mut Exec<'_>) -> Result<(), QueryError>;
 }
@@ -158,6 +185,10 @@ impl Output for Streamed<'_> {
 
     fn has_enough(&self) -> bool {
         self.sink.has_enough()
+    }
+
+    fn takes_columns(&self) -> bool {
+        self.sink.takes_columns()
     }
 
     fn end(&mut self, _: &mut Exec<'_>) -> Result<(), QueryError> {

@@ -130,6 +130,51 @@ fn a_server_that_is_told_to_stop_leaves_everything_in_its_store() {
 }
 
 #[test]
+fn a_server_that_stops_undoes_what_is_open_over_http() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("graph.telar");
+    let store = store.to_str().unwrap();
+    let server = Server::start(&[store, "--no-auth"]);
+    let begin = |statement: &str| {
+        let body = format!("{{\"statement\": \"{statement}\"}}");
+        server.ask("POST /db/telar/query/v2/tx", &body)
+    };
+    assert!(begin("CREATE (:Idle)").starts_with("HTTP/1.1 202"));
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| {
+            begin("CREATE (:R) WITH 1 AS a UNWIND range(1, 1000000000000) AS x RETURN count(x)")
+        });
+        while !server.run("SHOW TRANSACTIONS YIELD currentQuery").contains("UNWIND") {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server.signal("TERM");
+        let answer = running.join().unwrap();
+        assert!(!answer.contains("202 "), "{answer}");
+    });
+    assert_eq!(server.end(), Some(0));
+    let server = Server::start(&[store, "--no-auth"]);
+    assert!(server.run("MATCH (n) RETURN count(n) AS n").contains("[[0]]"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn transactions_that_wait_for_requests_over_http_have_no_threads() {
+    const OPEN: usize = 100;
+    let server = Server::start(&["--memory", "--no-auth"]);
+    let threads = || fs::read_dir(format!("/proc/{}/task", server.child.id())).unwrap().count();
+    server.run("CREATE (:A)");
+    let before = threads();
+    for i in 0..OPEN {
+        let body = format!("{{\"statement\": \"CREATE (:B {{x: {i}}})\"}}");
+        assert!(server.ask("POST /db/telar/query/v2/tx", &body).starts_with("HTTP/1.1 202"));
+    }
+    assert!(server.ask("GET /metrics", "").contains(&format!("telar_http_transactions {OPEN}\n")));
+    // Those that run statements are kept for a while and used again.
+    let more = threads().saturating_sub(before);
+    assert!(more < OPEN / 4, "{more} more threads");
+}
+
+#[test]
 fn connections_of_both_protocols_are_counted() {
     let server = Server::start(&["--memory", "--no-auth", "--set", "bolt.newcomers=1"]);
     let mut open = TcpStream::connect(&server.bolt).unwrap();

@@ -2,7 +2,7 @@
 
 use telar_engine::Engine;
 use telar_graph::value::{Path as GraphPath, Value, ValueMap};
-use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, VertexId, View};
+use telar_graph::{Column, Direction, EdgeId, EdgeTypeId, PropertyKeyId, VertexId, View};
 
 use super::subject::GraphState;
 use super::value::{Entries, Hop, Node, Path, Relationship, TckValue};
@@ -134,14 +134,19 @@ pub fn state(db: &Engine) -> Result<GraphState, String> {
     }
     for (number, key) in keys.iter().enumerate() {
         let id = PropertyKeyId::from_raw(u16::try_from(number).map_err(|e| e.to_string())?);
-        let mut values = Vec::new();
+        let mut values = Column::default();
         reader.vertex_properties(&vertices, id, &mut values).map_err(text)?;
-        for (value, vertex) in values.drain(..).zip(&vertices).filter(|(v, _)| !v.is_null()) {
+        for (value, vertex) in
+            values.into_values().into_iter().zip(&vertices).filter(|(v, _)| !v.is_null())
+        {
             let node = state.nodes.get_mut(&vertex.get()).ok_or("a vertex is gone")?;
             node.properties.insert(key.clone(), to_tck(&value, &Nothing)?);
         }
+        let mut values = Column::default();
         reader.edge_properties(&edges, id, &mut values).map_err(text)?;
-        for (value, edge) in values.drain(..).zip(&ids).filter(|(v, _)| !v.is_null()) {
+        for (value, edge) in
+            values.into_values().into_iter().zip(&ids).filter(|(v, _)| !v.is_null())
+        {
             let edge = state.relationships.get_mut(edge).ok_or("an edge is gone")?;
             edge.properties.insert(key.clone(), to_tck(&value, &Nothing)?);
         }

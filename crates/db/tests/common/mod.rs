@@ -26,12 +26,12 @@ pub fn show(value: &Value) -> String {
 }
 
 /// The rows of a query, columns joined by `|`, sorted; or its error as `detail: message`.
-pub fn rows(session: &Session<'_>, query: &str) -> Vec<String> {
+pub fn rows(session: &Session, query: &str) -> Vec<String> {
     rows_with(session, query, &[])
 }
 
 /// As [`rows`], with parameters.
-pub fn rows_with(session: &Session<'_>, query: &str, parameters: &[(&str, Value)]) -> Vec<String> {
+pub fn rows_with(session: &Session, query: &str, parameters: &[(&str, Value)]) -> Vec<String> {
     match session.run(query, parameters) {
         Ok(result) => {
             let row = |row: &Vec<Value>| row.iter().map(show).collect::<Vec<_>>().join(" | ");
@@ -84,12 +84,12 @@ pub fn database(setup: &str) -> Database {
 }
 
 /// Fails if the query returns other rows.
-pub fn check(session: &Session<'_>, example: Example<'_>) {
+pub fn check(session: &Session, example: Example<'_>) {
     report(difference(session, example).into_iter().collect());
 }
 
 /// What is wrong with the rows of a query.
-fn difference(session: &Session<'_>, (query, expected): Example<'_>) -> Option<String> {
+fn difference(session: &Session, (query, expected): Example<'_>) -> Option<String> {
     let found = rows(session, query);
     let fits = match expected {
         [error] if error.ends_with("...") => {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use telar_graph::Value;
+use telar_graph::{Column, Value};
 
 use super::Chunk;
 use crate::adjacency::SEGMENT_VERTICES;
@@ -209,42 +209,22 @@ impl PropertyChunk {
         }
     }
 
-    /// The integer at `local`, if it is one.
+    /// Appends the values at these places.
     #[inline]
-    pub(crate) fn int(&self, local: usize) -> Option<i64> {
+    pub(crate) fn append_to(&self, places: impl ExactSizeIterator<Item = usize>, out: &mut Column) {
         match self {
-            Self::Int(some, v) if bit(some, local) => Some(v[local]),
-            Self::Few(few) => match find(few, local) {
-                Some(Value::Int(int)) => Some(*int),
-                _ => None,
-            },
-            Self::Mixed(v) => match v[local] {
-                Value::Int(int) => Some(int),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    /// The text at `local`, if there is any value there; `None` if it is no text.
-    #[inline]
-    pub(crate) fn text(&self, local: usize) -> Option<Option<&str>> {
-        match self {
-            Self::Absent => Some(None),
-            Self::Text(v) => Some(v[local].as_deref()),
-            Self::Few(few) => match find(few, local) {
-                Some(Value::String(text)) => Some(Some(text)),
-                Some(_) => None,
-                None => Some(None),
-            },
-            Self::Mixed(v) => match &v[local] {
-                Value::String(text) => Some(Some(text)),
-                Value::Null => Some(None),
-                _ => None,
-            },
-            Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => {
-                (!bit(some, local)).then_some(None)
+            Self::Absent => out.push_nulls(places.len()),
+            Self::Bool(some, v) => {
+                out.extend(places.map(|place| bit(some, place).then(|| bit(v, place))));
             }
+            Self::Int(some, v) => {
+                out.extend(places.map(|place| bit(some, place).then(|| v[place])));
+            }
+            Self::Float(some, v) => {
+                out.extend(places.map(|place| bit(some, place).then(|| v[place])));
+            }
+            Self::Text(v) => out.extend_texts(places.map(|place| v[place].as_ref())),
+            Self::Few(_) | Self::Mixed(_) => places.for_each(|place| out.push(self.get(place))),
         }
     }
 }
@@ -377,15 +357,15 @@ mod tests {
                     assert_eq!(&got, v);
                     assert_eq!(std::mem::discriminant(&got), std::mem::discriminant(v));
                     assert_eq!(chunk.has(i), !v.is_null());
-                    let int = if let Value::Int(int) = v { Some(*int) } else { None };
-                    assert_eq!(chunk.int(i), int);
-                    let text = match v {
-                        Value::Null => Some(None),
-                        Value::String(text) => Some(Some(&**text)),
-                        _ => None,
-                    };
-                    assert_eq!(chunk.text(i), text);
                 }
+                let mut column = Column::default();
+                chunk.append_to(0..SEGMENT_VERTICES, &mut column);
+                assert_eq!(column.into_values(), *input);
+                let places = [1023, 0, 7, 7, 512];
+                let (mut some, picked) =
+                    (Column::from(vec![true]), places.map(|place| input[place].clone()));
+                chunk.append_to(places.into_iter(), &mut some);
+                assert_eq!(some.into_values()[1..], picked);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use crossbeam_epoch::Guard;
 
-use telar_graph::Value;
+use telar_graph::Column;
 
 use super::table::ColTable;
 use super::version::ColVersion;
@@ -62,15 +62,20 @@ impl<'g, C: Chunk + 'static> Cursor<'g, C> {
 }
 
 impl Cursor<'_, PropertyChunk> {
-    /// The integer of a place, if it has one.
+    /// Appends the values of places that are all in one segment, at least one.
     #[inline]
-    pub(crate) fn int(&mut self, place: u32) -> Option<i64> {
-        match self.at(place) {
-            At::Settled(chunk) => chunk.int(local_of(place) as usize),
-            _ => match self.get(place) {
-                Value::Int(int) => Some(int),
-                _ => None,
-            },
+    pub(crate) fn append_to(
+        &mut self,
+        places: impl ExactSizeIterator<Item = u32> + Clone,
+        out: &mut Column,
+    ) {
+        let Some(first) = places.clone().next() else { return };
+        match self.at(first) {
+            At::Nothing => out.push_nulls(places.len()),
+            At::Settled(chunk) => {
+                chunk.append_to(places.map(|place| local_of(place) as usize), out);
+            }
+            At::Written(_) | At::Past => places.for_each(|place| out.push(self.get(place))),
         }
     }
 }

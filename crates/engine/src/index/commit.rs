@@ -17,7 +17,7 @@ use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
 
 use super::change::Change;
 use super::check;
-use super::created::{self, Created};
+use super::created::Created;
 use super::key::{Item, SortKey};
 use super::source::{NOW, Objects, Source, edge_item};
 use super::spec::IndexTarget;
@@ -48,6 +48,7 @@ const PIECE_ENTRIES: usize = 1 << 16;
 struct Place<'a> {
     at: usize,
     index: &'a Index,
+    created: Created<'a>,
     /// True if objects that the commit creates are left out of the changes.
     defers: bool,
 }
@@ -280,7 +281,7 @@ impl<'a> Maintenance<'a> {
             if defers && let Some(first) = created.first(stop)? {
                 self.deferred.push((at, first));
             }
-            let place = Place { at, index, defers };
+            let place = Place { at, index, created, defers };
             match index.definition.target {
                 IndexTarget::Vertices(label) => self.vertex_changes(&place, label, source, stop)?,
                 IndexTarget::Edges(ty) => self.edge_changes(&place, ty, source, stop)?,
@@ -308,11 +309,9 @@ impl<'a> Maintenance<'a> {
             let definition = &place.index.definition;
             let holders = &place.index.holders;
             let state = writes.states.get_from(v.into(), &mut near_state);
-            let created = state.filter(|w| w.created);
-            if let Some(write) = created {
+            if let Some(write) = state.filter(|w| w.created) {
                 if !place.defers {
-                    let new =
-                        created::vertex_key(place.index, label, write, (source, writes), &mut near);
+                    let new = place.created.vertex_key(label, write, &mut near);
                     self.changes.extend(Change::new(place.at, [v, 0, 0], [None, new]));
                 }
                 continue;
@@ -357,7 +356,7 @@ impl<'a> Maintenance<'a> {
             let values_at = item[0];
             if op == Some(EdgeOp::Create) {
                 if !place.defers {
-                    let new = created::edge_key(place.index, ty, values_at, writes, &mut near);
+                    let new = place.created.edge_key(ty, values_at, &mut near);
                     self.changes.extend(Change::new(place.at, item, [None, new]));
                 }
                 continue;

@@ -37,41 +37,8 @@ const NO_ENTRY: u8 = u8::MAX;
 /// Entries sampled for each piece.
 const SAMPLES: usize = 16;
 
-/// The key of a vertex that a commit creates; `None` if the index does not hold it. `near` is where
-/// the last one's values were found.
-pub(super) fn vertex_key(
-    index: &Index,
-    label: LabelId,
-    write: &StateWrite,
-    (source, writes): (Source<'_>, &WriteSet),
-    near: &mut usize,
-) -> Option<SortKey> {
-    if !source.has_label(&index.holders, label, write.state) {
-        return None;
-    }
-    index.definition.key(|key| {
-        let written =
-            writes.vertex_properties.get_from(vertex_property_key(write.vertex, key), near);
-        written.map_or(Value::Null, |w| w.value.clone())
-    })
-}
-
-/// The key of an edge that a commit creates, with its properties at `place`; `None` if the index
-/// does not hold it.
-pub(super) fn edge_key(
-    index: &Index,
-    ty: EdgeTypeId,
-    place: u32,
-    writes: &WriteSet,
-    near: &mut usize,
-) -> Option<SortKey> {
-    index.definition.key(|key| {
-        let written = writes.edge_properties.get_from(edge_property_key(ty, place, key), near);
-        written.map_or(Value::Null, |w| w.value.clone())
-    })
-}
-
 /// Objects that a commit creates, as one index sees them.
+#[derive(Clone, Copy)]
 pub(super) struct Created<'a> {
     pub(super) index: &'a Index,
     pub(super) writes: &'a WriteSet,
@@ -79,6 +46,38 @@ pub(super) struct Created<'a> {
 }
 
 impl Created<'_> {
+    /// The key of a vertex that the commit creates; `None` if the index does not hold it. `near` is
+    /// where the last one's values were found.
+    pub(super) fn vertex_key(
+        &self,
+        label: LabelId,
+        write: &StateWrite,
+        near: &mut usize,
+    ) -> Option<SortKey> {
+        if !self.source.has_label(&self.index.holders, label, write.state) {
+            return None;
+        }
+        let written = &self.writes.vertex_properties;
+        self.index.definition.key(|key| {
+            let value = written.get_from(vertex_property_key(write.vertex, key), near);
+            value.map_or(Value::Null, |w| w.value.clone())
+        })
+    }
+
+    /// The same of an edge.
+    pub(super) fn edge_key(
+        &self,
+        ty: EdgeTypeId,
+        ordinal: u32,
+        near: &mut usize,
+    ) -> Option<SortKey> {
+        let written = &self.writes.edge_properties;
+        self.index.definition.key(|key| {
+            let value = written.get_from(edge_property_key(ty, ordinal, key), near);
+            value.map_or(Value::Null, |w| w.value.clone())
+        })
+    }
+
     /// Number of writes among which they are.
     fn len(&self) -> usize {
         match self.index.definition.target {
@@ -104,8 +103,7 @@ impl Created<'_> {
         match self.index.definition.target {
             IndexTarget::Vertices(label) => {
                 let write = &self.writes.states.items()[at];
-                let all = (self.source, self.writes);
-                let key = || vertex_key(self.index, label, write, all, near);
+                let key = || self.vertex_key(label, write, near);
                 write.created.then(key).flatten().map(|key| (key, [write.vertex, 0, 0]))
             }
             IndexTarget::Edges(ty) => {
@@ -114,7 +112,7 @@ impl Created<'_> {
                     return None;
                 }
                 let item = self.source.written_item(write);
-                edge_key(self.index, ty, item[0], self.writes, near).map(|key| (key, item))
+                self.edge_key(ty, item[0], near).map(|key| (key, item))
             }
         }
     }

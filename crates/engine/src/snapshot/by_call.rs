@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema, Statistics, Value,
-    VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema,
+    Statistics, Value, VertexId, View,
 };
 
-use super::{Snapshot, TransactionSnapshot};
+use super::{Registration, Snapshot};
 
 macro_rules! reads_by_call {
     ($reads:ident) => {
@@ -122,45 +122,18 @@ macro_rules! reads_by_call {
                 &self,
                 vertices: &[VertexId],
                 key: PropertyKeyId,
-                out: &mut Vec<Value>,
+                out: &mut Column,
             ) -> Result<(), ReadError> {
                 self.reader().vertex_properties(vertices, key, out)
-            }
-
-            fn vertex_ints(
-                &self,
-                vertices: &[VertexId],
-                key: PropertyKeyId,
-                out: &mut Vec<i64>,
-            ) -> Result<bool, ReadError> {
-                self.reader().vertex_ints(vertices, key, out)
-            }
-
-            fn vertex_texts(
-                &self,
-                vertices: &[VertexId],
-                key: PropertyKeyId,
-                each: &mut dyn FnMut(Option<&str>),
-            ) -> Result<bool, ReadError> {
-                self.reader().vertex_texts(vertices, key, each)
             }
 
             fn edge_properties(
                 &self,
                 edges: &[EdgeId],
                 key: PropertyKeyId,
-                out: &mut Vec<Value>,
+                out: &mut Column,
             ) -> Result<(), ReadError> {
                 self.reader().edge_properties(edges, key, out)
-            }
-
-            fn edge_ints(
-                &self,
-                edges: &[EdgeId],
-                key: PropertyKeyId,
-                out: &mut Vec<i64>,
-            ) -> Result<bool, ReadError> {
-                self.reader().edge_ints(edges, key, out)
             }
 
             fn all_vertex_properties(
@@ -272,4 +245,4 @@ macro_rules! reads_by_call {
 }
 
 reads_by_call!(Snapshot);
-reads_by_call!(TransactionSnapshot);
+reads_by_call!(Registration);

@@ -3,23 +3,15 @@
 use std::sync::Arc;
 
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value, VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
+    VertexId, View,
 };
 
 use super::{Reader, number};
-use crate::adjacency::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of};
+use crate::adjacency::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::column::StateChunk;
 use crate::column::cursor::At;
-
-/// Whether as many as wanted were appended since there were `before`; if not, none is left.
-fn all_or_none(out: &mut Vec<i64>, before: usize, wanted: usize) -> bool {
-    let all = out.len() == before + wanted;
-    if !all {
-        out.truncate(before);
-    }
-    all
-}
 
 /// Sources from which on looking ahead pays.
 const MANY_SOURCES: usize = 8;
@@ -34,8 +26,8 @@ enum InSegment {
 }
 
 impl Reader<'_> {
-    /// What a call that read answers: damage that it or an earlier one met, or nothing. What cannot
-    /// be read comes out empty, and is noted (docs/decisions/0016).
+    /// Result of a call that read: damage that it or an earlier one met is its error. Lists and
+    /// values that cannot be read come out empty, and that is noted (docs/decisions/0016).
     #[inline]
     fn checked<T>(&self, read: T) -> Result<T, ReadError> {
         self.shared.check_stored().map_err(ReadError::storage)?;
@@ -51,18 +43,11 @@ impl Reader<'_> {
 /// Sorts values that were read property by property into a list for each of `objects`.
 fn by_object(
     objects: usize,
-    found: Vec<(u32, PropertyKeyId, Value)>,
+    mut found: Vec<(u32, PropertyKeyId, Value)>,
     out: &mut Lists<(PropertyKeyId, Value)>,
 ) {
     out.clear();
-    if let [_] = out.offsets[..]
-        && objects == 1
-    {
-        out.items.extend(found.into_iter().map(|(_, key, value)| (key, value)));
-        return out.end_list();
-    }
     // Stable: the values of each object stay in the order of their keys.
-    let mut found = found;
     found.sort_by_key(|(object, _, _)| *object);
     let mut found = found.into_iter().peekable();
     for object in 0..objects as u32 {
@@ -354,130 +339,67 @@ impl View for Reader<'_> {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         let Some(column) = self.shared.catalog.vertex_column(key) else {
-            out.resize(out.len() + vertices.len(), Value::Null);
+            out.push_nulls(vertices.len());
             return Ok(());
         };
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
-        out.extend(vertices.iter().map(|vertex| match number(*vertex) {
-            // A deleted vertex keeps its last values in the column until its id is used again.
-            Some(v) if states.get(v) != 0 => values.get(v),
-            _ => Value::Null,
-        }));
-        self.checked(())
-    }
-
-    fn vertex_ints(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return Ok(false);
-        };
-        let before = out.len();
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         out.reserve(vertices.len());
+        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         let mut rest = vertices;
-        while let Some(first) = rest.first().and_then(|vertex| number(*vertex)) {
-            // Those that follow in the same segment.
+        while let Some(first) = rest.first() {
+            let Some(first) = number(*first) else {
+                out.push_nulls(1);
+                rest = &rest[1..];
+                continue;
+            };
+            // PERF: `telar bench cypher`, aggregate: vertices that follow each other in one segment
+            // are read together.
             let segment = first >> SEGMENT_BITS;
             let in_segment = |v: &&VertexId| v.get() >> SEGMENT_BITS == segment.into();
             let (here, behind) = rest.split_at(rest.iter().take_while(in_segment).count());
             rest = behind;
+            // A deleted vertex keeps its last values in the column until its id is used again.
             let exist = match states.at(first) {
                 At::Settled(StateChunk::Uniform(state)) => *state != 0,
                 _ => here.iter().all(|v| states.get(v.get() as u32) != 0),
             };
-            let mut push = |int: Option<i64>| int.map(|int| out.push(int)).is_some();
-            let all = match values.at(first) {
-                _ if !exist => false,
-                At::Settled(chunk) => {
-                    here.iter().all(|v| push(chunk.int(local_of(v.get() as u32) as usize)))
-                }
-                _ => here.iter().all(|v| push(values.int(v.get() as u32))),
-            };
-            if !all {
-                break;
+            let places = here.iter().map(|v| v.get() as u32);
+            if exist {
+                values.append_to(places, out);
+                continue;
+            }
+            for v in places {
+                out.push(if states.get(v) != 0 { values.get(v) } else { Value::Null });
             }
         }
-        self.checked(all_or_none(out, before, vertices.len()))
-    }
-
-    fn vertex_texts(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        each: &mut dyn FnMut(Option<&str>),
-    ) -> Result<bool, ReadError> {
-        let Some(column) = self.shared.catalog.vertex_column(key) else {
-            return Ok(false);
-        };
-        let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
-        let all = vertices.iter().all(|vertex| {
-            let found = match number(*vertex).filter(|v| states.get(*v) != 0) {
-                None => Some(None),
-                Some(v) => match values.at(v) {
-                    At::Settled(chunk) => chunk.text(local_of(v) as usize),
-                    _ => match &values.get(v) {
-                        Value::String(text) => {
-                            each(Some(text));
-                            return true;
-                        }
-                        Value::Null => Some(None),
-                        _ => None,
-                    },
-                },
-            };
-            found.map(&mut *each).is_some()
-        });
-        self.checked(all)
-    }
-
-    fn edge_ints(
-        &self,
-        edges: &[EdgeId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let before = out.len();
-        out.reserve(edges.len());
-        for same in edges.chunk_by(|a, b| a.ty == b.ty) {
-            let Ok(ty) = self.shared.catalog.edge_type(same[0].ty) else { break };
-            let Some(column) = ty.column(key) else { break };
-            let mut values = column.cursor(self.read_ts, &self.guard);
-            let all = same.iter().all(|edge| {
-                let place = Some(self.place_of(ty, edge)).filter(|place| *place != 0);
-                let int = place.and_then(|place| values.int(place));
-                int.map(|int| out.push(int)).is_some()
-            });
-            if !all {
-                break;
-            }
-        }
-        self.checked(all_or_none(out, before, edges.len()))
+        self.checked(())
     }
 
     fn edge_properties(
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
+        out.reserve(edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = self.shared.catalog.edge_type(same[0].ty).ok();
             let Some((ty, column)) = ty.and_then(|ty| Some((ty, ty.column(key)?))) else {
-                out.resize(out.len() + same.len(), Value::Null);
+                out.push_nulls(same.len());
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
-            out.extend(same.iter().map(|edge| match self.place_of(ty, edge) {
-                0 => Value::Null,
-                place => values.get(place),
-            }));
+            let places: Vec<u32> = same.iter().map(|edge| self.place_of(ty, edge)).collect();
+            let near =
+                |a: &u32, b: &u32| a >> SEGMENT_BITS == b >> SEGMENT_BITS && *a != 0 && *b != 0;
+            for here in places.chunk_by(near) {
+                match here[0] {
+                    0 => out.push_nulls(1),
+                    _ => values.append_to(here.iter().copied(), out),
+                }
+            }
         }
         self.checked(())
     }

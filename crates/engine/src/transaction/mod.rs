@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
 use crate::shared::Shared;
-use crate::snapshot::{Handle, Reader, Registration, TransactionSnapshot};
+use crate::snapshot::{Handle, Reader, Registration};
 use crate::txn::commit::{Mode, commit};
 use crate::txn::edge_ends::EdgeEnds;
 use crate::txn::stop::{Interrupt, Stop};
@@ -133,13 +133,13 @@ impl<'e> Transaction<'e> {
     /// The same state of the graph for other threads, while the transaction has written nothing.
     /// `None` if it has, and for serializable ones, of which each read counts.
     #[must_use]
-    pub fn shared_snapshot(&self) -> Option<TransactionSnapshot<'_>> {
+    pub fn shared_snapshot(&self) -> Option<&Registration<'e>> {
         let plain = self.reads.is_none() && !self.changes_graph() && !self.changes_schema();
-        plain.then_some(TransactionSnapshot { registration: &self.registration })
+        plain.then_some(&self.registration)
     }
 
     fn reader(&self) -> Reader<'_> {
-        Reader::new(self.shared(), self.registration.read_ts)
+        self.registration.reader()
     }
 
     /// Says that a vertex was written: as a whole, or one of its properties.

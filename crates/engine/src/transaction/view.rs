@@ -16,9 +16,9 @@ use std::sync::Arc;
 
 use telar_graph::name::NameKind;
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId, IndexRange,
-    IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
-    VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
+    IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
+    Statistics, Value, VertexId, View,
 };
 
 use super::{Transaction, vid};
@@ -89,11 +89,6 @@ impl Transaction<'_> {
     /// Every property key, to read all of them.
     fn property_keys(&self) -> impl Iterator<Item = PropertyKeyId> + use<> {
         self.look_for(NameKind::PropertyKey, Catalog::property_key_ids, |_| false)
-    }
-
-    /// True if the snapshot has every value of a vertex property as this transaction sees it.
-    fn reads_as_snapshot(&self, key: PropertyKeyId) -> bool {
-        self.reads.is_none() && !self.writes.vertex_properties.may_have_group(key.get().into())
     }
 
     /// Places in a batch of the vertices at which this transaction has written edges of a type, or
@@ -195,12 +190,17 @@ fn overlay(
     Ok(())
 }
 
-/// Replaces the properties of those that are `written` by what `own` appends.
-fn overlay_properties(
+/// Replaces the properties of those that are `written` by their `value` of each of the keys.
+fn overlay_properties<K: Iterator<Item = PropertyKeyId>>(
     written: &[bool],
+    keys: impl FnOnce() -> K,
     out: &mut Lists<(PropertyKeyId, Value)>,
-    mut own: impl FnMut(usize, &mut Vec<(PropertyKeyId, Value)>) -> Result<(), ReadError>,
+    value: impl Fn(usize, PropertyKeyId) -> Result<Value, Error>,
 ) -> Result<(), ReadError> {
+    if written.iter().all(|written| !written) {
+        return Ok(());
+    }
+    let keys: Vec<PropertyKeyId> = keys().collect();
     let read = std::mem::take(out);
     let lens: Vec<usize> = read.iter().map(<[_]>::len).collect();
     let mut items = read.items.into_iter();
@@ -208,7 +208,10 @@ fn overlay_properties(
         let there = items.by_ref().take(len);
         if written[at] {
             there.for_each(drop);
-            own(at, &mut out.items)?;
+            for key in &keys {
+                let value = found(value(at, *key))?;
+                out.items.extend((!value.is_null()).then_some((*key, value)));
+            }
         } else {
             out.items.extend(there);
         }
@@ -432,7 +435,7 @@ impl View for Transaction<'_> {
         &self,
         vertices: &[VertexId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         if self.reads.is_some() {
             for vertex in vertices {
@@ -446,38 +449,20 @@ impl View for Transaction<'_> {
             return Ok(());
         }
         // Of a vertex that is deleted every property is written: it is null.
-        for (vertex, value) in vertices.iter().zip(&mut out[start..]) {
+        for (row, vertex) in (start..).zip(vertices) {
             let Some(v) = number(*vertex) else { continue };
             if let Some(w) = self.writes.vertex_properties.get(vertex_property_key(v, key)) {
-                value.clone_from(&w.value);
+                out.set(row, &w.value);
             }
         }
         Ok(())
-    }
-
-    fn vertex_ints(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        Ok(self.reads_as_snapshot(key) && self.reader().vertex_ints(vertices, key, out)?)
-    }
-
-    fn vertex_texts(
-        &self,
-        vertices: &[VertexId],
-        key: PropertyKeyId,
-        each: &mut dyn FnMut(Option<&str>),
-    ) -> Result<bool, ReadError> {
-        Ok(self.reads_as_snapshot(key) && self.reader().vertex_texts(vertices, key, each)?)
     }
 
     fn edge_properties(
         &self,
         edges: &[EdgeId],
         key: PropertyKeyId,
-        out: &mut Vec<Value>,
+        out: &mut Column,
     ) -> Result<(), ReadError> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = same[0].ty;
@@ -492,28 +477,13 @@ impl View for Transaction<'_> {
             if !self.writes.edge_properties.may_have_group(edge_property_group(ty, key)) {
                 continue;
             }
-            for (edge, value) in same.iter().zip(&mut out[start..]) {
+            for (row, edge) in (start..).zip(same) {
                 if let Some(w) = self.written_property(edge, key) {
-                    value.clone_from(&w.value);
+                    out.set(row, &w.value);
                 }
             }
         }
         Ok(())
-    }
-
-    fn edge_ints(
-        &self,
-        edges: &[EdgeId],
-        key: PropertyKeyId,
-        out: &mut Vec<i64>,
-    ) -> Result<bool, ReadError> {
-        let as_snapshot = |ty: EdgeTypeId| {
-            !self.writes.edges.may_have_group(ty.get().into())
-                && !self.writes.edge_properties.may_have_group(edge_property_group(ty, key))
-        };
-        let mut types = edges.chunk_by(|a, b| a.ty == b.ty).map(|same| same[0].ty);
-        let as_snapshot = self.reads.is_none() && types.all(as_snapshot);
-        Ok(as_snapshot && self.reader().edge_ints(edges, key, out)?)
     }
 
     fn all_vertex_properties(
@@ -529,19 +499,9 @@ impl View for Transaction<'_> {
         };
         let written: Vec<bool> =
             vertices.iter().map(|v| number(*v).is_some_and(is_written)).collect();
-        if written.iter().all(|written| !written) {
-            return self.reader().all_vertex_properties(vertices, out);
-        }
-        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
-        out.clear();
         self.reader().all_vertex_properties(vertices, out)?;
-        overlay_properties(&written, out, |at, own| {
-            for key in &keys {
-                let value = found(self.vertex_property(vertices[at], *key))?;
-                own.extend((!value.is_null()).then_some((*key, value)));
-            }
-            Ok(())
-        })
+        let value = |at: usize, key| self.vertex_property(vertices[at], key);
+        overlay_properties(&written, || self.property_keys(), out, value)
     }
 
     fn all_edge_properties(
@@ -559,18 +519,9 @@ impl View for Transaction<'_> {
                 || self.writes.edge_properties.may_have_any(keys)
         };
         let written: Vec<bool> = edges.iter().map(is_written).collect();
-        if written.iter().all(|written| !written) {
-            return self.reader().all_edge_properties(edges, out);
-        }
-        let keys: Vec<PropertyKeyId> = self.property_keys().collect();
         self.reader().all_edge_properties(edges, out)?;
-        overlay_properties(&written, out, |at, own| {
-            for key in &keys {
-                let value = found(self.edge_property(edges[at], *key))?;
-                own.extend((!value.is_null()).then_some((*key, value)));
-            }
-            Ok(())
-        })
+        let value = |at: usize, key| self.edge_property(edges[at], key);
+        overlay_properties(&written, || self.property_keys(), out, value)
     }
 
     fn index_vertices(

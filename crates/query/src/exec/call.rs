@@ -9,7 +9,7 @@ use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
-use crate::procedure::{CallContext, Chunk, RowBatch, RowColumn, RowSource};
+use crate::procedure::{CallContext, Chunk, RowBatch, RowSource};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// Calls for the rows of one batch.
@@ -39,17 +39,12 @@ impl Found {
 
     /// The values of one of the procedure's columns.
     fn column(&mut self, at: usize) -> Column {
-        let mut of_batch = self.batches.iter_mut().map(|batch| {
-            let taken = RowColumn::Values(Vec::new());
-            std::mem::replace(&mut batch.columns[at], taken).into_column()
-        });
-        match (of_batch.next(), of_batch.len()) {
-            (None, _) => Column::Values(Vec::new()),
-            (Some(only), 0) => only,
-            (Some(first), _) => Column::of(
-                std::iter::once(first).chain(of_batch).flat_map(Column::into_values).collect(),
-            ),
+        let mut all = Column::default();
+        for batch in &mut self.batches {
+            let taken = std::mem::take(&mut batch.columns[at]);
+            if all.is_empty() { all = taken } else { all.append(&taken) }
         }
+        all
     }
 }
 
@@ -106,7 +101,7 @@ impl<'p> Call<'p> {
     /// Calls until there are rows enough, or none are left.
     fn found(&mut self, calls: &mut Calls, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let columns = self.plan.procedure.0.columns().len();
-        let nothing = || RowBatch::new(vec![RowColumn::Values(vec![Value::Null]); columns]);
+        let nothing = || RowBatch::new(vec![Column::nulls(1); columns]);
         let mut found = Found::default();
         while found.numbers.len() < BATCH_ROWS {
             cx.check_now()?;

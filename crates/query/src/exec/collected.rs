@@ -9,9 +9,10 @@
 //! PERF: telar bench snb --only complex-5: a list for each of many groups, nearly all of them
 //! short. A list of its own for each group grows, and moves, several times.
 
+use telar_graph::value::heap_bytes;
 use telar_graph::{Value, VertexId};
 
-use crate::batch::{Column, heap_bytes};
+use crate::batch::Column;
 use crate::error::{Detail, EvalError};
 use crate::function::limits;
 use crate::query_error::QueryError;
@@ -135,7 +136,7 @@ impl Collected {
     /// Takes the values of a column that are not null.
     pub(super) fn update(&mut self, column: &Column, groups: &[u32]) -> Result<(), QueryError> {
         self.check(groups.len())?;
-        if let (Items::Vertices(items), Column::Vertices(vertices)) = (&mut self.items, column) {
+        if let (Items::Vertices(items), Some(vertices)) = (&mut self.items, column.vertices()) {
             items.extend_from_slice(vertices);
             groups.iter().for_each(|group| self.link(*group));
             return Ok(());
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
 
     fn vertices(numbers: &[u64]) -> Column {
-        Column::Vertices(numbers.iter().map(|n| VertexId::from_raw(*n)).collect())
+        Column::from(numbers.iter().map(|n| VertexId::from_raw(*n)).collect::<Vec<_>>())
     }
 
     fn node(number: u64) -> Value {

@@ -87,7 +87,7 @@ pub(super) fn each_step(
 ) -> Result<(), QueryError> {
     let partitions = cx.graph().partitions();
     let mut vertices = Vec::new();
-    for ids in partitions.pieces(0..partitions.positions(), STEP as u64) {
+    for ids in partitions.all(STEP as u64) {
         cx.check()?;
         vertices.clear();
         cx.graph().scan(label, ids.start, ids.end, &mut vertices)?;

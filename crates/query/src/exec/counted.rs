@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
-    CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema,
     SchemaKind, Statistics, Update, Value, VertexId, View,
 };
@@ -146,50 +146,17 @@ macro_rules! counted {
                 &self,
                 vertices: &[VertexId],
                 key: PropertyKeyId,
-                out: &mut Vec<Value>,
+                out: &mut Column,
             ) -> Result<(), ReadError> {
                 add(self.hits, vertices.len());
                 self.graph.vertex_properties(vertices, key, out)
-            }
-
-            fn vertex_ints(
-                &self,
-                vertices: &[VertexId],
-                key: PropertyKeyId,
-                out: &mut Vec<i64>,
-            ) -> Result<bool, ReadError> {
-                let all = self.graph.vertex_ints(vertices, key, out)?;
-                add(self.hits, if all { vertices.len() } else { 0 });
-                Ok(all)
-            }
-
-            fn vertex_texts(
-                &self,
-                vertices: &[VertexId],
-                key: PropertyKeyId,
-                each: &mut dyn FnMut(Option<&str>),
-            ) -> Result<bool, ReadError> {
-                let all = self.graph.vertex_texts(vertices, key, each)?;
-                add(self.hits, if all { vertices.len() } else { 0 });
-                Ok(all)
-            }
-
-            fn edge_ints(
-                &self,
-                edges: &[EdgeId],
-                key: PropertyKeyId,
-                out: &mut Vec<i64>,
-            ) -> Result<bool, ReadError> {
-                let all = self.graph.edge_ints(edges, key, out)?;
-                add(self.hits, if all { edges.len() } else { 0 });
-                Ok(all)
             }
 
             fn edge_properties(
                 &self,
                 edges: &[EdgeId],
                 key: PropertyKeyId,
-                out: &mut Vec<Value>,
+                out: &mut Column,
             ) -> Result<(), ReadError> {
                 add(self.hits, edges.len());
                 self.graph.edge_properties(edges, key, out)

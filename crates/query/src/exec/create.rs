@@ -162,7 +162,7 @@ pub(crate) fn run_steps(
                     let found = properties(&map, cx)?;
                     made.push(create_node(&names.get(row)?, found, cx)?);
                 }
-                rows.set(*slot, Column::Vertices(made));
+                rows.set(*slot, Column::from(made));
             }
             CreateStep::Relationship { slot, ty, from, to, properties: map } => {
                 let maps = map.as_ref().map(|map| eval(map, rows, cx)).transpose()?;
@@ -175,7 +175,7 @@ pub(crate) fn run_steps(
                     let ends = (rows.column(*from).vertex(row), rows.column(*to).vertex(row));
                     made.push(create_relationship(&names.get(row)?, ends, &found, cx)?);
                 }
-                rows.set(*slot, Column::Edges(made));
+                rows.set(*slot, Column::from(made));
             }
         }
     }

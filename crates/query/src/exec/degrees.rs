@@ -45,9 +45,9 @@ pub(super) fn used_edges(used: &[Arc<Column>], row: usize, out: &mut Vec<EdgeId>
         }
     };
     for column in used {
-        match &**column {
-            Column::Edges(edges) => add(edges[row]),
-            column => match column.get(row) {
+        match column.edges() {
+            Some(edges) => add(edges[row]),
+            None => match column.get(row) {
                 Value::Edge(edge) => add(*edge),
                 Value::List(list) => {
                     let edges = list.iter().filter_map(|value| match value {
@@ -281,9 +281,9 @@ impl<'p> Degrees<'p> {
         let Some(times) = self.plan.times else { return Ok(()) };
         let times = &**rows.column(times);
         for (row, count) in places.iter().zip(counts) {
-            let more = match times {
-                Column::Ints(times) => times[*row as usize],
-                times => match times.get(*row as usize) {
+            let more = match times.ints() {
+                Some(times) => times[*row as usize],
+                None => match times.get(*row as usize) {
                     Value::Int(times) => times,
                     _ => unreachable!("INVARIANT: a count is an integer"),
                 },
@@ -390,7 +390,7 @@ impl Operator for Degrees<'_> {
                     true => rows,
                     false => rows.gather(&places),
                 };
-                out.set(self.plan.count, Column::Ints(counts));
+                out.set(self.plan.count, Column::from(counts));
                 return Ok(Some(out));
             }
         }

@@ -70,9 +70,9 @@ pub(crate) fn edge_of(
 
 /// Whether `edge` is one of the relationships that a row has used already.
 pub(crate) fn is_used(edge: EdgeId, used: &[Arc<Column>], row: usize) -> bool {
-    used.iter().any(|column| match &**column {
-        Column::Edges(edges) => edges[row] == edge,
-        column => match column.get(row) {
+    used.iter().any(|column| match column.edges() {
+        Some(edges) => edges[row] == edge,
+        None => match column.get(row) {
             Value::Edge(other) => *other == edge,
             Value::List(list) => {
                 list.iter().any(|e| matches!(e, Value::Edge(other) if **other == edge))
@@ -90,10 +90,10 @@ fn may_be_used(
     used: &[Arc<Column>],
     row: usize,
 ) -> bool {
-    used.iter().any(|column| match (&**column, direction) {
-        (Column::Edges(edges), Direction::Out) => edges[row].ty == ty && edges[row].src == source,
-        (Column::Edges(edges), Direction::In) => edges[row].ty == ty && edges[row].dst == source,
-        _ => true,
+    used.iter().any(|column| match (column.edges(), direction) {
+        (Some(edges), Direction::Out) => edges[row].ty == ty && edges[row].src == source,
+        (Some(edges), Direction::In) => edges[row].ty == ty && edges[row].dst == source,
+        (None, _) => true,
     })
 }
 
@@ -407,10 +407,10 @@ impl Operator for Expand<'_> {
                     false => Batch::empty(found.neighbours.len()),
                 };
                 if self.plan.keeps_edge {
-                    out.set(self.plan.edge, Column::Edges(found.edges));
+                    out.set(self.plan.edge, Column::from(found.edges));
                 }
                 if !self.plan.into {
-                    out.set(self.plan.to, Column::Vertices(found.neighbours));
+                    out.set(self.plan.to, Column::from(found.neighbours));
                 }
                 out
             });

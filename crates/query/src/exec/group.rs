@@ -9,10 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use telar_graph::value::heap_bytes;
 use telar_graph::{Value, VertexId};
 
 use super::spill::{PARTITIONS, partition_of};
-use crate::batch::{Column, heap_bytes};
+use crate::batch::Column;
 use crate::error::EvalError;
 use crate::vertices::Numbers;
 use crate::watch;
@@ -55,14 +56,12 @@ impl Texts {
 
     /// The group of a text, if it was added lately.
     #[inline]
-    fn find(&self, value: &Value) -> Option<u32> {
-        let Value::String(text) = value else { return None };
+    fn find(&self, text: &Arc<str>) -> Option<u32> {
         let (held, number) = self.0.get(Self::place(text))?.as_ref()?;
         Arc::ptr_eq(held, text).then_some(*number)
     }
 
-    fn add(&mut self, value: &Value, number: u32) {
-        let Value::String(text) = value else { return };
+    fn add(&mut self, text: &Arc<str>, number: u32) {
         if self.0.is_empty() {
             self.0.resize(Self::LEN, None);
         }
@@ -103,10 +102,10 @@ impl Keys {
     fn into_columns(self, columns: usize) -> Vec<Column> {
         match self {
             Self::New => (0..columns).map(|_| Column::Values(Vec::new())).collect(),
-            Self::Vertices(_, keys) => vec![Column::Vertices(keys)],
-            Self::Ints(_, keys) => vec![Column::Ints(keys)],
+            Self::Vertices(_, keys) => vec![Column::from(keys)],
+            Self::Ints(_, keys) => vec![Column::from(keys)],
             Self::Values(_, keys) => vec![Column::of(keys)],
-            Self::Pairs(_, keys) => keys.map(Column::Vertices).into(),
+            Self::Pairs(_, keys) => keys.map(Column::from).into(),
             Self::Rows(_, keys) => keys.into_iter().map(Column::of).collect(),
         }
     }
@@ -145,10 +144,10 @@ impl Groups {
         };
         match &mut self.keys {
             Keys::New => Column::Values(Vec::new()),
-            Keys::Vertices(_, keys) => Column::Vertices(keys[groups].to_vec()),
-            Keys::Ints(_, keys) => Column::Ints(keys[groups].to_vec()),
+            Keys::Vertices(_, keys) => Column::from(keys[groups].to_vec()),
+            Keys::Ints(_, keys) => Column::from(keys[groups].to_vec()),
             Keys::Values(_, keys) => take(keys),
-            Keys::Pairs(_, keys) => Column::Vertices(keys[column][groups].to_vec()),
+            Keys::Pairs(_, keys) => Column::from(keys[column][groups].to_vec()),
             Keys::Rows(_, keys) => take(&mut keys[column]),
         }
     }
@@ -242,13 +241,13 @@ impl Groups {
     ) -> Result<(), EvalError> {
         if let Keys::New = self.keys {
             self.keys = match column {
-                Column::Vertices(_) => Keys::Vertices(Box::default(), Vec::new()),
-                Column::Ints(_) => Keys::Ints(Box::default(), Vec::new()),
+                column if column.vertices().is_some() => Keys::Vertices(Box::default(), Vec::new()),
+                column if column.ints().is_some() => Keys::Ints(Box::default(), Vec::new()),
                 _ => Keys::Values(HashMap::default(), Vec::new()),
             };
         }
-        match (&mut self.keys, column) {
-            (Keys::Vertices(numbers, keys), Column::Vertices(vertices)) => {
+        match (&mut self.keys, column.vertices(), column.ints()) {
+            (Keys::Vertices(numbers, keys), Some(vertices), _) => {
                 // PERF: `telar bench cypher`, in-degrees: rows of one node follow each other.
                 for same in vertices.chunk_by(|a, b| a == b) {
                     let number = numbers.get_or_insert(same[0].get());
@@ -258,7 +257,7 @@ impl Groups {
                     out.resize(out.len() + same.len(), number);
                 }
             }
-            (Keys::Ints(numbers, keys), Column::Ints(ints)) => {
+            (Keys::Ints(numbers, keys), _, Some(ints)) => {
                 for int in ints {
                     let number = numbers.get_or_insert(place_of(*int));
                     if number as usize == keys.len() {
@@ -267,26 +266,52 @@ impl Groups {
                     out.push(number);
                 }
             }
-            (Keys::Values(numbers, keys), column) => {
+            (Keys::Values(numbers, keys), _, _) => {
                 let (texts, heap) = (&mut self.texts, &mut self.heap);
-                let mut add = |value: &Value, rows: usize| {
+                let mut add = |value: &Value| {
                     watch::before(value)?;
-                    let number = texts.find(value).unwrap_or_else(|| {
-                        let number = number_of(numbers, value);
-                        texts.add(value, number);
-                        number
-                    });
+                    let number = number_of(numbers, value);
                     if number as usize == keys.len() {
                         *heap += heap_bytes(value);
                         keys.push(value.clone());
                     }
-                    out.resize(out.len() + rows, number);
-                    Ok::<(), EvalError>(())
+                    Ok::<u32, EvalError>(number)
                 };
                 match column {
-                    Column::Values(values) => values.iter().try_for_each(|v| add(v, 1))?,
-                    Column::Same(value, _) => add(value, rows)?,
-                    column => (0..rows).try_for_each(|row| add(&column.get(row), 1))?,
+                    Column::Values(values) => {
+                        for value in values {
+                            out.push(add(value)?);
+                        }
+                    }
+                    Column::Texts(all) => {
+                        for text in all {
+                            let Some(text) = text else {
+                                out.push(add(&Value::Null)?);
+                                continue;
+                            };
+                            let number = match texts.find(text) {
+                                Some(number) => number,
+                                None => {
+                                    let number = add(&Value::String(Arc::clone(text)))?;
+                                    texts.add(text, number);
+                                    number
+                                }
+                            };
+                            out.push(number);
+                        }
+                    }
+                    Column::Packed(all) => {
+                        for text in all.iter() {
+                            out.push(add(&text.map_or(Value::Null, Value::from))?);
+                        }
+                    }
+                    Column::Same(_, 0) => {}
+                    Column::Same(value, _) => out.resize(rows, add(value)?),
+                    column => {
+                        for row in 0..rows {
+                            out.push(add(&column.get(row))?);
+                        }
+                    }
                 }
             }
             _ => {
@@ -307,10 +332,7 @@ impl Groups {
         out: &mut Vec<u32>,
     ) -> Result<(), EvalError> {
         let pair = match columns {
-            [a, b] => match (&**a, &**b) {
-                (Column::Vertices(a), Column::Vertices(b)) => Some((a, b)),
-                _ => None,
-            },
+            [a, b] => a.vertices().zip(b.vertices()),
             _ => None,
         };
         if let Keys::New = self.keys {
@@ -333,7 +355,7 @@ impl Groups {
             return Ok(());
         }
         if let Keys::Pairs(_, keys) = &mut self.keys {
-            let values = std::mem::take(keys).map(|keys| Column::Vertices(keys).into_values());
+            let values = std::mem::take(keys).map(|keys| Column::from(keys).into_values());
             let pairs = values[0].iter().cloned().zip(values[1].iter().cloned());
             let rows = pairs.map(|(a, b)| Box::from([a, b]) as Box<[Value]>);
             self.keys = Keys::Rows(rows.zip(0..).collect(), values.into());
@@ -392,25 +414,46 @@ mod tests {
     #[test]
     fn groups_go_on_when_the_type_of_a_column_changes() {
         let mut groups = Groups::new(1);
-        assert_eq!(assign(&mut groups, vec![Column::Ints(vec![7, 8, 7])]), [0, 1, 0]);
+        assert_eq!(assign(&mut groups, vec![Column::from(vec![7_i64, 8, 7])]), [0, 1, 0]);
         // An integer and the float that equals it are one key.
         let mixed = vec![Value::Float(8.0), Value::Null, "x".into(), Value::Int(7), Value::Null];
         assert_eq!(assign(&mut groups, vec![Column::Values(mixed)]), [1, 2, 3, 0, 2]);
         assert_eq!(assign(&mut groups, vec![Column::Same("x".into(), 2)]), [3, 3]);
-        assert_eq!(assign(&mut groups, vec![Column::Ints(vec![9, 8])]), [4, 1]);
+        assert_eq!(assign(&mut groups, vec![Column::from(vec![9_i64, 8])]), [4, 1]);
         let keys = [7.into(), 8.into(), Value::Null, "x".into(), 9.into()];
         assert_eq!((groups.len(), values(groups)), (5, vec![keys.to_vec()]));
         let mut groups = Groups::new(1);
         let v = VertexId::from_raw;
-        assert_eq!(assign(&mut groups, vec![Column::Vertices(vec![v(3), v(1), v(3)])]), [0, 1, 0]);
+        assert_eq!(assign(&mut groups, vec![Column::from(vec![v(3), v(1), v(3)])]), [0, 1, 0]);
         let some = vec![Value::Null, Value::Vertex(v(1))];
         assert_eq!(assign(&mut groups, vec![Column::Values(some)]), [2, 1]);
     }
 
     #[test]
+    fn texts_are_keys_by_what_they_say() {
+        let shared: Arc<str> = "shared".into();
+        let texts = |all: &[Option<&Arc<str>>]| {
+            Column::Texts(all.iter().map(|text| text.cloned()).collect())
+        };
+        let other: Arc<str> = "shared".into();
+        let mut groups = Groups::new(1);
+        let column = texts(&[Some(&shared), None, Some(&other), Some(&shared), None]);
+        assert_eq!(assign(&mut groups, vec![column]), [0, 1, 0, 0, 1]);
+        // More of them than are known by their address.
+        let many: Vec<Arc<str>> = (0..2_000).map(|n| format!("text {n}").into()).collect();
+        let column = || texts(&many.iter().map(Some).collect::<Vec<_>>());
+        let numbers: Vec<u32> = (2..2_002).collect();
+        assert_eq!(assign(&mut groups, vec![column()]), numbers);
+        assert_eq!(assign(&mut groups, vec![column()]), numbers);
+        assert!(assign(&mut groups, vec![Column::Same("new".into(), 0)]).is_empty());
+        let mixed = Column::Values(vec![Value::Null, "text 7".into(), Value::Int(1)]);
+        assert_eq!(assign(&mut groups, vec![mixed]), [1, 9, 2_002]);
+    }
+
+    #[test]
     fn rows_of_several_columns_are_one_key() {
         let mut groups = Groups::new(2);
-        let batch = || vec![Column::Ints(vec![1, 1, 2, 1]), Column::Ints(vec![5, 6, 5, 5])];
+        let batch = || vec![Column::from(vec![1_i64, 1, 2, 1]), Column::from(vec![5_i64, 6, 5, 5])];
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(assign(&mut groups, batch()), [0, 1, 2, 0]);
         assert_eq!(values(groups), [[1, 1, 2].map(Value::Int), [5, 6, 5].map(Value::Int)]);
@@ -418,12 +461,12 @@ mod tests {
         let v = VertexId::from_raw;
         let nodes = |numbers: &[u64]| numbers.iter().map(|n| v(*n)).collect::<Vec<_>>();
         let mut groups = Groups::new(2);
-        let pairs = vec![Column::Vertices(nodes(&[1, 1, 1])), Column::Vertices(nodes(&[2, 3, 2]))];
+        let pairs = vec![Column::from(nodes(&[1, 1, 1])), Column::from(nodes(&[2, 3, 2]))];
         assert_eq!(assign(&mut groups, pairs), [0, 1, 0]);
         let some = vec![Value::Null, Value::Vertex(v(3)), Value::Vertex(v(2)), Value::Null];
-        let mixed = vec![Column::Vertices(nodes(&[1, 1, 1, 1])), Column::Values(some)];
+        let mixed = vec![Column::from(nodes(&[1, 1, 1, 1])), Column::Values(some)];
         assert_eq!(assign(&mut groups, mixed), [2, 1, 0, 2]);
-        let pairs = vec![Column::Vertices(nodes(&[1, 2])), Column::Vertices(nodes(&[3, 3]))];
+        let pairs = vec![Column::from(nodes(&[1, 2])), Column::from(nodes(&[3, 3]))];
         assert_eq!(assign(&mut groups, pairs), [1, 3]);
         assert_eq!(values(groups)[0], [1, 1, 1, 2].map(|n| Value::Vertex(v(n))));
         let mut all = Groups::new(0);

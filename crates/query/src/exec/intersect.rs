@@ -402,10 +402,10 @@ impl Operator for Intersect<'_> {
                 let mut out = handed_on.gather(&found.rows);
                 for (leg, edges) in self.plan.legs.iter().zip(found.edges) {
                     if leg.keeps_edge {
-                        out.set(leg.edge, Column::Edges(edges));
+                        out.set(leg.edge, Column::from(edges));
                     }
                 }
-                out.set(self.plan.to, Column::Vertices(found.neighbours));
+                out.set(self.plan.to, Column::from(found.neighbours));
                 return Ok(Some(out));
             }
         }

@@ -11,13 +11,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
+use telar_graph::value::heap_bytes;
 use telar_graph::{Value, ValueMap};
 
 use super::feed::Feed;
 use super::memory::Held;
 use super::state::Limits;
 use super::{Exec, Operator, Ramp, Source};
-use crate::batch::{Batch, Column, heap_bytes};
+use crate::batch::{Batch, Column};
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};

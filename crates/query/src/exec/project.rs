@@ -52,7 +52,11 @@ impl Operator for Extend<'_> {
         cx.check()?;
         let mut growth = Growth::of("Projection");
         for (slot, expr) in self.items {
-            let column = eval(expr, &batch, cx)?;
+            let packed = cx.packed.as_ref().is_some_and(|slots| slots.contains(slot));
+            let column = match packed {
+                true => eval::packed(expr, &batch, cx)?,
+                false => eval(expr, &batch, cx)?,
+            };
             batch.set(*slot, column);
             growth.look(cx)?;
         }

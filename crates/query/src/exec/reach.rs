@@ -206,7 +206,7 @@ impl Operator for Reach<'_> {
             self.feed.keep(rows, row);
             if out.rows() > 0 {
                 if !self.plan.into {
-                    out.set(self.plan.to, Column::Vertices(ends));
+                    out.set(self.plan.to, Column::from(ends));
                 }
                 return Ok(Some(out));
             }

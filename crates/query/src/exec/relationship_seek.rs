@@ -140,9 +140,9 @@ impl Operator for RelationshipSeek<'_> {
                 cx.check()?;
                 let part = start..found.rows.len().min(start + BATCH_ROWS);
                 let mut out = rows.gather(&found.rows[part.clone()]);
-                out.set(self.plan.edge, Column::Edges(found.edges[part.clone()].to_vec()));
-                out.set(self.plan.from, Column::Vertices(found.from[part.clone()].to_vec()));
-                out.set(self.plan.to, Column::Vertices(found.to[part].to_vec()));
+                out.set(self.plan.edge, Column::from(found.edges[part.clone()].to_vec()));
+                out.set(self.plan.from, Column::from(found.from[part.clone()].to_vec()));
+                out.set(self.plan.to, Column::from(found.to[part].to_vec()));
                 if !found.exact {
                     out = tested(out, &self.plan.sought, cx)?;
                 }

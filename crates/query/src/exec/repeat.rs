@@ -137,7 +137,10 @@ impl<'p> Repeat<'p> {
             out.set(slot, Column::Values(taken.iter().map(|at| lists[*at].clone()).collect()));
         }
         if !p.into {
-            out.set(p.to, Column::Vertices(taken.iter().map(|at| bundle.ends[*at]).collect()));
+            out.set(
+                p.to,
+                Column::from(taken.iter().map(|at| bundle.ends[*at]).collect::<Vec<_>>()),
+            );
         }
         Some(out)
     }
@@ -151,7 +154,7 @@ impl<'p> Repeat<'p> {
     ) -> Result<Vec<Bundle>, QueryError> {
         let p = self.plan;
         let mut argument = rows.gather(&bundle.rows);
-        argument.set(p.first, Column::Vertices(bundle.ends.clone()));
+        argument.set(p.first, Column::from(bundle.ends.clone()));
         argument.set(p.edges, Column::Values(bundle.lists[0].clone()));
         argument.set(p.row, Column::numbers(bundle.len()));
         let mut longer_ones = Vec::new();

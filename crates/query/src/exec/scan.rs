@@ -11,7 +11,7 @@ use crate::query_error::QueryError;
 /// Each of `rows` with its part of `found`, as one batch: row number and vertex in step.
 pub(super) fn joined(rows: &Batch, numbers: &[u32], slot: usize, found: Vec<VertexId>) -> Batch {
     let mut out = rows.gather(numbers);
-    out.set(slot, Column::Vertices(found));
+    out.set(slot, Column::from(found));
     out
 }
 

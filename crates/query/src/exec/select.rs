@@ -9,7 +9,7 @@ use telar_graph::Value;
 use super::memory::Held;
 use super::state::Search;
 use super::{Exec, Operator, Source, for_each};
-use crate::batch::{Batch, Column};
+use crate::batch::Batch;
 use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
@@ -45,7 +45,7 @@ impl<'p> Select<'p> {
         }
         for slot in &self.plan.slots {
             let column = rows.column(*slot);
-            if let Column::Vertices(_) = **column {
+            if column.vertices().is_some() {
                 continue;
             }
             for (row, length) in lengths.iter_mut().enumerate() {

@@ -24,6 +24,7 @@ use super::degrees::KnownEnds;
 use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::{Access, Exec, Inputs};
+use crate::batch::Slot;
 use crate::query::with_stack;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch::watched;
@@ -43,6 +44,7 @@ struct Common {
     memory: Arc<Memory>,
     used: Option<Arc<Used>>,
     ends: Arc<Mutex<KnownEnds>>,
+    packed: Option<Arc<[Slot]>>,
 }
 
 /// Does one task.
@@ -242,7 +244,7 @@ impl<'t, S: Send> Team<'t, S> {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
                 let (memory, used) = (Arc::clone(&cx.memory), cx.used.clone());
-                let common = Common { memory, used, ends: cx.ends() };
+                let common = Common { memory, used, ends: cx.ends(), packed: cx.packed.clone() };
                 scope.spawn(move |_| {
                     let _end = End(&team.helpers);
                     let mut common = Some(common);
@@ -281,6 +283,7 @@ impl<'t, S: Send> Team<'t, S> {
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
         (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
+        cx.packed = common.packed;
         cx.profile.clone_from(&own);
         heap::mark();
         watched(inputs.limits, || self.work(None, Some(place), &mut cx));

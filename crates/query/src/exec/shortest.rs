@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::collections::hash_map::{Entry, HashMap};
 
 use foldhash::fast::RandomState;
+use telar_graph::value::heap_bytes;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
 use super::branches::Branches;
@@ -17,7 +18,7 @@ use super::expand::{directions, edge_of, edge_types};
 use super::memory::Held;
 use super::var_expand::{satisfying, steps};
 use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes};
+use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 

@@ -8,13 +8,14 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use telar_graph::Value;
+use telar_graph::value::heap_bytes_of;
 
 use super::limit::count;
 use super::memory::Held;
 use super::parallel::Input;
 use super::spill::Merge;
 use super::{Exec, Operator};
-use crate::batch::{BATCH_ROWS, Batch, Column, heap_bytes_of};
+use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::ops;
@@ -178,8 +179,8 @@ impl Order<'_> {
         last: &[Value],
     ) -> Result<bool, QueryError> {
         for ((column, last), (_, descending)) in columns.iter().zip(last).zip(&self.plan.keys) {
-            let ordering = match (&**column, last) {
-                (Column::Ints(ints), Value::Int(last)) => ints[row].cmp(last),
+            let ordering = match (column.ints(), last) {
+                (Some(ints), Value::Int(last)) => ints[row].cmp(last),
                 _ => ops::order(&column.get(row), last)?,
             };
             if ordering.is_ne() {
@@ -192,9 +193,9 @@ impl Order<'_> {
     /// Rows that the first key does not put behind `last`.
     fn perhaps_before(&self, column: &Column, last: &Value) -> Vec<u32> {
         let rows = 0..column.len() as u32;
-        match (column, last) {
+        match (column.ints(), last) {
             // PERF: `telar bench cypher`, the first of many: most rows go here.
-            (Column::Ints(ints), Value::Int(last)) => {
+            (Some(ints), Value::Int(last)) => {
                 let descending = self.plan.keys[0].1;
                 let may = |int: i64| if descending { int >= *last } else { int <= *last };
                 rows.filter(|row| may(ints[*row as usize])).collect()
@@ -205,9 +206,9 @@ impl Order<'_> {
 
     /// Rows that the first key alone does not put behind so many others as are wanted.
     fn perhaps_first(&self, column: &Column) -> Option<Vec<u32>> {
-        let Column::Ints(ints) = column else { return None };
+        let ints = column.ints()?;
         let last = self.top.checked_sub(1).filter(|last| *last < ints.len())?;
-        let mut ints = ints.clone();
+        let mut ints = ints.to_vec();
         let last = match self.plan.keys[0].1 {
             false => *ints.select_nth_unstable(last).1,
             true => *ints.select_nth_unstable_by(last, |a, b| b.cmp(a)).1,

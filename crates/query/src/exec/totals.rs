@@ -8,6 +8,7 @@ use crate::batch::Column;
 use crate::error::{Detail, EvalError};
 use crate::plan::AggregateCall;
 use crate::query_error::{ErrorKind, QueryError};
+use telar_graph::column::Nullable;
 
 /// One aggregation, for all groups.
 pub(super) enum Totals {
@@ -142,7 +143,7 @@ impl Totals {
         match self {
             Self::Counts(counts) => {
                 match columns.first().map(|column| &**column) {
-                    Some(column @ (Column::Values(_) | Column::Same(..))) => {
+                    Some(column) if column.may_have_nulls() => {
                         let rows = (0..).zip(groups).filter(|(row, _)| !column.is_null(*row));
                         rows.for_each(|(_, group)| counts[*group as usize] += 1);
                     }
@@ -155,9 +156,18 @@ impl Totals {
                 Ok(0)
             }
             Self::Sums(sums) => {
-                let mut added = 0;
                 if let [column] = columns
                     && let Column::Ints(ints) = &**column
+                    && ints.has_nulls()
+                {
+                    let rows = (0..ints.len() as u32).filter(|row| !ints.is_null(*row as usize));
+                    let rows: Vec<u32> = rows.collect();
+                    let groups: Vec<u32> = rows.iter().map(|row| groups[*row as usize]).collect();
+                    return self.update(&[Arc::new(column.gather(&rows))], &groups, only_group);
+                }
+                let mut added = 0;
+                if let [column] = columns
+                    && let Some(ints) = column.ints()
                 {
                     added = if only_group { sums.add_all(ints) } else { sums.add(ints, groups) };
                     if added == ints.len() {
@@ -185,13 +195,19 @@ impl Totals {
             }
             Self::Accumulators(all) => match columns {
                 [column] if !all.first().is_some_and(Accumulator::keeps_values) => {
-                    if let Column::Ints(ints) = &**column {
-                        for (int, group) in ints.iter().zip(groups) {
-                            all[*group as usize].update_ints(std::slice::from_ref(int))?;
+                    match &**column {
+                        Column::Ints(ints) => {
+                            for (int, group) in ints.iter().zip(groups) {
+                                all[*group as usize].update_ints(int.as_slice())?;
+                            }
                         }
-                        return Ok(0);
+                        Column::Floats(floats) => {
+                            for (float, group) in floats.iter().zip(groups) {
+                                all[*group as usize].update_floats(float.as_slice())?;
+                            }
+                        }
+                        _ => update_rows(all, columns, groups)?,
                     }
-                    update_rows(all, columns, groups)?;
                     Ok(0)
                 }
                 columns => {
@@ -259,7 +275,7 @@ impl Totals {
     pub(super) fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
         Ok(match self {
             Self::Counts(all) | Self::Sums(Sums { sums: all, .. }) => {
-                Column::Ints(all[groups].to_vec())
+                Column::from(all[groups].to_vec())
             }
             Self::Lists(lists) => lists.finish(groups)?,
             Self::Accumulators(all) => {
@@ -287,8 +303,9 @@ fn new_accumulator(call: &AggregateCall) -> Result<impl Fn() -> Accumulator, Que
 /// Gives a whole column to one accumulator.
 fn update_column(accumulator: &mut Accumulator, column: &Column) -> Result<(), QueryError> {
     match column {
-        Column::Ints(ints) => accumulator.update_ints(ints)?,
-        Column::Vertices(vertices) => accumulator.update_vertices(vertices)?,
+        Column::Ints(ints) => each_run(ints, |ints| accumulator.update_ints(ints))?,
+        Column::Floats(floats) => each_run(floats, |floats| accumulator.update_floats(floats))?,
+        Column::Vertices(all) => each_run(all, |all| accumulator.update_vertices(all))?,
         column => {
             for row in 0..column.len() {
                 accumulator.update(&[column.get(row)])?;
@@ -296,6 +313,17 @@ fn update_column(accumulator: &mut Accumulator, column: &Column) -> Result<(), Q
         }
     }
     Ok(())
+}
+
+/// Calls `take` with the values that are there, in order: with all of them if none is null.
+fn each_run<T: Copy + Default>(
+    values: &Nullable<T>,
+    mut take: impl FnMut(&[T]) -> Result<(), EvalError>,
+) -> Result<(), EvalError> {
+    match values.full() {
+        Some(all) => take(all),
+        None => take(&values.iter().flatten().collect::<Vec<_>>()),
+    }
 }
 
 fn update_rows(
@@ -342,7 +370,7 @@ mod tests {
             _ => unreachable!("integers were made"),
         };
         Arc::new(match typed {
-            true => Column::Ints(values.iter().map(int).collect()),
+            true => Column::from(values.iter().map(int).collect::<Vec<_>>()),
             false => Column::Values(values.clone()),
         })
     }

@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use telar_graph::value::heap_bytes;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
 use super::expand::{columns, directions, edge_of, edge_types, is_used};
 use super::memory::Held;
 use super::{Exec, Operator, Ramp, Source};
-use crate::batch::{Batch, Column, heap_bytes};
+use crate::batch::{Batch, Column};
 use crate::expr::Expr;
 use crate::expr::eval;
 use crate::plan::{self, Way};
@@ -54,7 +55,7 @@ pub(crate) fn satisfying(
         return Ok(found);
     }
     let mut candidates = rows.gather(&vec![row as u32; found.len()]);
-    candidates.set(*slot, Column::Edges(found.iter().map(|(edge, _)| *edge).collect()));
+    candidates.set(*slot, Column::from(found.iter().map(|(edge, _)| *edge).collect::<Vec<_>>()));
     let holds = eval::condition(condition, &candidates, cx)?;
     let holds = |at: &usize| holds.truth(*at) == Some(true);
     Ok((0..found.len()).filter(holds).map(|at| found[at]).collect())
@@ -251,7 +252,7 @@ impl<'p> VarExpand<'p> {
             out.set(self.plan.edges, Column::Values(found.paths));
         }
         if !self.plan.into {
-            out.set(self.plan.to, Column::Vertices(found.ends));
+            out.set(self.plan.to, Column::from(found.ends));
         }
         Some(out)
     }

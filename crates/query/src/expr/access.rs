@@ -1,10 +1,12 @@
 //! Properties and other things that are read from the graph, many at once.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
+use telar_graph::column::Nullable;
 use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, Value, ValueMap, VertexId};
 
 use super::{GraphFunction, Labels};
@@ -16,61 +18,63 @@ use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 
-/// The property `key` of every object of a column.
-pub(crate) fn property(objects: &Column, key: &str, cx: &Exec<'_>) -> Result<Column, QueryError> {
+/// The property `key` of every object of a column, appended to `out`, which has no rows.
+pub(crate) fn property(
+    objects: &Column,
+    key: &str,
+    out: Column,
+    cx: &Exec<'_>,
+) -> Result<Column, QueryError> {
     match objects {
-        Column::Vertices(vertices) => {
-            cx.check_vertices(vertices)?;
-            let graph = cx.graph();
-            let Some(key) = graph.find_property_key(key) else {
-                return Ok(Column::Same(Value::Null, vertices.len()));
-            };
-            let mut ints = Vec::new();
-            if graph.vertex_ints(vertices, key, &mut ints)? {
-                return Ok(Column::Ints(ints));
-            }
-            let mut values = Vec::with_capacity(vertices.len());
-            graph.vertex_properties(vertices, key, &mut values)?;
-            Ok(Column::Values(values))
-        }
-        Column::Edges(edges) => {
-            for edge in edges {
-                cx.check_edge(*edge)?;
-            }
-            let graph = cx.graph();
-            let Some(key) = graph.find_property_key(key) else {
-                return Ok(Column::Same(Value::Null, edges.len()));
-            };
-            let mut ints = Vec::new();
-            if graph.edge_ints(edges, key, &mut ints)? {
-                return Ok(Column::Ints(ints));
-            }
-            let mut values = Vec::with_capacity(edges.len());
-            graph.edge_properties(edges, key, &mut values)?;
-            Ok(Column::Values(values))
-        }
+        Column::Vertices(all) => property_of_each(all, key, out, cx, |some, key, out| match key {
+            None => cx.check_vertices(some),
+            Some(key) => Ok(cx.graph().vertex_properties(some, key, out)?),
+        }),
+        Column::Edges(all) => property_of_each(all, key, out, cx, |some, key, out| match key {
+            None => some.iter().try_for_each(|edge| cx.check_edge(*edge)),
+            Some(key) => Ok(cx.graph().edge_properties(some, key, out)?),
+        }),
         Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
-        // Vertices, and nulls where an optional pattern found none.
-        Column::Values(values)
-            if values.iter().all(|v| matches!(v, Value::Vertex(_) | Value::Null)) =>
-        {
-            let vertices = values.iter().filter_map(|value| match value {
-                Value::Vertex(vertex) => Some(*vertex),
-                _ => None,
-            });
-            let found = property(&Column::Vertices(vertices.collect()), key, cx)?;
-            let mut found = found.into_values().into_iter();
-            let value = |of: &Value| match of {
-                Value::Null => Value::Null,
-                _ => found.next().unwrap_or_default(),
-            };
-            Ok(Column::Values(values.iter().map(value).collect()))
-        }
         _ => {
             let values = (0..objects.len()).map(|row| property_of(&objects.get(row), key, cx));
-            Ok(Column::Values(values.collect::<Result<_, _>>()?))
+            Ok(Column::of(values.collect::<Result<_, _>>()?))
         }
     }
+}
+
+/// The property `key` of each object that is not null. `read` without a key refuses objects that
+/// are deleted.
+fn property_of_each<T: Copy + Default>(
+    objects: &Nullable<T>,
+    key: &str,
+    mut out: Column,
+    cx: &Exec<'_>,
+    read: impl Fn(&[T], Option<PropertyKeyId>, &mut Column) -> Result<(), QueryError>,
+) -> Result<Column, QueryError> {
+    let some: Cow<'_, [T]> = match objects.full() {
+        Some(all) => all.into(),
+        // Null where an optional pattern found none.
+        None => objects.iter().flatten().collect::<Vec<_>>().into(),
+    };
+    read(&some, None, &mut out)?;
+    let Some(key) = cx.graph().find_property_key(key) else {
+        return Ok(Column::nulls(objects.len()));
+    };
+    if !objects.has_nulls() {
+        read(&some, Some(key), &mut out)?;
+        return Ok(out);
+    }
+    let (mut found, mut next) = (Column::default(), 0);
+    read(&some, Some(key), &mut found)?;
+    for row in 0..objects.len() {
+        if objects.is_null(row) {
+            out.push_nulls(1);
+        } else {
+            out.push(found.get(next));
+            next += 1;
+        }
+    }
+    Ok(out)
 }
 
 /// As [`property`], where what the query has deleted has none: to ask for one is no error then.
@@ -80,20 +84,21 @@ pub(crate) fn property_left(
     cx: &Exec<'_>,
 ) -> Result<Column, QueryError> {
     if cx.deleted_vertices.is_empty() && cx.deleted_edges.is_empty() {
-        return property(objects, key, cx);
+        return property(objects, key, Column::default(), cx);
     }
     let values = (0..objects.len()).map(|row| match objects.get(row) {
         object if cx.is_deleted(&object) => Ok(Value::Null),
         object => property_of(&object, key, cx),
     });
-    Ok(Column::Values(values.collect::<Result<_, _>>()?))
+    Ok(Column::of(values.collect::<Result<_, _>>()?))
 }
 
 /// The property `key` of one object.
 pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Value, QueryError> {
+    let one = |object: &Column| Ok(property(object, key, Column::default(), cx)?.get(0));
     match object {
-        Value::Vertex(vertex) => Ok(property(&Column::Vertices(vec![*vertex]), key, cx)?.get(0)),
-        Value::Edge(edge) => Ok(property(&Column::Edges(vec![**edge]), key, cx)?.get(0)),
+        Value::Vertex(vertex) => one(&vec![*vertex].into()),
+        Value::Edge(edge) => one(&vec![**edge].into()),
         other => Ok(ops::property(other, key)?),
     }
 }
@@ -172,8 +177,8 @@ pub(crate) fn graph_column(
 ) -> Result<Option<Column>, QueryError> {
     let graph = cx.graph();
     let mut values = Vec::with_capacity(objects.len());
-    match (function, objects) {
-        (GraphFunction::Labels, Column::Vertices(vertices)) => {
+    match (function, objects.vertices(), objects.edges()) {
+        (GraphFunction::Labels, Some(vertices), _) => {
             cx.check_vertices(vertices)?;
             let (names, mut known) = (graph.label_names(), HashMap::default());
             let name = |label: &LabelId| Value::from(&*names[usize::from(label.get())]);
@@ -184,7 +189,7 @@ pub(crate) fn graph_column(
                 values.push(shared_list(&mut known, labels, list));
             }
         }
-        (GraphFunction::Keys, Column::Vertices(vertices)) => {
+        (GraphFunction::Keys, Some(vertices), _) => {
             let (names, mut known) = (graph.property_key_names(), HashMap::default());
             let mut found = Lists::default();
             // What the query has deleted has none.
@@ -200,7 +205,7 @@ pub(crate) fn graph_column(
                 values.push(shared_list(&mut known, &keys, list));
             }
         }
-        (GraphFunction::Type, Column::Edges(edges)) => {
+        (GraphFunction::Type, _, Some(edges)) => {
             let names: Vec<Value> =
                 graph.edge_type_names().iter().map(|name| Value::from(name.as_str())).collect();
             let name = |edge: &EdgeId| names.get(usize::from(edge.ty.get())).cloned();
@@ -208,7 +213,7 @@ pub(crate) fn graph_column(
         }
         _ => return Ok(None),
     }
-    Ok(Some(Column::Values(values)))
+    Ok(Some(Column::of(values)))
 }
 
 /// A function that asks the graph, for one row's arguments.
@@ -272,18 +277,17 @@ pub(crate) fn has_labels(
     batch: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Column, QueryError> {
-    if let Column::Vertices(vertices) = objects
+    if let Some(vertices) = objects.vertices()
         && let Some(holds) = vertices_satisfy(vertices, labels, cx)?
     {
-        return Ok(Column::Bools(holds));
+        return Ok(Column::from(holds));
     }
     let mut values = Vec::with_capacity(objects.len());
-    let label_names = cx.graph().label_names();
+    let (label_names, mut found) = (cx.graph().label_names(), Lists::default());
     for row in 0..objects.len() {
         let names: Vec<Value> = match objects.get(row) {
             // What the query has deleted has none.
             Value::Vertex(vertex) => {
-                let mut found = Lists::default();
                 cx.graph().labels(&[vertex], &mut found)?;
                 found
                     .of(0)
@@ -303,7 +307,7 @@ pub(crate) fn has_labels(
         };
         values.push(Value::Bool(satisfies(labels, &names, batch, row, cx)?));
     }
-    Ok(Column::Values(values))
+    Ok(Column::of(values))
 }
 
 /// Whether each vertex satisfies an expression whose labels are known; `None` if some are not.

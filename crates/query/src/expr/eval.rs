@@ -9,7 +9,7 @@ use std::sync::Arc;
 use telar_graph::{Value, ValueMap, order};
 
 use super::{
-    Binary, Case, Expr, MapProjection, Unary, access, compare, lists, membership, subquery, texts,
+    Binary, Case, Expr, MapProjection, Unary, access, columns, lists, membership, subquery,
 };
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
@@ -46,6 +46,18 @@ pub(crate) fn condition(
     }
 }
 
+/// As [`eval`], for those who look at each text once: those of properties are copied, which is less
+/// than to share them.
+pub(crate) fn packed(
+    expr: &Expr,
+    batch: &Batch,
+    cx: &mut Exec<'_>,
+) -> Result<Arc<Column>, QueryError> {
+    let Expr::Property(object, key) = expr else { return eval(expr, batch, cx) };
+    let objects = eval(object, batch, cx)?;
+    Ok(Arc::new(access::property(&objects, key, Column::packed(), cx)?))
+}
+
 /// The value of `expr` in every row.
 pub(crate) fn eval(
     expr: &Expr,
@@ -61,7 +73,9 @@ pub(crate) fn eval(
         Expr::Slot(slot) => return Ok(Arc::clone(batch.column(*slot))),
         Expr::Const(value) => Column::Same(value.clone(), rows),
         Expr::Param(name) => Column::Same(cx.parameter(name)?, rows),
-        Expr::Property(object, key) => access::property(&*eval(object, batch, cx)?, key, cx)?,
+        Expr::Property(object, key) => {
+            access::property(&*eval(object, batch, cx)?, key, Column::default(), cx)?
+        }
         Expr::List(parts) => {
             let columns = eval_all(parts, batch, cx)?;
             let list = |row| built(Value::List(columns.iter().map(|c| c.get(row)).collect()));
@@ -94,7 +108,7 @@ pub(crate) fn eval(
         Expr::Unary(op, operand) => {
             let operand = eval(operand, batch, cx)?;
             if let (Unary::Not, Column::Bools(values)) = (op, &*operand) {
-                return Ok(Arc::new(Column::Bools(values.iter().map(|value| !value).collect())));
+                return Ok(Arc::new(Column::Bools(values.map(|value| !value))));
             }
             map_rows(&operand, cx, |value| match op {
                 Unary::Not => Ok(ops::not(value)?),
@@ -103,11 +117,14 @@ pub(crate) fn eval(
             })?
         }
         Expr::Binary(op, left, right) => {
-            if let Some(compared) = texts::compared(*op, left, right, batch, cx)? {
-                return Ok(Arc::new(compared));
-            }
-            let (left, right) = (eval(left, batch, cx)?, eval(right, batch, cx)?);
-            binary(*op, &left, &right, cx)?
+            // PERF: telar bench snb --only complex-12: names of classes.
+            let left = match **right {
+                Expr::Const(_) | Expr::Param(_) if columns::compares(*op) => {
+                    packed(left, batch, cx)?
+                }
+                _ => eval(left, batch, cx)?,
+            };
+            binary(*op, &left, &*eval(right, batch, cx)?, cx)?
         }
         Expr::Chain(first, rest) => {
             let mut done = eval(first, batch, cx)?;
@@ -137,7 +154,8 @@ pub(crate) fn eval(
                 }
                 operand => eval(operand, batch, cx)?,
             };
-            Column::Bools((0..rows).map(|row| operand.is_null(row) != *negated).collect())
+            let is = |row| operand.is_null(row) != *negated;
+            Column::from((0..rows).map(is).collect::<Vec<_>>())
         }
         Expr::IsTyped(operand, ty, negated) => {
             let operand = eval(operand, batch, cx)?;
@@ -147,7 +165,7 @@ pub(crate) fn eval(
                 watch::before(&value)?;
                 fit.push(ty.contains(&value) != *negated);
             }
-            Column::Bools(fit)
+            Column::from(fit)
         }
         Expr::IsNormalized(operand, form, negated) => {
             let operand = eval(operand, batch, cx)?;
@@ -248,7 +266,7 @@ fn map_rows(
     mut f: impl FnMut(&Value) -> Result<Value, QueryError>,
 ) -> Result<Column, QueryError> {
     match column {
-        Column::Same(_, 0) => Ok(Column::Values(Vec::new())),
+        Column::Same(_, 0) => Ok(Column::default()),
         Column::Same(value, rows) => Ok(Column::Same(f(value)?, *rows)),
         Column::Values(values) => Ok(Column::of(values.iter().map(f).collect::<Result<_, _>>()?)),
         other => each("an expression", other.len(), cx, |row| f(&other.get(row))),
@@ -280,9 +298,8 @@ pub(crate) fn apply(op: Binary, a: &Value, b: &Value) -> Result<Value, QueryErro
 }
 
 fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Column, QueryError> {
-    let compared = compare::integers(op, left, right);
-    if let Some(compared) = compared.or_else(|| compare::entities(op, left, right)) {
-        return Ok(compared);
+    if let Some(column) = columns::binary(op, left, right) {
+        return Ok(column);
     }
     let mut large = Growth::of("+");
     let mut apply = |op, a: &Value, b: &Value| {
@@ -337,6 +354,9 @@ fn connect(
     let mut results = vec![Some(!decides); rows];
     let mut open: Vec<u32> = (0..rows as u32).collect();
     for part in parts {
+        if open.is_empty() {
+            break;
+        }
         let narrowed;
         let part_rows = if open.len() == rows {
             batch
@@ -349,16 +369,25 @@ fn connect(
         };
         cx.check()?;
         let column = eval(part, part_rows, cx)?;
-        if let Column::Bools(values) = &*column
-            && values.iter().all(|value| *value != decides)
-        {
+        if column.bools().is_some_and(|all| all.iter().all(|value| *value != decides)) {
             continue;
         }
         let mut still = Vec::with_capacity(open.len());
+        if let Some(values) = column.bools() {
+            for (row, value) in open.iter().zip(values) {
+                if *value == decides {
+                    results[*row as usize] = Some(decides);
+                } else {
+                    still.push(*row);
+                }
+            }
+            open = still;
+            continue;
+        }
         for (at, row) in open.iter().enumerate() {
             let result = &mut results[*row as usize];
             let value = match &*column {
-                Column::Bools(values) => Some(values[at]),
+                Column::Bools(values) => values.get(at),
                 other => ops::truth(&other.get(at))?,
             };
             match value {
@@ -371,9 +400,6 @@ fn connect(
             }
         }
         open = still;
-        if open.is_empty() {
-            break;
-        }
     }
     Ok(Column::of_truths(results))
 }

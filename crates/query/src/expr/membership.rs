@@ -49,10 +49,10 @@ fn list_at(column: &Column, row: usize) -> Option<&Arc<[Value]>> {
 
 /// Whether the element in each row is in the list in that row.
 pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryError> {
-    if let Column::Vertices(vertices) = elements
+    if let Some(vertices) = elements.vertices()
         && let Some(found) = vertices_in(vertices, lists)
     {
-        return Ok(Column::Bools(found));
+        return Ok(Column::from(found));
     }
     let mut last: Option<&Arc<[Value]>> = None;
     let mut known: Option<Known<'_>> = None;

@@ -2,13 +2,12 @@
 
 pub(crate) mod access;
 pub(crate) mod area;
-mod compare;
+mod columns;
 pub(crate) mod eval;
 pub(crate) mod lists;
 mod membership;
 pub(crate) mod print;
 pub(crate) mod subquery;
-mod texts;
 pub(crate) mod walk;
 
 use std::sync::Arc;

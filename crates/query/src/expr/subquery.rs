@@ -1,9 +1,10 @@
 //! Queries inside expressions: a plan run for the rows at hand.
 
 use telar_graph::Value;
+use telar_graph::value::heap_bytes;
 
 use super::{Subquery, SubqueryKind};
-use crate::batch::{Batch, Column, heap_bytes};
+use crate::batch::{Batch, Column};
 use crate::exec::memory::Held;
 use crate::exec::{Exec, Ramp, build};
 use crate::function::limits;
@@ -23,8 +24,8 @@ impl Found {
     fn take(&mut self, subquery: &Subquery, out: &Batch, base: usize) -> usize {
         let mut bytes = 0;
         let numbers = out.has(subquery.row).then(|| &**out.column(subquery.row));
-        if let (Some(Column::Ints(numbers)), SubqueryKind::Exists | SubqueryKind::Count) =
-            (numbers, subquery.kind)
+        if let (Some(numbers), SubqueryKind::Exists | SubqueryKind::Count) =
+            (numbers.and_then(Column::ints), subquery.kind)
         {
             // PERF: bench/compare/lsqb.py --only q8,q9: a pattern that must not be there.
             for row in numbers {
@@ -88,15 +89,15 @@ pub(crate) fn run(
     } else {
         for row in 0..rows {
             let mut argument = batch.slice(row, row + 1);
-            argument.set(subquery.row, Column::Ints(vec![row as i64]));
+            argument.set(subquery.row, Column::from(vec![row as i64]));
             collect(argument, row, usize::MAX, cx)?;
         }
     }
     cx.search = search;
     let Found { values, counts, .. } = found;
     Ok(match subquery.kind {
-        SubqueryKind::Exists => Column::Bools(counts.iter().map(|n| *n > 0).collect()),
-        SubqueryKind::Count | SubqueryKind::Sum(_) => Column::Ints(counts),
+        SubqueryKind::Exists => Column::from(counts.iter().map(|n| *n > 0).collect::<Vec<_>>()),
+        SubqueryKind::Count | SubqueryKind::Sum(_) => Column::from(counts),
         SubqueryKind::Collect(_) => {
             let lists: Vec<Value> = values.into_iter().map(Value::from).collect();
             lists.iter().try_for_each(limits::check_value)?;

@@ -1,7 +1,9 @@
 //! Walks over bound expressions.
 
 use super::{Binary, Expr, Labels, Unary};
-use crate::batch::{Slot, heap_bytes};
+use telar_graph::value::heap_bytes;
+
+use crate::batch::Slot;
 use crate::plan::Plan;
 
 impl Labels {

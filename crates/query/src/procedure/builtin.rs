@@ -220,7 +220,7 @@ fn any_step(
     const STEP: u64 = 4096;
     let partitions = call.graph().partitions();
     let mut vertices = Vec::new();
-    for ids in partitions.pieces(0..partitions.positions(), STEP) {
+    for ids in partitions.all(STEP) {
         call.check()?;
         vertices.clear();
         call.graph().scan(label, ids.start, ids.end, &mut vertices)?;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeTypeId, IndexRange, IndexState, LabelId, Lists, PropertyKeyId, Rule, Value, VertexId,
+    Column, EdgeTypeId, IndexRange, IndexState, LabelId, Lists, PropertyKeyId, Rule, Value,
+    VertexId,
 };
 
 use super::meta::{check_config, count, names_of};
@@ -174,9 +175,9 @@ fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> 
     for some in found.chunks(STEP) {
         call.check()?;
         let column = |key: &PropertyKeyId| {
-            let mut column = Vec::new();
+            let mut column = Column::default();
             call.graph().vertex_properties(some, *key, &mut column)?;
-            Ok(column)
+            Ok(column.into_values())
         };
         let columns: Vec<Vec<Value>> =
             rule.properties.iter().map(column).collect::<Result<_, QueryError>>()?;
@@ -208,7 +209,7 @@ fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Row
     let key =
         place(call.graph().property_key_names(), key).map(|at| PropertyKeyId::from_raw(number(at)));
     if let (Some(label), Some(key)) = (known, key) {
-        let (mut has, mut column) = (Vec::new(), Vec::new());
+        let mut has = Vec::new();
         each_vertices(call, |vertices| {
             let mut wanted = vertices.to_vec();
             if let Some(label) = label {
@@ -217,9 +218,9 @@ fn distinct_values(call: &CallContext<'_>, label: &str, key: &str) -> Result<Row
                 let mut at = has.iter();
                 wanted.retain(|_| at.next() == Some(&true));
             }
-            column.clear();
+            let mut column = Column::default();
             call.graph().vertex_properties(&wanted, key, &mut column)?;
-            values.extend(column.drain(..).filter(|value| !value.is_null()));
+            values.extend(column.into_values().into_iter().filter(|value| !value.is_null()));
             Ok(())
         })?;
     }

@@ -2,60 +2,20 @@
 
 use std::fmt;
 
-use telar_graph::{EdgeId, Value, VertexId};
+use telar_graph::Value;
+use telar_graph::value::heap_bytes_of;
 
 use super::CallContext;
-use crate::batch::{BATCH_ROWS, Column, heap_bytes_of};
+use crate::batch::{BATCH_ROWS, Column};
 use crate::query_error::{ErrorKind, QueryError};
 
 /// A procedure's rows, one value per column.
 pub type Rows = Vec<Vec<Value>>;
 
-/// Values of one column, one per row.
-#[derive(Debug, Clone)]
-pub enum RowColumn {
-    /// Nodes.
-    Nodes(Vec<VertexId>),
-    /// Relationships.
-    Relationships(Vec<EdgeId>),
-    /// Integers.
-    Integers(Vec<i64>),
-    /// Floating-point numbers.
-    Floats(Vec<f64>),
-    /// Truth values.
-    Booleans(Vec<bool>),
-    /// Any values, null included.
-    Values(Vec<Value>),
-}
-
-impl RowColumn {
-    fn len(&self) -> usize {
-        match self {
-            Self::Nodes(v) => v.len(),
-            Self::Relationships(v) => v.len(),
-            Self::Integers(v) => v.len(),
-            Self::Floats(v) => v.len(),
-            Self::Booleans(v) => v.len(),
-            Self::Values(v) => v.len(),
-        }
-    }
-
-    pub(crate) fn into_column(self) -> Column {
-        match self {
-            Self::Nodes(v) => Column::Vertices(v),
-            Self::Relationships(v) => Column::Edges(v),
-            Self::Integers(v) => Column::Ints(v),
-            Self::Floats(v) => Column::Values(v.into_iter().map(Value::Float).collect()),
-            Self::Booleans(v) => Column::Bools(v),
-            Self::Values(v) => Column::of(v),
-        }
-    }
-}
-
 /// Some rows of a procedure.
 #[derive(Debug, Clone, Default)]
 pub struct RowBatch {
-    pub(crate) columns: Vec<RowColumn>,
+    pub(crate) columns: Vec<Column>,
     pub(crate) rows: usize,
 }
 
@@ -65,20 +25,15 @@ impl RowBatch {
     /// # Panics
     /// If the columns differ in length.
     #[must_use]
-    pub fn new(columns: Vec<RowColumn>) -> Self {
-        let rows = columns.first().map_or(0, RowColumn::len);
+    pub fn new(columns: Vec<Column>) -> Self {
+        let rows = columns.first().map_or(0, Column::len);
         assert!(columns.iter().all(|column| column.len() == rows), "columns differ in length");
         Self { columns, rows }
     }
 
     /// Bytes of its values.
     pub(crate) fn bytes(&self) -> usize {
-        let bytes = |column: &RowColumn| match column {
-            RowColumn::Values(values) => size_of_val(&**values) + heap_bytes_of(values),
-            RowColumn::Relationships(edges) => size_of_val(&**edges),
-            column => 8 * column.len(),
-        };
-        self.columns.iter().map(bytes).sum()
+        self.columns.iter().map(Column::bytes).sum()
     }
 }
 
@@ -98,7 +53,7 @@ impl TryFrom<Rows> for RowBatch {
         for row in rows {
             columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
         }
-        Ok(Self { columns: columns.into_iter().map(RowColumn::Values).collect(), rows: count })
+        Ok(Self { columns: columns.into_iter().map(Column::of).collect(), rows: count })
     }
 }
 

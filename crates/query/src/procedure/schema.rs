@@ -9,6 +9,7 @@ use telar_graph::{
     Direction, EdgeId, EdgeTypeId, Expansion, LabelId, Lists, PropertyKeyId, Value, VertexId,
 };
 
+use super::meta::names_of;
 use super::show::Shown;
 use super::{CallContext, Procedures, Rows};
 use crate::query_error::QueryError;
@@ -125,7 +126,7 @@ pub(super) fn each_vertices(
 ) -> Result<(), QueryError> {
     let partitions = call.graph().partitions();
     let mut found = Vec::new();
-    for ids in partitions.pieces(0..partitions.positions(), STEP) {
+    for ids in partitions.all(STEP) {
         call.check()?;
         found.clear();
         call.graph().scan(None, ids.start, ids.end, &mut found)?;
@@ -168,9 +169,8 @@ pub(super) fn labels_at_ends(
 }
 
 /// Names of labels, sorted.
-fn names_of(labels: &[LabelId], names: &[String]) -> Vec<String> {
-    let mut labels: Vec<String> =
-        labels.iter().map(|label| names[usize::from(label.get())].clone()).collect();
+fn sorted_names(labels: &[LabelId], names: &[String]) -> Vec<String> {
+    let mut labels: Vec<String> = names_of(labels, names).cloned().collect();
     labels.sort_unstable();
     labels
 }
@@ -183,7 +183,7 @@ fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
         call.graph().labels(vertices, &mut labels)?;
         call.graph().all_vertex_properties(vertices, &mut properties)?;
         for (labels, properties) in labels.iter().zip(properties.iter()) {
-            seen.entry(names_of(labels, &names)).or_default().add(properties);
+            seen.entry(sorted_names(labels, &names)).or_default().add(properties);
         }
         Ok(())
     })?;
@@ -219,7 +219,7 @@ fn visualization(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     let mut found = Lists::default();
     each_vertices(call, |vertices| {
         call.graph().labels(vertices, &mut found)?;
-        used.extend(found.iter().flat_map(|found| names_of(found, &labels)));
+        used.extend(found.iter().flat_map(|found| sorted_names(found, &labels)));
         Ok(())
     })?;
     let mut connected: BTreeSet<(String, String, String)> = BTreeSet::new();
@@ -227,8 +227,8 @@ fn visualization(call: &CallContext<'_>) -> Result<Rows, QueryError> {
         each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
             let [starts, ends] = labels_at_ends(call, edges)?;
             for (from, to) in starts.iter().zip(ends.iter()) {
-                for from in names_of(from, &labels) {
-                    for to in names_of(to, &labels) {
+                for from in sorted_names(from, &labels) {
+                    for to in sorted_names(to, &labels) {
                         connected.insert((from.clone(), ty.clone(), to));
                     }
                 }

@@ -8,46 +8,37 @@ use super::message::Request;
 use super::stream::{After, Stream};
 use crate::dbms::{Client, Work};
 
-/// How it ends.
-enum Ending {
-    /// It was undone because the client wanted it, and is to hear so once it is.
-    Undone,
-    /// All is said.
-    Now(State),
-}
-
 /// Answers BEGIN and what follows. Whatever was not committed at the end is undone.
 pub(crate) fn run(connection: &mut Connection<'_>, wanted: &Wanted) -> Result<State, Exit> {
     let options = &wanted.options;
     let database = connection.told_database(options.database.as_deref());
     let kept = Kept::new(connection.shared.settings.kept_bytes_max);
+    let work = match connection.client.begin(options) {
+        Ok(work) => work,
+        Err(failure) => return connection.refuse(&failure),
+    };
     let Connection { link, client, .. } = connection;
-    let client = &*client;
-    let ending = client.transaction(options, |work| {
-        link.success(|map| {
-            if let Some(database) = &database {
-                map.string("db", database);
-            }
-        });
-        statements((link, client), work, wanted, kept)
-    });
-    match ending {
-        Err(failure) => connection.refuse(&failure),
-        Ok(Err(exit)) => Err(exit),
-        Ok(Ok(Ending::Now(state))) => Ok(state),
-        Ok(Ok(Ending::Undone)) => {
-            connection.link.success(|_| {});
-            Ok(State::Ready)
+    link.success(|map| {
+        if let Some(database) = &database {
+            map.string("db", database);
         }
-    }
+    });
+    statements((link, client), work, wanted, kept)
+}
+
+/// Undoes everything, and says so once it is done.
+fn undo(link: &mut Link, work: Work) -> State {
+    work.rollback();
+    link.success(|_| {});
+    State::Ready
 }
 
 fn statements(
     (link, client): (&mut Link, &Client),
-    mut work: Work<'_, '_>,
+    mut work: Work,
     wanted: &Wanted,
     mut kept: Kept,
-) -> Result<Ending, Exit> {
+) -> Result<State, Exit> {
     let mut pending = None;
     let mut qid = 0;
     loop {
@@ -65,18 +56,18 @@ fn statements(
                 link.wire.set_running(false);
                 match after {
                     After::Next(request) => pending = request,
-                    After::Reset => return Ok(Ending::Undone),
-                    After::Failed => return Ok(Ending::Now(State::Failed)),
+                    After::Reset => return Ok(undo(link, work)),
+                    After::Failed => return Ok(State::Failed),
                 }
                 qid += 1;
             }
             Request::Demand(demand) if !kept.is_empty() => {
                 if let Err(failure) = client.still_allowed() {
                     link.failure(&failure.into());
-                    return Ok(Ending::Now(State::Failed));
+                    return Ok(State::Failed);
                 }
                 if !kept.serve(link, demand)? {
-                    return Ok(Ending::Now(State::Failed));
+                    return Ok(State::Failed);
                 }
             }
             Request::Commit => {
@@ -90,16 +81,12 @@ fn statements(
                         State::Failed
                     }
                 };
-                return Ok(Ending::Now(state));
+                return Ok(state);
             }
-            Request::Rollback => {
-                work.rollback();
-                return Ok(Ending::Undone);
-            }
-            Request::Reset => return Ok(Ending::Undone),
+            Request::Rollback | Request::Reset => return Ok(undo(link, work)),
             Request::Unacceptable(failure) => {
                 link.failure(&failure);
-                return Ok(Ending::Now(State::Failed));
+                return Ok(State::Failed);
             }
             other => {
                 let state = if kept.is_empty() { "TX_READY" } else { "TX_STREAMING" };

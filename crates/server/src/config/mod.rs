@@ -115,7 +115,7 @@ settings! {
     "http.statements" http_statements: usize = 256,
         "Statements and change streams at once; each has a thread.";
     "http.transactions" http_transactions: usize = 256,
-        "Transactions open at once; each has a thread.";
+        "Transactions open at once; one that waits for its next request has no thread.";
     "http.transaction_idle" http_transaction_idle: Duration = seconds(60),
         "How long an open transaction waits for its next request before it is rolled back.";
     "http.body_bytes" http_body_bytes: Bytes = Bytes(16 << 20),

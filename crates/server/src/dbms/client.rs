@@ -3,7 +3,6 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -216,7 +215,10 @@ impl Client {
     /// If a bookmark is none.
     pub(crate) fn is_early(&self, options: &Options) -> Result<bool, Failure> {
         match self.dbms.database(options.database.as_deref()) {
-            Ok(database) => Ok(next_bookmark(&database, &options.bookmarks)?.is_some()),
+            Ok(database) => {
+                let next = bookmarks_to_come(&database, &options.bookmarks).next();
+                Ok(next.transpose()?.is_some())
+            }
             Err(_) => Ok(false),
         }
     }
@@ -298,21 +300,15 @@ impl Client {
         Ok(Done { summary, bookmark, database: Arc::clone(call.database.name()) })
     }
 
-    /// Begins a transaction and lets `body` use it; what it has not committed at its end is undone.
+    /// Begins a transaction; what it has not committed when it is dropped is undone.
     ///
     /// # Errors
     /// If none can begin.
-    pub fn transaction<R>(
-        &self,
-        options: &Options,
-        body: impl FnOnce(Work<'_, '_>) -> R,
-    ) -> Result<R, Failure> {
+    pub fn begin(&self, options: &Options) -> Result<Work, Failure> {
         let refused = |e: &Failure| self.refused(options, "BEGIN", &ValueMap::new(), e);
         let call = self.call(options, true).inspect_err(refused)?;
-        let session = call.session(options);
-        let begun = session.begin().map_err(|e| call.explain(e));
-        let transaction = begun.inspect_err(refused)?;
-        Ok(body(Work { transaction, call: &call }))
+        let begun = call.session(options).begin().map_err(|e| call.explain(e));
+        Ok(Work { transaction: begun.inspect_err(refused)?, call })
     }
 
     /// Tells the observer, if there is one, what did not even begin.
@@ -461,7 +457,7 @@ impl Call {
         (!self.caller.is_here(&name)).then(|| name.as_ref().to_owned())
     }
 
-    fn session(&self, options: &Options) -> Session<'_> {
+    fn session(&self, options: &Options) -> Session {
         let settings = self.caller.dbms.settings();
         let limits = Limits {
             cancelled: options.cancelled.clone(),
@@ -492,14 +488,15 @@ impl Call {
     }
 }
 
-/// An open transaction of a client.
+/// An open transaction of a client. It can be kept between requests, and go from thread to thread.
 #[derive(Debug)]
-pub struct Work<'s, 'd> {
-    transaction: QueryTransaction<'s, 'd>,
-    call: &'d Call,
+pub struct Work {
+    /// Dropped first: its place and its database are given up when it has been undone.
+    transaction: QueryTransaction,
+    call: Call,
 }
 
-impl Work<'_, '_> {
+impl Work {
     /// Runs one statement.
     ///
     /// # Errors
@@ -551,34 +548,36 @@ fn bookmark(database: &Database, ts: CommitTs) -> Bookmark {
     Bookmark { database: Arc::clone(database.name()), ts }
 }
 
-/// The first of the commits that are named which the database has not published.
-fn next_bookmark<'b>(
+/// The commits of this database that are named and that it has not published.
+fn bookmarks_to_come<'b>(
     database: &Database,
     bookmarks: &'b [String],
-) -> Result<Option<&'b str>, Failure> {
-    for text in bookmarks {
-        let wanted: Bookmark = text.parse()?;
-        if wanted.database == *database.name() && database.engine().published() < wanted.ts {
-            return Ok(Some(text));
+) -> impl Iterator<Item = Result<(&'b str, CommitTs), Failure>> {
+    let to_come = |text: &'b String| match text.parse::<Bookmark>() {
+        Err(failure) => Some(Err(failure)),
+        Ok(Bookmark { database: name, ts }) => {
+            let is_own = name == *database.name();
+            (is_own && database.backend().published() < ts).then_some(Ok((&**text, ts)))
         }
-    }
-    Ok(None)
+    };
+    bookmarks.iter().filter_map(to_come)
 }
 
 /// Waits until the database has published the commits that are named, without a place among those
 /// that run.
 fn await_bookmarks(database: &Database, options: &Options) -> Result<(), Failure> {
-    let (begun, mut pause) = (Instant::now(), BOOKMARK_LOOK_MIN);
+    if options.bookmarks.is_empty() {
+        return Ok(());
+    }
     let patience = options.timeout.map_or(BOOKMARK_WAIT, |timeout| timeout.min(BOOKMARK_WAIT));
-    while let Some(text) = next_bookmark(database, &options.bookmarks)? {
-        // ORDERING: relaxed, as nothing else is read because of the flag.
-        let cancelled = options.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-        if cancelled || begun.elapsed() > patience {
+    let deadline = Instant::now().checked_add(patience);
+    let limits = Limits { deadline, cancelled: options.cancelled.clone(), ..Limits::default() };
+    for bookmark in bookmarks_to_come(database, &options.bookmarks) {
+        let (text, commit) = bookmark?;
+        database.backend().wait_for(commit, &limits).map_err(|_| {
             let code = "Neo.TransientError.Transaction.BookmarkTimeout";
-            return Err(Failure::new(code, format!("the commit {text} has not come")));
-        }
-        thread::sleep(pause);
-        pause = (2 * pause).min(BOOKMARK_LOOK_MAX);
+            Failure::new(code, format!("the commit {text} has not come"))
+        })?;
     }
     Ok(())
 }

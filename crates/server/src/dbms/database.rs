@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use telar_db::ops::{Manifest, time};
 use telar_db::query::{Procedures, QueryError};
-use telar_db::{Runtime, Session, Settings};
+use telar_db::{Backend, Runtime, Session, Settings};
 
 use super::failure::{no_database, unavailable};
 use super::{procedures, store};
@@ -18,7 +18,9 @@ use super::{procedures, store};
 #[derive(Debug)]
 pub struct Database {
     name: Arc<str>,
-    engine: Arc<telar_db::Database>,
+    engine: telar_db::Database,
+    /// The same, as its sessions see it.
+    backend: Arc<dyn Backend>,
     runtime: Arc<Runtime>,
     last_backup: Arc<LastBackup>,
     end: Mutex<Option<End>>,
@@ -91,14 +93,15 @@ impl Database {
         engine: telar_db::Database,
         backups: Option<PathBuf>,
     ) -> Self {
-        let (name, engine) = (name.into(), Arc::new(engine));
+        let name = name.into();
         let mut procedures = Procedures::builtin();
         procedures.database = Arc::clone(&name);
         let last_backup = Arc::new(LastBackup::find(&engine, backups.as_deref()));
         procedures::add(&mut procedures, &engine, backups, &last_backup);
         let runtime = Arc::new(Runtime::new(procedures));
+        let backend = Arc::new(engine.clone());
         let (end, doomed, open) = (Mutex::default(), Doomed::default(), Arc::default());
-        Self { name, engine, runtime, last_backup, end, doomed, open }
+        Self { name, engine, backend, runtime, last_backup, end, doomed, open }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -127,6 +130,12 @@ impl Database {
         &self.engine
     }
 
+    /// The database as its sessions see it.
+    #[must_use]
+    pub fn backend(&self) -> &Arc<dyn Backend> {
+        &self.backend
+    }
+
     /// What its sessions share.
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
@@ -142,16 +151,13 @@ impl Database {
 
     /// A session that shares plans with all others.
     #[must_use]
-    pub fn session(&self) -> Session<'_> {
-        Session::with_runtime(&self.engine, Arc::clone(&self.runtime))
+    pub fn session(&self) -> Session {
+        Session::with_backend(Arc::clone(&self.backend), Arc::clone(&self.runtime))
     }
 
     /// Closes the database with a checkpoint, if nobody else holds it.
     pub(super) fn close(self: Arc<Self>) -> Result<(), telar_db::Error> {
-        let Some(Self { engine, runtime, .. }) = Arc::into_inner(self) else { return Ok(()) };
-        // Its procedures hold the engine, too.
-        drop(runtime);
-        Arc::into_inner(engine).map_or(Ok(()), telar_db::Database::close)
+        Arc::into_inner(self).map_or(Ok(()), |this| this.engine.close())
     }
 
     /// Something that is there until the files are closed.

@@ -68,4 +68,8 @@ impl Sink for Watched<'_> {
     fn has_enough(&self) -> bool {
         self.sink.has_enough()
     }
+
+    fn takes_columns(&self) -> bool {
+        self.sink.takes_columns()
+    }
 }

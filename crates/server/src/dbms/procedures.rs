@@ -19,13 +19,13 @@ const COMMITS_PER_CHUNK: u64 = 256;
 /// Adds them for a database.
 pub(super) fn add(
     procedures: &mut Procedures,
-    engine: &Arc<telar_db::Database>,
+    engine: &telar_db::Database,
     backups: Option<PathBuf>,
     last: &Arc<LastBackup>,
 ) {
-    let (engine, last) = (Arc::clone(engine), Arc::clone(last));
-    procedures.add("telar.backup", Arc::new(Backup::new(Arc::clone(&engine), backups, last)));
-    procedures.add("telar.changes", Arc::new(Changes::new(engine)));
+    let last = Arc::clone(last);
+    procedures.add("telar.backup", Arc::new(Backup::new(engine.clone(), backups, last)));
+    procedures.add("telar.changes", Arc::new(Changes::new(engine.clone())));
 }
 
 fn failed(error: impl std::fmt::Display) -> QueryError {
@@ -34,7 +34,7 @@ fn failed(error: impl std::fmt::Display) -> QueryError {
 
 /// A backup beside readers and writers, below a folder that the server's settings name.
 struct Backup {
-    engine: Arc<telar_db::Database>,
+    engine: telar_db::Database,
     below: Option<PathBuf>,
     last: Arc<LastBackup>,
     arguments: Vec<Field>,
@@ -42,7 +42,7 @@ struct Backup {
 }
 
 impl Backup {
-    fn new(engine: Arc<telar_db::Database>, below: Option<PathBuf>, last: Arc<LastBackup>) -> Self {
+    fn new(engine: telar_db::Database, below: Option<PathBuf>, last: Arc<LastBackup>) -> Self {
         let arguments =
             vec![Field::new("folder", "STRING"), Field::new("since", "STRING").or(Value::Null)];
         let columns = [("commit", "INTEGER"), ("commits", "INTEGER"), ("bytes", "INTEGER")];
@@ -104,13 +104,13 @@ impl Procedure for Backup {
 
 /// Committed changes in order.
 struct Changes {
-    engine: Arc<telar_db::Database>,
+    engine: telar_db::Database,
     arguments: Vec<Field>,
     columns: Vec<Field>,
 }
 
 impl Changes {
-    fn new(engine: Arc<telar_db::Database>) -> Self {
+    fn new(engine: telar_db::Database) -> Self {
         let arguments =
             vec![Field::new("after", "INTEGER"), Field::new("commits", "INTEGER").or(1000)];
         let columns = [("commit", "INTEGER"), ("time", "ZONED DATETIME"), ("changes", "LIST<MAP>")];
@@ -144,14 +144,14 @@ impl Procedure for Changes {
         let Some((after, most)) = number(&arguments[0]).zip(number(&arguments[1])) else {
             return Err(invalid("telar.changes takes numbers of 0 or more"));
         };
-        let (engine, names) = (Arc::clone(&self.engine), Names::of(&self.engine));
+        let (engine, names) = (self.engine.clone(), Names::of(&self.engine));
         Ok(Box::new(ChangeRows { engine, names, after: CommitTs::from_raw(after), left: most }))
     }
 }
 
 /// Rows of `telar.changes`, read from the log as they are asked for.
 struct ChangeRows {
-    engine: Arc<telar_db::Database>,
+    engine: telar_db::Database,
     names: Names,
     /// The last commit that was returned.
     after: CommitTs,

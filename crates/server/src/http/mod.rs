@@ -13,8 +13,8 @@
 //!
 //! Connections are served by tokio; a statement runs on a thread of its own and its rows go through
 //! a channel of one chunk (`reply`), so that a slow reader holds back its own query and nothing
-//! else, and a client that goes away ends it. An open transaction is a thread that waits for
-//! commands. How many of each there are is limited: what is too much is answered with 429. What a
+//! else, and a client that goes away ends it. An open transaction is a value on a list between its
+//! requests. How many of each there are is limited: what is too much is answered with 429. What a
 //! browser sends for a page of somebody else is refused before anything else (`guard`).
 //!
 //! docs/http.md is the manual; [decisions/0033](../../../docs/decisions/0033-http.md) says why.

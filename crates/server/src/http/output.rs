@@ -180,6 +180,11 @@ impl Output {
 }
 
 impl Sink for Output {
+    #[cfg(feature = "arrow")]
+    fn takes_columns(&self) -> bool {
+        matches!(self.format, Body::Arrow(_))
+    }
+
     fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
         self.columns = columns.to_vec();
         Ok(())

@@ -25,7 +25,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
-use super::{App, Settings};
+use super::{App, Settings, transaction};
 use crate::dbms::{Dbms, KEPT_PLACES};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::Acceptor;
@@ -100,12 +100,14 @@ impl Server {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .thread_name("http")
             .enable_all()
-            // Statements, and logins beside them, of which each connection makes one at most.
+            // Statements, by themselves and in transactions, and logins beside them, of which each
+            // connection makes one at most.
             .max_blocking_threads(
                 settings.statements_max
+                    + settings.transactions_max
                     + settings.connections_max
                     + settings.newcomers_max
-                    + 2 * KEPT_PLACES,
+                    + 3 * KEPT_PLACES,
             )
             .build()?;
         let most = Most {
@@ -116,6 +118,7 @@ impl Server {
         let app = App::new(dbms, settings, metrics);
         let (arrivals, arrivals_of) = mpsc::unbounded_channel();
         let acceptor = accept(listener, most, Arc::clone(&app.metrics), arrivals)?;
+        runtime.spawn(transaction::sweep(app.clone()));
         let accepting = Accepting { app: app.clone(), router: app.clone().router(), tls };
         let (grace, grace_of) = oneshot::channel();
         let accepting = runtime.spawn(accepting.run(arrivals_of, grace_of));

@@ -19,7 +19,7 @@ pub struct Settings {
     pub newcomers_max: usize,
     /// Statements and change streams that run at once, each on a thread.
     pub statements_max: usize,
-    /// Transactions open at once, each a thread.
+    /// Transactions open at once. An idle one holds memory and no thread.
     pub transactions_max: usize,
     /// How long a transaction waits for its next request before it is rolled back.
     pub transaction_idle: Duration,

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use telar_server::dbms::{DbmsSettings, Security};
 use telar_server::http::Settings;
 
 use crate::common::{Answer, QUERY, TX, TestServer};
@@ -222,4 +223,58 @@ fn who_hangs_up_during_a_statement_loses_the_transaction() {
     server.wait_until_idle();
     assert_eq!(count(&server), 0);
     assert_eq!(post(&server, &tx, &Value::Null).status, 404);
+}
+
+#[test]
+fn many_transactions_go_on_whatever_connection_asks() {
+    const OPEN: usize = 24;
+    const ROUNDS: usize = 4;
+    let server = TestServer::new();
+    let create = |i: usize| json!({ "statement": format!("CREATE (:A {{x: {i}}})") });
+    let open: Vec<String> = (0..OPEN).map(|i| begin(&server, &create(i))).collect();
+    for round in 1..ROUNDS {
+        thread::scope(|scope| {
+            for part in open.chunks(OPEN / 4) {
+                let (server, create) = (&server, &create);
+                scope.spawn(move || {
+                    for tx in part {
+                        assert_eq!(post(server, tx, &create(round)).status, 202);
+                    }
+                });
+            }
+        });
+    }
+    assert_eq!(count(&server), 0);
+    for (i, tx) in open.iter().enumerate() {
+        let answer = match i % 2 {
+            0 => post(&server, &format!("{tx}/commit"), &Value::Null),
+            _ => server.ask("DELETE", tx, &[], ""),
+        };
+        assert!([200, 202].contains(&answer.status), "{}", answer.text());
+    }
+    assert_eq!(count(&server), (OPEN / 2 * ROUNDS) as i64);
+    assert_eq!(server.running(), 0);
+}
+
+#[test]
+fn the_end_of_the_server_undoes_what_is_open_and_closes_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db");
+    let security = Security { enabled: false, ..Security::default() };
+    let dbms = DbmsSettings { security, ..DbmsSettings::default() };
+    let mut server = TestServer::of(Some(&path), dbms, Settings::default());
+    begin(&server, &json!({ "statement": "CREATE (:Idle)" }));
+    let tx = begin(&server, &json!({ "statement": "CREATE (:Busy)" }));
+    let slow = json!({ "statement": "UNWIND range(1, 100000000000) AS x RETURN count(x)" });
+    let mut connection = server.connect();
+    connection.request("POST", &tx, &[], &slow.to_string());
+    server.await_statement("UNWIND");
+    server.server.stop(Duration::from_secs(20));
+    let answer = connection.try_answer();
+    assert!(answer.is_none_or(|answer| answer.text().contains("Transaction.Terminated")));
+    drop(server);
+    let db = telar_db::open(&path).unwrap();
+    let session = telar_db::Session::new(&db);
+    let rows = session.run("MATCH (n) RETURN count(n)", &[]).unwrap().rows;
+    assert_eq!(rows, [[telar_db::Value::Int(0)]]);
 }

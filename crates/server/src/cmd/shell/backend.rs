@@ -6,27 +6,30 @@ use telar_server::bolt::client::{Answer, Client};
 use super::script::Trouble;
 
 /// Where statements run.
-pub(crate) enum Backend<'s, 'd> {
-    Embedded {
-        db: &'d Database,
-        session: &'s Session<'d>,
-        transaction: Option<Box<QueryTransaction<'s, 'd>>>,
-    },
+pub(crate) enum Backend {
+    Embedded(Box<Embedded>),
     Server(Box<Client>),
 }
 
-impl Backend<'_, '_> {
+/// A database of the shell's own, and the transaction that is open in it.
+pub(crate) struct Embedded {
+    pub(crate) db: Database,
+    pub(crate) session: Session,
+    pub(crate) transaction: Option<QueryTransaction>,
+}
+
+impl Backend {
     pub(crate) fn in_transaction(&self) -> bool {
         match self {
-            Self::Embedded { transaction, .. } => transaction.is_some(),
+            Self::Embedded(embedded) => embedded.transaction.is_some(),
             Self::Server(client) => client.in_transaction(),
         }
     }
 
     pub(crate) fn begin(&mut self) -> Result<(), Trouble> {
         match self {
-            Self::Embedded { session, transaction, .. } => {
-                *transaction = Some(Box::new(session.begin()?));
+            Self::Embedded(embedded) => {
+                embedded.transaction = Some(embedded.session.begin()?);
             }
             Self::Server(client) => client.begin()?,
         }
@@ -36,8 +39,8 @@ impl Backend<'_, '_> {
     /// Commits the transaction, if one is open.
     pub(crate) fn commit(&mut self) -> Result<(), Trouble> {
         match self {
-            Self::Embedded { transaction, .. } => {
-                transaction.take().map_or(Ok(()), |open| open.commit().map(drop))?;
+            Self::Embedded(embedded) => {
+                embedded.transaction.take().map_or(Ok(()), |open| open.commit().map(drop))?;
             }
             Self::Server(client) => client.commit()?,
         }
@@ -47,7 +50,7 @@ impl Backend<'_, '_> {
     /// Undoes the transaction, if one is open.
     pub(crate) fn rollback(&mut self) -> Result<(), Trouble> {
         match self {
-            Self::Embedded { transaction, .. } => drop(transaction.take()),
+            Self::Embedded(embedded) => drop(embedded.transaction.take()),
             Self::Server(client) => client.rollback()?,
         }
         Ok(())
@@ -56,15 +59,18 @@ impl Backend<'_, '_> {
     /// Runs a statement, in the transaction if one is open.
     pub(crate) fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<Answer, Trouble> {
         Ok(match self {
-            Self::Embedded { transaction: Some(open), .. } => open.run(text, parameters)?.into(),
-            Self::Embedded { session, .. } => session.run_with(text, parameters)?.into(),
+            Self::Embedded(embedded) => match &mut embedded.transaction {
+                Some(open) => open.run(text, parameters)?.into(),
+                None => embedded.session.run_with(text, parameters)?.into(),
+            },
             Self::Server(client) => client.run(text, parameters)?,
         })
     }
 
     /// The names of labels, relationship types and property keys.
     pub(crate) fn names(&mut self) -> Result<[Vec<String>; 3], Trouble> {
-        if let Self::Embedded { db, .. } = self {
+        if let Self::Embedded(embedded) = self {
+            let db = &embedded.db;
             let types = db.edge_types().into_iter().map(|(name, _)| name).collect();
             return Ok([db.labels(), types, db.property_keys()].map(|mut names: Vec<String>| {
                 names.retain(|name| !name.is_empty());

@@ -48,7 +48,7 @@ fn switch(argument: &str) -> anyhow::Result<bool> {
 }
 
 /// Runs a command.
-pub(crate) fn run(line: &str, state: &mut State<'_, '_>) -> anyhow::Result<Next> {
+pub(crate) fn run(line: &str, state: &mut State) -> anyhow::Result<Next> {
     let line = line.trim().trim_end_matches(';');
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let argument = argument.trim();
@@ -123,7 +123,7 @@ pub(crate) fn run(line: &str, state: &mut State<'_, '_>) -> anyhow::Result<Next>
     Ok(Next::GoOn)
 }
 
-fn schema(state: &mut State<'_, '_>, screen: Screen) -> anyhow::Result<()> {
+fn schema(state: &mut State, screen: Screen) -> anyhow::Result<()> {
     let [labels, types, keys] = state.names();
     screen.line(format!("labels: {}", labels.join(", ")))?;
     screen.line(format!("relationship types: {}", types.join(", ")))?;

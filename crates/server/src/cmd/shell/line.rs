@@ -42,7 +42,7 @@ struct Assistant {
 
 impl Assistant {
     /// Keywords, functions, and every name of the catalog.
-    fn new(state: &mut State<'_, '_>) -> Self {
+    fn new(state: &mut State) -> Self {
         let mut names: Vec<String> = KEYWORDS.map(str::to_owned).to_vec();
         names.extend(function::all().iter().map(|f| format!("{}(", f.name)));
         names.extend(COMMANDS.iter().map(|(name, ..)| (*name).to_owned()));
@@ -206,7 +206,7 @@ fn history_file() -> Option<PathBuf> {
 }
 
 /// What stands before a statement: which database, and whether a transaction is open.
-fn prompt(state: &State<'_, '_>) -> String {
+fn prompt(state: &State) -> String {
     let sign = if state.in_transaction() { '#' } else { '>' };
     match &state.backend {
         Backend::Server(client) => format!("{}{sign} ", client.database().unwrap_or("telar")),
@@ -217,7 +217,7 @@ fn prompt(state: &State<'_, '_>) -> String {
 /// Reads lines up to the end of a statement.
 fn read(
     editor: &mut Editor<Assistant, FileHistory>,
-    state: &mut State<'_, '_>,
+    state: &mut State,
 ) -> rustyline::Result<String> {
     // Names may have been added by what was run last.
     editor.set_helper(Some(Assistant::new(state)));
@@ -251,7 +251,7 @@ fn show_history(history: &FileHistory, argument: &str) -> anyhow::Result<()> {
 }
 
 /// Reads and runs lines until the end.
-pub(crate) fn interact(state: &mut State<'_, '_>) -> anyhow::Result<()> {
+pub(crate) fn interact(state: &mut State) -> anyhow::Result<()> {
     let config = Config::builder().max_history_size(10_000)?.build();
     let mut editor: Editor<Assistant, FileHistory> = Editor::with_config(config)?;
     let history = history_file();

@@ -29,7 +29,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use telar_db::{Database, Isolation, Retention, Session, Settings, Workers};
 
-use backend::Backend;
+use backend::{Backend, Embedded};
 use interrupt::Interrupt;
 use output::Format;
 use state::State;
@@ -129,7 +129,7 @@ impl Options {
     }
 
     /// Runs what is to be run.
-    fn work(&self, backend: Backend<'_, '_>, interrupt: Interrupt) -> anyhow::Result<()> {
+    fn work(&self, backend: Backend, interrupt: Interrupt) -> anyhow::Result<()> {
         let terminal = std::io::stdout().is_terminal();
         let format = self.format.unwrap_or(if terminal { Format::Table } else { Format::Csv });
         let mut state = State::new(backend, format, interrupt);
@@ -186,9 +186,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if let Some(threads) = options.threads {
         session = session.with_workers(Arc::new(Workers::new(threads.into())));
     }
-    let embedded = Backend::Embedded { db: &db, session: &session, transaction: None };
-    options.work(embedded, interrupt)?;
-    drop(session);
+    let embedded = Embedded { db: db.clone(), session, transaction: None };
+    options.work(Backend::Embedded(Box::new(embedded)), interrupt)?;
     db.close()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,8 +19,8 @@ use super::table;
 pub(crate) const VERTICAL: &str = "\\G";
 
 /// The shell between two statements.
-pub(crate) struct State<'s, 'd> {
-    pub(crate) backend: Backend<'s, 'd>,
+pub(crate) struct State {
+    pub(crate) backend: Backend,
     pub(crate) parameters: ValueMap,
     pub(crate) format: Format,
     pub(crate) layout: Layout,
@@ -31,8 +31,8 @@ pub(crate) struct State<'s, 'd> {
     names: Option<[Vec<String>; 3]>,
 }
 
-impl<'s, 'd> State<'s, 'd> {
-    pub(crate) fn new(backend: Backend<'s, 'd>, format: Format, interrupt: Interrupt) -> Self {
+impl State {
+    pub(crate) fn new(backend: Backend, format: Format, interrupt: Interrupt) -> Self {
         let (parameters, layout, timing, paging) = (ValueMap::new(), Layout::Auto, true, true);
         Self { backend, parameters, format, layout, timing, paging, interrupt, names: None }
     }

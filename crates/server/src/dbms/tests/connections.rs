@@ -80,7 +80,7 @@ fn metadata_that_a_statement_sets_are_listed_with_its_transaction() {
     let dbms = in_memory();
     let client = admin(&dbms);
     let options = Options::default();
-    let outcome = client.transaction(&options, |mut work| {
+    let outcome = transaction(&client, &options, |mut work| {
         let mut step = |text: &str| {
             let mut kept = Kept::default();
             work.run(text, &ValueMap::default(), &mut kept).map(|_| kept.0)

@@ -110,7 +110,7 @@ fn a_statement_says_with_use_where_it_runs() {
     assert_eq!(code(&ann, "USE shop CREATE ()"), FORBIDDEN);
     assert_eq!(try_on(&ann, &on("shop"), "USE telar RETURN 1").unwrap_err().code, FORBIDDEN);
     let nothing = ValueMap::default();
-    let outcome = client.transaction(&on("shop"), |mut work| {
+    let outcome = transaction(&client, &on("shop"), |mut work| {
         work.run("USE shop RETURN 1", &nothing, &mut Kept::default()).unwrap();
         work.run("USE telar RETURN 1", &nothing, &mut Kept::default()).unwrap_err().code
     });
@@ -192,7 +192,7 @@ fn a_dropped_database_tells_its_users_and_goes_with_the_last_one() {
         let before = folders();
         let user = admin(&dbms);
         let nothing = ValueMap::default();
-        let outcome = user.transaction(&on("shop"), |mut work| {
+        let outcome = transaction(&user, &on("shop"), |mut work| {
             work.run("CREATE (:Lost)", &nothing, &mut Kept::default()).unwrap();
             run(&client, text);
             assert!(folders() >= before, "somebody uses it: {text}");

@@ -20,7 +20,7 @@ fn the_first_password_must_be_changed_before_anything_else() {
     {
         assert_eq!(code(&client, text), EXPIRED, "{text}");
     }
-    let begun = client.transaction(&Options::default(), |mut work| {
+    let begun = transaction(&client, &Options::default(), |mut work| {
         work.run("RETURN 1", &ValueMap::default(), &mut Kept::default()).map(|_| ())
     });
     assert_eq!(begun.unwrap().unwrap_err().code, EXPIRED);
@@ -68,7 +68,7 @@ fn nothing_is_said_to_whoever_has_not_logged_in() {
             for text in ["RETURN 1", "RETRUN 1", "SHOW DATABASES", "SHOW CURRENT USER"] {
                 assert_eq!(try_on(&client, &options, text), Err(refused.clone()));
             }
-            assert_eq!(client.transaction(&options, |_| ()), Err(refused.clone()));
+            assert_eq!(transaction(&client, &options, |_| ()), Err(refused.clone()));
         }
     }
     let client = admin(&dbms);

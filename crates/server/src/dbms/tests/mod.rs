@@ -15,7 +15,7 @@ use std::time::Duration;
 use telar_db::query::{QueryError, Rows, Sink, literal};
 use telar_db::{Value, ValueMap};
 
-use super::{Client, Credentials, Dbms, DbmsSettings, Failure, Options, Peer, Security};
+use super::{Client, Credentials, Dbms, DbmsSettings, Failure, Options, Peer, Security, Work};
 
 pub(super) use crash::crash_point;
 
@@ -39,6 +39,15 @@ fn settings() -> DbmsSettings {
         ..Security::default()
     };
     DbmsSettings { security, ..DbmsSettings::default() }
+}
+
+/// Begins a transaction for `body`, which may commit it.
+fn transaction<R>(
+    client: &Client,
+    options: &Options,
+    body: impl FnOnce(Work) -> R,
+) -> Result<R, Failure> {
+    client.begin(options).map(body)
 }
 
 fn in_memory() -> Arc<Dbms> {

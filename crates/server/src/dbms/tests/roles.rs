@@ -169,7 +169,7 @@ fn every_role_may_run_what_it_is_for_and_nothing_else() {
                 }
             }
             // The same statements in a transaction, without an end.
-            let done = client.transaction(&Options::default(), |mut work| {
+            let done = transaction(client, &Options::default(), |mut work| {
                 work.run(text, &ValueMap::default(), &mut Kept::default()).map(|_| ())
             });
             let refused = done.unwrap().is_err_and(|e| e.code == FORBIDDEN);

@@ -4,7 +4,7 @@ use super::*;
 use crate::dbms::StatementLimits;
 
 /// What a statement in a transaction gives.
-fn step(work: &mut crate::dbms::Work<'_, '_>, text: &str) -> Result<Vec<String>, Failure> {
+fn step(work: &mut crate::dbms::Work, text: &str) -> Result<Vec<String>, Failure> {
     let mut kept = Kept::default();
     work.run(text, &ValueMap::default(), &mut kept).map(|_| kept.0)
 }
@@ -16,16 +16,15 @@ fn commands_in_a_transaction_are_done_with_its_commit_or_not_at_all() {
     let client = admin(&dbms);
     let users = || run(&client, "SHOW USERS YIELD user").len();
     let options = on("system");
-    client
-        .transaction(&options, |mut work| {
-            step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'").unwrap();
-            // The second statement sees what the first one is going to do.
-            let again = step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'");
-            assert_eq!(again.unwrap_err().code, INVALID);
-        })
-        .unwrap();
+    transaction(&client, &options, |mut work| {
+        step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'").unwrap();
+        // The second statement sees what the first one is going to do.
+        let again = step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'");
+        assert_eq!(again.unwrap_err().code, INVALID);
+    })
+    .unwrap();
     assert_eq!(users(), 1);
-    let bookmark = client.transaction(&options, |mut work| {
+    let bookmark = transaction(&client, &options, |mut work| {
         step(&mut work, "CREATE USER ann SET PASSWORD 'long enough'").unwrap();
         step(&mut work, "CREATE DATABASE shop").unwrap();
         step(&mut work, "GRANT ROLE reader TO ann ON DATABASE shop").unwrap();
@@ -36,7 +35,7 @@ fn commands_in_a_transaction_are_done_with_its_commit_or_not_at_all() {
     assert_eq!(users(), 2);
     run_on(&client, "shop", "CREATE ()");
     // Somebody else was faster: nothing of it is done.
-    let outcome = client.transaction(&options, |mut work| {
+    let outcome = transaction(&client, &options, |mut work| {
         step(&mut work, "CREATE USER bob SET PASSWORD 'long enough'").unwrap();
         step(&mut work, "CREATE DATABASE other").unwrap();
         run(&client, "CREATE DATABASE other");
@@ -47,7 +46,7 @@ fn commands_in_a_transaction_are_done_with_its_commit_or_not_at_all() {
 
     let forbidden = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
     let mixed = |first: &str, second: &str| {
-        let outcome = client.transaction(&Options::default(), |mut work| {
+        let outcome = transaction(&client, &Options::default(), |mut work| {
             step(&mut work, first).unwrap();
             step(&mut work, second).unwrap_err().code
         });
@@ -67,7 +66,7 @@ fn transactions_of_all_databases_are_listed_to_those_who_may_end_them() {
     let (ann, bob) = (user(&dbms, "ann", "writer"), user(&dbms, "bob", "reader"));
     let mut options = on("shop");
     options.metadata = [(Arc::from("app"), Value::from("till"))].into_iter().collect();
-    ann.transaction(&options, |mut work| {
+    transaction(&ann, &options, |mut work| {
         step(&mut work, "CREATE (:Lost)").unwrap();
         let shown = "SHOW TRANSACTIONS YIELD database, transactionId, username, clientAddress, \
                      connectionId, metaData, protocol WHERE database = 'shop' \
@@ -128,9 +127,9 @@ fn statements_have_the_limits_of_the_server() {
     let memory = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
     assert_eq!(code(&client, large), memory);
     let ann = user(&dbms, "ann", "reader");
-    ann.transaction(&Options::default(), |_| {
+    transaction(&ann, &Options::default(), |_| {
         run(&ann, "RETURN 1");
-        ann.transaction(&Options::default(), |_| {
+        transaction(&ann, &Options::default(), |_| {
             let full = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
             assert_eq!(code(&ann, "RETURN 1"), full);
             assert_eq!(try_on(&ann, &on("system"), "SHOW DATABASES").unwrap_err().code, full);

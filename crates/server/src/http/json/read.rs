@@ -5,18 +5,10 @@ use std::sync::Arc;
 
 use base64ct::{Base64, Encoding};
 use serde_json::Value as Json;
+use telar_db::json::Notation;
 use telar_db::query::function::{Context, Moment, lookup};
 use telar_db::value::{NESTING_MAX, Point, Srid};
 use telar_db::{Value, ValueMap};
-
-/// Which JSON values are written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notation {
-    /// The closest JSON type.
-    Plain,
-    /// Objects of `$type` and `_value`.
-    Typed,
-}
 
 /// The parameters of a statement: an object with a value per name.
 ///

@@ -1,14 +1,11 @@
 //! Errors of the engine as queries report them: with names instead of numbers.
 
-use std::cell::Cell;
-use std::collections::HashMap;
-
-use telar_engine::{Engine, Error, IndexTarget, Interrupt, Object, Transaction, Violation};
-use telar_graph::{CommitTs, PropertyKeyId, Schema, Value};
-use telar_query::{ErrorKind, Limits, Listed, QueryError, literal, schema};
+use telar_engine::{Engine, Error, IndexTarget, Object, Violation};
+use telar_graph::{PropertyKeyId, Value};
+use telar_query::{ErrorKind, QueryError, literal};
 
 /// The error of a query that the engine refused.
-pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
+pub(super) fn query_error(db: &Engine, error: &Error) -> QueryError {
     let (kind, detail) = match error {
         Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
         Error::StillConnected { .. } => (ErrorKind::ConstraintViolation, "DeleteConnectedNode"),
@@ -37,67 +34,15 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     QueryError::runtime(kind, detail, message)
 }
 
-/// Somebody who waits for a commit: the limits of the statement, and the list of what runs, where
-/// it stands until the commit is decided.
-pub(crate) struct Waiting<'l> {
-    limits: &'l Limits,
-    listed: Cell<Option<Listed>>,
-    /// Why it was to end, when it was asked last: a moment later the server may have memory again.
-    why: Cell<Option<QueryError>>,
+/// The error of a constraint that was to be made and that what is there breaks.
+pub(super) fn constraint_not_made(db: &Engine, made: &str, violation: &Violation) -> QueryError {
+    let why = message(db, violation, None);
+    let message = format!("Unable to create {made}: {why}");
+    let (kind, detail) = (ErrorKind::ConstraintCreation, "ConstraintCreationFailed");
+    QueryError::runtime(kind, detail, message)
 }
 
-impl<'l> Waiting<'l> {
-    pub(crate) fn new(limits: &'l Limits, listed: Listed) -> Self {
-        Self { limits, listed: Cell::new(Some(listed)), why: Cell::new(None) }
-    }
-
-    /// One that stands on no list of its own.
-    pub(crate) fn unlisted(limits: &'l Limits) -> Self {
-        Self { limits, listed: Cell::new(None), why: Cell::new(None) }
-    }
-}
-
-impl Interrupt for Waiting<'_> {
-    fn is_asked(&self) -> bool {
-        let why = self.limits.check().err();
-        let is_asked = why.is_some();
-        self.why.set(why);
-        is_asked
-    }
-
-    fn is_asked_last(&self) -> bool {
-        // Off the list first: whoever was told that it is terminated is right.
-        let ended = self.listed.take().is_some_and(Listed::close);
-        ended || self.is_asked()
-    }
-}
-
-/// Commits, unless it is told to end before; says with which timestamp.
-pub(crate) fn commit(
-    db: &Engine,
-    transaction: Transaction<'_>,
-    waiting: &Waiting<'_>,
-) -> Result<CommitTs, QueryError> {
-    // Asked before: afterwards nobody knows what was to be made.
-    let mut made = HashMap::new();
-    if transaction.changes_schema() {
-        for rule in transaction.rules() {
-            made.insert(rule.name.clone(), schema::describe(&rule, &transaction));
-        }
-    }
-    let committed = transaction.commit_unless(waiting);
-    committed.map(|committed| committed.ts).map_err(|error| match &error {
-        Error::Interrupted => waiting.why.take().unwrap_or_else(terminated),
-        Error::ConstraintViolated { constraint, violation } if made.contains_key(constraint) => {
-            let why = message(db, violation, None);
-            let message = format!("Unable to create {}: {why}", made[constraint]);
-            let (kind, detail) = (ErrorKind::ConstraintCreation, "ConstraintCreationFailed");
-            QueryError::runtime(kind, detail, message)
-        }
-        error => query_error(db, error),
-    })
-}
-
+/// The error of a statement or commit that somebody has ended.
 pub(crate) fn terminated() -> QueryError {
     let message = "the transaction was terminated";
     QueryError::runtime(ErrorKind::Terminated, "Terminated", message)

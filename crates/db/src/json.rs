@@ -1,27 +1,53 @@
-//! Values into JSON text, appended to bytes; nothing is built in between.
+//! Values as JSON text, appended to bytes; nothing is built in between.
+//!
+//! Both notations are those of Neo4j's Query API:
+//!
+//! | | plain | typed |
+//! |---|---|---|
+//! | 42 | `42` | `{"$type": "Integer", "_value": "42"}` |
+//! | a date | `"2026-08-21"` | `{"$type": "Date", "_value": "2026-08-21"}` |
+
+use std::fmt::{self, Display};
+use std::io::Write;
+use std::sync::Arc;
 
 use base64ct::{Base64, Encoding};
-use std::fmt::Display;
-use std::io::Write;
+use telar_graph::value::{Path, Point};
+use telar_graph::{EdgeId, Value, ValueMap, VertexId};
+use telar_query::result::{element_id_of_edge, element_id_of_vertex};
+use telar_query::{QueryError, Rows, watch};
 
-use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
-use telar_db::query::{QueryError, Rows, watch};
-use telar_db::value::{Path, Point};
-use telar_db::{EdgeId, Value, ValueMap, VertexId};
-
-use super::Notation;
-
-/// Writes values; `rows` knows what the nodes and relationships in them are. Properties are written
-/// without: there are none in them.
-pub(crate) struct Writer<'a, 'r> {
-    pub(crate) notation: Notation,
-    pub(crate) rows: Option<&'a Rows<'r>>,
-    /// Where in the output the row begins.
-    pub(crate) begin: usize,
+/// How values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notation {
+    /// The closest JSON type.
+    Plain,
+    /// Objects of `$type` and `_value`.
+    Typed,
 }
 
-/// A JSON string.
-pub(crate) fn write_string(out: &mut Vec<u8>, text: &str) {
+/// Writer of values. Properties of nodes and relationships are asked of `rows`; without rows there
+/// are none.
+pub struct Writer<'a, 'r> {
+    /// How values are written.
+    pub notation: Notation,
+    /// The rows that the values are in.
+    pub rows: Option<&'a Rows<'r>>,
+    /// Position in the output at which the row begins: rows that become too large are refused.
+    pub begin: usize,
+}
+
+impl fmt::Debug for Writer<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("notation", &self.notation).finish_non_exhaustive()
+    }
+}
+
+/// Appends a JSON string.
+///
+/// # Panics
+/// Never: bytes into memory cannot fail.
+pub fn write_string(out: &mut Vec<u8>, text: &str) {
     serde_json::to_writer(out, text).expect("INVARIANT: text into memory cannot fail");
 }
 
@@ -102,9 +128,12 @@ fn type_name(value: &Value) -> &'static str {
 }
 
 impl Writer<'_, '_> {
-    /// One row: its values in brackets. In part it may be written when this fails: if the statement
-    /// ends, or the row becomes too large.
-    pub(crate) fn row(
+    /// Appends a row: its values in brackets.
+    ///
+    /// # Errors
+    /// If the statement is to end, if the row becomes too large, or if the graph cannot be read. A
+    /// part of the row may have been written.
+    pub fn row(
         &self,
         out: &mut Vec<u8>,
         rows: &Rows<'_>,
@@ -114,7 +143,11 @@ impl Writer<'_, '_> {
         write_list(out, 0..columns, |out, column| self.value(out, &rows.get(row, column)))
     }
 
-    pub(crate) fn value(&self, out: &mut Vec<u8>, value: &Value) -> Result<(), QueryError> {
+    /// Appends a value.
+    ///
+    /// # Errors
+    /// As [`row`](Self::row).
+    pub fn value(&self, out: &mut Vec<u8>, value: &Value) -> Result<(), QueryError> {
         watch::wrote(watch::units_of(value), out.len() - self.begin)?;
         if self.notation == Notation::Plain {
             return self.content(out, value);
@@ -239,7 +272,7 @@ impl Writer<'_, '_> {
             self.value(out, &Value::Vertex(*vertex))?;
             if let Some(edge) = edges.next() {
                 out.push(b',');
-                self.value(out, &Value::Edge(std::sync::Arc::new(*edge)))?;
+                self.value(out, &Value::Edge(Arc::new(*edge)))?;
             }
         }
         out.push(b']');

@@ -1,6 +1,8 @@
 //! How much memory values take.
 
-use telar_graph::Value;
+use std::sync::Arc;
+
+use super::Value;
 
 /// Reference counts of an `Arc`.
 const SHARED_BYTES: usize = 16;
@@ -16,6 +18,31 @@ const LOOKED_AT_MAX: usize = 1 << 12;
 #[must_use]
 pub fn value_bytes(value: &Value) -> usize {
     bytes(value, &mut { LOOKED_AT_MAX })
+}
+
+/// Bytes of a value beside its own place.
+#[must_use]
+pub fn heap_bytes(value: &Value) -> usize {
+    value_bytes(value) - size_of::<Value>()
+}
+
+/// Bytes of values beside their own places; what a value shares with the one before it counts once.
+#[must_use]
+pub fn heap_bytes_of(values: &[Value]) -> usize {
+    let (mut bytes, mut before) = (0, &Value::Null);
+    for value in values {
+        let shared = match (before, value) {
+            (Value::String(a), Value::String(b)) => Arc::ptr_eq(a, b),
+            (Value::List(a), Value::List(b)) => Arc::ptr_eq(a, b),
+            (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        if !shared {
+            bytes += heap_bytes(value);
+        }
+        before = value;
+    }
+    bytes
 }
 
 /// The same of a value in another one, of which so many elements may still be looked at.
@@ -36,7 +63,7 @@ fn bytes(value: &Value, left: &mut usize) -> usize {
         Value::Bytes(bytes) => bytes.len(),
         Value::List(elements) => total(elements.len(), elements.iter(), left, bytes),
         Value::Map(entries) => {
-            let entry = |(key, value): (&std::sync::Arc<str>, &Value), left: &mut usize| {
+            let entry = |(key, value): (&Arc<str>, &Value), left: &mut usize| {
                 MAP_ENTRY_BYTES + SHARED_BYTES + key.len() + bytes(value, left) - size_of::<Value>()
             };
             size_of_val(&**entries) + total(entries.len(), entries.iter(), left, entry)

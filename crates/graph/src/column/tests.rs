@@ -1,0 +1,129 @@
+//! Columns against lists of values.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::EdgeTypeId;
+
+/// Values of a few types, so that columns of one type are as frequent as mixtures.
+fn value(kind: u8, n: i64) -> Value {
+    let node = |n: i64| VertexId::from_raw(n.unsigned_abs());
+    match kind {
+        0 => Value::Null,
+        1 => Value::Int(n),
+        2 => Value::Float(n as f64 / 2.0),
+        3 => Value::Bool(n % 2 == 0),
+        4 => Value::from(format!("text {n}").as_str()),
+        5 => Value::Vertex(node(n)),
+        6 => Value::from(EdgeId {
+            ty: EdgeTypeId::from_raw(1),
+            src: node(n),
+            dst: node(n + 1),
+            ordinal: 3,
+        }),
+        _ => Value::list([Value::Int(n)]),
+    }
+}
+
+/// Rows of one type with nulls, or of any.
+fn values() -> impl Strategy<Value = Vec<Value>> {
+    let one = (0..8_u8).prop_flat_map(|kind| {
+        let some = (prop::bool::weighted(0.8), -9..9_i64);
+        prop::collection::vec(some, 0..80).prop_map(move |all| {
+            let of = |(is, n): (bool, i64)| value(if is { kind } else { 0 }, n);
+            all.into_iter().map(of).collect()
+        })
+    });
+    let any = prop::collection::vec((0..8_u8, -9..9_i64), 0..20)
+        .prop_map(|all| all.into_iter().map(|(kind, n)| value(kind, n)).collect());
+    prop_oneof![3 => one, 1 => any]
+}
+
+/// Types as well: `1` and `1.0` are equal.
+fn assert_same(column: &Column, model: &[Value]) {
+    assert_eq!(column.len(), model.len());
+    let found: Vec<Value> = (0..column.len()).map(|row| column.get(row)).collect();
+    assert_eq!(format!("{found:?}"), format!("{model:?}"));
+    assert_eq!(format!("{:?}", column.clone().into_values()), format!("{model:?}"));
+    for (row, value) in model.iter().enumerate() {
+        assert_eq!(column.is_null(row), value.is_null());
+        let truth = if let Value::Bool(is) = value { Some(*is) } else { None };
+        assert_eq!(column.truth(row), truth);
+        let vertex = if let Value::Vertex(vertex) = value { Some(*vertex) } else { None };
+        assert_eq!(column.vertex(row), vertex);
+    }
+    assert!(column.may_have_nulls() || !model.iter().any(Value::is_null));
+}
+
+#[test]
+fn the_type_of_what_is_appended_is_that_of_the_column() {
+    let mut column = Column::default();
+    column.push_nulls(2);
+    assert!(matches!(column, Column::Same(Value::Null, 2)));
+    column.extend([None, Some(7_i64)]);
+    assert!(matches!(&column, Column::Ints(all) if all.len() == 4));
+    column.push(Value::Null);
+    column.extend_from_slice(&[8_i64, 9]);
+    assert!(matches!(&column, Column::Ints(all) if all.has_nulls()));
+    column.extend_texts([None]);
+    assert!(matches!(column, Column::Ints(_)));
+    column.extend_texts([Some(&Arc::from("a"))]);
+    assert!(matches!(&column, Column::Values(all) if all.len() == 9));
+    assert_eq!(column.get(3), Value::Int(7));
+    let ints = Column::from(vec![1_i64, 2]);
+    assert_eq!(ints.ints(), Some(&[1, 2][..]));
+    assert!(ints.floats().is_none() && ints.vertices().is_none());
+    let mut empty = Column::default();
+    empty.extend_from_slice::<f64>(&[]);
+    empty.extend::<f64>([]);
+    assert!(matches!(empty, Column::Same(Value::Null, 0)));
+}
+
+proptest! {
+    #[test]
+    fn columns_hold_what_lists_of_values_do(
+        first in values(),
+        more in values(),
+        pushed in values(),
+        packed in any::<bool>(),
+        writes in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u8, -9..9_i64), 0..9),
+        rows in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let mut model = first.clone();
+        let mut column = if packed { Column::packed() } else { Column::default() };
+        column.append(&Column::of(first.clone()));
+        let of_texts = first.iter().all(|v| matches!(v, Value::String(_) | Value::Null));
+        assert_eq!(matches!(column, Column::Packed(_)), packed && of_texts);
+        assert_same(&column, &model);
+        column.append(&Column::of(more.clone()));
+        model.extend(more.iter().cloned());
+        assert_same(&column, &model);
+        assert_same(&Column::concat(&[&Column::of(first), &Column::of(more)]), &model);
+        for value in pushed {
+            column.push(value.clone());
+            model.push(value);
+        }
+        let same = Column::Same(Value::Int(3), 2);
+        column.append(&same);
+        model.extend([Value::Int(3), Value::Int(3)]);
+        assert_same(&column, &model);
+        for (at, kind, n) in writes {
+            let (row, value) = (at.index(model.len()), value(kind, n));
+            column.set(row, &value);
+            model[row] = value;
+        }
+        assert_same(&column, &model);
+        let rows: Vec<u32> = rows.iter().map(|row| row.index(model.len()) as u32).collect();
+        let picked: Vec<Value> = rows.iter().map(|row| model[*row as usize].clone()).collect();
+        assert_same(&column.gather(&rows), &picked);
+        let half = model.len() / 2;
+        let (a, b) = (column.slice(0, half), column.slice(half, model.len()));
+        assert_same(&a, &model[..half]);
+        let place = |row: &u32| match *row as usize {
+            row if row < half => (0, row as u32),
+            row => (1, (row - half) as u32),
+        };
+        let places: Vec<(u32, u32)> = rows.iter().map(place).collect();
+        assert_same(&Column::pick(&[&a, &b], &places), &picked);
+    }
+}

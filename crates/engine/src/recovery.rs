@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use crate::adjacency::SEGMENT_BITS;
+use crate::catalog::places::{self, Placed};
 use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
 use crate::error::Error;
 use crate::failpoint;
@@ -26,7 +27,7 @@ use crate::txn::clock::Clock;
 use crate::txn::commit::{Mode, commit};
 use crate::txn::record::{IndexChange, Record, decode};
 use crate::txn::stop::Stop;
-use crate::txn::write_set::WriteSet;
+use crate::txn::write_set::{EdgeOp, WriteSet};
 use crate::wal::{Wal, WalError, WalOptions};
 
 /// Opens the database in `path`.
@@ -123,6 +124,9 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     for (table, ranges) in inventory.tables() {
         add_table(shared, table, ranges).map_err(wrong)?;
     }
+    for ((_, a, _), ranges) in inventory.tables().filter(|(t, _)| t.0 == Kind::Places as u8) {
+        load_places(shared, store, a, ranges)?;
+    }
     progress.last = meta.at;
     progress.outdated = meta.version < meta::VERSION_PACKED;
     for (id, definition) in meta.indexes {
@@ -134,6 +138,21 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         shared.indexes.add(&[index]);
     }
     Ok(progress)
+}
+
+/// Reads where the properties of edges without an ordinal are.
+fn load_places(shared: &Shared, store: &Store, a: u16, ranges: &Ranges) -> Result<(), Error> {
+    let ty = shared.catalog.edge_type(EdgeTypeId::from_raw(a))?;
+    for number in ranges.iter() {
+        let key = key(Kind::Places, a, 0, number);
+        let wrong = |reason: String| damaged(store, &key, reason);
+        let body = store.stored().first_value(&key).map_err(wrong)?;
+        let body = body.ok_or_else(|| wrong("it is not there".into()))?;
+        for placed in places::decode(number, &body).map_err(|e| wrong(e.into()))? {
+            ty.restore_place(placed).map_err(wrong)?;
+        }
+    }
+    Ok(())
 }
 
 /// Which values a store has whose meta value does not say so yet: reads all of it, once.
@@ -185,6 +204,8 @@ fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<()
         k if k == Kind::VertexProperty as u8 => {
             catalog.vertex_column_for_write(property(a)?).raise_bound(bound);
         }
+        // Read once all tables are known.
+        k if k == Kind::Places as u8 => drop(edge_type()?),
         k if k == Kind::EdgeProperty as u8 => {
             edge_type()?.column_for_write(property(b)?, catalog).raise_bound(bound);
         }
@@ -201,7 +222,10 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
     };
     match decode(payload, &shared.catalog.label_sets).map_err(bad)? {
         Record::Commit(writes) => {
-            raise_bounds(shared, &writes).map_err(|e| bad(e.to_string()))?;
+            raise_bounds(shared, &writes, &bad).map_err(|e| match e {
+                e @ Error::Damaged { .. } => e,
+                e => bad(e.to_string()),
+            })?;
             index::load_much_replayed(shared, store)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);
@@ -240,18 +264,30 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
 }
 
 /// Ids in a replayed commit are taken from now on.
-fn raise_bounds(shared: &Shared, writes: &WriteSet) -> Result<(), Error> {
+fn raise_bounds(
+    shared: &Shared,
+    writes: &WriteSet,
+    bad: &impl Fn(String) -> Error,
+) -> Result<(), Error> {
     for w in writes.states.items() {
         shared.next_vertex.fetch_max(u64::from(w.vertex) + 1, Ordering::Relaxed);
     }
     for w in writes.edges.items() {
-        shared.catalog.edge_type(w.ty)?.raise_ordinal_bound(w.ordinal.saturating_add(1));
+        let ty = shared.catalog.edge_type(w.ty)?;
+        ty.raise_ordinal_bound(w.ordinal.saturating_add(1));
+        if w.ordinal == 0 && w.op == EdgeOp::Create {
+            ty.set_unnumbered();
+        }
     }
     for w in writes.vertex_properties.items() {
         shared.catalog.check_property_key(w.key)?;
     }
     for w in writes.edge_properties.items() {
         shared.catalog.check_property_key(w.key)?;
+        if !w.numbered {
+            let ty = shared.catalog.edge_type(w.ty)?;
+            ty.restore_place(Placed { src: w.src, dst: w.dst, place: w.place }).map_err(bad)?;
+        }
     }
     for w in writes.states.items() {
         for label in shared.catalog.label_sets.labels(w.state).iter() {

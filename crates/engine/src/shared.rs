@@ -29,6 +29,7 @@ use crate::store::Store;
 use crate::stream::MemoryLog;
 use crate::txn::clock::Clock;
 use crate::txn::commit;
+use crate::txn::pairs::Pairs;
 use crate::txn::readers::Readers;
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Durability, Wal};
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) readers: Readers,
     /// Who is about to commit a change of what.
     pub(crate) intents: Intents,
+    /// Between which vertices edges without ordinals are being made.
+    pub(crate) pairs: Pairs,
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
     pub(crate) next_vertex: AtomicU64,
@@ -114,6 +117,7 @@ impl Shared {
             clock: Clock::new(0),
             readers: Readers::new(),
             intents: Intents::default(),
+            pairs: Pairs::default(),
             gate: Gate::default(),
             next_vertex: AtomicU64::new(0),
             free_vertices: FreeVertices::default(),
@@ -315,6 +319,7 @@ impl Shared {
                 total.topology += heap;
                 total.mapped += mapped;
             }
+            total.properties += ty.places.bytes(guard);
             total.properties += ty.columns().map(|(_, c)| c.bytes(guard)).sum::<usize>();
         }
         total.indexes = self.indexes.bytes();

@@ -330,11 +330,18 @@ impl<'s> Reader<'s> {
         let Ok(ty) = self.shared.catalog.edge_type(edge.ty) else {
             return Value::Null;
         };
-        match ty.column(key) {
-            Some(column) if edge.ordinal != 0 => {
-                column.get(edge.ordinal, self.read_ts, &self.guard)
-            }
-            _ => Value::Null,
+        match (ty.column(key), self.place_of(ty, &edge)) {
+            (None, _) | (_, 0) => Value::Null,
+            (Some(column), place) => column.get(place, self.read_ts, &self.guard),
+        }
+    }
+
+    /// Where the properties of an edge are; 0 if it never had any.
+    #[inline]
+    fn place_of(&self, ty: &EdgeType, edge: &EdgeId) -> u32 {
+        match (edge.ordinal, number(edge.src), number(edge.dst)) {
+            (0, Some(u), Some(v)) => ty.places.get(u, v, &self.guard),
+            (ordinal, ..) => ordinal,
         }
     }
 

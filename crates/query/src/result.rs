@@ -151,9 +151,56 @@ pub fn element_id_of_edge(edge: &EdgeId) -> String {
     format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
 }
 
-/// `id()` of a relationship. It has no number: this one tells those of one type apart, unless the
-/// type holds one per pair of nodes.
+/// `id()` of a relationship. It has no number of its own: this one tells it from others.
+///
+/// One with an ordinal is told by type and ordinal, below 2^48. Others, of which there is one from
+/// one node to another, have a number from 2^52 on: type and ends if they fit (types below 2^7,
+/// nodes below 2^22), else a hash of them, which two of a million share with a probability of 1 in
+/// 4,000. All are below 2^53, so that a number of JavaScript holds them.
 #[must_use]
 pub fn number_of_edge(edge: &EdgeId) -> i64 {
-    i64::from(edge.ty.get()) << 32 | i64::from(edge.ordinal)
+    const UNNUMBERED: u64 = 1 << 52;
+    const HASHED: u64 = 1 << 51;
+    let (ty, src, dst) = (u64::from(edge.ty.get()), edge.src.get(), edge.dst.get());
+    let number = if edge.ordinal != 0 {
+        ty << 32 | u64::from(edge.ordinal)
+    } else if ty >> 7 == 0 && (src | dst) >> 22 == 0 {
+        UNNUMBERED | ty << 44 | src << 22 | dst
+    } else {
+        let mix = |word: u64| {
+            let word = (word ^ (word >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            word ^ (word >> 29)
+        };
+        UNNUMBERED | HASHED | mix(mix(mix(ty).wrapping_add(src)).wrapping_add(dst)) >> 13
+    };
+    number.cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use telar_graph::EdgeTypeId;
+
+    use super::*;
+
+    #[test]
+    fn numbers_tell_relationships_apart() {
+        let mut seen = HashSet::new();
+        let mut add = |ty: u16, src: u64, dst: u64, ordinal: u32| {
+            let (src, dst) = (VertexId::from_raw(src), VertexId::from_raw(dst));
+            let number =
+                number_of_edge(&EdgeId { ty: EdgeTypeId::from_raw(ty), src, dst, ordinal });
+            assert!((0..1 << 53).contains(&number), "{number} for {ty}:{src}->{dst}");
+            assert!(seen.insert(number), "{number} twice");
+        };
+        for ty in [0, 1, 127, 128, u16::MAX] {
+            for src in (0..40).chain([(1 << 22) - 1, 1 << 22, u64::from(u32::MAX)]) {
+                for dst in (0..40).chain([(1 << 22) - 1, 1 << 22, u64::from(u32::MAX)]) {
+                    add(ty, src, dst, 0);
+                }
+            }
+            [1, 2, u32::MAX].into_iter().for_each(|ordinal| add(ty, 3, 4, ordinal));
+        }
+    }
 }

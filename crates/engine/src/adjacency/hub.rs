@@ -27,10 +27,11 @@ use crossbeam_epoch::{Atomic, Guard, Owned};
 
 use super::filter;
 use super::list::{List, Rows, Visible, merge_ids};
+use super::ordinals::{Ordinals, section_of};
 use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, CLASS_MAX, DELTA_MAX, block_words};
-use super::{Entry, ListKind};
+use super::{COL_ORDINAL, Entry, ListKind};
 use crate::history::Horizon;
 use crate::history::undo::{self, UndoTable};
 use crate::latch::{ALL_STRIPES, Latch};
@@ -106,37 +107,52 @@ pub(crate) struct ChunkVersion {
 }
 
 impl ChunkVersion {
-    fn new(rows: &[(Entry, u32)], kind: ListKind, class: u32, base_ts: u64) -> Self {
+    /// Settled rows, and a block with room for `columns`.
+    fn new(
+        rows: &[(Entry, u32)],
+        kind: ListKind,
+        (class, columns): (u32, usize),
+        base_ts: u64,
+    ) -> Self {
+        debug_assert_ne!(kind, ListKind::Timed, "no list with sort keys is a hub");
         let n = rows.len();
-        let columns = kind.columns();
-        let mut words = WordBuf::uninit(n * (1 + columns));
-        for (i, (entry, _)) in rows.iter().enumerate() {
-            words.set(i, entry.nbr);
-            for c in 0..columns {
-                words.set((1 + c) * n + i, entry.columns[c]);
-            }
-        }
-        let (tail, tail_header) = new_block(kind, class);
+        let section = match kind {
+            ListKind::Multi => section_of(rows.iter().map(|(e, _)| e.columns[COL_ORDINAL])),
+            ListKind::Simple | ListKind::Timed => Vec::new(),
+        };
+        let mut words = WordBuf::uninit(n + section.len());
+        rows.iter().enumerate().for_each(|(i, (entry, _))| words.set(i, entry.nbr));
+        words.copy_from(n, &section);
+        let (tail, tail_header) = new_block(class, columns);
         Self { rows: words, entries: n, tail, tail_header, base_ts }
     }
 
     /// The common case of settling: neighbour ids only, no deletes, everything settles. `None` if
     /// the chunk is not that simple.
-    fn merged(&self, kind: ListKind, watermark: u64, wanted: usize) -> Option<Self> {
-        let tail = Visible::at(self.block(), self.delta(watermark));
+    fn merged(
+        &self,
+        kind: ListKind,
+        watermark: u64,
+        (wanted, columns): (usize, usize),
+    ) -> Option<Self> {
+        let list = self.list(self.delta(watermark), kind);
+        let tail = list.tail.filter(|tail| !tail.has_deletes)?;
         let all = tail.len == Block::len_of(self.block().len_word());
-        if kind != ListKind::Simple || tail.has_deletes || !all {
+        if !list.is_unnumbered() || !all {
             return None;
         }
         let entries = self.entries + tail.len;
-        let mut rows = WordBuf::uninit(entries);
+        // The section of ordinals that are all 0.
+        let section: &[u32] = if kind == ListKind::Multi { &[0] } else { &[] };
+        let mut rows = WordBuf::uninit(entries + section.len());
+        rows.copy_from(entries, section);
         let mut at = 0;
         merge_ids(self.neighbours(), &mut tail.block.dst(tail.len).to_vec(), |ids| {
             rows.copy_from(at, ids);
             at += ids.len();
         });
         debug_assert_eq!(at, entries);
-        let (tail, tail_header) = new_block(kind, tail_class(wanted));
+        let (tail, tail_header) = new_block(tail_class(wanted), columns);
         Some(Self { rows, entries, tail, tail_header, base_ts: watermark })
     }
 
@@ -149,11 +165,11 @@ impl ChunkVersion {
     fn rows(&self, kind: ListKind) -> Rows<'_> {
         // SAFETY: `new` wrote every word.
         let words = unsafe { self.rows.as_slice() };
-        let mut rows = Rows::simple(&words[..self.entries]);
-        for c in 0..kind.columns() {
-            rows.columns[c] = &words[(1 + c) * self.entries..][..self.entries];
+        let (nbrs, section) = words.split_at(self.entries);
+        match kind {
+            ListKind::Multi => Rows::numbered(nbrs, Ordinals::of(section, self.entries)),
+            ListKind::Simple | ListKind::Timed => Rows::simple(nbrs),
         }
-        rows
     }
 
     /// The settled neighbours.
@@ -214,12 +230,13 @@ impl Chunk {
         unsafe { guard.defer_destroy(old) };
     }
 
-    /// Settles what `watermark` allows and makes room for `wanted` more entries. The latch is held
-    /// and nothing is reserved. Positions change, so the caller validates anew.
+    /// Settles what `watermark` allows and makes room for `wanted` more entries, some of which have
+    /// an ordinal if so. The latch is held and nothing is reserved. Positions change, so the caller
+    /// validates anew.
     fn make_room(
         &self,
         kind: ListKind,
-        wanted: usize,
+        (wanted, is_numbered): (usize, bool),
         place: HubPlace<'_>,
         horizon: Horizon,
         guard: &Guard,
@@ -227,24 +244,28 @@ impl Chunk {
         let old = self.version(guard);
         let watermark = horizon.watermark.max(old.base_ts);
         place.keep_undo(old, kind, watermark, horizon.floor);
-        if let Some(new) = old.merged(kind, watermark, wanted) {
+        let columns = kind.columns_if(is_numbered);
+        if let Some(new) = old.merged(kind, watermark, (wanted, columns)) {
             return self.install(new, guard);
         }
         let mut merge = Merge::default();
         settle_list(&old.list(DELTA_MAX, kind), old.delta(watermark), &mut merge);
         let class = tail_class(2 * merge.carried.len() + wanted);
-        let new = ChunkVersion::new(&merge.rows, kind, class, watermark);
+        let columns = columns.max(merge.carried_columns(kind));
+        let new = ChunkVersion::new(&merge.rows, kind, (class, columns), watermark);
         merge.replay(old.base_ts, watermark, |entry, delta, delete| {
             new.block().append(entry, delta, delete, kind.columns());
         });
         self.install(new, guard);
     }
 
-    /// Makes the chunk ready for `appends` more entries, and as young as the watermark allows if it
-    /// `is_aged`. Whether it is: no block holds that many. The latch is held until they are in.
+    /// Makes the chunk ready for `appends` more entries, some of which have an ordinal if so, and
+    /// as young as the watermark allows if it `is_aged`. Whether it is: no block holds that many.
+    /// The latch is held until they are in.
     pub(crate) fn make_ready(
         &self,
-        (kind, appends): (ListKind, usize),
+        kind: ListKind,
+        (appends, is_numbered): (usize, bool),
         place: HubPlace<'_>,
         is_aged: impl Fn(u64) -> bool,
         horizon: impl Fn() -> Horizon,
@@ -252,7 +273,8 @@ impl Chunk {
     ) -> bool {
         let has_room = |v: &ChunkVersion| {
             let block = v.block();
-            Block::len_of(block.len_word()) + appends <= block.capacity()
+            let has_columns = kind.columns_if(is_numbered) == 0 || block.has_columns();
+            has_columns && Block::len_of(block.len_word()) + appends <= block.capacity()
         };
         let version = self.version(guard);
         if has_room(version) && !is_aged(version.base_ts) {
@@ -261,7 +283,7 @@ impl Chunk {
         if appends > CHUNK_APPENDS_MAX {
             return false;
         }
-        self.make_room(kind, appends, place, horizon(), guard);
+        self.make_room(kind, (appends, is_numbered), place, horizon(), guard);
         has_room(self.version(guard))
     }
 
@@ -298,10 +320,10 @@ impl Drop for Hub {
 }
 
 /// An empty block of `class`, and where its header is.
-fn new_block(kind: ListKind, class: u32) -> (WordBuf, usize) {
-    let tail = WordBuf::uninit(block_words(class, kind.columns()));
+fn new_block(class: u32, columns: usize) -> (WordBuf, usize) {
+    let tail = WordBuf::uninit(block_words(class, columns));
     // SAFETY: the buffer has the size of such a block and is not shared yet.
-    unsafe { Block::init(tail.as_ptr(), class) };
+    unsafe { Block::init(tail.as_ptr(), class, columns) };
     (tail, filter::words(class))
 }
 
@@ -337,7 +359,8 @@ impl Hub {
             .enumerate()
             .map(|(i, r)| {
                 let first = if i == 0 { 0 } else { rows[r.start].0.nbr };
-                let v = ChunkVersion::new(&rows[r.clone()], kind, CHUNK_TAIL_CLASS, base_ts);
+                let block = (CHUNK_TAIL_CLASS, kind.columns_if(false));
+                let v = ChunkVersion::new(&rows[r.clone()], kind, block, base_ts);
                 Chunk::new(first, v)
             })
             .collect();
@@ -409,7 +432,8 @@ impl Hub {
             let part = merge
                 .part(range.clone(), |nbr| (i == 0 || nbr >= first) && end.is_none_or(|e| nbr < e));
             let class = tail_class(2 * part.carried.len());
-            let new = ChunkVersion::new(&part.rows, self.kind, class, watermark);
+            let block = (class, part.carried_columns(self.kind));
+            let new = ChunkVersion::new(&part.rows, self.kind, block, watermark);
             part.replay(old.base_ts, watermark, |entry, delta, delete| {
                 new.block().append(entry, delta, delete, self.kind.columns());
             });

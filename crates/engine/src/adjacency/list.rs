@@ -14,31 +14,59 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::base::BaseRef;
+use super::ordinals::Ordinals;
 use super::search::{find_sorted, lower_bound};
 use super::tail::{Block, DELTA_MAX};
-use super::{COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
+use super::{COL_KEY, COL_ORDINAL, Entry, ListKind};
 
-/// Settled rows: neighbours and, side by side, their columns.
+/// Rows: neighbours and, side by side, their columns.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rows<'a> {
     pub(crate) nbrs: &'a [u32],
-    pub(crate) columns: [&'a [u32]; COLUMNS_MAX],
+    pub(crate) ordinals: Ordinals<'a>,
+    /// Low and high words of the sort keys, where there are any.
+    pub(crate) keys: [&'a [u32]; 2],
 }
 
 impl<'a> Rows<'a> {
     pub(crate) fn simple(nbrs: &'a [u32]) -> Self {
-        Self { nbrs, columns: [&[]; COLUMNS_MAX] }
+        Self::numbered(nbrs, Ordinals::Zero)
+    }
+
+    pub(crate) fn numbered(nbrs: &'a [u32], ordinals: Ordinals<'a>) -> Self {
+        Self { nbrs, ordinals, keys: [&[]; 2] }
+    }
+
+    /// Rows `range` of these.
+    pub(crate) fn slice(&self, range: Range<usize>) -> Self {
+        let keys = self.keys.map(|words| words.get(range.clone()).unwrap_or_default());
+        let ordinals = self.ordinals.slice(range.clone());
+        Self { nbrs: &self.nbrs[range], ordinals, keys }
+    }
+
+    /// Calls `f` with each row: by a loop for each form, so that none asks for it row by row.
+    #[inline]
+    fn for_each_entry(&self, mut f: impl FnMut(usize, Entry)) {
+        let nbrs = self.nbrs.iter().enumerate();
+        match self.ordinals {
+            _ if !self.keys[0].is_empty() => nbrs.for_each(|(i, _)| f(i, self.entry(i))),
+            Ordinals::Zero => nbrs.for_each(|(i, nbr)| f(i, Entry::simple(*nbr))),
+            Ordinals::Each(all) => {
+                nbrs.zip(all).for_each(|((i, nbr), ordinal)| f(i, Entry::multi(*nbr, *ordinal)));
+            }
+            Ordinals::Line(first) => {
+                nbrs.for_each(|(i, nbr)| f(i, Entry::multi(*nbr, first.wrapping_add(i as u32))));
+            }
+            Ordinals::Few { .. } => nbrs.for_each(|(i, _)| f(i, self.entry(i))),
+        }
     }
 
     /// Row `i`.
+    #[inline]
     pub(crate) fn entry(&self, i: usize) -> Entry {
-        let mut e = Entry::simple(self.nbrs[i]);
-        for (to, from) in e.columns.iter_mut().zip(self.columns) {
-            if let Some(&word) = from.get(i) {
-                *to = word;
-            }
-        }
-        e
+        let key = |words: &[u32]| words.get(i).copied().unwrap_or(0);
+        let [low, high] = self.keys.map(key);
+        Entry { nbr: self.nbrs[i], columns: [self.ordinals.get(i), low, high] }
     }
 }
 
@@ -78,10 +106,14 @@ impl<'a> Visible<'a> {
         self.len as isize - 2 * deletes as isize
     }
 
-    fn rows(&self, columns: usize) -> Rows<'a> {
+    fn rows(&self, kind: ListKind) -> Rows<'a> {
         let mut rows = Rows::simple(self.block.dst(self.len));
-        for c in 0..columns {
-            rows.columns[c] = self.block.column(c, self.len);
+        if self.block.has_columns() {
+            let column = |c| self.block.column(c, self.len);
+            rows.ordinals = Ordinals::Each(column(COL_ORDINAL));
+            if kind == ListKind::Timed {
+                rows.keys = [column(COL_KEY.0), column(COL_KEY.1)];
+            }
         }
         rows
     }
@@ -117,8 +149,13 @@ impl<'a> List<'a> {
     #[inline]
     pub(crate) fn settled(base: BaseRef<'a>, local: u32, kind: ListKind) -> Self {
         let mut rows = Rows::simple(base.list(local));
-        for c in 0..kind.columns() {
-            rows.columns[c] = base.column(c, local);
+        match kind {
+            ListKind::Simple => {}
+            ListKind::Multi => rows.ordinals = base.ordinals(local),
+            ListKind::Timed => {
+                rows.ordinals = Ordinals::Each(base.column(COL_ORDINAL, local));
+                rows.keys = [base.column(COL_KEY.0, local), base.column(COL_KEY.1, local)];
+            }
         }
         Self { base: rows, tail: None, kind }
     }
@@ -132,19 +169,34 @@ impl<'a> List<'a> {
             next += usize::from(hit);
             hit
         };
-        for i in 0..self.base.nbrs.len() {
+        self.base.for_each_entry(|i, entry| {
             if !masked(i) {
-                f(i, self.base.entry(i));
+                f(i, entry);
             }
-        }
+        });
         if let Some(tail) = self.tail {
-            let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+            let (rows, meta) = (tail.rows(self.kind), tail.block.meta(tail.len));
             for (i, m) in meta.iter().enumerate() {
                 let position = self.base.nbrs.len() + i;
                 if !masked(position) && !Block::is_delete(*m) {
                     f(position, rows.entry(i));
                 }
             }
+        }
+    }
+
+    /// Calls `f` with the live rows, and their ordinals.
+    pub(crate) fn for_each_numbered(&self, mut f: impl FnMut(&[u32], Ordinals<'_>)) {
+        match self.tail {
+            None => f(self.base.nbrs, self.base.ordinals),
+            Some(tail) if !tail.has_deletes => {
+                f(self.base.nbrs, self.base.ordinals);
+                let rows = tail.rows(self.kind);
+                f(rows.nbrs, rows.ordinals);
+            }
+            Some(_) => self.for_each_entry(|_, entry| {
+                f(&[entry.nbr], Ordinals::Each(&[entry.columns[COL_ORDINAL]]));
+            }),
         }
     }
 
@@ -185,6 +237,13 @@ impl<'a> List<'a> {
         }
     }
 
+    /// True if there is a live entry to `nbr` with ordinal 0.
+    #[inline]
+    pub(crate) fn has_unnumbered(&self, nbr: u32) -> bool {
+        let found = if self.is_unnumbered() { self.find(nbr) } else { self.find_ordinal(nbr, 0) };
+        found.is_some()
+    }
+
     /// Position of the live entry to `nbr` with `ordinal`.
     pub(crate) fn find_ordinal(&self, nbr: u32, ordinal: u32) -> Option<usize> {
         self.find_masked(nbr, Some(ordinal))
@@ -192,7 +251,7 @@ impl<'a> List<'a> {
 
     /// Calls `f` with the ordinal of each live entry to `nbr`.
     pub(crate) fn for_each_to(&self, nbr: u32, f: &mut dyn FnMut(u32)) {
-        let (nbrs, ordinals) = (self.base.nbrs, self.base.columns[COL_ORDINAL]);
+        let (nbrs, ordinals) = (self.base.nbrs, self.base.ordinals);
         let settled = match self.kind {
             ListKind::Simple | ListKind::Multi => {
                 let first = lower_bound(nbrs, nbr);
@@ -200,15 +259,14 @@ impl<'a> List<'a> {
             }
             ListKind::Timed => 0..nbrs.len(),
         };
-        let ordinal = |ordinals: &[u32], at: usize| ordinals.get(at).copied().unwrap_or(0);
         for at in settled.filter(|at| nbrs[*at] == nbr && !self.is_deleted(*at)) {
-            f(ordinal(ordinals, at));
+            f(ordinals.get(at));
         }
         let Some(tail) = self.tail.filter(|tail| tail.block.may_hold(nbr)) else { return };
-        let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+        let (rows, meta) = (tail.rows(self.kind), tail.block.meta(tail.len));
         for at in places_of(rows.nbrs, nbr) {
             if !Block::is_delete(meta[at]) && !self.is_deleted(nbrs.len() + at) {
-                f(ordinal(rows.columns[COL_ORDINAL], at));
+                f(rows.ordinals.get(at));
             }
         }
     }
@@ -216,8 +274,8 @@ impl<'a> List<'a> {
     /// Position among the settled rows, deletes not considered.
     fn find_settled(&self, nbr: u32, ordinal: Option<u32>) -> Option<usize> {
         let nbrs = self.base.nbrs;
-        let ordinals = self.base.columns[COL_ORDINAL];
-        let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
+        let ordinals = self.base.ordinals;
+        let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals.get(i) == o);
         match self.kind {
             ListKind::Simple => find_sorted(nbrs, nbr),
             ListKind::Multi => {
@@ -233,8 +291,8 @@ impl<'a> List<'a> {
         if let Some(first) = self.find_settled(nbr, ordinal) {
             // A deleted parallel edge may stand before a live one.
             let nbrs = self.base.nbrs;
-            let ordinals = self.base.columns[COL_ORDINAL];
-            let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals[i] == o);
+            let ordinals = self.base.ordinals;
+            let fits = |i: usize| nbrs[i] == nbr && ordinal.is_none_or(|o| ordinals.get(i) == o);
             let end = match self.kind {
                 ListKind::Simple => first + 1,
                 ListKind::Multi => first + nbrs[first..].partition_point(|&x| x == nbr),
@@ -245,11 +303,11 @@ impl<'a> List<'a> {
             }
         }
         let tail = self.tail.filter(|tail| tail.block.may_hold(nbr))?;
-        let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+        let (rows, meta) = (tail.rows(self.kind), tail.block.meta(tail.len));
         places_of(rows.nbrs, nbr).find_map(|i| {
             let position = self.base.nbrs.len() + i;
             let hit = !Block::is_delete(meta[i])
-                && ordinal.is_none_or(|o| rows.columns[COL_ORDINAL][i] == o)
+                && ordinal.is_none_or(|o| rows.ordinals.get(i) == o)
                 && !self.is_deleted(position);
             hit.then_some(position)
         })
@@ -298,6 +356,12 @@ impl<'a> List<'a> {
         })
     }
 
+    /// True if every entry is known to have ordinal 0.
+    #[inline]
+    pub(crate) fn is_unnumbered(&self) -> bool {
+        self.base.ordinals.is_zero() && self.tail.is_none_or(|tail| !tail.block.has_columns())
+    }
+
     /// Appends to `out` the newest live entries of a timed list with a sort key in `window`, newest
     /// first, at most `limit`.
     pub(crate) fn newest(&self, window: &Range<i64>, limit: usize, out: &mut Vec<Entry>) {
@@ -305,7 +369,7 @@ impl<'a> List<'a> {
         let live = |position: usize| dels.binary_search(&(position as u32)).is_err();
         let mut fresh = Vec::new();
         if let Some(tail) = self.tail {
-            let (rows, meta) = (tail.rows(self.kind.columns()), tail.block.meta(tail.len));
+            let (rows, meta) = (tail.rows(self.kind), tail.block.meta(tail.len));
             fresh.extend(
                 (0..tail.len)
                     .filter(|&i| !Block::is_delete(meta[i]) && live(self.base.nbrs.len() + i))

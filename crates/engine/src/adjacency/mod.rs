@@ -12,7 +12,7 @@
 //!  SegVersion  base (immutable)                  tail (only if something was written)
 //!   ┌─────────────┬────────────────┬─────────┐    ┌───────────┬──────────────────────────┐
 //!   │ offsets u32 │ neighbours u32 │ columns │    │ slots u32 │ arena: one block per     │
-//!   │ 2^k + 1     │ sorted, n      │ n each  │    │ 2^k       │ written vertex           │
+//!   │ 2^k + 1     │ sorted, n      │         │    │ 2^k       │ written vertex           │
 //!   └─────────────┴────────────────┴─────────┘    └───────────┴──────────────────────────┘
 //! ```
 //!
@@ -39,6 +39,8 @@ pub(crate) mod head;
 pub(crate) mod hub;
 pub(crate) mod list;
 pub(crate) mod mask;
+pub(crate) mod ordinals;
+pub(crate) mod room;
 pub(crate) mod runs;
 pub(crate) mod scan;
 pub(crate) mod search;
@@ -89,13 +91,29 @@ pub(crate) const COL_KEY: (usize, usize) = (1, 2);
 pub(crate) const COLUMNS_MAX: usize = 3;
 
 impl ListKind {
-    /// Words per entry beside the neighbour id.
+    /// Columns beside the neighbour id, stored or not.
     #[inline]
     pub(crate) fn columns(self) -> usize {
         match self {
             ListKind::Simple => 0,
             ListKind::Multi => 1,
             ListKind::Timed => 3,
+        }
+    }
+
+    /// Columns that the tail block of a list needs for `entry`. A block without them is one of
+    /// entries with ordinal 0.
+    #[inline]
+    pub(crate) fn columns_for(self, entry: &Entry) -> usize {
+        self.columns_if(entry.columns[COL_ORDINAL] != 0)
+    }
+
+    /// The same for any entries, of which one has an ordinal other than 0 if `is_numbered`.
+    #[inline]
+    pub(crate) fn columns_if(self, is_numbered: bool) -> usize {
+        match self {
+            ListKind::Multi => usize::from(is_numbered),
+            ListKind::Simple | ListKind::Timed => self.columns(),
         }
     }
 }

@@ -12,10 +12,12 @@ use super::base::BaseRef;
 use super::deleted::LiveRows;
 use super::head::{Head, PinnedHeads};
 use super::list::{List, Visible};
+use super::ordinals::Ordinals;
 use super::runs::Rest;
 use super::search::find_sorted;
 use super::segment::{Scanned, SegVersion, Slot};
-use super::{AdjTable, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
+use super::tail::DELTA_MAX;
+use super::{AdjTable, COL_ORDINAL, ListKind, PREFETCH_AHEAD, SEGMENT_BITS, SEGMENT_VERTICES};
 use super::{local_of, segment_of};
 use crate::mapped::map;
 use crate::words::prefetch;
@@ -485,6 +487,100 @@ impl<'g> TableView<'g> {
                 // The slot became a hub between the two reads: impossible within one version.
                 None => R::default(),
             },
+        }
+    }
+
+    /// Calls `f` with the same list as everybody sees it by now, and how long after its tail began
+    /// `since` is.
+    pub(crate) fn with_latest_list_of<R: Default>(
+        &self,
+        u: u32,
+        v: u32,
+        since: u64,
+        f: impl FnOnce(&List<'_>, u32) -> R,
+    ) -> R {
+        let local = local_of(u);
+        let head = self.head(u);
+        if let Some(base) = head.settled() {
+            return f(&List::settled(base, local, self.kind), 0);
+        }
+        let Some(ver) = head.written() else {
+            let fetched = self.fetched(u);
+            return if fetched { self.with_latest_list_of(u, v, since, f) } else { R::default() };
+        };
+        match ver.decode(ver.slot_word(local)) {
+            Slot::Hub(hub) => {
+                let chunk = hub.chunk(v, self.guard).version(self.guard);
+                f(&chunk.list(DELTA_MAX, self.kind), chunk.delta(since))
+            }
+            _ => match ver.list(local, DELTA_MAX, self.kind) {
+                Some(list) => f(&list, ver.delta(since)),
+                // As above.
+                None => R::default(),
+            },
+        }
+    }
+
+    /// True if no edge without an ordinal to `nbr` can be added to the list of `v`: there is one,
+    /// or one came or went after `since`. The view is of what everybody sees by now.
+    ///
+    /// PERF: `telar bench kernel`, insert_single_mps: nothing is put together where nothing was
+    /// deleted, as in most lists; there, whatever came after `since` is still there.
+    #[inline]
+    pub(crate) fn is_taken(&self, v: u32, nbr: u32, since: u64) -> bool {
+        let (head, local) = (self.head(v), local_of(v));
+        // Of parallel ones, that without an ordinal comes first.
+        let in_base = |base: BaseRef<'_>| {
+            let found = find_sorted(base.list(local), nbr);
+            found.is_some_and(|at| base.ordinals(local).get(at) == 0)
+        };
+        if let Some(base) = head.settled() {
+            return in_base(base);
+        }
+        if let Some(ver) = head.written().filter(|ver| ver.base.is_whole()) {
+            match ver.decode(ver.slot_word(local)) {
+                Slot::Clean => return in_base(ver.rows()),
+                Slot::Block(block) => {
+                    let tail = Visible::at(block, DELTA_MAX);
+                    if !tail.has_deletes && !block.has_columns() {
+                        return tail.find(nbr).is_some() || in_base(ver.rows());
+                    }
+                }
+                Slot::Hub(_) => {}
+            }
+        }
+        self.with_latest_list_of(v, nbr, since, |list, delta| {
+            let changed = list.changed_at_all(delta) && list.changed_since(delta, nbr, Some(0));
+            changed || list.has_unnumbered(nbr)
+        })
+    }
+
+    /// Calls `f` with rows of `v`'s list, and their ordinals.
+    #[inline]
+    pub(crate) fn for_each_numbered(&self, v: u32, mut f: impl FnMut(&[u32], Ordinals<'_>)) {
+        if let Some(base) = self.head(v).settled() {
+            let local = local_of(v);
+            let ordinals = match self.kind {
+                ListKind::Simple => Ordinals::Zero,
+                ListKind::Multi => base.ordinals(local),
+                ListKind::Timed => Ordinals::Each(base.column(COL_ORDINAL, local)),
+            };
+            return f(base.list(local), ordinals);
+        }
+        self.for_each_list(v, |list| list.for_each_numbered(&mut f));
+    }
+
+    /// Number of settled neighbours of `v`; that of a hub is above any other.
+    pub(crate) fn settled_len(&self, v: u32) -> usize {
+        let (head, local) = (self.head(v), local_of(v));
+        match (head.settled(), head.written()) {
+            (Some(base), _) => base.list(local).len(),
+            (None, Some(ver)) if matches!(ver.decode(ver.slot_word(local)), Slot::Hub(_)) => {
+                usize::MAX
+            }
+            (None, Some(ver)) => ver.settled(local).len(),
+            (None, None) if self.fetched(v) => self.settled_len(v),
+            (None, None) => 0,
         }
     }
 

@@ -23,11 +23,10 @@ use super::deleted::Deleted;
 use super::extent::Extent;
 use super::head::{Head, HeadPlace, Heads, PinnedHeads};
 use super::hub::Hub;
-use super::list::{List, Rows, Visible};
+use super::list::{List, Visible};
+use super::room::{arena_words, room_words};
 use super::settle::After;
-use super::tail::{
-    ARENA_WORDS_MAX, BLOCK_HEADER_WORDS, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words,
-};
+use super::tail::{ARENA_WORDS_MAX, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words};
 use super::{ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::segment::decode_adjacency;
 use crate::error::Error;
@@ -40,20 +39,6 @@ use crate::mapped::{Source, Value};
 use crate::table::SparseArray;
 use crate::words::prefetch;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
-
-/// Smallest arena of a tail, in words.
-const ARENA_WORDS_MIN: usize = 768;
-/// A new tail's arena is this share of its base, in words: base / 4.
-///
-/// PERF: `telar bench kernel` (insert_single_mps against bytes_per_entry_peak): a larger share
-/// settles less often and holds more memory.
-const ARENA_SHARE: usize = 4;
-
-/// Arena size for a tail over a base of `entries`.
-pub(crate) fn arena_words(entries: usize, columns: usize) -> usize {
-    let words = entries * (1 + columns) / ARENA_SHARE;
-    words.max(ARENA_WORDS_MIN * (2 + columns) / 2)
-}
 
 /// Base and tail of a segment between two settles.
 #[derive(Debug)]
@@ -204,10 +189,7 @@ impl SegVersion {
         if self.base.is_whole() {
             return Some(List { tail, ..List::settled(self.rows(), local, kind) });
         }
-        let mut base = Rows::simple(self.settled(local));
-        for c in 0..kind.columns() {
-            base.columns[c] = &self.base.column(c)[self.base.range(local as usize)];
-        }
+        let base = self.base.all_rows().slice(self.base.range(local as usize));
         Some(List { base, tail, kind })
     }
 
@@ -226,16 +208,27 @@ impl SegVersion {
     /// At worst they come to the longest lists, each of which grows to the next class; growing
     /// further takes twice as many places as a list that begins with nothing, since half of what
     /// fills a block is then new.
-    fn has_room(&self, tail: &Tail, appends: usize, columns: usize) -> bool {
-        let new = 2 * room_words(appends, columns);
-        if tail.words_left() >= new + 2 * tail.words_used() {
+    fn has_room(&self, tail: &Tail, appends: usize, columns: usize, kind: ListKind) -> bool {
+        let all = kind.columns();
+        // Each block once more with a column, half as large again, and then of the next class.
+        let grown = if all == 0 { 2 } else { 5 };
+        if tail.words_left() >= 2 * room_words(appends, all) + grown * tail.words_used() {
             return true;
         }
-        let next = |local| match self.decode(self.slot_word(local)) {
-            Slot::Block(block) => Some(block_words(block.class() + 1, columns)),
+        let block = |local| match self.decode(self.slot_word(local)) {
+            Slot::Block(block) => Some(block),
             Slot::Clean | Slot::Hub(_) => None,
         };
-        let mut next: Vec<usize> = (0..SEGMENT_VERTICES as u32).filter_map(next).collect();
+        let blocks: Vec<_> = (0..SEGMENT_VERTICES as u32).filter_map(block).collect();
+        // A block that has columns keeps them.
+        let columns = if blocks.iter().any(|b| b.has_columns()) { all } else { columns };
+        let new = 2 * room_words(appends, columns);
+        let next = |block: &Block<'_>| {
+            let is_copied = columns > 0 && !block.has_columns();
+            let copy = if is_copied { block_words(block.class(), columns) } else { 0 };
+            copy + block_words(block.class() + 1, columns)
+        };
+        let mut next: Vec<usize> = blocks.iter().map(next).collect();
         if appends < next.len() {
             next.select_nth_unstable_by(appends, |a, b| b.cmp(a));
             next.truncate(appends);
@@ -361,7 +354,7 @@ impl SegmentRef<'_> {
             true => super::settle::with_hubs(table, base.on_heap(), watermark),
             false => (base, Vec::new()),
         };
-        let words = arena_words(base.entries(), table.kind.columns()).max(room + 1);
+        let words = arena_words(&base, table.kind.columns_if(false)).max(room + 1);
         let words = words.min(ARENA_WORDS_MAX);
         let tail = Tail::new(words, watermark, hubs);
         let version = SegVersion::new(base, Some(Box::new(tail)));
@@ -371,26 +364,26 @@ impl SegmentRef<'_> {
         self.install(version, guard);
     }
 
-    /// Makes the segment ready for `appends` more entries, wherever in it they come, and leaves it
-    /// as young as the watermark allows if it `is_aged`. The caller holds every stripe and keeps
-    /// them until the entries are in.
+    /// Makes the segment ready for `appends` more entries, wherever in it they come, some of which
+    /// have an ordinal if so, and leaves it as young as the watermark allows if it `is_aged`. The
+    /// caller holds every stripe and keeps them until the entries are in.
     pub(crate) fn make_ready(
         &self,
         (table, number): (&AdjTable, u32),
-        appends: usize,
+        (appends, is_numbered): (usize, bool),
         is_aged: impl Fn(u64) -> bool,
         horizon: impl Fn() -> Horizon,
         guard: &Guard,
     ) -> Result<(), Error> {
         table.load_latched(number, guard)?;
-        let columns = table.kind.columns();
+        let columns = table.kind.columns_if(is_numbered);
         let new = room_words(appends, columns);
         self.give_tail(table, horizon().watermark, new, guard);
         let version = self.version(guard).filter(|v| !v.is_clean());
         let version = version.expect("INVARIANT: it has a tail, and nobody else changes that");
         let tail = version.tail.as_ref().expect("INVARIANT: it is not clean");
-        if !version.has_room(tail, appends, columns) || is_aged(tail.base_ts) {
-            let after = After::Busy { appends };
+        if !version.has_room(tail, appends, columns, table.kind) || is_aged(tail.base_ts) {
+            let after = After::Busy { appends, columns };
             super::settle::settle_latched(table, *self, number, horizon(), after, guard);
         }
         Ok(())
@@ -400,16 +393,6 @@ impl SegmentRef<'_> {
     pub(crate) fn use_it(&self) {
         self.is_used.store(true, Ordering::Relaxed);
     }
-}
-
-/// Words of an arena in which lists with so many entries altogether find room, however the entries
-/// are spread.
-///
-/// A list of `n` entries ends in a block of less than `2n` places, after one of each class below:
-/// less than `4n` places of `2 + columns` words, less than `n` words of filters, and no more
-/// headers than entries.
-pub(crate) fn room_words(entries: usize, columns: usize) -> usize {
-    entries * (4 * (2 + columns) + 1 + BLOCK_HEADER_WORDS)
 }
 
 /// What a fetch came to.
@@ -772,27 +755,6 @@ impl Drop for AdjTable {
             if !version.is_null() {
                 // SAFETY: `&mut self`: no reader can reach the segment any more.
                 drop(unsafe { Box::from_raw(version) });
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-#[cfg(not(feature = "shuttle"))]
-mod tests {
-    use super::super::tail::{CLASS_MAX, FIRST_CLASS};
-    use super::*;
-
-    /// One list that takes all, lists of one entry each, and everything between.
-    #[test]
-    fn room_is_enough_however_entries_are_spread() {
-        for columns in 0..=3 {
-            let list = |n: usize| {
-                let last = (FIRST_CLASS..=CLASS_MAX).find(|c| 1 << c >= n).unwrap();
-                (FIRST_CLASS..=last).map(|c| block_words(c, columns)).sum::<usize>()
-            };
-            for n in (1..5000).chain([1 << 14, (1 << 20) + 1]) {
-                assert!(list(n) <= room_words(n, columns), "{n} entries in one list");
             }
         }
     }

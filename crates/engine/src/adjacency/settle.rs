@@ -18,7 +18,8 @@ use super::base::Base;
 use super::hub::Hub;
 use super::list::{List, Visible, compare, merge_ids};
 use super::mask::Mask;
-use super::segment::{SegVersion, Slot, arena_words, room_words};
+use super::room::{arena_words, room_words};
+use super::segment::{SegVersion, Slot};
 use super::tail::{ARENA_WORDS_MAX, Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
 use crate::history::{Horizon, undo};
@@ -104,6 +105,12 @@ impl Merge {
         }
     }
 
+    /// Columns that a block of the carried entries needs.
+    pub(crate) fn carried_columns(&self, kind: ListKind) -> usize {
+        let inserts = self.carried.iter().filter(|c| c.deletes.is_none());
+        inserts.map(|c| kind.columns_for(&c.entry)).max().unwrap_or(kind.columns_if(false))
+    }
+
     /// The part with rows `rows` and the carried entries whose neighbour `keep` accepts.
     pub(crate) fn part(&self, rows: Range<usize>, keep: impl Fn(u32) -> bool) -> Merge {
         let mut places = vec![0; self.carried.len()];
@@ -127,6 +134,8 @@ pub(crate) enum After {
     Busy {
         /// Entries for which there must be room, wherever they come.
         appends: usize,
+        /// Columns that their blocks need.
+        columns: usize,
     },
     /// Drop the tail if nothing needs it.
     Idle,
@@ -246,7 +255,7 @@ fn rebuild(
             plans.push((local, plan));
         }
     }
-    let mut builder = Base::builder(entries, kind.columns());
+    let mut builder = Base::builder_like(&old.base, entries);
     let mut hubs = old.hubs();
     let mut carries: Vec<(u32, Merge)> = Vec::new();
     let mut scratch = Merge::default();
@@ -302,7 +311,7 @@ fn merge_simple(
 ) -> bool {
     let Some(tail) = list.tail else { return false };
     let seen = Visible::at(tail.block, watermark);
-    if list.kind != ListKind::Simple || seen.len != tail.len {
+    if list.kind == ListKind::Timed || !list.is_unnumbered() || seen.len != tail.len {
         return false;
     }
     if tail.has_deletes {
@@ -329,29 +338,30 @@ fn new_tail(
     new_ts: u64,
     after: After,
 ) -> Tail {
-    let columns = kind.columns();
     let class_for = |n: usize| n.next_power_of_two().max(2).trailing_zeros();
+    let columns_of = |merge: &Merge| merge.carried_columns(kind);
     let needed: usize =
-        carries.iter().map(|(_, m)| block_words(class_for(m.carried.len()), columns)).sum();
+        carries.iter().map(|(_, m)| block_words(class_for(m.carried.len()), columns_of(m))).sum();
     let carried: usize = carries.iter().map(|(_, m)| m.carried.len()).sum();
+    let widest = carries.iter().map(|(_, m)| columns_of(m)).max().unwrap_or(0);
     // Room for as much again, so that a held-back watermark does not make every write settle.
     let words = match after {
-        After::Busy { appends } => arena_words(base.entries(), columns)
+        After::Busy { appends, columns } => arena_words(base, kind.columns_if(false))
             .max(4 * needed)
-            .max(1 + needed + room_words(appends + carried, columns)),
+            .max(1 + needed + room_words(appends + carried, columns.max(widest))),
         After::Idle if carries.is_empty() => 1,
         After::Idle => 2 * needed + 1,
     };
     let tail = Tail::new(words.min(ARENA_WORDS_MAX), new_ts, hubs);
     for (local, merge) in carries {
-        tail.first_block(*local, class_for(merge.carried.len()), columns)
+        tail.first_block(*local, class_for(merge.carried.len()), columns_of(merge))
             .expect("INVARIANT: the arena was sized for what is carried");
         let first = base.range(*local as usize).start as u32;
         merge.replay(old_ts, new_ts, |entry, delta, delete| {
             if delete {
                 tail.mark_deleted(*local, first + entry.nbr, base.entries(), delta);
             }
-            tail.append(*local, entry, delta, delete, columns);
+            tail.append(*local, entry, delta, delete, kind.columns());
         });
     }
     tail

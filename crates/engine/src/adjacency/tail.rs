@@ -6,9 +6,9 @@
 //!  block, in the arena (words)
 //!   0           1               2          3            3+cap         3+2cap
 //!   ├───────────┼───────────────┼──────────┼────────────┼─────────────┼──────────────────┐
-//!   │ D | len   │ class│reserved│ last Δts │ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│
+//!   │ D C | len │ class│reserved│ last Δts │ dst[cap]   │ meta[cap]   │ column 0 [cap] ..│
 //!   └───────────┴───────────────┴──────────┴────────────┴─────────────┴──────────────────┘
-//!     31  30..0   31..27  26..0                           op:2 | Δts:30
+//!   31 30 29..0   31..27  26..0                           op:2 | Δts:30
 //! ```
 //!
 //! A block of 64 entries or more has a filter of its inserts in front of the header (`filter.rs`).
@@ -16,7 +16,8 @@
 //! `dst` of an insert is a neighbour id, so the visible inserts of a block are themselves a slice
 //! of neighbours. `dst` of a delete is the *position* it deletes: a place in the vertex's base
 //! list, or base length + place in this block. A reader masks positions and never searches. `D`
-//! says that the block holds at least one delete. `last Δts` is the newest entry's, so that a
+//! says that the block holds at least one delete, `C` that it has columns: without them, every
+//! insert has ordinal 0. `last Δts` is the newest entry's, so that a
 //! reader who sees all of the block, which is nearly every reader, does not touch `meta`. `Δts`
 //! counts from the tail's `base_ts`. `M` says that every entry of the block deletes a settled row;
 //! then bits say which (`deleted.rs`), and readers of the newest state leave the block alone.
@@ -43,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use super::deleted::Deleted;
 use super::filter::{self, FILTERED_CLASS_MIN};
 use super::hub::Hub;
-use super::{COLUMNS_MAX, Entry, SEGMENT_VERTICES};
+use super::{COL_ORDINAL, COLUMNS_MAX, Entry, SEGMENT_VERTICES};
 use crate::words::WordBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -51,6 +52,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
 /// Set in the length word of a block that holds a delete.
 const HAS_DELETES: u32 = 1 << 31;
+/// Set in the length word of a block that has columns, from the beginning.
+const HAS_COLUMNS: u32 = 1 << 30;
 /// Set in a slot that holds a hub number.
 pub(crate) const SLOT_HUB: u32 = 1 << 31;
 /// Set in the slot of a block every entry of which deletes a settled row.
@@ -70,6 +73,7 @@ pub(crate) const CLASS_MAX: u32 = 26;
 pub(crate) const FIRST_CLASS: u32 = 1;
 
 const _: () = assert!(DELTA_BITS + 2 == u32::BITS, "op and delta fill one word");
+const _: () = assert!(1 << CLASS_MAX < HAS_COLUMNS, "a length fits beside the marks");
 
 /// Words a block of `class` takes with `columns` columns.
 #[inline]
@@ -95,18 +99,18 @@ impl<'a> Block<'a> {
         Self { p, lives: PhantomData }
     }
 
-    /// Initialises an empty block of `class` in the words from `start` on. Its header comes after
-    /// [`filter::words`].
+    /// Initialises an empty block of `class` with so many columns in the words from `start` on. Its
+    /// header comes after [`filter::words`].
     ///
     /// # Safety
-    /// `start` points to `block_words(class, _)` words nobody else reads yet.
-    pub(crate) unsafe fn init(start: *mut u32, class: u32) -> Self {
+    /// `start` points to `block_words(class, columns)` words nobody else reads yet.
+    pub(crate) unsafe fn init(start: *mut u32, class: u32, columns: usize) -> Self {
         // SAFETY: the filter's words are the first of the block, not shared yet.
         unsafe { start.write_bytes(0, filter::words(class)) };
         // SAFETY: the header is behind them, within the block.
         let p = unsafe { start.add(filter::words(class)) };
         // SAFETY: three words within the block, not shared yet.
-        unsafe { p.write(0) };
+        unsafe { p.write(if columns > 0 { HAS_COLUMNS } else { 0 }) };
         // SAFETY: as above.
         unsafe { p.add(1).write(class << CLASS_SHIFT) };
         // SAFETY: as above.
@@ -135,7 +139,14 @@ impl<'a> Block<'a> {
 
     #[inline(always)]
     pub(crate) fn len_of(word: u32) -> usize {
-        (word & !HAS_DELETES) as usize
+        (word & !(HAS_DELETES | HAS_COLUMNS)) as usize
+    }
+
+    /// True if the block has the columns of its table.
+    #[inline(always)]
+    pub(crate) fn has_columns(self) -> bool {
+        // ORDERING: relaxed: the mark never changes, and whoever found the block sees it.
+        self.len_atomic().load(Ordering::Relaxed) & HAS_COLUMNS != 0
     }
 
     #[inline(always)]
@@ -179,10 +190,11 @@ impl<'a> Block<'a> {
         unsafe { std::slice::from_raw_parts(self.p.add(BLOCK_HEADER_WORDS + self.capacity()), n) }
     }
 
-    /// Column `column` of the first `n` entries. `n` must not exceed a length read before.
+    /// Column `column` of the first `n` entries of a block that has columns. `n` must not exceed a
+    /// length read before.
     #[inline]
     pub(crate) fn column(self, column: usize, n: usize) -> &'a [u32] {
-        debug_assert!(n <= Self::len_of(self.len_word()));
+        debug_assert!(self.has_columns() && n <= Self::len_of(self.len_word()));
         let at = BLOCK_HEADER_WORDS + (2 + column) * self.capacity();
         // SAFETY: as `dst`; the caller's table has this column.
         unsafe { std::slice::from_raw_parts(self.p.add(at), n) }
@@ -191,7 +203,7 @@ impl<'a> Block<'a> {
     /// Entry `i` with its columns. `i` must be below a length read before.
     pub(crate) fn entry(self, i: usize, columns: usize) -> Entry {
         let mut e = Entry::simple(self.dst(i + 1)[i]);
-        for c in 0..columns {
+        for c in 0..if self.has_columns() { columns } else { 0 } {
             e.columns[c] = self.column(c, i + 1)[i];
         }
         e
@@ -212,6 +224,13 @@ impl<'a> Block<'a> {
             self.meta(n).partition_point(|m| m & DELTA_MAX <= delta)
         };
         (seen, Self::has_deletes(word))
+    }
+
+    /// Whether an entry is newer than what a snapshot `delta` after the tail's `base_ts` sees. The
+    /// stripe is held, or it may be one that is being appended.
+    #[inline(always)]
+    pub(crate) fn is_newer(self, delta: u32) -> bool {
+        Self::len_of(self.len_word()) > 0 && self.last_delta().load(Ordering::Relaxed) > delta
     }
 
     /// The filter word `id` belongs to, and its bits there; `None` if the block has no filter.
@@ -249,16 +268,21 @@ impl<'a> Block<'a> {
 
     // ---- writer's side: all of these are called with the vertex's stripe held ----
 
+    /// True if there is room for one more entry.
+    #[inline]
+    fn has_room(self) -> bool {
+        let reserved = (self.control() & RESERVED_MASK) as usize;
+        Self::len_of(self.len_word()) + reserved < self.capacity()
+    }
+
     /// Reserves room for one more entry; false if the block is full.
     #[inline]
     pub(crate) fn reserve(self) -> bool {
-        let control = self.control();
-        let used = Self::len_of(self.len_word()) + (control & RESERVED_MASK) as usize;
-        if used >= self.capacity() {
-            return false;
+        let has_room = self.has_room();
+        if has_room {
+            self.set_control(self.control() + 1);
         }
-        self.set_control(control + 1);
-        true
+        has_room
     }
 
     /// Drops all reservations.
@@ -280,6 +304,9 @@ impl<'a> Block<'a> {
         let cap = self.capacity();
         assert!(n < cap, "INVARIANT: room was reserved");
         debug_assert!(delta <= DELTA_MAX);
+        let columns = if word & HAS_COLUMNS != 0 { columns } else { 0 };
+        let is_kept = columns > 0 || entry.columns[COL_ORDINAL] == 0;
+        assert!(is_kept, "INVARIANT: room for the ordinal was reserved");
         let meta = if delete { delta | OP_DELETE } else { delta };
         let p = self.p.cast_mut();
         // SAFETY: entry `n` is below the capacity and above the published length: only the latched
@@ -304,14 +331,23 @@ impl<'a> Block<'a> {
         self.len_atomic().store(marked + 1, Ordering::Release);
     }
 
-    /// Copies the entries of `from` into this empty, larger, unpublished block.
+    /// Copies the entries of `from` into this empty, unpublished block, which has no less room.
     pub(crate) fn copy_from(self, from: Block<'_>, columns: usize) {
         let word = from.len_word();
         let n = Self::len_of(word);
         let (cap, from_cap) = (self.capacity(), from.capacity());
         assert!(n <= cap);
         let p = self.p.cast_mut();
-        for array in 0..2 + columns {
+        let (columns, kept) = match (self.has_columns(), from.has_columns()) {
+            (true, true) => (columns, columns),
+            (true, false) => (columns, 0),
+            (false, _) => (0, 0),
+        };
+        for array in 2 + kept..2 + columns {
+            // SAFETY: `n` words of an array of this block, which is not shared yet.
+            unsafe { p.add(BLOCK_HEADER_WORDS + array * cap).write_bytes(0, n) };
+        }
+        for array in 0..2 + kept {
             // SAFETY: `n` entries fit both blocks; the target is not shared yet, the source's
             // entries below its length do not change.
             unsafe {
@@ -329,7 +365,8 @@ impl<'a> Block<'a> {
         }
         self.last_delta().store(from.last_delta().load(Ordering::Relaxed), Ordering::Relaxed);
         self.set_control(self.control() | from.control() & RESERVED_MASK);
-        self.len_atomic().store(word, Ordering::Release);
+        let marks = self.len_atomic().load(Ordering::Relaxed) & HAS_COLUMNS;
+        self.len_atomic().store(word & !HAS_COLUMNS | marks, Ordering::Release);
     }
 }
 
@@ -416,18 +453,20 @@ impl Tail {
         (slot & SLOT_HUB != 0).then(|| &*self.hubs[(slot & !SLOT_HUB) as usize])
     }
 
-    /// Makes sure the block of `local` has room for one more entry and reserves it; false if the
-    /// arena is exhausted. Called with the stripe held.
+    /// Makes sure the block of `local` has room for one more entry, with so many columns, and
+    /// reserves it; false if the arena is exhausted. Called with the stripe held.
     #[inline]
     pub(crate) fn reserve(&self, local: u32, columns: usize) -> bool {
         match self.block_of(local) {
-            Some(block) if block.reserve() => true,
+            Some(block) if (columns == 0 || block.has_columns()) && block.reserve() => true,
             old => self.grow(local, old, columns),
         }
     }
 
     fn grow(&self, local: u32, old: Option<Block<'_>>, columns: usize) -> bool {
-        let class = old.map_or(FIRST_CLASS, |b| b.class() + 1);
+        let class = old.map_or(FIRST_CLASS, |b| b.class() + u32::from(!b.has_room()));
+        // Whoever has columns keeps them; where they may be missing there is one at most.
+        let columns = columns.max(old.map_or(0, |b| b.has_columns().into()));
         let Some((at, block)) = self.allocate(class, columns) else {
             return false;
         };
@@ -493,7 +532,7 @@ impl Tail {
         };
         let at = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         // SAFETY: `at..at + words` lies in the arena and was given out to this call alone.
-        let block = unsafe { Block::init(self.arena.as_ptr().add(at as usize), class) };
+        let block = unsafe { Block::init(self.arena.as_ptr().add(at as usize), class, columns) };
         Some((at + filter::words(class) as u32, block))
     }
 

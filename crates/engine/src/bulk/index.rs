@@ -28,7 +28,7 @@ use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
 use crate::column::{Chunk, PropertyChunk};
 use crate::error::{Error, Object, Violation};
 use crate::index::key::{Entry, Item, SortKey};
-use crate::index::source::{NOW, Source, edge_id, edge_item};
+use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, Entries, Index, IndexTarget, Tree};
 use crate::shared::Shared;
 use crate::txn::validate::vertex_id;
@@ -167,12 +167,12 @@ impl New<'_, '_> {
     fn edges(&self, t: &super::install::StagedType) -> Result<(), Error> {
         let mut sorter = self.sorter();
         for (number, base) in &t.bases[0] {
-            let ordinals = base.column(0);
+            let ordinals = base.ordinals();
             for local in 0..SEGMENT_VERTICES {
                 let src = number << SEGMENT_BITS | local as u32;
                 for at in base.range(local) {
                     let dst = base.neighbours()[at];
-                    self.take(ordinals[at], |o| edge_item(src, dst, o), &mut sorter)?;
+                    self.take(ordinals.get(at), |o| edge_item(src, dst, o), &mut sorter)?;
                 }
             }
         }
@@ -187,7 +187,7 @@ impl New<'_, '_> {
     fn object<const N: usize>(&self, item: Item<N>) -> Object {
         match (self.index.definition.target, &item[..]) {
             (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
-                Object::Edge(edge_id(ty, [ordinal, src, dst]))
+                Object::Edge(numbered_edge(ty, [ordinal, src, dst]))
             }
             (_, item) => Object::Vertex(vertex_id(item.first().copied().unwrap_or_default())),
         }

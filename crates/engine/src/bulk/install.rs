@@ -29,7 +29,7 @@ use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, LabelId, PropertyKeyId, VertexId};
 
 use super::index::{self, Entered};
-use super::lists::{Bases, turned};
+use super::lists::{Bases, Numbering, turned};
 use super::sort::Sorted;
 use super::{BulkLoad, BulkName, BulkReport, BulkStep};
 use crate::adjacency::base::{Base, OFFSET_WORDS};
@@ -166,12 +166,21 @@ fn sort(
     progress: &dyn Fn(BulkStep, u64, u64),
 ) -> Result<Vec<(Sorted, u32)>, Error> {
     let total: u64 = load.types.iter().map(|t| t.edges.len()).sum();
+    let new_vertices = if load.taken.is_some() { new_vertices(load).0 } else { u32::MAX };
     let mut done = 0;
     let mut all = Vec::with_capacity(load.types.len());
     for t in &mut load.types {
         progress(BulkStep::Sorting, done, total);
         done += t.edges.len();
         let simple = t.options.kind() == ListKind::Simple;
+        let known = load.shared.catalog.find_edge_type(&t.name).is_some();
+        let numbering = match t.options.kind() {
+            ListKind::Simple => Numbering::Simple,
+            ListKind::Multi if t.keys.is_empty() => {
+                Numbering::Parallel { new_vertices: if known { new_vertices } else { 0 } }
+            }
+            ListKind::Multi | ListKind::Timed => Numbering::All,
+        };
         // Those of a type that is there are taken now, so that transactions may go on meanwhile.
         let first = match load.shared.catalog.find_edge_type(&t.name) {
             Some(id) if !simple => {
@@ -182,7 +191,7 @@ fn sort(
             }
             _ => SEGMENT_VERTICES as u32,
         };
-        all.push((t.edges.take().sorted(simple, first, &load.dir)?, first));
+        all.push((t.edges.take().sorted(numbering, first, &load.dir)?, first));
     }
     progress(BulkStep::Sorting, total, total);
     Ok(all)
@@ -292,6 +301,9 @@ fn stage(load: &mut BulkLoad<'_>, sorted: Vec<(Sorted, u32)>) -> Result<Staged, 
                 id
             }
         };
+        if kind == ListKind::Multi && t.keys.is_empty() {
+            staged.added.unnumbered.insert(id);
+        }
         let mut chunks = Vec::new();
         for (key, of_key) in t.keys.iter().zip(sorted.chunks) {
             let numbered = (first >> SEGMENT_BITS..).zip(of_key);
@@ -551,7 +563,10 @@ fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
 fn replace(load: &BulkLoad<'_>, staged: Staged, ts: u64) -> Result<(), Error> {
     let shared = load.shared;
     let catalog = &shared.catalog;
-    let Additions { names: [labels, keys], types, .. } = &staged.added;
+    let Additions { names: [labels, keys], types, unnumbered, .. } = &staged.added;
+    for id in unnumbered {
+        catalog.edge_type(*id)?.set_unnumbered();
+    }
     for (kind, names) in
         [(NameKind::Label, labels), (NameKind::PropertyKey, keys), (NameKind::EdgeType, types)]
     {

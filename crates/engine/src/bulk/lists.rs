@@ -6,32 +6,43 @@ use crate::adjacency::{SEGMENT_VERTICES, local_of, segment_of};
 /// Bases by segment number, ascending.
 pub(super) type Bases = Vec<(u32, Base)>;
 
+/// Which edges of a load get ordinals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Numbering {
+    /// An edge is kept once per pair, and has no ordinal.
+    Simple,
+    /// All: their properties stand in that order.
+    All,
+    /// Parallel ones but the first, and those between two vertices below this, which may have
+    /// edges already.
+    Parallel { new_vertices: u32 },
+}
+
 /// Builds the bases of one direction from lists given in ascending order of their vertices.
 #[derive(Debug)]
 pub(super) struct OutLists {
-    /// Whether an edge is kept once per pair, and has no ordinal.
-    simple: bool,
-    /// Ordinal of the next edge.
+    numbering: Numbering,
+    /// Ordinal of the next edge that gets one.
     next: u32,
     bases: Bases,
     number: u32,
-    /// First ordinal of the segment.
-    first: u32,
     offsets: Vec<u32>,
     nbrs: Vec<u32>,
+    /// Beside the neighbours, unless the type is simple.
+    ordinals: Vec<u32>,
     pub(super) duplicates: u64,
 }
 
 impl OutLists {
-    pub(super) fn new(simple: bool, first_ordinal: u32) -> Self {
+    pub(super) fn new(numbering: Numbering, first_ordinal: u32) -> Self {
         Self {
-            simple,
+            numbering,
             next: first_ordinal,
             bases: Vec::new(),
             number: 0,
-            first: first_ordinal,
             offsets: vec![0],
             nbrs: Vec::new(),
+            ordinals: Vec::new(),
             duplicates: 0,
         }
     }
@@ -44,17 +55,24 @@ impl OutLists {
         let filled = self.nbrs.len() as u32;
         self.offsets.resize(local_of(vertex) as usize + 1, filled);
         let start = self.offsets.last().map_or(0, |o| *o as usize);
-        if self.simple {
-            for nbr in list {
-                if self.nbrs.len() > start && self.nbrs.last() == Some(&nbr) {
+        for nbr in list {
+            let is_parallel = self.nbrs.len() > start && self.nbrs.last() == Some(&nbr);
+            let is_numbered = match self.numbering {
+                Numbering::Simple if is_parallel => {
                     self.duplicates += 1;
-                } else {
-                    self.nbrs.push(nbr);
+                    continue;
                 }
+                Numbering::Simple => false,
+                Numbering::All => true,
+                Numbering::Parallel { new_vertices } => {
+                    is_parallel || vertex.max(nbr) < new_vertices
+                }
+            };
+            self.nbrs.push(nbr);
+            if self.numbering != Numbering::Simple {
+                self.ordinals.push(if is_numbered { self.next } else { 0 });
+                self.next += u32::from(is_numbered);
             }
-        } else {
-            self.nbrs.extend(list);
-            self.next += self.nbrs.len() as u32 - filled;
         }
     }
 
@@ -62,15 +80,13 @@ impl OutLists {
         if !self.nbrs.is_empty() {
             let mut words = std::mem::take(&mut self.offsets);
             words.resize(OFFSET_WORDS, self.nbrs.len() as u32);
-            words.reserve_exact(self.nbrs.len() * if self.simple { 1 } else { 2 });
+            words.reserve_exact(self.nbrs.len() + self.ordinals.len());
             words.append(&mut self.nbrs);
-            if !self.simple {
-                words.extend(self.first..self.next);
-            }
-            self.bases.push((self.number, base(&words, self.simple)));
+            words.append(&mut self.ordinals);
+            let simple = self.numbering == Numbering::Simple;
+            self.bases.push((self.number, base(&words, simple)));
         }
         self.number = next;
-        self.first = self.next;
         self.offsets.clear();
         self.offsets.push(0);
     }
@@ -117,7 +133,7 @@ pub(super) fn turned(out: &Bases, simple: bool) -> Bases {
         }
     }
     for (number, base) in out {
-        let ordinals = if simple { &[] } else { base.column(0) };
+        let ordinals = base.ordinals();
         for local in 0..SEGMENT_VERTICES {
             let src = number * SEGMENT_VERTICES as u32 + local as u32;
             for at in base.range(local) {
@@ -127,7 +143,7 @@ pub(super) fn turned(out: &Bases, simple: bool) -> Bases {
                 places[dst as usize] += 1;
                 segment[place] = src;
                 if !simple {
-                    segment[place + sizes[segment_of(dst) as usize]] = ordinals[at];
+                    segment[place + sizes[segment_of(dst) as usize]] = ordinals.get(at);
                 }
             }
         }

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use telar_graph::codec;
 
 use super::column::Column;
-use super::lists::{Bases, OutLists};
+use super::lists::{Bases, Numbering, OutLists};
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::column::PropertyChunk;
 use crate::error::Error;
@@ -182,15 +182,15 @@ impl EdgeSorter {
     /// Sorts all edges into out lists, with ordinals from `first_ordinal` on where they have them.
     pub(super) fn sorted(
         mut self,
-        simple: bool,
+        numbering: Numbering,
         first_ordinal: u32,
         dir: &Path,
     ) -> Result<Sorted, Error> {
         if self.runs.is_empty() {
-            return Ok(self.sorted_in_memory(simple, first_ordinal));
+            return Ok(self.sorted_in_memory(numbering, first_ordinal));
         }
         self.spill(dir)?;
-        let mut lists = OutLists::new(simple, first_ordinal);
+        let mut lists = OutLists::new(numbering, first_ordinal);
         let mut runs = Vec::with_capacity(self.runs.len());
         for path in &self.runs {
             runs.push(Run::open(path, self.columns.len())?);
@@ -229,9 +229,9 @@ impl EdgeSorter {
         Ok(Sorted { out, next_ordinal, duplicates, chunks, values })
     }
 
-    fn sorted_in_memory(self, simple: bool, first_ordinal: u32) -> Sorted {
+    fn sorted_in_memory(self, numbering: Numbering, first_ordinal: u32) -> Sorted {
         let (ends, order) = self.order();
-        let mut lists = OutLists::new(simple, first_ordinal);
+        let mut lists = OutLists::new(numbering, first_ordinal);
         let mut start = 0;
         for (source, end) in ends.iter().enumerate() {
             let end = *end as usize;

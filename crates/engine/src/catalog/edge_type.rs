@@ -4,9 +4,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
+use super::places::{Placed, Places};
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
 use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
@@ -17,7 +19,7 @@ use crate::table::SparseArray;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct EdgeTypeOptions {
-    /// At most one edge per pair and no edge properties: 4 bytes per entry instead of 8.
+    /// At most one edge per pair and no edge properties.
     pub simple: bool,
     /// Order of neighbour lists.
     pub order: EdgeOrder,
@@ -64,6 +66,12 @@ impl EdgeTypeOptions {
     }
 }
 
+/// Of edges made without an ordinal, one in so many may get a property later: if more do, edges get
+/// ordinals, which cost less than places.
+const PLACED_SHARE: u32 = 8;
+/// Edges that get a property later before that counts.
+const PLACED_MIN: u32 = 8;
+
 /// An edge type and its tables.
 #[derive(Debug)]
 pub(crate) struct EdgeType {
@@ -72,6 +80,13 @@ pub(crate) struct EdgeType {
     out: AdjTable,
     inward: AdjTable,
     next_ordinal: AtomicU32,
+    /// Where the properties of edges without an ordinal are.
+    pub(crate) places: Places,
+    /// True if an edge of a type with ordinals may have none.
+    unnumbered: AtomicBool,
+    /// Edges made without an ordinal since the database was opened, and places given out, about.
+    made_unnumbered: AtomicU32,
+    made_places: AtomicU32,
     /// True once the number has a name: until then only transactions that hold it write edges.
     made: AtomicBool,
     properties: SparseArray<OnceLock<Box<ColTable<PropertyChunk>>>>,
@@ -90,6 +105,10 @@ impl EdgeType {
             out: table(Direction::Out),
             inward: table(Direction::In),
             next_ordinal: AtomicU32::new(1),
+            places: Places::default(),
+            unnumbered: AtomicBool::new(false),
+            made_unnumbered: AtomicU32::new(0),
+            made_places: AtomicU32::new(0),
             made: AtomicBool::new(false),
             properties: SparseArray::default(),
         }
@@ -123,6 +142,68 @@ impl EdgeType {
             .next_ordinal
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_add(1));
         taken.map_err(|max| Error::TooMany { what: "edges of one type", max: max.into() })
+    }
+
+    /// True if edges may have ordinal 0 although the type is one of ordinals. Programs of before
+    /// November 2026 do not know of that.
+    pub(crate) fn has_unnumbered(&self) -> bool {
+        self.unnumbered.load(Ordering::Relaxed)
+    }
+
+    /// Notes that an edge of a type with ordinals may have none.
+    #[inline]
+    pub(crate) fn set_unnumbered(&self) {
+        if !self.unnumbered.load(Ordering::Relaxed) {
+            self.unnumbered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// True if an edge that is made without properties had better have an ordinal: many of those
+    /// that were made so got properties later.
+    pub(crate) fn prefers_ordinals(&self) -> bool {
+        let placed = self.made_places.load(Ordering::Relaxed);
+        placed > PLACED_MIN && placed > self.made_unnumbered.load(Ordering::Relaxed) / PLACED_SHARE
+    }
+
+    /// Notes, and counts, that an edge is made without an ordinal.
+    pub(crate) fn note_unnumbered(&self) {
+        self.set_unnumbered();
+        let n = self.made_unnumbered.load(Ordering::Relaxed);
+        // Not exact among several writers, which does not matter; never more than fits.
+        self.made_unnumbered.store(n.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// Where the properties of an edge are; 0 if it never had any.
+    #[inline]
+    pub(crate) fn place(&self, src: u32, dst: u32, ordinal: u32, guard: &Guard) -> u32 {
+        if ordinal == 0 { self.places.get(src, dst, guard) } else { ordinal }
+    }
+
+    /// Where the properties of an edge without an ordinal are to be.
+    pub(crate) fn place_for_write(&self, src: u32, dst: u32, guard: &Guard) -> Result<u32, Error> {
+        self.places.get_or_add(src, dst, guard, || {
+            let n = self.made_places.load(Ordering::Relaxed);
+            self.made_places.store(n.saturating_add(1), Ordering::Relaxed);
+            self.new_ordinal()
+        })
+    }
+
+    /// Takes a place that was given out before the database was opened.
+    pub(crate) fn restore_place(&self, placed: Placed) -> Result<(), String> {
+        let Placed { src, dst, place } = placed;
+        let found = self.places.get_or_add(src, dst, &epoch::pin(), || Ok::<_, String>(place))?;
+        if found != place || place == 0 {
+            return Err(format!("the edge from {src} to {dst} has the places {found} and {place}"));
+        }
+        self.raise_ordinal_bound(place.saturating_add(1));
+        self.set_unnumbered();
+        Ok(())
+    }
+
+    /// The ordinal of the edge from `src` to `dst` whose properties are at `place`.
+    #[inline]
+    pub(crate) fn ordinal_of(&self, src: u32, dst: u32, place: u32, guard: &Guard) -> u32 {
+        if place != 0 && self.places.get(src, dst, guard) == place { 0 } else { place }
     }
 
     /// Takes whole segments of ordinals, room for `count`; returns where ordinals ended before and

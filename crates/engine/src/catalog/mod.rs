@@ -7,6 +7,7 @@
 mod edge_type;
 mod label_set;
 mod names;
+pub(crate) mod places;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};

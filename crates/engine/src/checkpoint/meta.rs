@@ -4,7 +4,8 @@
 //!  crc u32 · version · commit timestamp
 //!  · other keys stored: number, sum of checksums · next vertex
 //!  · label count, names · property key count, names
-//!  · edge type count, each: name, flags u8 (1 simple, 2 newest first), [key], next ordinal
+//!  · edge type count, each: name, flags u8 (1 simple, 2 newest first, 4 may have edges without an
+//!    ordinal though it is not simple), [key], next ordinal
 //!  · label set count (from number 2), each: label count, labels
 //!  · indexes ever made · index count, each: number, definition (index/spec.rs)
 //!  · which keys are stored (mapped/ranges.rs)
@@ -12,7 +13,7 @@
 //!  placeholder (catalog/names.rs)
 //! ```
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -25,7 +26,7 @@ use crate::checkpoint::Totals;
 use crate::index::{Definition, Index, check_definition};
 use crate::mapped::ranges::Inventory;
 use crate::shared::Shared;
-use crate::txn::record::{Reader, put_edge_type_options};
+use crate::txn::record::{FLAG_UNNUMBERED, Reader, put_edge_type_options};
 
 /// Version of the values a checkpoint is written with.
 pub(crate) const VERSION: u64 = 3;
@@ -51,6 +52,8 @@ pub(crate) struct Additions {
     pub(crate) types: NewNames,
     /// Next ordinals of the edge types that get edges.
     pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
+    /// Those that get edges without one though they are not simple.
+    pub(crate) unnumbered: HashSet<EdgeTypeId>,
 }
 
 /// Names by number, with those that are new.
@@ -93,7 +96,11 @@ pub(crate) fn encode(
         let id = EdgeTypeId::from_raw(number as u16);
         let ty = shared.catalog.edge_type(id).expect("INVARIANT: every number was given out");
         put_name(name, out);
+        let flags_at = out.len();
         put_edge_type_options(ty.options, out);
+        if ty.has_unnumbered() || added.unnumbered.contains(&id) {
+            out[flags_at] |= FLAG_UNNUMBERED;
+        }
         let ordinal = added.ordinals.get(&id).copied().unwrap_or(0);
         put_varint(ordinal.max(ty.ordinal_bound()).into(), out);
     }
@@ -144,7 +151,11 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
     }
     for number in 0..r.number("edge type count")? {
         let name = r.name()?;
-        let ty = shared.catalog.restore_edge_type(&name, number, r.edge_type_options()?)?;
+        let (options, flags) = r.edge_type_options(FLAG_UNNUMBERED)?;
+        let ty = shared.catalog.restore_edge_type(&name, number, options)?;
+        if flags != 0 {
+            ty.set_unnumbered();
+        }
         ty.raise_ordinal_bound(r.number("edge ordinal")?);
     }
     for number in 0..r.varint()? {

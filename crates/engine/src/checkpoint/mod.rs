@@ -13,10 +13,12 @@
 //!   kind 4  edge property   a = edge type, b = property key
 //!   kind 5  index           a = index, segment = partition
 //!   kind 6, 7  history     see history/stored.rs
+//!   kind 8  places          a = edge type, segment = that of the source: where the properties of
+//!                           edges without an ordinal are
 //!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs and
-//!          index/page.rs)
+//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs,
+//!          index/page.rs and catalog/places.rs)
 //! ```
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
@@ -39,10 +41,11 @@ use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 use heed::RwTxn;
-use telar_graph::{Direction, IndexId, Value};
+use telar_graph::{Direction, EdgeTypeId, IndexId, Value};
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
+use crate::catalog::{EdgeType, places};
 use crate::column::{Chunk, ColTable, PropertyChunk};
 use crate::error::Error;
 use crate::failpoint;
@@ -66,6 +69,7 @@ pub(crate) enum Kind {
     Index = 5,
     History = 6,
     EdgeHistory = 7,
+    Places = 8,
 }
 
 /// Length of a key.
@@ -360,6 +364,7 @@ impl<'s> Changes<'s> {
                     }
                 }
             }
+            self.put_places(id, ty, &mut value)?;
             for (property, column) in ty.columns() {
                 let key = |n| key(Kind::EdgeProperty, id.get(), property.get(), n);
                 self.put_column(column, at, &mut value, put_properties, key, skip)?;
@@ -372,6 +377,29 @@ impl<'s> Changes<'s> {
             self.put_column(column, at, &mut value, put_properties, key, skip)?;
         }
         self.value = value;
+        Ok(())
+    }
+
+    /// Puts the places of segments in which one was written to since the last checkpoint: with them
+    /// come others that may be of no use yet.
+    fn put_places(
+        &mut self,
+        id: EdgeTypeId,
+        ty: &EdgeType,
+        value: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let key = |n| key(Kind::Places, id.get(), 0, n);
+        let bound = ty.places.segment_bound();
+        let is_new = |n: u32| self.is_new(ty.places.last_write(n), &key(n));
+        if !(0..bound).any(is_new) {
+            return Ok(());
+        }
+        for (number, placed) in ty.places.by_segment(is_new, &epoch::pin()) {
+            value.clear();
+            value.extend_from_slice(&[0; 4]);
+            places::encode(&placed, value);
+            self.put(key(number), value)?;
+        }
         Ok(())
     }
 

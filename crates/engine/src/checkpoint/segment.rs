@@ -56,7 +56,7 @@ pub(crate) fn encode_base(base: &Base, columns: usize, out: &mut Vec<u8>) {
     let mut column = Vec::with_capacity(base.entries());
     for c in 0..columns {
         column.clear();
-        column.extend(base.column(c).iter().map(|word| i64::from(*word)));
+        base.for_each_of_column(c, |word| column.push(i64::from(word)));
         put_run(&column, out);
     }
 }

@@ -21,8 +21,9 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::changes::{Changes, Item};
 use crate::adjacency::base::Base;
 use crate::adjacency::list::{List, Rows, compare};
+use crate::adjacency::ordinals::Ordinals;
 use crate::adjacency::segment::Slot;
-use crate::adjacency::{AdjTable, COL_KEY, COL_ORDINAL, COLUMNS_MAX, Entry, ListKind};
+use crate::adjacency::{AdjTable, COL_KEY, COL_ORDINAL, Entry, ListKind};
 use crate::adjacency::{SEGMENT_VERTICES, SegVersion, key_of};
 use crate::words::{Cut, prefetch};
 
@@ -109,15 +110,11 @@ impl Default for Cuts {
 impl Cuts {
     /// `base` before `changes`.
     fn make(&mut self, base: &Base, changes: &Changes, kind: ListKind, columns: usize) -> Base {
-        let mut rows = Rows::simple(base.neighbours());
-        for c in 0..kind.columns() {
-            rows.columns[c] = base.column(c);
-        }
+        let rows = base.all_rows();
         let ids = rows.nbrs;
         let of_ids = |list: &Range<usize>, nbr| {
             list.start + ids[list.clone()].partition_point(|id| *id < nbr)
         };
-        let hint = |column: usize, row| prefetch(rows.columns[column].as_ptr().wrapping_add(row));
         match kind {
             ListKind::Simple => self.find(
                 base,
@@ -130,7 +127,7 @@ impl Cuts {
                 changes,
                 |list, change| {
                     let at = of_ids(list, change.nbr());
-                    hint(COL_ORDINAL, at);
+                    rows.ordinals.prefetch(at);
                     at
                 },
                 |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
@@ -141,8 +138,8 @@ impl Cuts {
                 |list, change| {
                     let key = changes.entry(change).key();
                     let at = list.start + newer(&rows, list.clone(), key);
-                    hint(COL_ORDINAL, at);
-                    hint(COL_KEY.1, at);
+                    rows.ordinals.prefetch(at);
+                    prefetch(rows.keys[1].as_ptr().wrapping_add(at));
                     at
                 },
                 |rest, change| row_of(&rows, rest, kind, &changes.entry(change)),
@@ -210,7 +207,7 @@ fn row_of(rows: &Rows<'_>, range: Range<usize>, kind: ListKind, entry: &Entry) -
 /// are half as many waits for memory.
 #[inline(always)]
 fn newer(rows: &Rows<'_>, range: Range<usize>, key: i64) -> usize {
-    let (low, high) = (&rows.columns[COL_KEY.0][range.clone()], &rows.columns[COL_KEY.1][range]);
+    let (low, high) = (&rows.keys[0][range.clone()], &rows.keys[1][range]);
     let of_key = Entry::timed(0, 0, key).columns;
     match (high.first(), high.last()) {
         (Some(first), Some(last)) if first == last && *first == of_key[COL_KEY.1] => {
@@ -238,7 +235,9 @@ struct Unsettled {
     /// Places in the segment, and rows below.
     lists: Vec<(u32, Range<usize>)>,
     nbrs: Vec<u32>,
-    columns: [Vec<u32>; COLUMNS_MAX],
+    ordinals: Vec<u32>,
+    /// Low and high words of sort keys.
+    keys: [Vec<u32>; 2],
     scratch: Vec<(Entry, u32)>,
 }
 
@@ -247,7 +246,8 @@ impl Unsettled {
     fn gather(&mut self, version: &SegVersion, at: u64, kind: ListKind, guard: &Guard) {
         self.lists.clear();
         self.nbrs.clear();
-        self.columns.iter_mut().for_each(Vec::clear);
+        self.ordinals.clear();
+        self.keys.iter_mut().for_each(Vec::clear);
         if version.tail.is_none() {
             return;
         }
@@ -271,18 +271,27 @@ impl Unsettled {
     }
 
     fn take(&mut self, list: &List<'_>) {
-        let columns = list.kind.columns();
+        let (has_ordinals, has_keys) =
+            (list.kind != ListKind::Simple, list.kind == ListKind::Timed);
         if list.tail.is_none_or(|tail| tail.len == 0) {
             self.nbrs.extend_from_slice(list.base.nbrs);
-            for c in 0..columns {
-                self.columns[c].extend_from_slice(list.base.columns[c]);
+            if has_ordinals {
+                list.base.ordinals.append_to(list.base.nbrs.len(), &mut self.ordinals);
+            }
+            for (to, from) in self.keys.iter_mut().zip(list.base.keys) {
+                to.extend_from_slice(from);
             }
             return;
         }
         list.sorted_entries(&mut self.scratch);
         self.nbrs.extend(self.scratch.iter().map(|(entry, _)| entry.nbr));
-        for c in 0..columns {
-            self.columns[c].extend(self.scratch.iter().map(|(entry, _)| entry.columns[c]));
+        let column = |c: usize| self.scratch.iter().map(move |(entry, _)| entry.columns[c]);
+        if has_ordinals {
+            self.ordinals.extend(column(COL_ORDINAL));
+        }
+        if has_keys {
+            self.keys[0].extend(column(COL_KEY.0));
+            self.keys[1].extend(column(COL_KEY.1));
         }
     }
 
@@ -298,8 +307,11 @@ impl Unsettled {
                 builder.copy_lists(base, copied, local - copied);
             }
             let mut rows = Rows::simple(&self.nbrs[range.clone()]);
-            for c in 0..kind.columns() {
-                rows.columns[c] = &self.columns[c][range.clone()];
+            if kind != ListKind::Simple {
+                rows.ordinals = Ordinals::Each(&self.ordinals[range.clone()]);
+            }
+            if kind == ListKind::Timed {
+                rows.keys = [0, 1].map(|c| &self.keys[c][range.clone()]);
             }
             builder.extend_rows(&rows);
             builder.end_list();

@@ -23,7 +23,7 @@ use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
 use super::check::violation;
 use super::key::{Entry, SortKey};
-use super::source::{Objects, edge_id};
+use super::source::{Objects, Source};
 use super::spec::{Definition, IndexTarget, KEYS_MAX};
 use super::tree::Tree;
 use super::{Entries, Index, List};
@@ -260,12 +260,12 @@ fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
     each_object(shared, index, ts, |objects, object| {
         let value = |key: PropertyKeyId| match object {
             Scanned::Vertex(v) => objects.source.vertex_value(v, key, ts),
-            Scanned::Edge([ordinal, ..]) => match definition.target {
-                IndexTarget::Edges(ty) => objects.source.edge_value(ty, ordinal, key, ts),
+            Scanned::Edge([place, ..]) => match definition.target {
+                IndexTarget::Edges(ty) => objects.source.edge_value(ty, place, key, ts),
                 IndexTarget::Vertices(_) => telar_graph::Value::Null,
             },
         };
-        found = violation(definition, || object.name(definition), value);
+        found = violation(definition, || object.name(definition, &objects.source), value);
         if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     found.map_or(Ok(()), |violation| Err(violation.of(&definition.name)))
@@ -279,9 +279,9 @@ enum Scanned {
 }
 
 impl Scanned {
-    fn name(self, definition: &Definition) -> Object {
+    fn name(self, definition: &Definition, source: &Source<'_>) -> Object {
         match (self, definition.target) {
-            (Self::Edge(item), IndexTarget::Edges(ty)) => Object::Edge(edge_id(ty, item)),
+            (Self::Edge(item), IndexTarget::Edges(ty)) => Object::Edge(source.edge_id(ty, item)),
             (Self::Edge([v, ..]) | Self::Vertex(v), _) => Object::Vertex(vertex_id(v)),
         }
     }

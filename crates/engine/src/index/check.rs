@@ -219,18 +219,20 @@ fn values(
                 });
             Some((found, fresh))
         }),
-        IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).find_map(|(item, op)| {
-            if op == Some(EdgeOp::Delete) {
-                return None;
-            }
-            let object = || Object::Edge(super::source::edge_id(ty, item));
-            let found = violation(definition, object, |k| after.value(item, k))?;
-            let fresh = definition.properties.iter().any(|k| {
-                source.edge_value(ty, item[0], *k, NOW)
-                    != source.edge_value(ty, item[0], *k, read_ts)
-            });
-            Some((found, fresh))
-        }),
+        IndexTarget::Edges(ty) => {
+            edges_concerned(index, ty, writes, source).find_map(|(item, op)| {
+                if op == Some(EdgeOp::Delete) {
+                    return None;
+                }
+                let object = || Object::Edge(source.edge_id(ty, item));
+                let found = violation(definition, object, |k| after.value(item, k))?;
+                let fresh = definition.properties.iter().any(|k| {
+                    source.edge_value(ty, item[0], *k, NOW)
+                        != source.edge_value(ty, item[0], *k, read_ts)
+                });
+                Some((found, fresh))
+            })
+        }
     };
     match found {
         None => Ok(()),

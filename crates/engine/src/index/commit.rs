@@ -30,7 +30,7 @@ use crate::txn::commit::{Mode, Request};
 use crate::txn::plan::Latches;
 use crate::txn::stop::Stop;
 use crate::txn::write_set::{
-    EdgeOp, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
+    EdgeOp, EdgeWrite, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
 };
 
 /// So few changes are compared with each other.
@@ -83,7 +83,7 @@ pub(crate) fn hold<'a>(
     let concerned = !writes.states.items().is_empty()
         || !writes.vertex_properties.items().is_empty()
         || !writes.edge_properties.items().is_empty()
-        || writes.edges.items().iter().any(|w| w.ordinal != 0)
+        || writes.edges.items().iter().any(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Delete))
         || reads.iter().any(|r| matches!(r, Read::Index(_)));
     concerned.then(|| indexes.hold())
 }
@@ -349,27 +349,27 @@ impl<'a> Maintenance<'a> {
         let definition = &place.index.definition;
         let mut near = 0;
         if writes.len() >= MANY_ENTRIES && !place.defers {
-            self.changes.reserve_exact(edges_concerned(place.index, ty, writes).count());
+            self.changes.reserve_exact(edges_concerned(place.index, ty, writes, source).count());
         }
-        for (item, op) in edges_concerned(place.index, ty, writes) {
+        for (item, op) in edges_concerned(place.index, ty, writes, source) {
             stop.step()?;
-            let ordinal = item[0];
+            let values_at = item[0];
             if op == Some(EdgeOp::Create) {
                 if !place.defers {
-                    let new = place.created.edge_key(ty, ordinal, &mut near);
+                    let new = place.created.edge_key(ty, values_at, &mut near);
                     self.changes.extend(Change::new(place.at, item, [None, new]));
                 }
                 continue;
             }
             self.depends = true;
-            let old = source.edge_key(ty, definition, ordinal, NOW);
+            let old = source.edge_key(ty, definition, values_at, NOW);
             let new = if op == Some(EdgeOp::Delete) {
                 None
             } else {
                 definition.key(|key| {
-                    match writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
+                    match writes.edge_properties.get(edge_property_key(ty, values_at, key)) {
                         Some(w) => w.value.clone(),
-                        None => source.edge_value(ty, ordinal, key, NOW),
+                        None => source.edge_value(ty, values_at, key, NOW),
                     }
                 })
             };
@@ -484,7 +484,16 @@ fn apply_to<const N: usize>(
 fn concerns(writes: &WriteSet, index: &Index, shared: &Shared) -> bool {
     match index.definition.target {
         IndexTarget::Vertices(label) => may_hold(index, label, writes, shared).next().is_some(),
-        IndexTarget::Edges(ty) => edges_concerned(index, ty, writes).next().is_some(),
+        IndexTarget::Edges(ty) => {
+            let comes_or_goes = |w: &EdgeWrite| matches!(w.op, EdgeOp::Create | EdgeOp::Delete);
+            let properties = &index.definition.properties;
+            writes.edges.items().iter().any(|w| w.ty == ty && comes_or_goes(w))
+                || writes
+                    .edge_properties
+                    .items()
+                    .iter()
+                    .any(|w| w.ty == ty && properties.contains(&w.key))
+        }
     }
 }
 
@@ -528,25 +537,25 @@ pub(crate) fn vertices_concerned(index: &Index, writes: &WriteSet) -> impl Itera
 }
 
 /// The edges of type `ty` that a commit may change for this index, once each, and how.
-pub(crate) fn edges_concerned(
-    index: &Index,
+pub(crate) fn edges_concerned<'a>(
+    index: &'a Index,
     ty: EdgeTypeId,
-    writes: &WriteSet,
-) -> impl Iterator<Item = (Item<3>, Option<EdgeOp>)> {
+    writes: &'a WriteSet,
+    source: Source<'a>,
+) -> impl Iterator<Item = (Item<3>, Option<EdgeOp>)> + use<'a> {
     let properties = &index.definition.properties;
     let edges = writes.edges.items().iter();
     let written = edges
-        .filter(move |w| w.ty == ty && w.ordinal != 0)
-        .filter(|w| matches!(w.op, EdgeOp::Create | EdgeOp::Delete))
-        .map(|w| (edge_item(w.src, w.dst, w.ordinal), Some(w.op)));
+        .filter(move |w| w.ty == ty && matches!(w.op, EdgeOp::Create | EdgeOp::Delete))
+        .map(move |w| (source.written_item(w), Some(w.op)));
     let others = writes.edge_properties.items().iter().filter(move |w| w.ty == ty);
     let others = others.filter_map(move |w| {
         let place = properties.iter().position(|k| *k == w.key)?;
         let earlier =
-            |k: &PropertyKeyId| writes.edge_properties.find(edge_property_key(ty, w.ordinal, *k));
-        let counted = writes.edges.find(edge_key(ty, w.src, w.dst, w.ordinal)).is_some()
+            |k: &PropertyKeyId| writes.edge_properties.find(edge_property_key(ty, w.place, *k));
+        let counted = writes.edges.find(edge_key(ty, w.src, w.dst, w.ordinal())).is_some()
             || properties[..place].iter().any(|k| earlier(k).is_some());
-        (!counted).then(|| (edge_item(w.src, w.dst, w.ordinal), None))
+        (!counted).then(|| (edge_item(w.src, w.dst, w.place), None))
     });
     written.chain(others)
 }

@@ -17,7 +17,7 @@ use telar_graph::{EdgeTypeId, LabelId, Value};
 
 use super::Index;
 use super::key::{Entry, Item, SortKey};
-use super::source::{Source, edge_item};
+use super::source::Source;
 use super::spec::IndexTarget;
 use crate::error::Error;
 use crate::txn::stop::Stop;
@@ -108,9 +108,11 @@ impl Created<'_> {
             }
             IndexTarget::Edges(ty) => {
                 let write = &self.writes.edges.items()[at];
-                let key = || self.edge_key(ty, write.ordinal, near);
-                let item = edge_item(write.src, write.dst, write.ordinal);
-                is_created(write, ty).then(key).flatten().map(|key| (key, item))
+                if !is_created(write, ty) {
+                    return None;
+                }
+                let item = self.source.written_item(write);
+                self.edge_key(ty, item[0], near).map(|key| (key, item))
             }
         }
     }
@@ -158,5 +160,5 @@ impl Created<'_> {
 }
 
 fn is_created(write: &EdgeWrite, ty: EdgeTypeId) -> bool {
-    write.ty == ty && write.ordinal != 0 && write.op == EdgeOp::Create
+    write.ty == ty && write.op == EdgeOp::Create
 }

@@ -14,7 +14,7 @@ use telar_graph::{
 use super::cold::Stopped;
 use super::filter::KeyFilter;
 use super::key::{Entry, Item, SortKey};
-use super::source::{Source, edge_id};
+use super::source::Source;
 use super::spec::IndexTarget;
 use super::tree::Tree;
 use super::{Entries, Index, kind};
@@ -293,8 +293,9 @@ impl Reader<'_> {
         let index = self.index(index)?;
         let ty = index.edge_type()?;
         let range = KeyRange::new(index, &IndexRange::equal(values))?;
+        let source = Source::new(self.shared, &self.guard);
         self.items_in(index, &range, (false, usize::MAX), |_, item| {
-            found.push(edge_id(ty, item));
+            found.push(source.edge_id(ty, item));
         })?;
         Ok(found)
     }
@@ -330,7 +331,8 @@ impl Reader<'_> {
         let ty = index.edge_type()?;
         let keys = KeyRange::new(index, range)?;
         let how = (range.descending, range.limit);
-        self.items_in(index, &keys, how, |_, item| found.push(edge_id(ty, item)))?;
+        let source = Source::new(self.shared, &self.guard);
+        self.items_in(index, &keys, how, |_, item| found.push(source.edge_id(ty, item)))?;
         Ok(found)
     }
 

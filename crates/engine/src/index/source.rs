@@ -20,6 +20,7 @@ use crate::history::past::Past;
 use crate::shared::Shared;
 use crate::table::GrowArray;
 use crate::txn::validate::vertex_id;
+use crate::txn::write_set::EdgeWrite;
 
 /// The read timestamp that sees everything applied.
 pub(crate) const NOW: u64 = u64::MAX;
@@ -47,13 +48,13 @@ impl Holders {
     }
 }
 
-/// An edge as an item.
-pub(crate) fn edge_item(src: u32, dst: u32, ordinal: u32) -> Item<3> {
-    [ordinal, src, dst]
+/// An edge as an item: where its properties are, which is its ordinal if it has one, and its ends.
+pub(crate) fn edge_item(src: u32, dst: u32, place: u32) -> Item<3> {
+    [place, src, dst]
 }
 
-/// The edge of an item.
-pub(crate) fn edge_id(ty: EdgeTypeId, [ordinal, src, dst]: Item<3>) -> EdgeId {
+/// The edge of an item, which has its ordinal.
+pub(crate) fn numbered_edge(ty: EdgeTypeId, [ordinal, src, dst]: Item<3>) -> EdgeId {
     EdgeId { ty, src: vertex_id(src), dst: vertex_id(dst), ordinal }
 }
 
@@ -105,6 +106,24 @@ impl<'a> Source<'a> {
         self.catalog.vertex_column(key).map_or(Value::Null, |c| c.get(v, ts, self.guard))
     }
 
+    /// The edge of an item.
+    pub(crate) fn edge_id(&self, ty: EdgeTypeId, [place, src, dst]: Item<3>) -> EdgeId {
+        let of = self.catalog.edge_type(ty).ok();
+        let ordinal = of.map_or(place, |ty| ty.ordinal_of(src, dst, place, self.guard));
+        numbered_edge(ty, [ordinal, src, dst])
+    }
+
+    /// Where the properties of an edge are; 0 if it never had any.
+    pub(crate) fn place(&self, ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u32 {
+        let of = self.catalog.edge_type(ty).ok();
+        of.map_or(ordinal, |ty| ty.place(src, dst, ordinal, self.guard))
+    }
+
+    /// The edge of a write as an item.
+    pub(crate) fn written_item(&self, w: &EdgeWrite) -> Item<3> {
+        edge_item(w.src, w.dst, self.place(w.ty, w.src, w.dst, w.ordinal))
+    }
+
     fn edge_column(
         &self,
         ty: EdgeTypeId,
@@ -113,25 +132,22 @@ impl<'a> Source<'a> {
         self.catalog.edge_type(ty).ok()?.column(key)
     }
 
-    /// An edge property, whether or not the edge exists.
+    /// A property of the edge whose properties are at `place`, whether or not the edge exists.
     pub(crate) fn edge_value(
         &self,
         ty: EdgeTypeId,
-        ordinal: u32,
+        place: u32,
         key: PropertyKeyId,
         ts: u64,
     ) -> Value {
-        self.edge_column(ty, key).map_or(Value::Null, |c| c.get(ordinal, ts, self.guard))
+        let column = self.edge_column(ty, key).filter(|_| place != 0);
+        column.map_or(Value::Null, |c| c.get(place, ts, self.guard))
     }
 
     /// Whether exactly this edge exists.
-    pub(crate) fn edge_exists(
-        &self,
-        ty: EdgeTypeId,
-        [ordinal, src, dst]: Item<3>,
-        ts: u64,
-    ) -> bool {
+    pub(crate) fn edge_exists(&self, ty: EdgeTypeId, [place, src, dst]: Item<3>, ts: u64) -> bool {
         let Ok(ty) = self.catalog.edge_type(ty) else { return false };
+        let ordinal = ty.ordinal_of(src, dst, place, self.guard);
         let view = self.lists(ty.table(Direction::Out), src..src.saturating_add(1), ts);
         view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
     }
@@ -157,10 +173,10 @@ impl<'a> Source<'a> {
         &self,
         ty: EdgeTypeId,
         definition: &Definition,
-        ordinal: u32,
+        place: u32,
         ts: u64,
     ) -> Option<SortKey> {
-        definition.key(|key| self.edge_value(ty, ordinal, key, ts))
+        definition.key(|key| self.edge_value(ty, place, key, ts))
     }
 }
 
@@ -191,9 +207,9 @@ impl Objects<'_> {
             (IndexTarget::Vertices(label), &[v, ..]) => {
                 self.source.vertex_key(label, self.holders, definition, v, ts).as_ref() == Some(key)
             }
-            (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
-                self.source.edge_key(ty, definition, ordinal, ts).as_ref() == Some(key)
-                    && self.source.edge_exists(ty, [ordinal, src, dst], ts)
+            (IndexTarget::Edges(ty), &[place, src, dst]) => {
+                self.source.edge_key(ty, definition, place, ts).as_ref() == Some(key)
+                    && self.source.edge_exists(ty, [place, src, dst], ts)
             }
             _ => false,
         }
@@ -202,8 +218,8 @@ impl Objects<'_> {
     /// What an item is, for messages.
     pub(crate) fn object<const N: usize>(&self, item: &Item<N>) -> Object {
         match (self.definition.target, &item[..]) {
-            (IndexTarget::Edges(ty), &[ordinal, src, dst]) => {
-                Object::Edge(edge_id(ty, [ordinal, src, dst]))
+            (IndexTarget::Edges(ty), &[place, src, dst]) => {
+                Object::Edge(self.source.edge_id(ty, [place, src, dst]))
             }
             (_, item) => Object::Vertex(vertex_id(item.first().copied().unwrap_or_default())),
         }
@@ -278,7 +294,9 @@ impl Source<'_> {
             view.for_each_list(src, |list| {
                 list.for_each_entry(|_, entry| {
                     if flow.is_continue() {
-                        flow = f(edge_item(src, entry.nbr, entry.columns[COL_ORDINAL]));
+                        let ordinal = entry.columns[COL_ORDINAL];
+                        let place = edge_type.place(src, entry.nbr, ordinal, self.guard);
+                        flow = f(edge_item(src, entry.nbr, place));
                     }
                 });
             });

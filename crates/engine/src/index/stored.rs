@@ -19,6 +19,7 @@ use super::key::{Entry, Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Tree;
 use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::catalog::places;
 use crate::checkpoint::changes::Key;
 use crate::checkpoint::{Kind, key, property, segment};
 use crate::column::Chunk;
@@ -49,7 +50,8 @@ pub(crate) fn is_made_of(definition: &Definition, (kind, a, b): (u8, u16, u16)) 
             IndexTarget::Vertices(_) => is(Kind::States) || (is(Kind::VertexProperty) && has(a)),
             IndexTarget::Edges(ty) => {
                 let lists = is(Kind::Adjacency) && b == Direction::Out as u16;
-                a == ty.get() && (lists || (is(Kind::EdgeProperty) && has(b)))
+                let properties = is(Kind::Places) || (is(Kind::EdgeProperty) && has(b));
+                a == ty.get() && (lists || properties)
             }
         }
 }
@@ -137,11 +139,25 @@ impl Stored<'_> {
             let out = key(Kind::Adjacency, ty.get(), Direction::Out as u16, number);
             let Some(body) = (self.value)(&out)? else { continue };
             let base = segment::decode_adjacency(&body, columns, self.version)?;
+            let placed = (self.value)(&key(Kind::Places, ty.get(), 0, number))?;
+            let placed = placed.map_or(Ok(Vec::new()), |body| places::decode(number, &body))?;
+            let place = |src, dst| {
+                let found = placed.binary_search_by_key(&(src, dst), |p| (p.src, p.dst));
+                found.map_or(0, |at| placed[at].place)
+            };
             for local in 0..SEGMENT_VERTICES {
                 let src = number << SEGMENT_BITS | local as u32;
                 for at in base.range(local) {
                     let entry = base.entry(at);
-                    edges.push([entry.columns[COL_ORDINAL], src, entry.nbr]);
+                    // Without a place, it has no properties.
+                    match entry.columns[COL_ORDINAL] {
+                        0 => edges.extend(
+                            Some(place(src, entry.nbr))
+                                .filter(|p| *p != 0)
+                                .map(|p| [p, src, entry.nbr]),
+                        ),
+                        ordinal => edges.push([ordinal, src, entry.nbr]),
+                    }
                 }
             }
         }

@@ -62,8 +62,10 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Thing {
     Vertex(u32),
-    /// An edge of a type with ordinals.
+    /// An edge with an ordinal.
     Edge(EdgeTypeId, u32),
+    /// The edge without an ordinal from one vertex to another, of a type with ordinals.
+    Unnumbered(EdgeTypeId, u32, u32),
     /// The edges between two vertices, the smaller first.
     Pair(EdgeTypeId, u32, u32),
     /// Edges at a vertex, of which this is the hash, to others that are like something.

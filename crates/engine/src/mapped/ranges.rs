@@ -66,7 +66,6 @@ impl Ranges {
     }
 
     /// Every number, ascending.
-    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.0.iter().flat_map(|(first, last)| *first..=*last)
     }

@@ -9,7 +9,7 @@ use telar_graph::{
 };
 
 use super::{Reader, number};
-use crate::adjacency::{COL_ORDINAL, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::adjacency::{ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::column::StateChunk;
 use crate::column::cursor::At;
 
@@ -177,11 +177,10 @@ impl View for Reader<'_> {
                         out.ordinals.resize(out.neighbours.len(), 0);
                     });
                 } else {
-                    table.for_each_list(v, |list| {
-                        list.for_each_entry(|_, e| {
-                            out.neighbours.push(VertexId::from_raw(e.nbr.into()));
-                            out.ordinals.push(e.columns[COL_ORDINAL]);
-                        });
+                    table.for_each_numbered(v, |nbrs, ordinals| {
+                        let ids = nbrs.iter().map(|n| VertexId::from_raw((*n).into()));
+                        out.neighbours.extend(ids);
+                        ordinals.append_to(nbrs.len(), &mut out.ordinals);
                     });
                 }
             }
@@ -386,20 +385,19 @@ impl View for Reader<'_> {
     ) -> Result<(), ReadError> {
         out.reserve(edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
-            let column = self.shared.catalog.edge_type(same[0].ty).ok().and_then(|t| t.column(key));
-            let Some(column) = column else {
+            let ty = self.shared.catalog.edge_type(same[0].ty).ok();
+            let Some((ty, column)) = ty.and_then(|ty| Some((ty, ty.column(key)?))) else {
                 out.push_nulls(same.len());
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
-            let segment = |edge: &EdgeId| edge.ordinal >> SEGMENT_BITS;
-            let near = |a: &EdgeId, b: &EdgeId| {
-                segment(a) == segment(b) && a.ordinal != 0 && b.ordinal != 0
-            };
-            for here in same.chunk_by(near) {
-                match here[0].ordinal {
+            let places: Vec<u32> = same.iter().map(|edge| self.place_of(ty, edge)).collect();
+            let near =
+                |a: &u32, b: &u32| a >> SEGMENT_BITS == b >> SEGMENT_BITS && *a != 0 && *b != 0;
+            for here in places.chunk_by(near) {
+                match here[0] {
                     0 => out.push_nulls(1),
-                    _ => values.append_to(here.iter().map(|edge| edge.ordinal), out),
+                    _ => values.append_to(here.iter().copied(), out),
                 }
             }
         }
@@ -439,12 +437,23 @@ impl View for Reader<'_> {
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let end = first + same.len() as u32;
             if let Ok(ty) = self.shared.catalog.edge_type(same[0].ty) {
-                let exists = |edge: &EdgeId| edge.ordinal != 0 && self.edge_exists(*edge);
-                let exist: Vec<bool> = same.iter().map(exists).collect();
+                // 0 where there is nothing.
+                let place = |edge: &EdgeId| match self.place_of(ty, edge) {
+                    0 => 0,
+                    place => {
+                        if self.edge_exists(*edge) {
+                            place
+                        } else {
+                            0
+                        }
+                    }
+                };
+                let places: Vec<u32> = same.iter().map(place).collect();
                 for (key, column) in ty.columns() {
                     let mut values = column.cursor(self.read_ts, &self.guard);
-                    for ((object, edge), exists) in (first..).zip(same).zip(&exist) {
-                        let value = if *exists { values.get(edge.ordinal) } else { Value::Null };
+                    for (object, place) in (first..).zip(&places).filter(|(_, place)| **place != 0)
+                    {
+                        let value = values.get(*place);
                         if !value.is_null() {
                             found.push((object, key, value));
                         }

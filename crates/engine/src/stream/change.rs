@@ -202,7 +202,12 @@ fn changes_of(writes: &WriteSet, shared: &Shared) -> Result<Vec<Change>, String>
         }
     }
     changes.extend(writes.edge_properties.items().iter().map(|w| Change::EdgePropertySet {
-        edge: EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal },
+        edge: EdgeId {
+            ty: w.ty,
+            src: vertex_id(w.src),
+            dst: vertex_id(w.dst),
+            ordinal: w.ordinal(),
+        },
         key: w.key,
         value: w.value.clone(),
     }));

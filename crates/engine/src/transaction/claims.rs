@@ -46,10 +46,10 @@ impl Transaction<'_> {
         if bound && (made(src) || made(dst)) {
             return Ok(());
         }
-        let (ty, ordinal) = (edge.ty, edge.ordinal);
+        let (ty, place) = (edge.ty, self.place(edge.ty, src, dst, edge.ordinal));
         let properties = last(
             self.writes.edge_properties.items(),
-            |w| (w.ty, w.ordinal) == (ty, ordinal),
+            |w| place != 0 && (w.ty, w.place) == (ty, place),
             |w| (w.key, &w.value),
         );
         let mut claims: Vec<Claim> = Vec::new();

@@ -1,5 +1,6 @@
 //! What a transaction does with edges and their properties.
 
+use crossbeam_epoch as epoch;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
 use super::{Transaction, check_value, vid};
@@ -31,7 +32,7 @@ impl Transaction<'_> {
         dst: VertexId,
         properties: &[(PropertyKeyId, Value)],
     ) -> Result<EdgeId, Error> {
-        let (u, v) = (self.existing(src)?, self.existing(dst)?);
+        let (u, v) = self.existing_ends(src, dst)?;
         let edge_type = self.edge_type(ty)?;
         self.check_edge_type(ty)?;
         if edge_type.kind() == ListKind::Simple {
@@ -48,14 +49,18 @@ impl Transaction<'_> {
                 _ => return Err(self.sort_property_missing(ty, key)),
             },
         };
-        let ordinal = edge_type.new_ordinal()?;
         self.intend_vertex(u, Part::Existence)?;
         self.intend_vertex(v, Part::Existence)?;
+        let has_values = properties.iter().any(|(_, value)| !value.is_null());
+        let ordinal = match !has_values && self.may_be_unnumbered(ty, u, v) {
+            true => 0,
+            false => self.edge_type(ty)?.new_ordinal()?,
+        };
         let op = EdgeOp::Create;
         self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
         self.touch_edge(ty, (u, v, ordinal), None);
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
-            self.put_edge_property(ty, u, v, ordinal, *key, value.clone());
+            self.put_edge_property(ty, u, v, ordinal, *key, value.clone())?;
         }
         self.intend_edge_keys(ty, (u, v), ordinal, None)?;
         Ok(EdgeId { ty, src, dst, ordinal })
@@ -139,7 +144,7 @@ impl Transaction<'_> {
         let (Some(u), Some(v)) = (made(edge.src), made(edge.dst)) else {
             return Err(Error::NotFound(Object::Edge(edge)));
         };
-        if simple != (edge.ordinal == 0) {
+        if simple && edge.ordinal != 0 {
             return Ok(());
         }
         self.intend_edge(edge.ty, (u, v), edge.ordinal, Part::Whole)?;
@@ -158,7 +163,7 @@ impl Transaction<'_> {
             }),
         }
         self.touch_edge(edge.ty, (u, v, edge.ordinal), None);
-        self.writes.clear_edge(edge.ty, edge.ordinal);
+        self.writes.clear_edge(edge.ty, self.place(edge.ty, u, v, edge.ordinal));
         Ok(())
     }
 
@@ -279,15 +284,42 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::NotFound`].
     pub fn edge_property(&self, edge: EdgeId, key: PropertyKeyId) -> Result<Value, Error> {
-        let written = edge_property_key(edge.ty, edge.ordinal, key);
-        if !self.edge_exists(edge) {
+        let (Some(u), Some(v), true) = (number(edge.src), number(edge.dst), self.edge_exists(edge))
+        else {
             return Err(Error::NotFound(Object::Edge(edge)));
-        }
-        if let Some(w) = self.writes.edge_properties.get(written) {
+        };
+        if let Some(w) = self.written_property(&edge, key) {
             return Ok(w.value.clone());
         }
-        self.note(Read::EdgeProperty(edge.ty, edge.ordinal, key));
+        self.note(match edge.ordinal {
+            0 => Read::Unnumbered(edge.ty, (u, v), key),
+            ordinal => Read::EdgeProperty(edge.ty, ordinal, key),
+        });
         Ok(self.reader().edge_property(edge, key))
+    }
+
+    /// Where the properties of an edge are; 0 if it never had any.
+    pub(super) fn place(&self, ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u32 {
+        let of = self.shared().catalog.edge_type(ty).ok().filter(|_| ordinal == 0);
+        of.map_or(ordinal, |ty| ty.places.get(src, dst, &epoch::pin()))
+    }
+
+    /// The same of an edge by its id.
+    pub(super) fn place_of(&self, edge: &EdgeId) -> u32 {
+        match (number(edge.src), number(edge.dst)) {
+            (Some(u), Some(v)) => self.place(edge.ty, u, v, edge.ordinal),
+            _ => 0,
+        }
+    }
+
+    /// What this transaction has written to a property of an edge.
+    pub(super) fn written_property(
+        &self,
+        edge: &EdgeId,
+        key: PropertyKeyId,
+    ) -> Option<&EdgePropertyWrite> {
+        let place = Some(self.place_of(edge)).filter(|place| *place != 0)?;
+        self.writes.edge_properties.get(edge_property_key(edge.ty, place, key))
     }
 
     /// Sets an edge property; null removes it.
@@ -320,7 +352,7 @@ impl Transaction<'_> {
             return Err(Error::NotFound(Object::Edge(edge)));
         };
         self.intend_edge(edge.ty, (u, v), edge.ordinal, Part::Property(key))?;
-        self.put_edge_property(edge.ty, u, v, edge.ordinal, key, value);
+        self.put_edge_property(edge.ty, u, v, edge.ordinal, key, value)?;
         self.intend_edge_keys(edge.ty, (u, v), edge.ordinal, Some(key))
     }
 
@@ -332,9 +364,17 @@ impl Transaction<'_> {
         ordinal: u32,
         key: PropertyKeyId,
         value: Value,
-    ) {
-        let write = EdgePropertyWrite { ty, src, dst, ordinal, key, value };
+    ) -> Result<(), Error> {
+        let of = self.edge_type(ty)?;
+        let (place, numbered) = match ordinal {
+            // There is none to remove.
+            0 if value.is_null() && self.place(ty, src, dst, 0) == 0 => return Ok(()),
+            0 => (of.place_for_write(src, dst, &epoch::pin())?, false),
+            ordinal => (ordinal, true),
+        };
+        let write = EdgePropertyWrite { ty, src, dst, place, numbered, key, value };
         self.writes.put_edge_property(write);
-        self.touch_edge(ty, (src, dst, ordinal), Some(key));
+        self.touch_edge(ty, (src, dst, place), Some(key));
+        Ok(())
     }
 }

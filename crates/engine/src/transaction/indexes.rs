@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::index::commit::{edges_concerned, vertices_concerned};
 use crate::index::key::Entry;
 use crate::index::read::{IndexRead, KeyRange, TreeOf};
-use crate::index::source::{Source, edge_id};
+use crate::index::source::Source;
 use crate::index::{Entries, Index, IndexTarget};
 use crate::snapshot::Reader;
 use crate::txn::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
@@ -67,7 +67,8 @@ impl Transaction<'_> {
         let own = own.get_or_insert_default();
         let own = self.own_edges(&mut own.edges, index, ty, &reader);
         let found = self.with_own(&reader, index, (range, &keys), own)?;
-        Ok(found.into_iter().map(|(_, item)| edge_id(ty, item)).collect())
+        let source = Source::new(self.shared(), &reader.guard);
+        Ok(found.into_iter().map(|(_, item)| source.edge_id(ty, item)).collect())
     }
 
     /// What the snapshot shows in a range, and what this transaction wrote; remembers the read.
@@ -149,20 +150,22 @@ impl Transaction<'_> {
         let properties = &index.definition.properties;
         let source = Source::new(self.shared(), &reader.guard);
         let key = |item: [u32; 3]| {
-            let [ordinal, src, dst] = item;
+            let [place, src, dst] = item;
+            let ordinal = source.edge_id(ty, item).ordinal;
             let op = self.writes.edges.get(edge_key(ty, src, dst, ordinal)).map(|w| w.op);
             if matches!(op, Some(EdgeOp::Delete | EdgeOp::Nothing)) {
                 return None;
             }
             index.definition.key(|key| {
-                match self.writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
+                match self.writes.edge_properties.get(edge_property_key(ty, place, key)) {
                     Some(w) => w.value.clone(),
                     None if op == Some(EdgeOp::Create) => Value::Null,
-                    None => source.edge_value(ty, ordinal, key, reader.read_ts),
+                    None => source.edge_value(ty, place, key, reader.read_ts),
                 }
             })
         };
-        let all = || edges_concerned(index, ty, &self.writes).map(|(item, _)| item).collect();
+        let all =
+            || edges_concerned(index, ty, &self.writes, source).map(|(item, _)| item).collect();
         let concerns = |t: &Touched<Edge>| {
             let (of, item) = t.thing;
             let concerned = t.property.is_none_or(|key| properties.contains(&key));

@@ -10,15 +10,19 @@ use telar_graph::{Direction, EdgeTypeId, IndexId, PropertyKeyId, Value};
 use super::{Transaction, vid};
 use crate::adjacency::ListKind;
 use crate::adjacency::scan::TableView;
+use crate::catalog::EdgeType;
 use crate::error::{Error, Object};
 use crate::index::key::SortKey;
-use crate::index::source::{NOW, Source, edge_id, edge_item};
+use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, IndexTarget};
 use crate::intents::{Holder, Intent, Part, Refused, Thing, WriteWait};
 use crate::txn::claim::Claim;
+use crate::txn::pairs::Pair;
 use crate::txn::plan::{Latches, ListGuard, edge_columns_changed};
 use crate::txn::validate::newest;
-use crate::txn::write_set::{EdgeOp, WriteSet, edge_key, edge_property_key, vertex_property_key};
+use crate::txn::write_set::{
+    EdgeOp, EdgeWrite, WriteSet, edge_key, edge_property_key, vertex_property_key,
+};
 
 /// A vertex that is deleted is looked at for changes of every property if there are no more than
 /// these, or if the transaction has waited for it: then something has been changed for sure.
@@ -69,6 +73,7 @@ impl Transaction<'_> {
     /// restarted again, or dropped.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.give_back_vertices();
+        self.give_back_pairs();
         self.writes = WriteSet::default();
         *self.ends.get_mut() = None;
         *self.own_keys.get_mut() = None;
@@ -172,7 +177,11 @@ impl Transaction<'_> {
             return Ok(());
         }
         let simple = self.shared().catalog.edge_type(ty)?.kind() == ListKind::Simple;
-        let thing = if simple { pair(ty, src, dst) } else { Thing::Edge(ty, ordinal) };
+        let thing = match ordinal {
+            0 if simple => pair(ty, src, dst),
+            0 => Thing::Unnumbered(ty, src, dst),
+            _ => Thing::Edge(ty, ordinal),
+        };
         self.intend((thing, part), |own, _, guard| {
             own.edge_changed(ty, (src, dst, ordinal), part, guard)
         })
@@ -187,7 +196,7 @@ impl Transaction<'_> {
     ) -> Result<Option<Object>, Error> {
         let (shared, read_ts) = (self.shared(), self.registration.read_ts);
         let edge_type = shared.catalog.edge_type(ty)?;
-        let id = edge_id(ty, edge_item(src, dst, ordinal));
+        let id = numbered_edge(ty, [ordinal, src, dst]);
         if edge_type.kind() == ListKind::Simple {
             let table = edge_type.table(Direction::Out);
             let exists = |ts| {
@@ -197,17 +206,84 @@ impl Transaction<'_> {
             return Ok((exists(NOW) != exists(read_ts)).then_some(Object::Edge(id)));
         }
         let source = Source::new(shared, guard);
-        if !source.edge_exists(ty, edge_item(src, dst, ordinal), NOW) {
+        let place = edge_type.place(src, dst, ordinal, guard);
+        let exists = ordinal == 0 || source.edge_exists(ty, edge_item(src, dst, ordinal), NOW);
+        if !exists || (ordinal == 0 && self.unnumbered_changed(edge_type, (src, dst), guard)) {
             return Ok(Some(Object::Edge(id)));
         }
         let changed = match part {
             Part::Property(key) => {
                 let column = edge_type.column(key);
-                column.is_some_and(|c| newest(c, ordinal, guard) > read_ts).then_some(key)
+                column.is_some_and(|c| newest(c, place, guard) > read_ts).then_some(key)
             }
-            _ => edge_columns_changed(edge_type, ordinal, read_ts, guard),
+            _ => edge_columns_changed(edge_type, place, read_ts, guard),
         };
         Ok(changed.map(|key| Object::EdgeProperty(id, key)))
+    }
+
+    /// True if the edge without an ordinal between two vertices is not the one of the snapshot.
+    fn unnumbered_changed(&self, ty: &EdgeType, (src, dst): (u32, u32), guard: &Guard) -> bool {
+        let view = TableView::new(ty.table(Direction::Out), NOW, guard);
+        let read_ts = self.registration.read_ts;
+        view.with_latest_list_of(src, dst, read_ts, |list, delta| {
+            list.changed_since(delta, dst, Some(0)) || list.find_ordinal(dst, 0).is_none()
+        })
+    }
+
+    /// Before an edge is made without properties: true if it need not have an ordinal. Then it is
+    /// the only one of its pair, and nobody else makes another before this transaction ends.
+    pub(super) fn may_be_unnumbered(&mut self, ty: EdgeTypeId, src: u32, dst: u32) -> bool {
+        let guard = &epoch::pin();
+        let shared = &self.registration.shared;
+        let Ok(edge_type) = shared.catalog.edge_type(ty) else { return false };
+        if edge_type.kind() != ListKind::Multi
+            || edge_type.prefers_ordinals()
+            || self.writes.edges.get(edge_key(ty, src, dst, 0)).is_some()
+            || edge_type.places.get(src, dst, guard) != 0
+        {
+            return false;
+        }
+        if self.made_vertex(src) || self.made_vertex(dst) {
+            edge_type.note_unnumbered();
+            return true;
+        }
+        // Before the lists are looked at: whoever gives it back has changed them.
+        if self.pairs_owner == 0 {
+            self.pairs_owner = shared.pairs.owner();
+        }
+        let pair = Pair::new(ty.get(), src, dst);
+        if !shared.pairs.take(self.pairs_owner, pair) {
+            return false;
+        }
+        // The shorter of the lists, as everybody sees it by now.
+        let view = |direction| TableView::new(edge_type.table(direction), NOW, guard);
+        let (out, inward) = (view(Direction::Out), view(Direction::In));
+        let (view, v, nbr) = if inward.settled_len(dst) < out.settled_len(src) {
+            (inward, dst, src)
+        } else {
+            (out, src, dst)
+        };
+        let is_taken = view.is_taken(v, nbr, self.registration.read_ts);
+        if is_taken {
+            shared.pairs.give_back(self.pairs_owner, pair);
+        } else {
+            edge_type.note_unnumbered();
+        }
+        !is_taken
+    }
+
+    /// Lets others make edges without ordinals between vertices where this transaction has made
+    /// some: they are there by now, or do not come to be.
+    pub(super) fn give_back_pairs(&self) {
+        if self.pairs_owner == 0 {
+            return;
+        }
+        let made =
+            |w: &&EdgeWrite| w.ordinal == 0 && matches!(w.op, EdgeOp::Create | EdgeOp::Nothing);
+        for w in self.writes.edges.items().iter().filter(made) {
+            let pair = Pair::new(w.ty.get(), w.src, w.dst);
+            self.shared().pairs.give_back(self.pairs_owner, pair);
+        }
     }
 
     /// Before edges are claimed that were not found, all in one place.
@@ -278,19 +354,20 @@ impl Transaction<'_> {
         }
         let write = self.writes.edges.get(edge_key(ty, src, dst, ordinal));
         let made = write.is_some_and(|w| w.op == EdgeOp::Create);
+        let place = self.place(ty, src, dst, ordinal);
         let keys = self.unique_keys(property, |own, definition, source| {
             if definition.target != IndexTarget::Edges(ty) {
                 return None;
             }
             definition.key(|key| {
-                match own.writes.edge_properties.get(edge_property_key(ty, ordinal, key)) {
+                match own.writes.edge_properties.get(edge_property_key(ty, place, key)) {
                     Some(w) => w.value.clone(),
                     None if made => Value::Null,
-                    None => source.edge_value(ty, ordinal, key, own.registration.read_ts),
+                    None => source.edge_value(ty, place, key, own.registration.read_ts),
                 }
             })
         });
-        self.intend_keys(keys, edge_item(src, dst, ordinal))
+        self.intend_keys(keys, edge_item(src, dst, place))
     }
 
     /// The keys of unique constraints that `key` finds, of those that a property concerns.

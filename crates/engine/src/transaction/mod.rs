@@ -80,6 +80,8 @@ pub struct Transaction<'e> {
     rules: Option<Box<PendingRules>>,
     /// What others wait for, if it waits for them.
     intents: Option<Holder>,
+    /// Its number among those that make edges without ordinals; 0 if it has not made any.
+    pairs_owner: u32,
     committed: bool,
 }
 
@@ -102,6 +104,7 @@ impl<'e> Transaction<'e> {
             names: None,
             rules: None,
             intents: None,
+            pairs_owner: 0,
             committed: false,
         })
     }
@@ -152,11 +155,11 @@ impl<'e> Transaction<'e> {
     fn touch_edge(
         &mut self,
         ty: EdgeTypeId,
-        (src, dst, ordinal): (u32, u32, u32),
+        (src, dst, place): (u32, u32, u32),
         property: Option<PropertyKeyId>,
     ) {
         if let Some(own) = self.own_keys.get_mut() {
-            own.edges.touch((ty, edge_item(src, dst, ordinal)), property);
+            own.edges.touch((ty, edge_item(src, dst, place)), property);
         }
     }
 
@@ -165,7 +168,10 @@ impl<'e> Transaction<'e> {
     fn note(&self, read: Read) {
         let Some(reads) = &self.reads else { return };
         let vertex = match read {
-            Read::State(v) | Read::VertexProperty(v, _) | Read::Neighbours(_, _, v) => v,
+            Read::State(v)
+            | Read::VertexProperty(v, _)
+            | Read::Neighbours(_, _, v)
+            | Read::Unnumbered(_, (v, _), _) => v,
             Read::EdgeProperty(..) | Read::AllStates | Read::Index(_) | Read::Unmade(..) => 0,
         };
         let is_made = vertex < self.shared().vertex_bound().max(1);
@@ -267,6 +273,7 @@ impl Drop for Transaction<'_> {
         if !self.committed {
             self.give_back_vertices();
         }
+        self.give_back_pairs();
         self.release_intents();
         if let Some(names) = &self.names {
             names.release(&self.shared().catalog);

@@ -1,5 +1,6 @@
 //! What a transaction does with vertices, their labels and properties.
 
+use crossbeam_epoch as epoch;
 use telar_graph::{
     Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, ReadError, Value, VertexId, View,
 };
@@ -42,6 +43,24 @@ impl Transaction<'_> {
         match number(vertex) {
             Some(v) if self.state(v) != 0 => Ok(v),
             _ => Err(self.shared().check_stored().err().unwrap_or(missing)),
+        }
+    }
+
+    /// The numbers of two vertices that exist.
+    pub(super) fn existing_ends(&self, src: VertexId, dst: VertexId) -> Result<(u32, u32), Error> {
+        let guard = &epoch::pin();
+        let (shared, read_ts) = (self.shared(), self.registration.read_ts);
+        let state = |v: u32| match self.writes.states.get(v.into()) {
+            Some(w) => w.state,
+            None => {
+                self.note(Read::State(v));
+                shared.states.get(v, read_ts, guard)
+            }
+        };
+        match (number(src), number(dst)) {
+            (Some(u), Some(v)) if state(u) != 0 && state(v) != 0 => Ok((u, v)),
+            // As it is told of one.
+            _ => Ok((self.existing(src)?, self.existing(dst)?)),
         }
     }
 

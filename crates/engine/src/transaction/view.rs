@@ -478,8 +478,7 @@ impl View for Transaction<'_> {
                 continue;
             }
             for (row, edge) in (start..).zip(same) {
-                let written = edge_property_key(ty, edge.ordinal, key);
-                if let Some(w) = self.writes.edge_properties.get(written) {
+                if let Some(w) = self.written_property(edge, key) {
                     out.set(row, &w.value);
                 }
             }
@@ -512,8 +511,9 @@ impl View for Transaction<'_> {
     ) -> Result<(), ReadError> {
         let last = PropertyKeyId::from_raw(u16::MAX);
         let is_written = |edge: &EdgeId| {
-            let first = edge_property_key(edge.ty, edge.ordinal, PropertyKeyId::from_raw(0));
-            let keys = first..=edge_property_key(edge.ty, edge.ordinal, last);
+            let place = self.place_of(edge);
+            let first = edge_property_key(edge.ty, place, PropertyKeyId::from_raw(0));
+            let keys = first..=edge_property_key(edge.ty, place, last);
             self.reads.is_some()
                 || self.writes.edges.may_have_group(edge.ty.get().into())
                 || self.writes.edge_properties.may_have_any(keys)

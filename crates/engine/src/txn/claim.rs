@@ -149,7 +149,12 @@ impl Claim {
         };
         other
             && self.properties.iter().all(|(key, wanted)| {
-                let value = source.edge_value(self.ty, entry.columns[COL_ORDINAL], *key, NOW);
+                let (src, dst) = match self.direction {
+                    Direction::Out => (self.vertex, entry.nbr),
+                    Direction::In => (entry.nbr, self.vertex),
+                };
+                let place = source.place(self.ty, src, dst, entry.columns[COL_ORDINAL]);
+                let value = source.edge_value(self.ty, place, *key, NOW);
                 SortKey::of(&[value]).as_ref() == Some(wanted)
             })
     }

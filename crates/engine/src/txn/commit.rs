@@ -291,8 +291,9 @@ pub(super) fn step(_step: Step) {
 
 /// Reserves room for every append, or for none: whether there is.
 fn reserve(plan: &Plan<'_>, shared: &Shared, guard: &Guard) -> Result<bool, Error> {
-    for (i, t) in plan.targets.iter().enumerate().filter(|(_, t)| t.append.is_some()) {
-        let (base_ts, reserved) = t.reserve(guard);
+    for (i, t) in plan.targets.iter().enumerate() {
+        let Some((entry, _)) = &t.append else { continue };
+        let (base_ts, reserved) = t.reserve(entry, guard);
         let aged = is_aged(base_ts, shared);
         if reserved && !aged {
             continue;
@@ -339,6 +340,15 @@ fn apply_columns(input: &PlanInput<'_>, ts: u64, guard: &Guard) {
     properties.for_each(|w| apply_vertex_property(input, w, ts, guard));
     let properties = writes.edge_properties.items().iter();
     properties.for_each(|w| apply_edge_property(input, w, ts, guard));
+    note_places(input, ts);
+}
+
+/// Says which places a commit wrote to, for the next checkpoint.
+pub(super) fn note_places(input: &PlanInput<'_>, ts: u64) {
+    for w in input.writes.edge_properties.items().iter().filter(|w| !w.numbered) {
+        let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
+        ty.places.written(w.src, ts);
+    }
 }
 
 pub(super) fn apply_state(input: &PlanInput<'_>, w: &StateWrite, ts: u64, guard: &Guard) {
@@ -363,8 +373,8 @@ pub(super) fn apply_edge_property(
     guard: &Guard,
 ) {
     let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
-    let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.ordinal);
-    segment.write(local_of(w.ordinal), ts, w.value.clone(), guard);
+    let segment = ty.column_for_write(w.key, input.catalog).segment_for_write(w.place);
+    segment.write(local_of(w.place), ts, w.value.clone(), guard);
 }
 
 /// Settles what this commit filled up, and splits hub chunks it made too large.
@@ -386,7 +396,7 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
     for w in writes.edge_properties.items() {
         if let Ok(ty) = shared.catalog.edge_type(w.ty) {
             let column = ty.column_for_write(w.key, &shared.catalog);
-            column.settle_if_full(w.ordinal, horizon, guard);
+            column.settle_if_full(w.place, horizon, guard);
         }
     }
 }
@@ -397,7 +407,7 @@ pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared
     if tail.fill() > FILL_MAX {
         let number = segment_of(v);
         let segment = table.segment_for_write(number);
-        let after = After::Busy { appends: 0 };
+        let after = After::Busy { appends: 0, columns: 0 };
         settle_segment(table, segment, number, shared.horizon(), after, guard);
     } else if let Some(hub) = tail.hub_of(local_of(v))
         && hub.chunk(nbr, guard).is_oversized(guard)

@@ -8,7 +8,7 @@
 use crossbeam_epoch::Guard;
 use telar_graph::Value;
 
-use super::commit::{apply_edge_property, apply_state, apply_vertex_property};
+use super::commit::{apply_edge_property, apply_state, apply_vertex_property, note_places};
 use super::plan::PlanInput;
 use super::stop::Stop;
 use super::whole::{RECENT, Want, key};
@@ -75,7 +75,7 @@ impl<'g> Layers<'g> {
         let edge_property = |at: usize| {
             let w = &writes.edge_properties.items()[at];
             let column = catalog.edge_type(w.ty)?.column_for_write(w.key, catalog);
-            Ok((column, w.ordinal, &w.value))
+            Ok((column, w.place, &w.value))
         };
         let all = |items: usize| (wants, items, stop, guard);
         Ok(Self {
@@ -105,6 +105,7 @@ impl<'g> Layers<'g> {
         for at in self.edge_properties.apply(ts, guard) {
             apply_edge_property(input, &writes.edge_properties.items()[at as usize], ts, guard);
         }
+        note_places(input, ts);
     }
 }
 

@@ -39,6 +39,7 @@ mod layers;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub(crate) mod pairs;
 pub(crate) mod plan;
 pub(crate) mod readers;
 pub(crate) mod record;

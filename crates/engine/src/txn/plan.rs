@@ -157,16 +157,17 @@ impl<'g> Target<'g> {
         }
     }
 
-    /// Reserves room for one more entry: when the tail's timestamps begin, and whether there was
-    /// room.
+    /// Reserves room for `entry`: when the tail's timestamps begin, and whether there was room.
     #[inline]
-    pub(super) fn reserve(&self, guard: &Guard) -> (u64, bool) {
+    pub(super) fn reserve(&self, entry: &Entry, guard: &Guard) -> (u64, bool) {
+        let columns = self.table.kind.columns_for(entry);
         if let Some((_, chunk)) = self.chunk {
             let v = chunk.version(guard);
-            return (v.base_ts, v.block().reserve());
+            let has_columns = columns == 0 || v.block().has_columns();
+            return (v.base_ts, has_columns && v.block().reserve());
         }
         let tail = self.tail(guard);
-        (tail.base_ts, tail.reserve(self.local, self.table.kind.columns()))
+        (tail.base_ts, tail.reserve(self.local, columns))
     }
 
     /// Drops what is reserved in the list.
@@ -207,6 +208,20 @@ impl<'g> Target<'g> {
             (None, Some(ver)) => ver.settled(self.local),
             (None, None) => &[],
         }
+    }
+
+    /// Whether anything was written to the list, or hub chunk, after `read_ts`.
+    #[inline]
+    pub(super) fn changed_at_all(&self, read_ts: u64, guard: &Guard) -> bool {
+        if let Some((_, chunk)) = self.chunk {
+            let v = chunk.version(guard);
+            return v.block().is_newer(v.delta(read_ts));
+        }
+        let ver = self.segment.version(guard);
+        ver.is_some_and(|ver| match ver.decode(ver.slot_word(self.local)) {
+            Slot::Block(block) => block.is_newer(ver.delta(read_ts)),
+            Slot::Clean | Slot::Hub(_) => false,
+        })
     }
 
     /// Whether the plan still holds, now that the latch is held.
@@ -423,6 +438,7 @@ impl<'g> Plan<'g> {
         for (w, ends) in edges.iter().zip(self.targets.chunks_exact(2)) {
             let [out, inward] = ends else { continue };
             match w.op {
+                // Looked for when it was made.
                 EdgeOp::Create | EdgeOp::Nothing => {}
                 EdgeOp::Upsert => {
                     let shorter = shorter(out, inward, guard);
@@ -466,7 +482,7 @@ impl<'g> Plan<'g> {
             let target = Target::find(ty.table(Direction::Out), w.src, w.dst, input.shared, guard)?;
             target.want_latch(&mut self.latches);
             self.targets.push(target);
-            self.want_place(ty.column_for_write(w.key, input.catalog), w.ordinal, guard)?;
+            self.want_place(ty.column_for_write(w.key, input.catalog), w.place, guard)?;
         }
         Ok(())
     }
@@ -487,8 +503,9 @@ impl<'g> Plan<'g> {
                     let ty = input.catalog.edge_type(id)?;
                     self.want_latch_only(ty.column_for_write(key, input.catalog), ordinal);
                 }
-                // Latched with what the commit writes to the index, or looked for without latches.
-                Read::Index(_) | Read::Unmade(..) => {}
+                // Latched with what the commit writes to the index, or with the edge's list, or
+                // looked for without latches.
+                Read::Index(_) | Read::Unnumbered(..) | Read::Unmade(..) => {}
                 Read::AllStates => {
                     self.latches.want(GROWTH_KEY, input.growth, ALL_STRIPES);
                     for s in 0..input.states.segment_bound() {
@@ -537,15 +554,18 @@ impl<'g> Plan<'g> {
     }
 }
 
-/// Properties whose writes count as changes of the edge.
+/// The property written last of those at `place`: its writes count as changes of the edge.
 pub(crate) fn edge_columns_changed(
     ty: &crate::catalog::EdgeType,
-    ordinal: u32,
+    place: u32,
     read_ts: u64,
     guard: &Guard,
 ) -> Option<PropertyKeyId> {
+    if place == 0 {
+        return None;
+    }
     ty.columns().find_map(|(key, column)| {
-        let segment = column.segment(segment_of(ordinal))?;
-        (segment.newest_ts(local_of(ordinal), guard) > read_ts).then_some(key)
+        let segment = column.segment(segment_of(place))?;
+        (segment.newest_ts(local_of(place), guard) > read_ts).then_some(key)
     })
 }

@@ -19,6 +19,8 @@
 //!  5 delete edge      type, src, dst, ordinal
 //!  6 edge property    type, src, dst, ordinal, key, value
 //!  7 new vertex       as 1, of a vertex that this commit made
+//!  8 new edge         type, src, dst: as 3, without an ordinal
+//!  9 edge property    type, src, dst, place, key, value: as 6, of an edge without an ordinal
 //! ```
 //!
 //! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed
@@ -52,12 +54,16 @@ const OP_UPSERT_EDGE: u8 = 4;
 const OP_DELETE_EDGE: u8 = 5;
 const OP_EDGE_PROPERTY: u8 = 6;
 const OP_NEW_VERTEX: u8 = 7;
+const OP_NEW_EDGE: u8 = 8;
+const OP_PLACED_PROPERTY: u8 = 9;
 
 /// In place of a label count, one more than there can be labels: the vertex is deleted.
 const DELETED: u64 = 0x1_0000;
 
 const FLAG_SIMPLE: u8 = 1;
 const FLAG_NEWEST_FIRST: u8 = 2;
+/// In the meta value only: edges may have no ordinal though the type is one of ordinals.
+pub(crate) const FLAG_UNNUMBERED: u8 = 4;
 
 /// The record of a commit that changes nothing.
 pub(crate) const EMPTY_COMMIT: &[u8] = &[KIND_COMMIT];
@@ -151,6 +157,7 @@ fn put_operations(
     }
     for w in writes.edges.items() {
         match w.op {
+            EdgeOp::Create if w.ordinal == 0 => put_edge(out, OP_NEW_EDGE, w.ty, w.src, w.dst),
             EdgeOp::Create => {
                 put_edge(out, OP_CREATE_EDGE, w.ty, w.src, w.dst);
                 put_varint(w.ordinal.into(), out);
@@ -166,8 +173,9 @@ fn put_operations(
         each(out);
     }
     for w in writes.edge_properties.items() {
-        put_edge(out, OP_EDGE_PROPERTY, w.ty, w.src, w.dst);
-        put_varint(w.ordinal.into(), out);
+        let tag = if w.numbered { OP_EDGE_PROPERTY } else { OP_PLACED_PROPERTY };
+        put_edge(out, tag, w.ty, w.src, w.dst);
+        put_varint(w.place.into(), out);
         put_varint(w.key.get().into(), out);
         put_value(&w.value, out);
         each(out);
@@ -276,17 +284,18 @@ impl Reader<'_> {
         String::from_utf8(name.to_vec()).map_err(|_| "a name is not UTF-8".into())
     }
 
-    pub(crate) fn edge_type_options(&mut self) -> Result<EdgeTypeOptions, String> {
+    /// Options of an edge type, and those of the flags `more` that are set.
+    pub(crate) fn edge_type_options(&mut self, more: u8) -> Result<(EdgeTypeOptions, u8), String> {
         let flags = self.byte()?;
         let order = match flags & FLAG_NEWEST_FIRST {
             0 => EdgeOrder::Neighbour,
             _ => EdgeOrder::NewestFirst(PropertyKeyId::from_raw(self.number("property key")?)),
         };
         let options = EdgeTypeOptions { simple: flags & FLAG_SIMPLE != 0, order };
-        if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST) != 0 {
+        if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST | more) != 0 {
             return Err(format!("unknown edge type flags {flags}"));
         }
-        Ok(options)
+        Ok((options, flags & more))
     }
 
     fn index_change(&mut self) -> Result<IndexChange, String> {
@@ -339,21 +348,26 @@ impl Reader<'_> {
                 let edge = self.edge(EdgeOp::Create)?;
                 let ordinal = self.number("edge ordinal")?;
                 let sort_key = get_varint_signed(&mut self.0).map_err(|e| e.to_string())?;
+                if ordinal == 0 {
+                    return Err("an edge with ordinal 0".into());
+                }
                 out.edges.put(EdgeWrite { ordinal, sort_key, ..edge });
             }
+            OP_NEW_EDGE => out.edges.put(self.edge(EdgeOp::Create)?),
             OP_UPSERT_EDGE => out.edges.put(self.edge(EdgeOp::Upsert)?),
             OP_DELETE_EDGE => {
                 let edge = self.edge(EdgeOp::Delete)?;
                 let ordinal = self.number("edge ordinal")?;
                 out.edges.put(EdgeWrite { ordinal, ..edge });
             }
-            OP_EDGE_PROPERTY => {
+            op @ (OP_EDGE_PROPERTY | OP_PLACED_PROPERTY) => {
                 let edge = self.edge(EdgeOp::Nothing)?;
                 out.edge_properties.put(EdgePropertyWrite {
                     ty: edge.ty,
                     src: edge.src,
                     dst: edge.dst,
-                    ordinal: self.number("edge ordinal")?,
+                    place: self.number("edge ordinal")?,
+                    numbered: op == OP_EDGE_PROPERTY,
                     key: PropertyKeyId::from_raw(self.number("property key")?),
                     value: self.value()?,
                 });
@@ -384,7 +398,7 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
         }
         KIND_EDGE_TYPE => {
             let (number, name) = (r.number("name number")?, r.name()?);
-            let options = r.edge_type_options()?;
+            let (options, _) = r.edge_type_options(0)?;
             Record::EdgeType { number, name, options }
         }
         KIND_INDEX | KIND_DROP_INDEX => {
@@ -424,7 +438,8 @@ mod tests {
             ty,
             src: 6,
             dst: 7,
-            ordinal: 9,
+            place: 9,
+            numbered: true,
             key,
             value: false.into(),
         });
@@ -466,6 +481,30 @@ mod tests {
             let cut = decode(&COMMIT[..end], &sets);
             assert!(cut.is_err() || COMMIT[end] <= OP_EDGE_PROPERTY, "cut inside an operation");
         }
+    }
+
+    /// Since November 2026.
+    #[test]
+    fn edges_without_an_ordinal_have_these_bytes() {
+        let (sets, mut w) = (LabelSets::new(), WriteSet::default());
+        let (ty, key) = (EdgeTypeId::from_raw(2), PropertyKeyId::from_raw(3));
+        let edge = EdgeWrite { ty, src: 6, dst: 7, ordinal: 0, sort_key: 0, op: EdgeOp::Create };
+        w.edges.push(edge);
+        w.edges.push(EdgeWrite { dst: 8, op: EdgeOp::Delete, ..edge });
+        let value = true.into();
+        let (place, numbered) = (300, false);
+        let property = EdgePropertyWrite { ty, src: 6, dst: 7, place, numbered, key, value };
+        w.edge_properties.push(property);
+        let mut bytes = Vec::new();
+        encode_commit(&w, &sets, &mut bytes);
+        assert_eq!(bytes, [1, 8, 2, 6, 7, 5, 2, 6, 8, 0, 9, 2, 6, 7, 0xAC, 2, 3, 2]);
+        let Record::Commit(found) = decode(&bytes, &sets).unwrap() else {
+            panic!("kind 1 is a commit");
+        };
+        assert_eq!(found.edges.items(), w.edges.items());
+        let found = &found.edge_properties.items()[0];
+        assert_eq!((found.place, found.numbered, found.ordinal()), (300, false, 0));
+        assert!(decode(&[1, 3, 2, 6, 7, 0, 0], &sets).is_err(), "not a second way to say it");
     }
 
     /// Since format version 3.

@@ -90,6 +90,9 @@ pub(super) fn validate<'g>(
             EdgeOp::Nothing => None,
             EdgeOp::Create => {
                 check_ends(w, input, read_ts, guard)?;
+                if w.ordinal == 0 && unnumbered(&out, &inward, w, read_ts, guard) {
+                    return Err(Error::Conflict { object: Object::Edge(edge_id(w)) });
+                }
                 Some(created(w, out.table.kind))
             }
             EdgeOp::Upsert => {
@@ -107,6 +110,27 @@ pub(super) fn validate<'g>(
     places.check_lists(input, read_ts, guard)?;
     validate_reads(input, read_ts, guard)?;
     Ok(changes)
+}
+
+/// True if the edge without an ordinal between two vertices exists, or changed since `read_ts`: no
+/// other can be made. Looks at the shorter of the two lists.
+///
+/// When the edge was made in its transaction there was none. One that is there now was added since
+/// the snapshot, so lists that have not changed since are not searched.
+#[inline]
+fn unnumbered<'g>(
+    out: &Target<'g>,
+    inward: &Target<'g>,
+    w: &EdgeWrite,
+    read_ts: u64,
+    guard: &'g Guard,
+) -> bool {
+    debug_assert_eq!((out.nbr, w.ordinal), (w.dst, 0));
+    let shorter = shorter(out, inward, guard);
+    shorter.changed_at_all(read_ts, guard)
+        && with_list(shorter, read_ts, guard, |list, delta| {
+            list.changed_since(delta, shorter.nbr, Some(0))
+        })
 }
 
 /// What an edge write appends to its out list and its in list, and whether that is a delete.
@@ -187,7 +211,8 @@ fn deleted(
     };
     if ordinal.is_some() {
         let ty = input.catalog.edge_type(w.ty)?;
-        if let Some(key) = edge_columns_changed(ty, w.ordinal, read_ts, guard) {
+        let place = ty.place(w.src, w.dst, w.ordinal, guard);
+        if let Some(key) = edge_columns_changed(ty, place, read_ts, guard) {
             let object = Object::EdgeProperty(edge_id(w), key);
             return Err(Error::Conflict { object });
         }
@@ -255,20 +280,22 @@ fn validate_columns<'g>(
     for (i, w) in writes.edge_properties.items().iter().enumerate() {
         input.stop.step()?;
         let target = &places.of_property(input, i, w, guard);
-        let id =
-            EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal };
+        let ordinal = w.ordinal();
+        let id = EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal };
         let made_here = || {
-            let key = super::write_set::edge_key(w.ty, w.src, w.dst, w.ordinal);
+            let key = super::write_set::edge_key(w.ty, w.src, w.dst, ordinal);
             writes.edges.get(key).is_some_and(|e| e.op == EdgeOp::Create)
         };
-        let exists = with_list(target, read_ts, guard, |list, _| {
-            list.find_ordinal(target.nbr, w.ordinal).is_some()
+        let exists = with_list(target, read_ts, guard, |list, delta| {
+            // Another one without an ordinal may have come in place of this one.
+            let is_same = w.numbered || !list.changed_since(delta, target.nbr, Some(0));
+            is_same && list.find_ordinal(target.nbr, ordinal).is_some()
         });
         if !exists && !made_here() {
             return conflict(Object::Edge(id));
         }
         let column = input.catalog.edge_type(w.ty)?.column_for_write(w.key, input.catalog);
-        if newest(column, w.ordinal, guard) > read_ts {
+        if newest(column, w.place, guard) > read_ts {
             return conflict(Object::EdgeProperty(id, w.key));
         }
     }
@@ -292,6 +319,14 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
             Read::EdgeProperty(ty, ordinal, key) => {
                 let column = input.catalog.edge_type(ty)?.column_for_write(key, input.catalog);
                 (newest(column, ordinal, guard) > read_ts).then(|| edge_read(ty, ordinal, key))
+            }
+            Read::Unnumbered(ty, (src, dst), key) => {
+                let of = input.catalog.edge_type(ty)?;
+                let place = of.places.get(src, dst, guard);
+                let column = of.column(key).filter(|_| place != 0);
+                let id = EdgeId { ty, src: vertex_id(src), dst: vertex_id(dst), ordinal: 0 };
+                let changed = column.is_some_and(|column| newest(column, place, guard) > read_ts);
+                changed.then_some(Object::EdgeProperty(id, key))
             }
             // `Places::check_lists` covers these, and `index::check` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,

@@ -70,6 +70,8 @@ pub(super) struct Want {
     pub(super) key: u64,
     /// Most entries that are written to it.
     writes: usize,
+    /// True if some of them have an ordinal.
+    is_numbered: bool,
     /// Whether what the store has of it must be in memory.
     loads: bool,
     /// Whether all that is written is laid over it.
@@ -78,7 +80,14 @@ pub(super) struct Want {
 
 impl Want {
     fn new(key: u64, writes: usize, loads: bool) -> Self {
-        Self { key, writes, loads, layer: false }
+        Self { key, writes, is_numbered: false, loads, layer: false }
+    }
+
+    /// Adds what is noted of the same segment.
+    fn add(&mut self, other: &Self) {
+        self.writes += other.writes;
+        self.is_numbered |= other.is_numbered;
+        self.loads |= other.loads;
     }
 
     fn segment(self) -> u32 {
@@ -107,8 +116,7 @@ impl<'g> Wants<'g> {
     #[inline]
     fn want(&mut self, want: Want, owner: impl FnOnce() -> Owner<'g>) {
         if let Some(same) = self.found.iter_mut().rev().take(RECENT).find(|w| w.key == want.key) {
-            same.writes += want.writes;
-            same.loads |= want.loads;
+            same.add(&want);
             return;
         }
         self.owners.entry(want.table()).or_insert_with(owner);
@@ -124,8 +132,7 @@ impl<'g> Wants<'g> {
         self.found.dedup_by(|next, kept| {
             let same = next.key == kept.key;
             if same {
-                kept.writes += next.writes;
-                kept.loads |= next.loads;
+                kept.add(next);
             }
             same
         });
@@ -155,7 +162,9 @@ impl<'g> Wants<'g> {
             let ty = catalog.edge_type(w.ty)?;
             for (direction, v) in [(Direction::Out, w.src), (Direction::In, w.dst)] {
                 let table = ty.table(direction);
-                self.add(table.id, segment_of(v), 1, || Owner::Lists(table));
+                let want = Want::new(key(table.id, segment_of(v)), 1, true);
+                let want = Want { is_numbered: w.is_numbered(), ..want };
+                self.want(want, || Owner::Lists(table));
             }
         }
         for w in writes.edge_properties.items() {
@@ -166,7 +175,7 @@ impl<'g> Wants<'g> {
             let list = Want::new(key(table.id, segment_of(w.src)), 0, true);
             self.want(list, || Owner::Lists(table));
             let table = ty.column_for_write(w.key, catalog);
-            self.add(table.id, segment_of(w.ordinal), 1, column(table));
+            self.add(table.id, segment_of(w.place), 1, column(table));
         }
         for DeletedLists { table, segment, .. } in deleted_lists(input)? {
             self.add(table.id, segment, 0, || Owner::Lists(table));
@@ -192,8 +201,9 @@ impl<'g> Wants<'g> {
                     let table = catalog.edge_type(id)?.column_for_write(key, catalog);
                     self.add(table.id, segment_of(ordinal), 0, column(table));
                 }
-                // Latched with what the commit writes to the index, or looked for without latches.
-                Read::Index(_) | Read::Unmade(..) => {}
+                // Latched with what the commit writes to the index, or with the edge's list, or
+                // looked for without latches.
+                Read::Index(_) | Read::Unnumbered(..) | Read::Unmade(..) => {}
                 Read::AllStates => {
                     self.growth(input);
                     let all = 0..input.states.segment_bound();
@@ -263,6 +273,8 @@ struct WantChunk<'g> {
     /// The neighbour whose chunk it is; none for all of them.
     nbr: Option<u32>,
     writes: usize,
+    /// True if some of them have an ordinal.
+    is_numbered: bool,
     table: &'g AdjTable,
     hub: &'g Hub,
 }
@@ -327,7 +339,8 @@ impl<'g> Whole<'g> {
                     let segment = table.segment_for_write(want.segment());
                     let aged = |base_ts| is_aged(base_ts, shared);
                     let place = (table, want.segment());
-                    segment.make_ready(place, want.writes, aged, || shared.horizon(), guard)?;
+                    let writes = (want.writes, want.is_numbered);
+                    segment.make_ready(place, writes, aged, || shared.horizon(), guard)?;
                     let tail = segment.version(guard).and_then(|v| v.tail.as_ref());
                     if tail.is_some_and(|tail| aged(tail.base_ts)) {
                         return Err(Error::SnapshotTooOld);
@@ -359,36 +372,36 @@ impl<'g> Whole<'g> {
         if !self.wants.found.iter().any(|w| has_hubs(&w)) {
             return Ok(found);
         }
-        let mut add = |table: &'g AdjTable, v: u32, nbr: Option<u32>, writes: usize| {
+        let mut add = |table: &'g AdjTable, v: u32, nbr: Option<u32>, writes, is_numbered| {
             let (number, local) = (segment_of(v), local_of(v));
             let version = table.segment(number).and_then(|s| s.version(guard));
             if let Some(version) = version
                 && let Slot::Hub(hub) = version.decode(version.slot_word(local))
             {
                 let key = key(table.id, number);
-                found.push(WantChunk { key, local, nbr, writes, table, hub });
+                found.push(WantChunk { key, local, nbr, writes, is_numbered, table, hub });
             }
         };
         for w in input.writes.edges.items().iter().filter(|w| w.op != EdgeOp::Nothing) {
             input.stop.step()?;
             let ty = input.catalog.edge_type(w.ty)?;
-            add(ty.table(Direction::Out), w.src, Some(w.dst), 1);
-            add(ty.table(Direction::In), w.dst, Some(w.src), 1);
+            add(ty.table(Direction::Out), w.src, Some(w.dst), 1, w.is_numbered());
+            add(ty.table(Direction::In), w.dst, Some(w.src), 1, w.is_numbered());
         }
         for w in input.writes.edge_properties.items() {
             input.stop.step()?;
             let ty = input.catalog.edge_type(w.ty)?;
-            add(ty.table(Direction::Out), w.src, Some(w.dst), 0);
+            add(ty.table(Direction::Out), w.src, Some(w.dst), 0, false);
         }
         for DeletedLists { table, vertices, .. } in deleted_lists(input)? {
-            vertices.iter().for_each(|v| add(table, *v, None, 0));
+            vertices.iter().for_each(|v| add(table, *v, None, 0, false));
         }
         for claim in &input.writes.claims {
-            add(claim.table(input.catalog)?, claim.vertex, claim.other_vertex(), 0);
+            add(claim.table(input.catalog)?, claim.vertex, claim.other_vertex(), 0, false);
         }
         for read in input.reads {
             if let Read::Neighbours(id, direction, v) = *read {
-                add(input.catalog.edge_type(id)?.table(direction), v, None, 0);
+                add(input.catalog.edge_type(id)?.table(direction), v, None, 0, false);
             }
         }
         found.sort_unstable_by_key(|w| (w.key, w.local, w.nbr));
@@ -417,8 +430,9 @@ impl<'g> Whole<'g> {
                     next = chunks.get(at).map(|c| c.first);
                 }
             }
-            let mut written = same.iter().filter_map(|w| Some((w.nbr?, w.writes))).peekable();
-            while let Some((nbr, writes)) = written.next() {
+            let writes = |w: &WantChunk<'_>| Some((w.nbr?, w.writes, w.is_numbered));
+            let mut written = same.iter().filter_map(writes).peekable();
+            while let Some((nbr, writes, is_numbered)) = written.next() {
                 let held = &self.chunks[first..];
                 let found = hub.chunk(nbr, guard);
                 // Ascending; of two chunks of a hub that begin at one id, one is retired.
@@ -426,13 +440,14 @@ impl<'g> Whole<'g> {
                     Ok(at) => held[at],
                     Err(_) => self.acquire_chunk(hub, nbr, input, guard)?,
                 };
-                let mut writes = writes;
+                let (mut writes, mut is_numbered) = (writes, is_numbered);
                 let is_in = |nbr| std::ptr::eq(hub.chunk(nbr, guard), chunk);
-                while let Some((_, more)) = written.next_if(|(nbr, _)| is_in(*nbr)) {
+                while let Some((_, more, numbered)) = written.next_if(|(nbr, ..)| is_in(*nbr)) {
                     writes += more;
+                    is_numbered |= numbered;
                 }
                 if writes > 0 {
-                    make_chunk_ready(chunk, &same[0], writes, shared, guard)?;
+                    make_chunk_ready(chunk, &same[0], (writes, is_numbered), shared, guard)?;
                     let vertex = (same[0].key as u32) << SEGMENT_BITS | same[0].local;
                     self.split.push(Split { table: same[0].table.id, vertex, nbr });
                 }
@@ -510,9 +525,9 @@ impl<'g> Whole<'g> {
     }
 
     fn reserve(&self, input: &PlanInput<'g>, guard: &'g Guard) -> Result<(), Error> {
-        let reserved = self.each_append(input, guard, |target, _, _| {
+        let reserved = self.each_append(input, guard, |target, entry, _| {
             input.stop.step()?;
-            match target.reserve(guard) {
+            match target.reserve(&entry, guard) {
                 (_, true) => Ok(()),
                 // More than an arena can have.
                 (_, false) => Err(too_many()),
@@ -582,7 +597,7 @@ fn too_many() -> Error {
 fn make_chunk_ready(
     chunk: &Chunk,
     want: &WantChunk<'_>,
-    writes: usize,
+    writes: (usize, bool),
     shared: &Shared,
     guard: &Guard,
 ) -> Result<(), Error> {
@@ -590,7 +605,7 @@ fn make_chunk_ready(
     let place = HubPlace { undo: &want.table.undo, segment, local };
     let aged = |base_ts| is_aged(base_ts, shared);
     let kind = want.table.kind;
-    if !chunk.make_ready((kind, writes), place, aged, || shared.horizon(), guard) {
+    if !chunk.make_ready(kind, writes, place, aged, || shared.horizon(), guard) {
         return Err(too_many());
     }
     if aged(chunk.version(guard).base_ts) { Err(Error::SnapshotTooOld) } else { Ok(()) }

@@ -85,7 +85,7 @@ impl Key for VertexPropertyWrite {
 /// What happens to an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EdgeOp {
-    /// Make a new edge with this ordinal.
+    /// Make a new edge with this ordinal; without, if it is 0: then there is no other such edge.
     Create,
     /// Make sure the edge exists (simple types).
     Upsert,
@@ -105,6 +105,13 @@ pub(crate) struct EdgeWrite {
     /// Sort key of a time-ordered edge.
     pub(crate) sort_key: i64,
     pub(crate) op: EdgeOp,
+}
+
+impl EdgeWrite {
+    /// True if it makes an edge with an ordinal.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.op == EdgeOp::Create && self.ordinal != 0
+    }
 }
 
 pub(crate) fn edge_key(ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u128 {
@@ -128,13 +135,23 @@ pub(crate) struct EdgePropertyWrite {
     pub(crate) ty: EdgeTypeId,
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    pub(crate) ordinal: u32,
+    /// Where the edge's properties are: its ordinal, or the place of one that has none.
+    pub(crate) place: u32,
+    /// True if that is the edge's ordinal.
+    pub(crate) numbered: bool,
     pub(crate) key: PropertyKeyId,
     pub(crate) value: Value,
 }
 
-pub(crate) fn edge_property_key(ty: EdgeTypeId, ordinal: u32, key: PropertyKeyId) -> u128 {
-    u128::from(ty.get()) << 48 | u128::from(ordinal) << 16 | u128::from(key.get())
+impl EdgePropertyWrite {
+    /// The edge's ordinal.
+    pub(crate) fn ordinal(&self) -> u32 {
+        if self.numbered { self.place } else { 0 }
+    }
+}
+
+pub(crate) fn edge_property_key(ty: EdgeTypeId, place: u32, key: PropertyKeyId) -> u128 {
+    u128::from(ty.get()) << 48 | u128::from(place) << 16 | u128::from(key.get())
 }
 
 /// Group of the writes to one property of one edge type.
@@ -144,7 +161,7 @@ pub(crate) fn edge_property_group(ty: EdgeTypeId, key: PropertyKeyId) -> u32 {
 
 impl Key for EdgePropertyWrite {
     fn key(&self) -> u128 {
-        edge_property_key(self.ty, self.ordinal, self.key)
+        edge_property_key(self.ty, self.place, self.key)
     }
 
     fn group(&self) -> u32 {
@@ -224,7 +241,7 @@ impl WriteSet {
     #[inline]
     pub(crate) fn put_edge_property(&mut self, write: EdgePropertyWrite) {
         if let Some(of) = &mut self.keys_of_edges {
-            of.entry((write.ty, write.ordinal)).or_default().push(write.key);
+            of.entry((write.ty, write.place)).or_default().push(write.key);
         }
         self.edge_properties.put(write);
     }
@@ -252,19 +269,19 @@ impl WriteSet {
         }
     }
 
-    /// Forgets what was written to the properties of an edge that is deleted.
-    pub(crate) fn clear_edge(&mut self, ty: EdgeTypeId, ordinal: u32) {
-        if self.edge_properties.items().is_empty() {
+    /// Forgets what was written to the properties, at `place`, of an edge that is deleted.
+    pub(crate) fn clear_edge(&mut self, ty: EdgeTypeId, place: u32) {
+        if place == 0 || self.edge_properties.items().is_empty() {
             return;
         }
         let writes = self.edge_properties.items();
         let of = self.keys_of_edges.get_or_insert_with(|| {
             let mut of: HashMap<(EdgeTypeId, u32), Vec<PropertyKeyId>, _> = HashMap::default();
-            writes.iter().for_each(|w| of.entry((w.ty, w.ordinal)).or_default().push(w.key));
+            writes.iter().for_each(|w| of.entry((w.ty, w.place)).or_default().push(w.key));
             of
         });
-        for key in of.remove(&(ty, ordinal)).into_iter().flatten() {
-            self.edge_properties.remove(edge_property_key(ty, ordinal, key));
+        for key in of.remove(&(ty, place)).into_iter().flatten() {
+            self.edge_properties.remove(edge_property_key(ty, place, key));
         }
     }
 }
@@ -278,8 +295,10 @@ pub(crate) enum Read {
     VertexProperty(u32, PropertyKeyId),
     /// The neighbours of a vertex.
     Neighbours(EdgeTypeId, telar_graph::Direction, u32),
-    /// An edge property.
+    /// A property of an edge with an ordinal.
     EdgeProperty(EdgeTypeId, u32, PropertyKeyId),
+    /// A property of the edge without an ordinal between these ends. Its list was read, too.
+    Unnumbered(EdgeTypeId, (u32, u32), PropertyKeyId),
     /// All vertices.
     AllStates,
     /// A range of an index.

@@ -18,6 +18,7 @@ use super::history::HistoryCheck;
 use crate::adjacency::base::{Base, is_sorted};
 use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::EdgeType;
+use crate::catalog::places::{self, Placed};
 use crate::checkpoint::changes::Key;
 use crate::checkpoint::{Kind, parts, property, segment};
 use crate::history::stored::Subject;
@@ -148,6 +149,10 @@ impl Graph {
             4 => {
                 format!("property {} of edges of type {}, {first} to {last}", property(b), name(a)?)
             }
+            8 => {
+                let name = name(a)?;
+                format!("places of properties of edges of type {name}, vertices {first} to {last}")
+            }
             k if k == Kind::Index as u8 => {
                 format!("part {segment} of index {}", self.indexes.name(a)?)
             }
@@ -187,6 +192,7 @@ impl Graph {
         }
         match kind {
             k if k == Kind::Adjacency as u8 => self.adjacency(a, b, number, body),
+            k if k == Kind::Places as u8 => self.places(a, number, body),
             k if k == Kind::States as u8 => self.states(number, body),
             k if k == Kind::VertexProperty as u8 => {
                 self.check_property(a)?;
@@ -208,7 +214,8 @@ impl Graph {
             _ => return Err(format!("there is no direction {b}")),
         };
         let ty = self.edge_type(a)?;
-        let (kind, ordinal_bound) = (ty.kind(), ty.ordinal_bound());
+        let kind = ty.kind();
+        let ordinals = (ty.ordinal_bound(), ty.has_unnumbered());
         let bound = self.shared.vertex_bound();
         let base = segment::decode_adjacency(body, kind.columns(), self.version)?;
         let check = &mut self.types[usize::from(a)];
@@ -228,12 +235,29 @@ impl Graph {
             check.ends.insert(v);
             for at in range {
                 let entry = base.entry(at);
-                if let Some(what) = check.entry(v, &entry, direction, kind, bound, ordinal_bound) {
+                if let Some(what) = check.entry(v, &entry, direction, kind, bound, ordinals) {
                     wrong.get_or_insert(what);
                 }
             }
         }
         wrong.map_or(Ok(()), Err)
+    }
+
+    fn places(&mut self, a: u16, number: u32, body: &[u8]) -> Result<(), String> {
+        let ty = self.edge_type(a)?;
+        let (bound, ordinal_bound) = (self.shared.vertex_bound(), ty.ordinal_bound());
+        let placed = places::decode(number, body)?;
+        let outside = |p: &&Placed| p.src.max(p.dst) >= bound || p.place >= ordinal_bound;
+        if let Some(Placed { src, dst, place }) = placed.iter().find(outside) {
+            return Err(format!(
+                "the edge from {src} to {dst} has the place {place}, out of range"
+            ));
+        }
+        let check = &mut self.types[usize::from(a)];
+        let twice = placed.iter().find(|p| check.ordinals.insert(p.place));
+        twice.map_or(Ok(()), |p| {
+            Err(format!("the place {} is that of another edge, too, or an ordinal", p.place))
+        })
     }
 
     fn states(&mut self, number: u32, body: &[u8]) -> Result<(), String> {
@@ -323,7 +347,7 @@ impl TypeCheck {
         direction: Direction,
         kind: ListKind,
         bound: u32,
-        ordinal_bound: u32,
+        (ordinal_bound, has_unnumbered): (u32, bool),
     ) -> Option<String> {
         let (src, dst) = match direction {
             Direction::Out => (v, entry.nbr),
@@ -336,6 +360,10 @@ impl TypeCheck {
         self.sides[direction as usize].add(src, hash(src, dst, entry.columns));
         let ordinal = entry.columns[COL_ORDINAL];
         if kind == ListKind::Simple {
+            return None;
+        }
+        if ordinal == 0 && kind == ListKind::Multi && has_unnumbered {
+            // At most one per pair, or the list is not sorted.
             return None;
         }
         if ordinal == 0 || ordinal >= ordinal_bound {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use telar_graph::{Value, VertexId};
 
 use super::check;
+use crate::catalog::places::{Placed, decode as decode_places, encode as encode_places};
 use crate::checkpoint::changes::Key;
 use crate::checkpoint::{Kind, Totals, changes, key, meta, property, seal, unseal};
 use crate::column::Chunk;
@@ -64,6 +65,7 @@ fn made(root: &Path) {
     let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
     let multi = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
     let label = db.label("Thing").unwrap();
+    let key = db.property_key("k").unwrap();
     let mut txn = db.begin().unwrap();
     for _ in 0..2000 {
         txn.create_vertex(&[label]).unwrap();
@@ -72,11 +74,59 @@ fn made(root: &Path) {
         let id = VertexId::from_raw;
         for to in [(v + 1) % 2000, (v + 1000) % 2000] {
             txn.upsert_edge(simple, id(v), id(to)).unwrap();
-            txn.create_edge(multi, id(v), id(to), &[]).unwrap();
+            txn.create_edge(multi, id(v), id(to), &[(key, 1.into())]).unwrap();
         }
     }
     txn.commit().unwrap();
     db.close().unwrap();
+}
+
+/// Three vertices with edges without ordinals, which got properties; closed.
+fn made_with_places(root: &Path) {
+    let db = Engine::open(root, Settings::default()).unwrap();
+    let ty = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
+    let key = db.property_key("k").unwrap();
+    let mut txn = db.begin().unwrap();
+    for _ in 0..3 {
+        txn.create_vertex(&[]).unwrap();
+    }
+    let id = VertexId::from_raw;
+    for (src, dst) in [(0, 1), (0, 2), (1, 2)] {
+        let edge = txn.create_edge(ty, id(src), id(dst), &[]).unwrap();
+        txn.set_edge_property(edge, key, 1.into()).unwrap();
+    }
+    txn.create_edge(ty, id(2), id(0), &[(key, 1.into())]).unwrap();
+    txn.commit().unwrap();
+    db.close().unwrap();
+}
+
+#[test]
+fn places_that_contradict_others_are_found() {
+    let places = key(Kind::Places, 0, 0, 0);
+    let placed = |src, dst, place| Placed { src, dst, place };
+    let cases = [
+        ("is that of another edge", placed(1, 2, 2)),
+        ("or an ordinal", placed(1, 2, 4)),
+        ("out of range", placed(1, 2, 5)),
+        ("out of range", placed(1, 3, 3)),
+        ("out of order", placed(0, 2, 3)),
+    ];
+    for (part, last) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("graph");
+        made_with_places(&root);
+        assert_eq!(check(&root).unwrap().worst(), None);
+        rewrite(&root, places, &mut |body| {
+            let mut all = decode_places(0, body).unwrap();
+            assert_eq!(all, [placed(0, 1, 1), placed(0, 2, 2), placed(1, 2, 3)]);
+            all[2] = last;
+            body.clear();
+            encode_places(&all, body);
+        });
+        let report = check(&root).unwrap();
+        let found = report.findings.iter().any(|f| f.what.contains(part));
+        assert!(found, "{part}: {:#?}", report.findings);
+    }
 }
 
 /// Where the neighbours of a segment begin in the body, and the first of their columns.

@@ -123,6 +123,50 @@ fn properties_of_each_type_come_in_columns_of_their_own() {
 }
 
 #[test]
+fn texts_go_through_every_operator_that_keeps_rows() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    session
+        .run(
+            "UNWIND range(0, 9999) AS n CREATE (:P {n: n, \
+             t: CASE WHEN n % 3 = 0 THEN null ELSE 'text ' + (n % 70) END, u: 'ä' + n})",
+            &[],
+        )
+        .unwrap();
+    let texts = &["LargeUtf8"][..];
+    check(&session, "MATCH (p:P) RETURN DISTINCT p.t AS t ORDER BY t", texts);
+    check(&session, "MATCH (p:P) WITH p.u AS u ORDER BY u DESC RETURN u SKIP 5 LIMIT 4000", texts);
+    check(&session, "MATCH (p:P) RETURN p.u AS u ORDER BY p.n LIMIT 1500", texts);
+    check(
+        &session,
+        "MATCH (p:P) RETURN p.t AS t, count(*) AS c ORDER BY t",
+        &["LargeUtf8", "Int64"],
+    );
+    check(
+        &session,
+        "MATCH (p:P) RETURN toUpper(p.u) AS u, p.u AS v ORDER BY p.n",
+        &["LargeUtf8"; 2],
+    );
+    check(&session, "MATCH (p:P) WHERE p.u CONTAINS '77' RETURN p.t AS t ORDER BY p.n", texts);
+    check(&session, "MATCH (p:P {n: 4}) RETURN p.u AS u UNION ALL RETURN 'x' AS u", texts);
+    let text = "MATCH (p:P) WHERE p.n < 30 OPTIONAL MATCH (p)-[:NONE]->(q) \
+                RETURN p.u AS u, q.u AS v ORDER BY p.n";
+    check(&session, text, &["LargeUtf8"; 2]);
+    // Columns of the result are packed whichever thread reads them.
+    let all = "MATCH (p:P) RETURN p.u AS u, p.n AS n";
+    let workers = std::sync::Arc::new(telar_db::Workers::new(3));
+    let (_, batches) = collect(&session.with_workers(workers), all, &[]).unwrap();
+    for batch in &batches {
+        let ids = batch.column(1).as_primitive::<Int64Type>();
+        for row in 0..batch.num_rows() {
+            let text = format!("ä{}", ids.value(row));
+            assert_eq!(shown(batch.column(0), row), Some(text));
+        }
+    }
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 10_000);
+}
+
+#[test]
 fn integers_and_floats_are_floats_and_what_comes_later_must_fit() {
     let db = telar_db::open_in_memory().unwrap();
     let session = Session::new(&db);

@@ -398,7 +398,7 @@ impl Prepared {
     /// Runs the plan to its end.
     fn drive(&self, mut cx: Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
         if output.takes_columns() {
-            cx.packed = Some(self.bound.columns.iter().map(|(_, slot)| *slot).collect());
+            cx.packed = Some(self.bound.plan.last_columns().into());
         }
         let mut operator = build(&self.bound.plan, &Batch::empty(1), Ramp::FULL, &cx);
         while let Some(batch) = operator.next(&mut cx)? {

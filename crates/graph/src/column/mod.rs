@@ -371,6 +371,13 @@ impl Column {
             };
             return Self::Packed(picks.iter().map(text).collect());
         }
+        if columns.iter().all(|column| matches!(column, Self::Texts(_))) {
+            let text = |(at, row): &(u32, u32)| match columns[*at as usize] {
+                Self::Texts(all) => all[*row as usize].clone(),
+                _ => unreachable!("INVARIANT: all were tested"),
+            };
+            return Self::Texts(picks.iter().map(text).collect());
+        }
         let value = |(at, row): &(u32, u32)| columns[*at as usize].get(*row as usize);
         Self::of(picks.iter().map(value).collect())
     }

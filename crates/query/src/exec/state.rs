@@ -140,7 +140,7 @@ pub(crate) struct Exec<'g> {
     /// What its threads found out of labels at the ends of relationships, by operator, once one of
     /// them asks or there are several.
     pub(super) ends: Option<Arc<Mutex<KnownEnds>>>,
-    /// Columns of the result, if who takes it looks at each text once.
+    /// Columns that nobody reads before who takes the result, if they look at each text once.
     pub(crate) packed: Option<Arc<[Slot]>>,
     /// What the operator that runs holds, if the query is profiled.
     pub(crate) used: Option<Arc<Used>>,

@@ -58,6 +58,23 @@ impl Plan {
         input!(self, mut)
     }
 
+    /// Columns that are added above every operator that keeps rows or looks at them: whoever takes
+    /// the plan's rows is the first to read these.
+    pub(crate) fn last_columns(&self) -> Vec<Slot> {
+        let (mut slots, mut at) = (Vec::new(), self);
+        loop {
+            at = match at {
+                Self::Extend(input, items) => {
+                    slots.extend(items.iter().map(|(slot, _)| *slot));
+                    input
+                }
+                Self::Keep(input, _) | Self::Prune(input, _) => input,
+                Self::Parallel(parallel) => &parallel.input,
+                _ => return slots,
+            };
+        }
+    }
+
     /// The plan that begins with `Argument`, if it has one.
     fn inner(&self) -> Option<&Self> {
         Some(match self {

@@ -14,6 +14,8 @@ use telar_tests::history::{Op, Set, Txn};
 const KEYS: u64 = 6;
 /// Transactions of one thread in one round.
 const TXNS: usize = 200;
+/// What tells ends of edges without an ordinal from those of simple ones in histories.
+const PLAIN: u64 = 1 << 50;
 /// Vertices at the other ends of edges that make a list a hub; never recorded.
 const FILLERS: u64 = 4200;
 
@@ -23,6 +25,8 @@ struct World {
     marked: LabelId,
     multi: EdgeTypeId,
     simple: EdgeTypeId,
+    /// Its edges are made without properties.
+    plain: EdgeTypeId,
     keys: Vec<VertexId>,
     filler_from: u64,
     isolation: Isolation,
@@ -72,6 +76,7 @@ impl World {
         let (list, marked) = (db.property_key("list").unwrap(), db.label("Marked").unwrap());
         let multi = db.edge_type("MULTI", EdgeTypeOptions::general()).unwrap();
         let simple = db.edge_type("SIMPLE", EdgeTypeOptions::simple()).unwrap();
+        let plain = db.edge_type("PLAIN", EdgeTypeOptions::general()).unwrap();
         let mut txn = db.begin().unwrap();
         let keys: Vec<VertexId> = (0..KEYS).map(|_| txn.create_vertex(&[]).unwrap()).collect();
         let filler_from = keys[KEYS as usize - 1].get() + 1;
@@ -83,13 +88,28 @@ impl World {
                 txn.create_edge(multi, f, keys[0], &numbered(list)).unwrap();
                 txn.upsert_edge(simple, keys[0], f).unwrap();
                 txn.upsert_edge(simple, f, keys[0]).unwrap();
+                txn.create_edge(plain, keys[0], f, &[]).unwrap();
+                txn.create_edge(plain, f, keys[0], &[]).unwrap();
             }
         }
         txn.commit().unwrap();
         db.settle();
         let (tick, next_id) = (AtomicU64::new(0), AtomicI64::new(1));
         let waits = round % 2 == 1;
-        Self { db, list, marked, multi, simple, keys, filler_from, isolation, waits, tick, next_id }
+        Self {
+            db,
+            list,
+            marked,
+            multi,
+            simple,
+            plain,
+            keys,
+            filler_from,
+            isolation,
+            waits,
+            tick,
+            next_id,
+        }
     }
 
     fn is_key(&self, v: VertexId) -> bool {
@@ -109,6 +129,44 @@ impl World {
         value
     }
 
+    /// Looks whether there is an edge without an ordinal. Of these there is one for a pair of ends,
+    /// as of simple edges, so it is one in histories.
+    fn read_plain(
+        &self,
+        txn: &Transaction<'_>,
+        (u, v): (VertexId, VertexId),
+        ops: &mut Vec<Op>,
+    ) -> Option<EdgeId> {
+        let mut all = txn.edges(u, self.plain, Direction::Out).unwrap();
+        let found = all.find(|edge| edge.dst == v && edge.ordinal == 0);
+        let edge = (u.get() | PLAIN, v.get());
+        ops.push(Op::ReadSimple { edge, there: found.is_some() });
+        found
+    }
+
+    /// Deletes the edge without an ordinal between two ends, or makes it.
+    fn turn_plain(
+        &self,
+        txn: &mut Transaction<'_>,
+        (u, v): (VertexId, VertexId),
+        ops: &mut Vec<Op>,
+    ) -> Result<(), Error> {
+        let edge = (u.get() | PLAIN, v.get());
+        if let Some(found) = self.read_plain(txn, (u, v), ops) {
+            txn.delete_edge(found)?;
+            ops.push(Op::PutSimple { edge, there: false });
+            return Ok(());
+        }
+        let made = txn.create_edge(self.plain, u, v, &[])?;
+        if made.ordinal == 0 {
+            ops.push(Op::PutSimple { edge, there: true });
+        } else {
+            // Another transaction makes the one without, or has made it since.
+            txn.delete_edge(made)?;
+        }
+        Ok(())
+    }
+
     fn step(
         &self,
         txn: &mut Transaction<'_>,
@@ -117,7 +175,7 @@ impl World {
     ) -> Result<(), Error> {
         let v = self.keys[rng.below(KEYS) as usize];
         let u = self.keys[rng.below(KEYS) as usize];
-        match rng.below(20) {
+        match rng.below(23) {
             0..=4 => drop(self.read_list(txn, v, ops)),
             5..=8 => {
                 let mut items = match self.read_list(txn, v, ops) {
@@ -166,6 +224,8 @@ impl World {
                 }
                 ops.push(Op::PutSimple { edge: (u.get(), v.get()), there });
             }
+            19 => drop(self.read_plain(txn, (u, v), ops)),
+            20..=21 => self.turn_plain(txn, (u, v), ops)?,
             _ => {
                 let found = txn.scan(Some(self.marked))?;
                 let members = found.iter().copied().map(vertex_item).collect();
@@ -248,6 +308,7 @@ impl World {
             for u in &self.keys {
                 let there = txn.search_edge(self.simple, *u, *v).unwrap();
                 ops.push(Op::ReadSimple { edge: (u.get(), v.get()), there });
+                self.read_plain(&txn, (*u, *v), &mut ops);
             }
         }
         let commit_ts = Some(txn.commit().unwrap().ts.get());

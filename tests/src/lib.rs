@@ -1,7 +1,8 @@
 //! What the cross-crate tests share: a seeded generator, pictures of whole databases, the workload
-//! of the crash tests, the checkers of isolation histories, the harness of the openCypher TCK, and
-//! random queries with a naive evaluator.
+//! of the crash tests, the checkers of isolation histories, the harness of the openCypher TCK, the
+//! reader of cases that are text, and random queries with a naive evaluator.
 
+pub mod cases;
 pub mod differential;
 pub mod dump;
 pub mod graph;

@@ -1,6 +1,6 @@
 //! From a text to its result.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use telar_cypher::ast::{Administration, Mode};
@@ -188,6 +188,15 @@ impl Prepared {
     #[must_use]
     pub fn estimates(&self) -> usize {
         self.bound.estimates
+    }
+
+    /// Names of the operators of the plan, among [`OPERATORS`](crate::OPERATORS).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn operators(&self) -> BTreeSet<&'static str> {
+        let mut names = BTreeSet::new();
+        with_stack(self.bound.height, || self.bound.plan.operators(&mut names));
+        names
     }
 
     /// Names of the result's columns.

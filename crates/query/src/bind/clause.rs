@@ -436,9 +436,14 @@ impl Binder<'_> {
         }
         let importing = matches!(call.scope, SubqueryScope::Importing);
         let (inner, columns) = self.subquery_body(call, &outer, imported, importing)?;
+        let nulls = call.optional || call.transactions.is_some();
+        let (inner, slots) = match nulls {
+            true => self.with_own_columns(inner, &columns, &outer),
+            false => (inner, columns.iter().map(|(_, slot)| *slot).collect()),
+        };
         let returned = std::mem::replace(&mut self.scope, outer);
         let mut new = Vec::new();
-        for (name, slot) in &columns {
+        for ((name, slot), own) in columns.iter().zip(slots) {
             if self.scope.find(name).is_some() {
                 let message =
                     format!("the subquery returns `{name}`, which exists outside already");
@@ -446,9 +451,9 @@ impl Binder<'_> {
             }
             let known = returned.variables.iter().find(|v| v.slot == *slot);
             let types = known.map_or(TypeSet::ANY, |v| v.types);
-            let variable = Variable::new(name.clone(), *slot, Kind::Any);
+            let variable = Variable::new(name.clone(), own, Kind::Any);
             self.scope.variables.push(Variable { types, ..variable });
-            new.push(*slot);
+            new.push(own);
         }
         let returns = !columns.is_empty();
         let row = self.new_slot();
@@ -458,6 +463,30 @@ impl Binder<'_> {
         match &call.transactions {
             None => Ok(Plan::Apply(Box::new(apply))),
             Some(transactions) => self.in_transactions(transactions, apply),
+        }
+    }
+
+    /// The plan of a subquery and the slots of its columns, none of which is a slot of the outer
+    /// row: `RETURN x AS y` returns the slot of `x`. A row for which the subquery returns nothing
+    /// gets nulls in the columns, and must keep its own values.
+    fn with_own_columns(
+        &mut self,
+        inner: Plan,
+        columns: &Columns,
+        outer: &Scope,
+    ) -> (Plan, Vec<Slot>) {
+        let (mut slots, mut copies) = (Vec::new(), Vec::new());
+        for &(_, slot) in columns {
+            let is_outer = outer.variables.iter().any(|variable| variable.slot == slot);
+            let own = if is_outer { self.new_slot() } else { slot };
+            if is_outer {
+                copies.push((own, Expr::Slot(slot)));
+            }
+            slots.push(own);
+        }
+        match copies.is_empty() {
+            true => (inner, slots),
+            false => (Plan::Extend(Box::new(inner), copies), slots),
         }
     }
 

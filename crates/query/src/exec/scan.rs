@@ -112,6 +112,10 @@ impl Operator for NodeById<'_> {
             for row in 0..rows.rows() {
                 let raw = match (ids.get(row), self.plan.element) {
                     (Value::Int(id), false) => u64::try_from(id).ok(),
+                    // `1.0 = 1`; the condition itself is tested above.
+                    (Value::Float(id), false) => {
+                        (id >= 0.0 && id.fract() == 0.0).then_some(id as u64)
+                    }
                     (Value::String(id), true) => crate::result::vertex_of_element_id(&id),
                     _ => None,
                 };

@@ -20,7 +20,7 @@ use crate::expr::Expr;
 use crate::expr::eval::eval;
 use crate::ops;
 use crate::plan;
-use crate::query_error::QueryError;
+use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
 
 /// Rows sorted without a look at whether the query is to be given up.
@@ -357,7 +357,12 @@ impl<'p> Sort<'p> {
 
     fn read(&mut self, cx: &mut Exec<'_>) -> Result<Sorted, QueryError> {
         let top = match &self.plan.top {
-            Some(top) => count(top, "LIMIT", cx)?,
+            // SKIP and LIMIT may add up to more than an INTEGER. The operator of each of them
+            // raises the errors of its own expression.
+            Some(top) => count(top, "LIMIT", cx).or_else(|error| match error.kind {
+                ErrorKind::Arithmetic => Ok(usize::MAX),
+                _ => Err(error),
+            })?,
             None => usize::MAX,
         };
         let order = Order { plan: self.plan, top };

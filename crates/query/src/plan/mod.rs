@@ -182,7 +182,7 @@ pub(crate) struct RelationshipSeek {
 pub(crate) struct NodeById {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    /// A number or an element id, or a list of them.
+    /// A number or an element id.
     pub(crate) id: Expr,
     /// The id is an element id, a string.
     pub(crate) element: bool,

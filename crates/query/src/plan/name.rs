@@ -10,7 +10,6 @@ macro_rules! names {
 
         impl Plan {
             /// The name among [`OPERATORS`]; what people see is in `explain.rs`.
-            #[cfg_attr(not(test), expect(dead_code, reason = "it keeps the list complete"))]
             pub(crate) const fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant { .. } => stringify!($variant),)*

@@ -1,5 +1,7 @@
 //! Walks over plans: what an operator reads, binds and does.
 
+use std::collections::BTreeSet;
+
 use super::{CreateStep, LabelName, Leg, Plan, SetItem, Sought};
 use crate::batch::Slot;
 use crate::expr::Expr;
@@ -285,6 +287,15 @@ impl Plan {
         own.extend(self.bound_slots());
         self.exprs(&mut |e| own.extend(e.own_slots()));
         self.inputs().into_iter().for_each(|input| input.own_slots(own));
+    }
+
+    /// Adds the names of the operators, those of the subqueries in expressions included.
+    pub(crate) fn operators(&self, names: &mut BTreeSet<&'static str>) {
+        for at in std::iter::successors(Some(self), |plan| plan.input()) {
+            names.insert(at.name());
+            at.beside().for_each(|plan| plan.operators(names));
+            at.subqueries(&mut |plan| plan.operators(names));
+        }
     }
 
     /// Levels of operators and expressions, the deepest way down: what a stack must hold.

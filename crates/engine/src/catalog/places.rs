@@ -21,6 +21,9 @@
 //! pair before the place. A table that fills up is replaced by one of twice its size.
 //! Cost: 16 to 32 bytes per pair, always in memory; finding one is a wait for memory.
 
+// Timestamps of writes are those of segments, which no model replaces.
+use std::sync::atomic::AtomicU64 as LastWrite;
+
 use crossbeam_epoch::Guard;
 
 use crate::adjacency::segment_of;
@@ -97,7 +100,7 @@ pub(crate) struct Places {
     /// True once there are any.
     any: AtomicBool,
     /// Per segment of sources, the last commit that wrote a property at a place of one.
-    last_writes: SparseArray<AtomicU64>,
+    last_writes: SparseArray<LastWrite>,
     /// One past the largest segment of sources.
     bound: AtomicU32,
 }
@@ -161,7 +164,7 @@ impl Places {
     }
 
     /// When the last property was written at a place of a source in segment `number`.
-    pub(crate) fn last_write(&self, number: u32) -> Option<&AtomicU64> {
+    pub(crate) fn last_write(&self, number: u32) -> Option<&LastWrite> {
         self.last_writes.get(number)
     }
 

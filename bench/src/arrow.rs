@@ -15,7 +15,7 @@ use crate::figures::{Bound, Figures};
 use crate::measure::{Samples, time};
 use crate::report::Report;
 
-/// What to run.
+/// Sizes of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Nodes, each with five properties.
@@ -27,7 +27,7 @@ pub struct Options {
 /// An error, as text.
 pub type Failed = Box<dyn std::error::Error + Send + Sync>;
 
-/// What is asked of all nodes, and how many times faster than value by value it is to be.
+/// Results of all nodes, and times faster than value by value that each is to be.
 const QUESTIONS: [(&str, &str, Option<f64>); 4] = [
     (
         "five properties",

@@ -17,7 +17,7 @@ use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 use telar_query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_query::{QueryError, Rows, watch};
 
-/// How values are written.
+/// Notation of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notation {
     /// The closest JSON type.
@@ -29,7 +29,7 @@ pub enum Notation {
 /// Writer of values. Properties of nodes and relationships are asked of `rows`; without rows there
 /// are none.
 pub struct Writer<'a, 'r> {
-    /// How values are written.
+    /// Notation of values.
     pub notation: Notation,
     /// The rows that the values are in.
     pub rows: Option<&'a Rows<'r>>,

@@ -17,7 +17,7 @@ use telar_db::{
     Runtime, Session, Settings, SharedGraph, Update, Value, ValueMap,
 };
 
-/// How often a backend was asked for something.
+/// Numbers of calls of a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Asked {
     versions: u32,
@@ -69,7 +69,7 @@ impl Double {
         Session::with_backend(backend, Arc::new(Runtime::default()))
     }
 
-    /// What was asked since this was called last.
+    /// Calls since this was asked last.
     fn asked(&self) -> Asked {
         std::mem::take(&mut self.asked.lock())
     }

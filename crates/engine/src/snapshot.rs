@@ -336,12 +336,12 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// Where the properties of an edge are; 0 if it never had any.
+    /// Place of the properties of an edge; 0 if it never had any.
     #[inline]
     fn place_of(&self, ty: &EdgeType, edge: &EdgeId) -> u32 {
-        match (edge.ordinal, number(edge.src), number(edge.dst)) {
-            (0, Some(u), Some(v)) => ty.places.get(u, v, &self.guard),
-            (ordinal, ..) => ordinal,
+        match (number(edge.src), number(edge.dst)) {
+            (Some(u), Some(v)) => ty.place(u, v, edge.ordinal, &self.guard),
+            _ => edge.ordinal,
         }
     }
 

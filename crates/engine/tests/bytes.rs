@@ -17,7 +17,7 @@ use common::{Random, no_background, v, with_vertices};
 
 const VERTICES: u64 = 6 * 1024;
 const EDGES_PER_VERTEX: u64 = 16;
-/// What is aimed at: settled, and as a load in random order leaves it.
+/// Bytes per entry aimed at: settled, and as a load in random order leaves it.
 const SETTLED_MAX: f64 = 4.5;
 const LEFT_MAX: f64 = 6.5;
 

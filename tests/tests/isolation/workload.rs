@@ -14,7 +14,7 @@ use telar_tests::history::{Op, Set, Txn};
 const KEYS: u64 = 6;
 /// Transactions of one thread in one round.
 const TXNS: usize = 200;
-/// What tells ends of edges without an ordinal from those of simple ones in histories.
+/// Mark of ends of edges without an ordinal, beside those of simple ones in histories.
 const PLAIN: u64 = 1 << 50;
 /// Vertices at the other ends of edges that make a list a hub; never recorded.
 const FILLERS: u64 = 4200;
@@ -41,7 +41,7 @@ fn item_of(edge: EdgeId) -> u64 {
     edge.ordinal.into()
 }
 
-/// What makes an edge one with an ordinal: a property. Those without come again under the same id,
+/// Property that gives an edge an ordinal. Those without come again under the same id,
 /// as simple ones do.
 fn numbered(key: PropertyKeyId) -> [(PropertyKeyId, Value); 1] {
     [(key, Value::Int(0))]

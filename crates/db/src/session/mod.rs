@@ -28,7 +28,7 @@ use crate::runtime::Runtime;
 
 pub use transaction::QueryTransaction;
 
-/// How long a write waits, unless it is said, for a transaction that has written the same.
+/// Time that a write waits, unless it is said, for a transaction that has written the same.
 const WRITE_WAIT: Duration = Duration::from_secs(1);
 
 /// Runs queries on a database. Threads may share one; a clone has the same settings, and shares
@@ -168,7 +168,7 @@ impl Session {
         &self.backend
     }
 
-    /// What it shares with others.
+    /// Plans, threads and procedures that it shares with others.
     #[must_use]
     pub fn runtime(&self) -> &Arc<Runtime> {
         &self.runtime
@@ -178,24 +178,24 @@ impl Session {
         self.runtime.running().list(began, Arc::clone(&self.origin))
     }
 
-    /// When what begins now is given up.
+    /// Time at which what begins now is given up.
     fn deadline(&self) -> Option<Instant> {
         let own = self.timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         [own, self.limits.deadline].into_iter().flatten().min()
     }
 
-    /// How a statement waits for other transactions; `restarts` if nobody knows of it yet.
+    /// Waits of a statement for other transactions; `restarts` if nobody knows of it yet.
     fn write_wait(&self, limits: &Limits, restarts: bool) -> WriteWait {
         let flags = [limits.cancelled.clone(), limits.terminated.clone()];
         WriteWait { longest: self.write_wait, deadline: limits.deadline, flags, restarts }
     }
 
-    /// Where rows go that do not fit into memory.
+    /// Place for rows that do not fit into memory.
     fn scratch(&self) -> Option<Arc<dyn Scratch>> {
         self.limits.scratch.as_ref().or(self.scratch.as_ref()).cloned()
     }
 
-    /// What a statement that is listed may use.
+    /// Limits of a statement that is listed.
     fn limits_of(&self, listed: &Listed, deadline: Option<Instant>) -> Limits {
         let terminated = Some(listed.flag());
         Limits { terminated, deadline, scratch: self.scratch(), ..self.limits.clone() }
@@ -217,7 +217,7 @@ impl Session {
         Inputs { parameters, context, procedures, limits, transactions, host, threads }
     }
 
-    /// Who helps a query that only reads this snapshot.
+    /// Helpers of a query that only reads this snapshot.
     fn threads<'a>(&'a self, snapshot: &'a dyn SharedSnapshot) -> Option<Threads<'a>> {
         let workers = self.workers.as_ref().unwrap_or_else(|| self.runtime.workers());
         Some(Threads { workers, snapshot })

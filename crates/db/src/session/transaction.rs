@@ -53,7 +53,7 @@ pub struct QueryTransaction {
     listed: Listed,
 }
 
-/// What a statement gave: all of it, or what is left to say once rows went out.
+/// Result of a statement: all of it, or what is left to say once rows went out.
 enum Ran<T> {
     Held(Box<QueryResult>),
     Sent(T),

@@ -235,7 +235,7 @@ impl Base {
         matches!(self.memory, Memory::Mapped { .. })
     }
 
-    /// Whether the section stands behind the neighbours, where hot loops expect it.
+    /// True if the section stands behind the neighbours, where hot loops expect it.
     pub(crate) fn is_whole(&self) -> bool {
         self.columns == 0 || !self.is_mapped()
     }
@@ -504,7 +504,7 @@ impl<'a> BaseRef<'a> {
     }
 }
 
-/// How a builder keeps ordinals.
+/// Ordinals as a builder keeps them.
 #[derive(Debug)]
 enum Numbering {
     /// With the other columns, if there are any.

@@ -36,7 +36,7 @@ pub(crate) enum Ordinals<'a> {
     Line(u32),
     /// One per row.
     Each(&'a [u32]),
-    /// Those that are not 0.
+    /// Ordinals that are not 0.
     Few {
         /// Number of the first of these rows, as `rows` counts.
         first: u32,
@@ -161,7 +161,7 @@ fn len_of(form: u32, entries: usize) -> usize {
 /// The ordinals of rows that are being put together.
 #[derive(Debug)]
 pub(crate) enum Numbers {
-    /// Those that are not 0 so far.
+    /// Ordinals that are not 0 so far.
     Few { filled: usize, rows: Vec<u32>, ordinals: Vec<u32> },
     /// All so far.
     Each(Vec<u32>),

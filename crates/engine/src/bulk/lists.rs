@@ -6,7 +6,7 @@ use crate::adjacency::{SEGMENT_VERTICES, local_of, segment_of};
 /// Bases by segment number, ascending.
 pub(super) type Bases = Vec<(u32, Base)>;
 
-/// Which edges of a load get ordinals.
+/// Edges of a load that get ordinals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbering {
     /// An edge is kept once per pair, and has no ordinal.

@@ -80,7 +80,7 @@ pub(crate) struct EdgeType {
     out: AdjTable,
     inward: AdjTable,
     next_ordinal: AtomicU32,
-    /// Where the properties of edges without an ordinal are.
+    /// Places of the properties of edges without an ordinal.
     pub(crate) places: Places,
     /// True if an edge of a type with ordinals may have none.
     unnumbered: AtomicBool,
@@ -173,13 +173,13 @@ impl EdgeType {
         self.made_unnumbered.store(n.saturating_add(1), Ordering::Relaxed);
     }
 
-    /// Where the properties of an edge are; 0 if it never had any.
+    /// Place of the properties of an edge: its ordinal, if it has one; 0 if it never had any.
     #[inline]
     pub(crate) fn place(&self, src: u32, dst: u32, ordinal: u32, guard: &Guard) -> u32 {
         if ordinal == 0 { self.places.get(src, dst, guard) } else { ordinal }
     }
 
-    /// Where the properties of an edge without an ordinal are to be.
+    /// Place of the properties of an edge without an ordinal, which gets one if it has none.
     pub(crate) fn place_for_write(&self, src: u32, dst: u32, guard: &Guard) -> Result<u32, Error> {
         self.places.get_or_add(src, dst, guard, || {
             let n = self.made_places.load(Ordering::Relaxed);

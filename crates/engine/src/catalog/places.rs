@@ -163,7 +163,7 @@ impl Places {
         self.bound.load(Ordering::Relaxed)
     }
 
-    /// When the last property was written at a place of a source in segment `number`.
+    /// Timestamp of the last property written at a place of a source in segment `number`.
     pub(crate) fn last_write(&self, number: u32) -> Option<&LastWrite> {
         self.last_writes.get(number)
     }

@@ -52,7 +52,7 @@ pub(crate) struct Additions {
     pub(crate) types: NewNames,
     /// Next ordinals of the edge types that get edges.
     pub(crate) ordinals: HashMap<EdgeTypeId, u32>,
-    /// Those that get edges without one though they are not simple.
+    /// Types that get edges without one though they are not simple.
     pub(crate) unnumbered: HashSet<EdgeTypeId>,
 }
 

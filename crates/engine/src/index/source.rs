@@ -113,7 +113,7 @@ impl<'a> Source<'a> {
         numbered_edge(ty, [ordinal, src, dst])
     }
 
-    /// Where the properties of an edge are; 0 if it never had any.
+    /// Place of the properties of an edge; 0 if it never had any.
     pub(crate) fn place(&self, ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u32 {
         let of = self.catalog.edge_type(ty).ok();
         of.map_or(ordinal, |ty| ty.place(src, dst, ordinal, self.guard))

@@ -298,10 +298,10 @@ impl Transaction<'_> {
         Ok(self.reader().edge_property(edge, key))
     }
 
-    /// Where the properties of an edge are; 0 if it never had any.
+    /// Place of the properties of an edge; 0 if it never had any.
     pub(super) fn place(&self, ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u32 {
         let of = self.shared().catalog.edge_type(ty).ok().filter(|_| ordinal == 0);
-        of.map_or(ordinal, |ty| ty.places.get(src, dst, &epoch::pin()))
+        of.map_or(ordinal, |ty| ty.place(src, dst, 0, &epoch::pin()))
     }
 
     /// The same of an edge by its id.
@@ -312,7 +312,7 @@ impl Transaction<'_> {
         }
     }
 
-    /// What this transaction has written to a property of an edge.
+    /// Write of this transaction to a property of an edge, if there is one.
     pub(super) fn written_property(
         &self,
         edge: &EdgeId,

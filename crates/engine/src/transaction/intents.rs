@@ -239,7 +239,7 @@ impl Transaction<'_> {
         if edge_type.kind() != ListKind::Multi
             || edge_type.prefers_ordinals()
             || self.writes.edges.get(edge_key(ty, src, dst, 0)).is_some()
-            || edge_type.places.get(src, dst, guard) != 0
+            || edge_type.place(src, dst, 0, guard) != 0
         {
             return false;
         }

@@ -210,7 +210,7 @@ impl<'g> Target<'g> {
         }
     }
 
-    /// Whether anything was written to the list, or hub chunk, after `read_ts`.
+    /// True if anything was written to the list, or hub chunk, after `read_ts`.
     #[inline]
     pub(super) fn changed_at_all(&self, read_ts: u64, guard: &Guard) -> bool {
         if let Some((_, chunk)) = self.chunk {

@@ -322,7 +322,7 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
             }
             Read::Unnumbered(ty, (src, dst), key) => {
                 let of = input.catalog.edge_type(ty)?;
-                let place = of.places.get(src, dst, guard);
+                let place = of.place(src, dst, 0, guard);
                 let column = of.column(key).filter(|_| place != 0);
                 let id = EdgeId { ty, src: vertex_id(src), dst: vertex_id(dst), ordinal: 0 };
                 let changed = column.is_some_and(|column| newest(column, place, guard) > read_ts);

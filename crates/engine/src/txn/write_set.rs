@@ -135,7 +135,7 @@ pub(crate) struct EdgePropertyWrite {
     pub(crate) ty: EdgeTypeId,
     pub(crate) src: u32,
     pub(crate) dst: u32,
-    /// Where the edge's properties are: its ordinal, or the place of one that has none.
+    /// Place of the edge's properties: its ordinal, or the place of one that has none.
     pub(crate) place: u32,
     /// True if that is the edge's ordinal.
     pub(crate) numbered: bool,

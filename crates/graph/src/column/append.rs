@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Column, Nullable};
+use super::{Column, Nullable, by_type};
 use crate::{EdgeId, Value, VertexId};
 
 mod sealed {
@@ -11,16 +11,18 @@ mod sealed {
 
 /// Types that have columns of [`Nullable`] values.
 pub trait Element: sealed::Sealed + Copy + Default + Into<Value> {
-    /// The list of a column of this type.
+    /// The list of a column, if it is of this type.
+    fn list(column: &Column) -> Option<&Nullable<Self>>;
+
+    /// The same, to be changed.
     #[doc(hidden)]
-    fn list(column: &mut Column) -> Option<&mut Nullable<Self>>;
+    fn list_mut(column: &mut Column) -> Option<&mut Nullable<Self>>;
 
     /// A column of this type.
     #[doc(hidden)]
     fn column(list: Nullable<Self>) -> Column;
 
     /// The value, if it is of this type.
-    #[doc(hidden)]
     fn of(value: &Value) -> Option<Self>;
 }
 
@@ -29,7 +31,11 @@ macro_rules! elements {
         impl sealed::Sealed for $ty {}
 
         impl Element for $ty {
-            fn list(column: &mut Column) -> Option<&mut Nullable<Self>> {
+            fn list(column: &Column) -> Option<&Nullable<Self>> {
+                if let Column::$kind(all) = column { Some(all) } else { None }
+            }
+
+            fn list_mut(column: &mut Column) -> Option<&mut Nullable<Self>> {
                 if let Column::$kind(all) = column { Some(all) } else { None }
             }
 
@@ -55,17 +61,12 @@ elements! {
 impl Column {
     /// Makes room for so many rows more, if the type is known.
     pub fn reserve(&mut self, rows: usize) {
-        match self {
-            Self::Vertices(all) => all.reserve(rows),
-            Self::Edges(all) => all.reserve(rows),
-            Self::Bools(all) => all.reserve(rows),
-            Self::Ints(all) => all.reserve(rows),
-            Self::Floats(all) => all.reserve(rows),
+        by_type!(self, all => all.reserve(rows),
             Self::Texts(all) => all.reserve(rows),
             Self::Packed(all) => all.reserve(rows),
             Self::Values(all) => all.reserve(rows),
             Self::Same(..) => {}
-        }
+        )
     }
 
     /// Makes it a column of this type if it has none yet; false if it is of another one.
@@ -74,7 +75,7 @@ impl Column {
         if let Self::Same(Value::Null, rows) = self {
             *self = T::column(Nullable::nulls(*rows));
         }
-        T::list(self).is_some()
+        T::list_mut(self).is_some()
     }
 
     /// Makes it a column of nulls if it was to be one of packed texts, and has no text yet.
@@ -133,7 +134,7 @@ impl Column {
                 break;
             }
         }
-        match T::list(self) {
+        match T::list_mut(self) {
             Some(list) => list.extend(values),
             None => {
                 let mut values = values.peekable();
@@ -151,7 +152,7 @@ impl Column {
             return;
         }
         self.becomes::<T>();
-        match T::list(self) {
+        match T::list_mut(self) {
             Some(list) => list.extend_from_slice(values),
             None => self.becomes_values().extend(values.iter().map(|value| (*value).into())),
         }
@@ -185,12 +186,7 @@ impl Column {
         fn nulls<T: Copy + Default>(all: &mut Nullable<T>, count: usize) {
             all.extend(std::iter::repeat_n(None, count));
         }
-        match self {
-            Self::Vertices(all) => nulls(all, count),
-            Self::Edges(all) => nulls(all, count),
-            Self::Bools(all) => nulls(all, count),
-            Self::Ints(all) => nulls(all, count),
-            Self::Floats(all) => nulls(all, count),
+        by_type!(self, all => nulls(all, count),
             Self::Texts(all) => all.resize(all.len() + count, None),
             Self::Packed(all) => (0..count).for_each(|_| all.push(None)),
             Self::Same(Value::Null, rows) => *rows += count,
@@ -198,7 +194,7 @@ impl Column {
                 let all = self.becomes_values();
                 all.resize(all.len() + count, Value::Null);
             }
-        }
+        )
     }
 
     /// Appends a value.
@@ -227,12 +223,7 @@ impl Column {
             *self = other.clone();
             return;
         }
-        match other {
-            Self::Vertices(all) => list(self, all),
-            Self::Edges(all) => list(self, all),
-            Self::Bools(all) => list(self, all),
-            Self::Ints(all) => list(self, all),
-            Self::Floats(all) => list(self, all),
+        by_type!(other, all => list(self, all),
             Self::Texts(all) => self.extend_texts(all.iter().map(Option::as_ref)),
             Self::Packed(all) => match self {
                 Self::Packed(own) => all.iter().for_each(|text| own.push(text)),
@@ -247,7 +238,7 @@ impl Column {
                     self.push_nulls(all.len());
                 }
             }
-        }
+        )
     }
 
     /// Replaces the value in a row.
@@ -258,7 +249,7 @@ impl Column {
         /// True if the column is, or has become, of the type of the value.
         fn typed<T: Element>(column: &mut Column, row: usize, value: T) -> bool {
             column.becomes::<T>();
-            let list = T::list(column);
+            let list = T::list_mut(column);
             list.map(|list| list.set(row, Some(value))).is_some()
         }
         let done = match value {
@@ -284,16 +275,11 @@ impl Column {
     }
 
     fn set_null(&mut self, row: usize) {
-        match self {
-            Self::Vertices(all) => all.set(row, None),
-            Self::Edges(all) => all.set(row, None),
-            Self::Bools(all) => all.set(row, None),
-            Self::Ints(all) => all.set(row, None),
-            Self::Floats(all) => all.set(row, None),
+        by_type!(self, all => all.set(row, None),
             Self::Texts(all) => all[row] = None,
             Self::Packed(all) => all.set(row, None),
             Self::Same(Value::Null, rows) => assert!(row < *rows, "no row {row} of {rows}"),
             Self::Same(..) | Self::Values(_) => self.becomes_values()[row] = Value::Null,
-        }
+        )
     }
 }

@@ -92,22 +92,20 @@ impl From<Vec<bool>> for Column {
     }
 }
 
-/// Calls a method of whatever list of values a column is.
-macro_rules! of_any {
-    ($column:expr, $list:ident => $call:expr, same: $value:ident, $rows:ident => $same:expr) => {
+/// A match on the type of a column, with one arm for all lists of [`Nullable`] values.
+macro_rules! by_type {
+    ($column:expr, $all:ident => $list:expr, $($rest:tt)*) => {
         match $column {
-            Column::Vertices($list) => $call,
-            Column::Edges($list) => $call,
-            Column::Bools($list) => $call,
-            Column::Ints($list) => $call,
-            Column::Floats($list) => $call,
-            Column::Texts($list) => $call,
-            Column::Packed($list) => $call,
-            Column::Values($list) => $call,
-            Column::Same($value, $rows) => $same,
+            Column::Vertices($all) => $list,
+            Column::Edges($all) => $list,
+            Column::Bools($all) => $list,
+            Column::Ints($all) => $list,
+            Column::Floats($all) => $list,
+            $($rest)*
         }
     };
 }
+use by_type;
 
 impl Column {
     /// So many nulls.
@@ -164,7 +162,12 @@ impl Column {
     /// Number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
-        of_any!(self, list => list.len(), same: _value, rows => *rows)
+        by_type!(self, all => all.len(),
+            Self::Texts(all) => all.len(),
+            Self::Packed(all) => all.len(),
+            Self::Values(all) => all.len(),
+            Self::Same(_, rows) => *rows,
+        )
     }
 
     /// True if there are no rows.
@@ -182,17 +185,12 @@ impl Column {
         fn value<T: Copy + Default + Into<Value>>(all: &Nullable<T>, row: usize) -> Value {
             all.get(row).map_or(Value::Null, Into::into)
         }
-        match self {
-            Self::Vertices(all) => all.get(row).map_or(Value::Null, Value::Vertex),
-            Self::Edges(all) => value(all, row),
-            Self::Bools(all) => value(all, row),
-            Self::Ints(all) => value(all, row),
-            Self::Floats(all) => value(all, row),
+        by_type!(self, all => value(all, row),
             Self::Texts(all) => all[row].clone().map_or(Value::Null, Value::String),
             Self::Packed(all) => all.get(row).map_or(Value::Null, Value::from),
             Self::Same(value, _) => value.clone(),
             Self::Values(all) => all[row].clone(),
-        }
+        )
     }
 
     /// The value in a row of a column of conditions: null, or what is no truth value, is `None`.
@@ -213,32 +211,22 @@ impl Column {
     /// True if the value in a row is null.
     #[must_use]
     pub fn is_null(&self, row: usize) -> bool {
-        match self {
-            Self::Vertices(all) => all.is_null(row),
-            Self::Edges(all) => all.is_null(row),
-            Self::Bools(all) => all.is_null(row),
-            Self::Ints(all) => all.is_null(row),
-            Self::Floats(all) => all.is_null(row),
+        by_type!(self, all => all.is_null(row),
             Self::Texts(all) => all[row].is_none(),
             Self::Packed(all) => all.is_null(row),
             Self::Same(value, _) => value.is_null(),
             Self::Values(all) => all[row].is_null(),
-        }
+        )
     }
 
     /// False if it is known without a look at each row that none is null.
     #[must_use]
     pub fn may_have_nulls(&self) -> bool {
-        match self {
-            Self::Vertices(all) => all.has_nulls(),
-            Self::Edges(all) => all.has_nulls(),
-            Self::Bools(all) => all.has_nulls(),
-            Self::Ints(all) => all.has_nulls(),
-            Self::Floats(all) => all.has_nulls(),
+        by_type!(self, all => all.has_nulls(),
             Self::Packed(all) => all.has_nulls(),
             Self::Same(value, _) => value.is_null(),
             Self::Texts(_) | Self::Values(_) => true,
-        }
+        )
     }
 
     /// The vertex in a row, if it is one.
@@ -258,31 +246,31 @@ impl Column {
     /// All rows as vertices, if it is a column of them and none is null.
     #[must_use]
     pub fn vertices(&self) -> Option<&[VertexId]> {
-        if let Self::Vertices(all) = self { all.full() } else { None }
+        VertexId::list(self)?.full()
     }
 
     /// All rows as edges, if it is a column of them and none is null.
     #[must_use]
     pub fn edges(&self) -> Option<&[EdgeId]> {
-        if let Self::Edges(all) = self { all.full() } else { None }
+        EdgeId::list(self)?.full()
     }
 
     /// All rows as integers, if it is a column of them and none is null.
     #[must_use]
     pub fn ints(&self) -> Option<&[i64]> {
-        if let Self::Ints(all) = self { all.full() } else { None }
+        i64::list(self)?.full()
     }
 
     /// All rows as floats, if it is a column of them and none is null.
     #[must_use]
     pub fn floats(&self) -> Option<&[f64]> {
-        if let Self::Floats(all) = self { all.full() } else { None }
+        f64::list(self)?.full()
     }
 
     /// All rows as truth values, if it is a column of them and none is null.
     #[must_use]
     pub fn bools(&self) -> Option<&[bool]> {
-        if let Self::Bools(all) = self { all.full() } else { None }
+        bool::list(self)?.full()
     }
 
     /// The rows with these numbers, in this order.
@@ -294,17 +282,12 @@ impl Column {
         fn pick<T: Clone>(from: &[T], rows: &[u32]) -> Vec<T> {
             rows.iter().map(|row| from[*row as usize].clone()).collect()
         }
-        match self {
-            Self::Vertices(all) => Self::Vertices(all.gather(rows)),
-            Self::Edges(all) => Self::Edges(all.gather(rows)),
-            Self::Bools(all) => Self::Bools(all.gather(rows)),
-            Self::Ints(all) => Self::Ints(all.gather(rows)),
-            Self::Floats(all) => Self::Floats(all.gather(rows)),
+        by_type!(self, all => Element::column(all.gather(rows)),
             Self::Texts(all) => Self::Texts(pick(all, rows)),
             Self::Packed(all) => Self::Packed(all.gather(rows)),
             Self::Same(value, _) => Self::Same(value.clone(), rows.len()),
             Self::Values(all) => Self::Values(pick(all, rows)),
-        }
+        )
     }
 
     /// The rows `from..to`.
@@ -313,17 +296,12 @@ impl Column {
     /// If there are no such rows.
     #[must_use]
     pub fn slice(&self, from: usize, to: usize) -> Self {
-        match self {
-            Self::Vertices(all) => Self::Vertices(all.slice(from, to)),
-            Self::Edges(all) => Self::Edges(all.slice(from, to)),
-            Self::Bools(all) => Self::Bools(all.slice(from, to)),
-            Self::Ints(all) => Self::Ints(all.slice(from, to)),
-            Self::Floats(all) => Self::Floats(all.slice(from, to)),
+        by_type!(self, all => Element::column(all.slice(from, to)),
             Self::Texts(all) => Self::Texts(all[from..to].to_vec()),
             Self::Packed(all) => Self::Packed(all.slice(from, to)),
             Self::Same(value, _) => Self::Same(value.clone(), to - from),
             Self::Values(all) => Self::Values(all[from..to].to_vec()),
-        }
+        )
     }
 
     /// The values of several columns, one after the other.
@@ -343,27 +321,24 @@ impl Column {
     /// If there is no such column or row.
     #[must_use]
     pub fn pick(columns: &[&Self], picks: &[(u32, u32)]) -> Self {
-        /// The picked values, if `of` finds a list of this type in every column.
-        fn typed<'c, T: Copy + Default + 'c>(
-            columns: &[&'c Column],
-            picks: &[(u32, u32)],
-            of: impl Fn(&'c Column) -> Option<&'c Nullable<T>>,
-        ) -> Option<Nullable<T>> {
-            let all: Option<Vec<_>> = columns.iter().map(|column| of(column)).collect();
-            let all = all?;
-            Some(picks.iter().map(|(at, row)| all[*at as usize].get(*row as usize)).collect())
+        /// The picked values, if every column is of this type.
+        fn typed<T: Element>(columns: &[&Column], picks: &[(u32, u32)]) -> Option<Column> {
+            let all = columns.iter().map(|column| T::list(column));
+            let all = all.collect::<Option<Vec<_>>>()?;
+            let value = |(at, row): &(u32, u32)| all[*at as usize].get(*row as usize);
+            Some(T::column(picks.iter().map(value).collect()))
         }
-        macro_rules! typed {
-            ($($kind:ident),*) => {$(
-                if let Some(all) = typed(columns, picks, |column| match column {
-                    Self::$kind(all) => Some(all),
-                    _ => None,
-                }) {
-                    return Self::$kind(all);
-                }
-            )*};
+        let found = match columns.first() {
+            Some(Self::Vertices(_)) => typed::<VertexId>(columns, picks),
+            Some(Self::Edges(_)) => typed::<EdgeId>(columns, picks),
+            Some(Self::Bools(_)) => typed::<bool>(columns, picks),
+            Some(Self::Ints(_)) => typed::<i64>(columns, picks),
+            Some(Self::Floats(_)) => typed::<f64>(columns, picks),
+            _ => None,
+        };
+        if let Some(found) = found {
+            return found;
         }
-        typed!(Vertices, Edges, Bools, Ints, Floats);
         if columns.iter().all(|column| matches!(column, Self::Packed(_))) {
             let text = |(at, row): &(u32, u32)| match columns[*at as usize] {
                 Self::Packed(all) => all.get(*row as usize),
@@ -399,17 +374,12 @@ impl Column {
     /// next to each other, which are often one, the first counts.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let own = match self {
-            Self::Vertices(all) => all.bytes(),
-            Self::Edges(all) => all.bytes(),
-            Self::Bools(all) => all.bytes(),
-            Self::Ints(all) => all.bytes(),
-            Self::Floats(all) => all.bytes(),
+        let own = by_type!(self, all => all.bytes(),
             Self::Texts(all) => all.capacity() * size_of::<Option<Arc<str>>>() + text_bytes(all),
             Self::Packed(all) => all.bytes(),
             Self::Same(value, _) => heap_bytes(value),
             Self::Values(all) => all.capacity() * size_of::<Value>() + heap_bytes_of(all),
-        };
+        );
         SHARED_BYTES + size_of::<Self>() + own
     }
 

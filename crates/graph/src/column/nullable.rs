@@ -106,20 +106,6 @@ impl<T: Copy + Default> Nullable<T> {
         self.present.is_empty().then_some(&self.values)
     }
 
-    /// All values; those that are null are defaults of their type.
-    #[inline]
-    #[must_use]
-    pub fn values(&self) -> &[T] {
-        &self.values
-    }
-
-    /// All values, and 64 of them to a word, the first in the lowest bit, which of them are there;
-    /// no words if all are.
-    #[must_use]
-    pub fn into_parts(self) -> (Vec<T>, Vec<u64>) {
-        (self.values, self.present)
-    }
-
     /// Words with a bit for each value that is there, the first in the lowest bit; none if all are.
     #[must_use]
     pub fn present(&self) -> &[u64] {

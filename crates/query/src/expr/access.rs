@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use telar_graph::column::Nullable;
-use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, Value, ValueMap, VertexId};
+use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId};
 
 use super::{GraphFunction, Labels};
 use crate::batch::{Batch, Column};
@@ -26,14 +26,18 @@ pub(crate) fn property(
     cx: &Exec<'_>,
 ) -> Result<Column, QueryError> {
     match objects {
-        Column::Vertices(all) => property_of_each(all, key, out, cx, |some, key, out| match key {
-            None => cx.check_vertices(some),
-            Some(key) => Ok(cx.graph().vertex_properties(some, key, out)?),
-        }),
-        Column::Edges(all) => property_of_each(all, key, out, cx, |some, key, out| match key {
-            None => some.iter().try_for_each(|edge| cx.check_edge(*edge)),
-            Some(key) => Ok(cx.graph().edge_properties(some, key, out)?),
-        }),
+        Column::Vertices(all) => {
+            let check = |some: &[VertexId]| cx.check_vertices(some);
+            property_of_each(all, key, out, cx, check, |some, key, out| {
+                cx.graph().vertex_properties(some, key, out)
+            })
+        }
+        Column::Edges(all) => {
+            let check = |some: &[EdgeId]| some.iter().try_for_each(|edge| cx.check_edge(*edge));
+            property_of_each(all, key, out, cx, check, |some, key, out| {
+                cx.graph().edge_properties(some, key, out)
+            })
+        }
         Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
         _ => {
             let values = (0..objects.len()).map(|row| property_of(&objects.get(row), key, cx));
@@ -42,30 +46,30 @@ pub(crate) fn property(
     }
 }
 
-/// The property `key` of each object that is not null. `read` without a key refuses objects that
-/// are deleted.
+/// The property `key` of each object that is not null, unless `check` refuses one.
 fn property_of_each<T: Copy + Default>(
     objects: &Nullable<T>,
     key: &str,
     mut out: Column,
     cx: &Exec<'_>,
-    read: impl Fn(&[T], Option<PropertyKeyId>, &mut Column) -> Result<(), QueryError>,
+    check: impl Fn(&[T]) -> Result<(), QueryError>,
+    read: impl Fn(&[T], PropertyKeyId, &mut Column) -> Result<(), ReadError>,
 ) -> Result<Column, QueryError> {
     let some: Cow<'_, [T]> = match objects.full() {
         Some(all) => all.into(),
         // Null where an optional pattern found none.
         None => objects.iter().flatten().collect::<Vec<_>>().into(),
     };
-    read(&some, None, &mut out)?;
+    check(&some)?;
     let Some(key) = cx.graph().find_property_key(key) else {
         return Ok(Column::nulls(objects.len()));
     };
     if !objects.has_nulls() {
-        read(&some, Some(key), &mut out)?;
+        read(&some, key, &mut out)?;
         return Ok(out);
     }
     let (mut found, mut next) = (Column::default(), 0);
-    read(&some, Some(key), &mut found)?;
+    read(&some, key, &mut found)?;
     for row in 0..objects.len() {
         if objects.is_null(row) {
             out.push_nulls(1);

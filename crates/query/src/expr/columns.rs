@@ -19,15 +19,15 @@ enum Side<'c, T> {
 
 impl<'c, T: Element> Side<'c, T> {
     /// The side, if it is of this type.
-    fn of(column: &'c Column, list: fn(&Column) -> Option<&Nullable<T>>) -> Option<Self> {
+    fn of(column: &'c Column) -> Option<Self> {
         match column {
             Column::Same(value, _) => T::of(value).map(Self::One),
-            column => list(column).map(Self::All),
+            column => T::list(column).map(Self::All),
         }
     }
 }
 
-/// What `f` makes of each row in which both sides are there; null in the others.
+/// Result of `f` for each row in which both sides are there; null in the others.
 fn rows<T: Element, U: Copy + Default>(
     left: &Side<'_, T>,
     right: &Side<'_, T>,
@@ -58,19 +58,17 @@ pub(super) fn binary(op: Binary, left: &Column, right: &Column) -> Option<Column
         Column::Packed(left) => return compare_texts(op, left.iter(), right),
         _ => {}
     }
-    if let Some((left, right)) = sides(left, right, ints) {
-        return compare(op, &left, &right, |a, b| a == b, |a, b| a < b)
-            .or_else(|| int_arithmetic(op, &left, &right));
+    if let Some((left, right)) = sides::<i64>(left, right) {
+        return compare(op, &left, &right).or_else(|| int_arithmetic(op, &left, &right));
     }
-    if let Some((left, right)) = sides(left, right, floats) {
-        return compare(op, &left, &right, |a, b| a == b, |a, b| a < b)
-            .or_else(|| float_arithmetic(op, &left, &right));
+    if let Some((left, right)) = sides::<f64>(left, right) {
+        return compare(op, &left, &right).or_else(|| float_arithmetic(op, &left, &right));
     }
-    if let Some((left, right)) = sides(left, right, vertices) {
-        return equal(op, &left, &right, |a, b| a == b);
+    if let Some((left, right)) = sides::<VertexId>(left, right) {
+        return equal(op, &left, &right);
     }
-    let (left, right) = sides(left, right, edges)?;
-    equal(op, &left, &right, |a, b| a == b)
+    let (left, right) = sides::<EdgeId>(left, right)?;
+    equal(op, &left, &right)
 }
 
 /// True for operators that look at a text and keep nothing of it.
@@ -83,56 +81,36 @@ pub(super) fn compares(op: Binary) -> bool {
 fn sides<'c, T: Element>(
     left: &'c Column,
     right: &'c Column,
-    list: fn(&Column) -> Option<&Nullable<T>>,
 ) -> Option<(Side<'c, T>, Side<'c, T>)> {
-    Side::of(left, list).zip(Side::of(right, list))
-}
-
-fn ints(column: &Column) -> Option<&Nullable<i64>> {
-    if let Column::Ints(all) = column { Some(all) } else { None }
-}
-
-fn floats(column: &Column) -> Option<&Nullable<f64>> {
-    if let Column::Floats(all) = column { Some(all) } else { None }
-}
-
-fn vertices(column: &Column) -> Option<&Nullable<VertexId>> {
-    if let Column::Vertices(all) = column { Some(all) } else { None }
-}
-
-fn edges(column: &Column) -> Option<&Nullable<EdgeId>> {
-    if let Column::Edges(all) = column { Some(all) } else { None }
+    Side::of(left).zip(Side::of(right))
 }
 
 /// `=` and `<>`.
-fn equal<T: Element>(
+fn equal<T: Element + PartialEq>(
     op: Binary,
     left: &Side<'_, T>,
     right: &Side<'_, T>,
-    equal: impl Fn(&T, &T) -> bool,
 ) -> Option<Column> {
     match op {
-        Binary::Equal => rows(left, right, |a, b| equal(&a, &b)),
-        Binary::NotEqual => rows(left, right, |a, b| !equal(&a, &b)),
+        Binary::Equal => rows(left, right, |a, b| a == b),
+        Binary::NotEqual => rows(left, right, |a, b| a != b),
         _ => None,
     }
     .map(Column::Bools)
 }
 
 /// The comparisons of numbers. What is not ordered, as NaN, is neither less nor greater.
-fn compare<T: Element>(
+fn compare<T: Element + PartialOrd>(
     op: Binary,
     left: &Side<'_, T>,
     right: &Side<'_, T>,
-    is_equal: impl Fn(&T, &T) -> bool,
-    less: impl Fn(&T, &T) -> bool,
 ) -> Option<Column> {
     match op {
-        Binary::Less => rows(left, right, |a, b| less(&a, &b)),
-        Binary::LessOrEqual => rows(left, right, |a, b| less(&a, &b) || is_equal(&a, &b)),
-        Binary::Greater => rows(left, right, |a, b| less(&b, &a)),
-        Binary::GreaterOrEqual => rows(left, right, |a, b| less(&b, &a) || is_equal(&a, &b)),
-        _ => return equal(op, left, right, is_equal),
+        Binary::Less => rows(left, right, |a, b| a < b),
+        Binary::LessOrEqual => rows(left, right, |a, b| a <= b),
+        Binary::Greater => rows(left, right, |a, b| a > b),
+        Binary::GreaterOrEqual => rows(left, right, |a, b| a >= b),
+        _ => return equal(op, left, right),
     }
     .map(Column::Bools)
 }

@@ -31,7 +31,7 @@ pub(crate) struct Transactions {
     list: Mutex<List>,
     ended: Ended,
     places: Arc<Quota>,
-    /// How long one may wait for its next request.
+    /// Time that one may wait for its next request.
     idle: Duration,
     /// Told when one is added.
     added: Notify,
@@ -186,12 +186,12 @@ impl Transactions {
         Self { list, ended, places, idle, added }
     }
 
-    /// How many are open.
+    /// Number of those that are open.
     pub(crate) fn len(&self) -> usize {
         self.list.lock().by_id.len()
     }
 
-    /// How long one may wait for its next request.
+    /// Time that one may wait for its next request.
     pub(super) fn idle(&self) -> Duration {
         self.idle
     }

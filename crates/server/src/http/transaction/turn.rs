@@ -16,7 +16,7 @@ use crate::http::summary::{Ending, OpenTransaction};
 /// A request, and where its answer goes.
 #[derive(Debug)]
 pub(super) struct Job {
-    /// What to run; nothing, to keep the transaction alive or to commit it.
+    /// Statements to run; none, to keep the transaction alive or to commit it.
     pub(super) text: Option<String>,
     pub(super) parameters: ValueMap,
     pub(super) include_counters: bool,

@@ -1,15 +1,17 @@
 //! openCypher over any view of a graph: bind, plan, execute.
 //!
 //! ```text
-//! text ─► telar_cypher: tree ─► bind: names, scopes, checks ─► plan ─► exec: batches of rows
-//!                                                                        │
-//!                                          expr: whole columns at once ◄─┤
-//!                                          ops, function, aggregate ◄────┘
+//!  text ─► telar_cypher: tree
+//!            ─► bind: names, scopes, checks ─► logical plan
+//!            ─► optimize: rules, by what `estimate` expects ─► physical plan
+//!            ─► exec: batches of rows
+//!                 └─► expr: whole columns at once ─► ops, function, aggregate
 //! ```
 //!
 //! - [`query`]: from a text to its result.
-//! - `bind`: from the syntax tree to a plan.
-//! - `plan`: logical plans.
+//! - `bind`: from the syntax tree to a logical plan.
+//! - `plan`: the operators of plans, logical and physical.
+//! - `optimize`: from a logical to a physical plan, rule by rule; `estimate`: rows of operators.
 //! - `exec`: the operators, one per file.
 //! - `expr`: bound expressions and how they are evaluated, `batch`: the columns they work on.
 //! - [`error`], [`query_error`]: what can go wrong in an expression, and in a query.
@@ -35,12 +37,14 @@ pub mod budget;
 pub mod description;
 pub mod entities;
 pub mod error;
+mod estimate;
 mod exec;
 mod expr;
 pub mod function;
 pub mod host;
 pub mod notification;
 pub mod ops;
+mod optimize;
 mod plan;
 pub mod planning;
 pub mod procedure;

@@ -1,6 +1,7 @@
 //! From a text to its result.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use telar_cypher::ast::{Administration, Mode};
@@ -9,9 +10,10 @@ use telar_cypher::{Code, Diagnostic};
 use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
 use crate::administration;
-use crate::batch::Batch;
+use crate::batch::{Batch, Slot};
 use crate::bind::{self, Bound};
 use crate::description::{Measured, PlanDescription};
+use crate::estimate::Counts;
 use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::profile::Profile;
 use crate::exec::{Access, Exec, Inputs, Limits, Ramp, build};
@@ -19,8 +21,8 @@ use crate::expr::eval::eval;
 use crate::function::{Context, limits};
 use crate::host::needs_server;
 use crate::notification::Notification;
+use crate::optimize::{self, Physical};
 use crate::plan::Plan;
-use crate::plan::estimate::Counts;
 use crate::plan::explain::Explainer;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
@@ -34,6 +36,7 @@ use crate::watch::{self, watched};
 #[derive(Debug)]
 pub struct Prepared {
     bound: Bound,
+    physical: Physical,
     text: Arc<str>,
 }
 
@@ -59,14 +62,36 @@ pub fn prepare(
         let parsed = telar_cypher::parse_while(text, &|| watch::check().is_ok());
         watch::check()?;
         let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
-        let bound = bind::bind(&statement, text, graph, procedures)?;
+        let (mut bound, logical) = bind::bind(&statement, text, graph, procedures)?;
+        let columns: Vec<Slot> = bound.columns.iter().map(|(_, slot)| *slot).collect();
+        let (at, planning) = (bound.at.as_mut(), procedures.planning);
+        let physical = optimize::optimize(logical, &columns, at, graph, planning)?;
+        if bound.mode != Mode::Run && physical.plan.shown_levels() > SHOWN_LEVELS_MAX {
+            return Err(too_deep(text, statement.span.range()));
+        }
         // What is printed masks passwords.
         let text = match &bound.administration {
             Some(_) => statement.to_string().into(),
             None => text.into(),
         };
-        Ok(Prepared { bound, text })
+        Ok(Prepared { bound, physical, text })
     })
+}
+
+/// Most levels of a plan that is shown: programs that read it have a call for each, and drivers
+/// give up at about as many.
+const SHOWN_LEVELS_MAX: usize = 1000;
+
+fn too_deep(text: &str, range: Range<usize>) -> QueryError {
+    let message = format!(
+        "EXPLAIN and PROFILE show plans of at most {SHOWN_LEVELS_MAX} operators one above the \
+         other, and the plan of this statement has more"
+    );
+    QueryError::compile(ErrorKind::NotSupported, "PlanTooDeep", message).at(
+        text,
+        range.start,
+        range.end,
+    )
 }
 
 /// Stack that anything may take: a regular expression, a read from the store.
@@ -128,8 +153,8 @@ fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
 impl Drop for Prepared {
     /// A plan may be dropped by any thread: whoever makes room among those that are kept.
     fn drop(&mut self) {
-        let plan = std::mem::replace(&mut self.bound.plan, Plan::Unit);
-        with_stack(self.bound.height, || drop(plan));
+        let plan = std::mem::replace(&mut self.physical.plan, Plan::Unit);
+        with_stack(self.physical.height, || drop(plan));
     }
 }
 
@@ -187,7 +212,7 @@ impl Prepared {
     #[doc(hidden)]
     #[must_use]
     pub fn estimates(&self) -> usize {
-        self.bound.estimates
+        self.physical.estimates
     }
 
     /// Names of the operators of the plan, among [`OPERATORS`](crate::OPERATORS).
@@ -195,7 +220,7 @@ impl Prepared {
     #[must_use]
     pub fn operators(&self) -> BTreeSet<&'static str> {
         let mut names = BTreeSet::new();
-        with_stack(self.bound.height, || self.bound.plan.operators(&mut names));
+        with_stack(self.physical.height, || self.physical.plan.operators(&mut names));
         names
     }
 
@@ -213,9 +238,9 @@ impl Prepared {
     /// Bytes that it takes, about: by this whoever keeps plans decides how many.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let names = self.bound.names.iter().map(|name| name.len() + size_of::<Arc<str>>());
+        let names = self.physical.names.iter().map(|name| name.len() + size_of::<Arc<str>>());
         let around = size_of::<Self>() + 2 * self.text.len() + names.sum::<usize>();
-        with_stack(self.bound.height, || around + self.bound.plan.bytes())
+        with_stack(self.physical.height, || around + self.physical.plan.bytes())
     }
 
     /// What was prepared.
@@ -227,7 +252,7 @@ impl Prepared {
     /// The plan, with estimates from the counts of a graph.
     #[must_use]
     pub fn explain(&self, graph: &dyn Graph) -> PlanDescription {
-        with_stack(self.bound.height, || self.describe(graph, None))
+        with_stack(self.physical.height, || self.describe(graph, None))
     }
 
     fn describe(
@@ -241,8 +266,8 @@ impl Prepared {
         if let Some(command) = &self.bound.administration {
             return administration::describe(command, &self.text);
         }
-        let (names, counts) = (&self.bound.names[..], Counts::of(graph));
-        Explainer { names, counts, measured }.describe(&self.bound.plan)
+        let (names, counts) = (&self.physical.names[..], Counts::of(graph));
+        Explainer { names, counts, measured }.describe(&self.physical.plan)
     }
 
     /// The command for a server that it is, if it is one. [`run`](Self::run) hands it to the
@@ -334,7 +359,7 @@ impl Prepared {
         output: &mut dyn Output,
     ) -> Result<Summary, QueryError> {
         let run = || self.execute_here(graph, inputs, output);
-        watched(inputs.limits, || with_stack(self.bound.height, run))
+        watched(inputs.limits, || with_stack(self.physical.height, run))
     }
 
     fn execute_here<'g>(
@@ -380,14 +405,14 @@ impl Prepared {
         }
         if self.bound.mode == Mode::Run {
             let mut cx = Exec::new(graph, inputs);
-            cx.levels = self.bound.height;
+            cx.levels = self.physical.height;
             return self.drive(cx, output);
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
-            cx.levels = self.bound.height;
+            cx.levels = self.physical.height;
             self.drive(cx, output)
         };
         match graph {
@@ -407,9 +432,9 @@ impl Prepared {
     /// Runs the plan to its end.
     fn drive(&self, mut cx: Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
         if output.takes_columns() {
-            cx.packed = Some(self.bound.plan.last_columns().into());
+            cx.packed = Some(self.physical.plan.last_columns().into());
         }
-        let mut operator = build(&self.bound.plan, &Batch::empty(1), Ramp::FULL, &cx);
+        let mut operator = build(&self.physical.plan, &Batch::empty(1), Ramp::FULL, &cx);
         while let Some(batch) = operator.next(&mut cx)? {
             let slots = self.bound.columns.iter();
             let columns: Vec<_> = slots.map(|(_, slot)| Arc::clone(batch.column(*slot))).collect();

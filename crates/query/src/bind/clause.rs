@@ -10,15 +10,14 @@ use telar_cypher::ast::{
 
 use telar_cypher::span::Span;
 
-use super::pattern::Pattern;
 use super::scope::{Kind, Scope, Variable};
-use super::solve::Clauses;
-use super::subquery::{conjuncts, is_update};
+use super::subquery::is_update;
 use super::types::TypeSet;
 use super::{Binder, CsvPlace, counting, syntax};
 use crate::batch::Slot;
-use crate::expr::Expr;
-use crate::plan::{self, Apply, Plan};
+use crate::expr::{Expr, conjuncts};
+use crate::plan::pattern::Pattern;
+use crate::plan::{self, Apply, Match as MatchPlan, Plan};
 use crate::procedure;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
@@ -209,32 +208,22 @@ impl Binder<'_> {
         read: Option<HashSet<&str>>,
         input: Plan,
     ) -> Result<Plan, QueryError> {
-        let (mut plan, mut clauses) = (input, Clauses::default());
-        for (number, clause) in matches.iter().enumerate() {
+        let mut plan = input;
+        for clause in matches {
             watch::check()?;
-            // What a pattern in a condition finds is known better once all before it is.
-            let looks = clause.filter.as_ref().is_some_and(syntax::has_pattern);
-            if looks || number > 0 && !self.procedures.planning.order {
-                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
-            }
-            let before: HashSet<Slot> = self.scope.slots().into_iter().collect();
-            let pattern = self.match_pattern(clause, &plan)?;
-            if !clauses.can_take(&pattern) {
-                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
-            }
-            clauses.add(before, pattern);
+            let before = self.scope.slots();
+            let pattern = self.match_pattern(clause)?;
+            plan = Plan::Match(Box::new(MatchPlan::new(plan, before, pattern)));
         }
-        self.counted = read.map(|names| {
+        if let (Plan::Match(p), Some(names)) = (&mut plan, read) {
             let slot = |name: &&str| self.scope.find(name).map(|variable| variable.slot);
-            names.iter().filter_map(slot).collect()
-        });
-        plan = self.solve_clauses(plan, clauses);
-        self.counted = None;
+            p.counted = Some(names.iter().filter_map(slot).collect());
+        }
         Ok(plan)
     }
 
-    /// Binds the pattern of a clause and its condition; `input` is what comes before.
-    fn match_pattern(&mut self, clause: &Match, input: &Plan) -> Result<Pattern, QueryError> {
+    /// Binds the pattern of a clause and its condition.
+    fn match_pattern(&mut self, clause: &Match) -> Result<Pattern, QueryError> {
         let mut pattern = self.pattern(&clause.patterns)?;
         if clause.mode == MatchMode::RepeatableElements {
             self.check_repeatable(clause)?;
@@ -242,10 +231,6 @@ impl Binder<'_> {
         }
         pattern.hints = self.hints(&clause.hints)?;
         if let Some(filter) = &clause.filter {
-            if syntax::has_pattern(filter) {
-                self.know(input);
-                self.know_nodes(&pattern);
-            }
             pattern.filter(conjuncts(self.condition(filter)?));
         }
         Ok(pattern)
@@ -253,14 +238,15 @@ impl Binder<'_> {
 
     fn optional_match(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
         let before = self.scope.slots();
-        let pattern = self.match_pattern(clause, &input)?;
-        let inner = self.solve(Plan::Argument, before.iter().copied(), pattern);
+        let pattern = self.match_pattern(clause)?;
+        let found = MatchPlan::new(Plan::Argument, before.iter().copied(), pattern);
+        let inner = Plan::Match(Box::new(found));
         let new: Vec<Slot> =
             self.scope.slots().into_iter().filter(|slot| !before.contains(slot)).collect();
         let row = self.new_slot();
-        let by_row = (!inner.keeps_rows_apart()).then(|| new.clone());
-        let optional = Some(new);
-        Ok(Plan::Apply(Box::new(Apply { input, inner, row, optional, returns: true, by_row })))
+        let (columns, optional) = (new.clone(), Some(new));
+        let (returns, by_row) = (true, false);
+        Ok(Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row })))
     }
 
     /// Relationships that may come again would come again for ever.
@@ -458,8 +444,7 @@ impl Binder<'_> {
         let returns = !columns.is_empty();
         let row = self.new_slot();
         let optional = call.optional.then(|| new.clone());
-        let by_row = Some(if returns { new } else { Vec::new() });
-        let apply = Apply { input, inner, row, optional, returns, by_row };
+        let apply = Apply { input, inner, row, columns: new, optional, returns, by_row: true };
         match &call.transactions {
             None => Ok(Plan::Apply(Box::new(apply))),
             Some(transactions) => self.in_transactions(transactions, apply),

@@ -258,16 +258,11 @@ impl Binder<'_> {
                 _ => Kind::Any,
             },
         };
-        let known = match &list.kind {
-            ExprKind::Variable(name) => self.scope.find(&name.text).map(|list| list.slot),
-            _ => None,
-        };
         let types = self.types_of(list);
         let slot = self.declare(&variable.text, kind);
         if kind == Kind::Any {
             self.narrow(slot, types.unwound());
         }
-        known.into_iter().for_each(|list| self.know_element(slot, list));
         slot
     }
 

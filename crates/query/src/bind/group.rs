@@ -11,43 +11,12 @@ use telar_cypher::ast::{
 };
 
 use super::Binder;
-use super::pattern::{Pattern, Relationship, Shortest};
 use super::scope::Kind;
-use super::subquery::conjuncts;
 use crate::batch::Slot;
+use crate::expr::conjuncts;
+use crate::plan::pattern::{Group, Relationship};
 use crate::plan::{Types, Way};
 use crate::query_error::QueryError;
-
-/// A path that is repeated.
-#[derive(Debug, Clone)]
-pub(crate) struct Group {
-    /// What is found in each repetition.
-    pub(crate) pattern: Pattern,
-    /// The node it begins at and the one it leads to, which begins the next.
-    pub(crate) first: Slot,
-    pub(crate) last: Slot,
-    /// Its relationships in the order of the path.
-    pub(crate) relationships: Vec<Slot>,
-    /// Variables, and outside the lists of what they were.
-    pub(crate) lists: Vec<(Slot, Slot)>,
-    pub(crate) min: u64,
-    pub(crate) max: Option<u64>,
-    /// Only shortest paths are wanted, and those lead to no node again.
-    pub(crate) shortest: Option<Shortest>,
-}
-
-impl Group {
-    /// True if what its conditions ask for outside of it is known.
-    pub(crate) fn is_ready(&self, knows: &dyn Fn(Slot) -> bool) -> bool {
-        let Pattern { nodes, relationships, conditions, .. } = &self.pattern;
-        let own = |slot| {
-            nodes.contains(&slot)
-                || relationships.iter().any(|r| r.slot == slot)
-                || self.lists.iter().any(|(inner, _)| *inner == slot)
-        };
-        conditions.iter().all(|condition| condition.is_bound(&|slot| own(slot) || knows(slot)))
-    }
-}
 
 /// The relationship of a group that says nothing else: `(()-[r]->())+` is `-[r]->+`.
 pub(crate) fn only_relationship(group: &GroupPattern) -> Option<&RelationshipPattern> {

@@ -1,4 +1,4 @@
-//! From the syntax tree to a plan: names become slots, and what is wrong with a query, whatever
+//! From the syntax tree to a logical plan: names become slots, and what is wrong with a query, whatever
 //! the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
@@ -7,7 +7,7 @@
 //! - `projection`: `WITH` and `RETURN`, grouping, sorting.
 //! - `pattern`: patterns of `MATCH` as nodes and relationships to be solved.
 //! - `group`: paths that are repeated, `select`: paths of which only some are wanted.
-//! - `solve`: the order in which they are, `hint`: what a query wishes of it.
+//! - `hint`: what a query wishes of the optimiser, `counting`: what becomes of rows.
 //! - `update`: clauses that change the graph.
 //! - `clause`: everything else, and how clauses follow each other.
 //! - `writes`: whether a plan changes the graph.
@@ -27,15 +27,13 @@ mod schema;
 mod scope;
 mod select;
 mod show;
-mod solve;
 mod subquery;
 mod syntax;
 mod types;
 mod update;
 mod writes;
 
-use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
@@ -48,25 +46,26 @@ use crate::administration;
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::notification::{NotificationKind, UnknownName};
-use crate::plan::estimate::Counts;
-use crate::plan::{Plan, Slots, Wanted, parallelise, prune, separate, shorten};
+use crate::plan::Plan;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
 use crate::watch;
 use scope::{Scope, Variable};
 
-/// Most levels of a plan that is shown: programs that read it have a call for each, and drivers
-/// give up at about as many.
-const SHOWN_LEVELS_MAX: usize = 1000;
-
 /// Names that the database does not have of which a query is told, most.
 const UNKNOWN_MAX: usize = 100;
 
-/// A query that is ready to run.
+/// What a statement asks for: clauses as operators, patterns as [`Match`](crate::plan::Match).
+pub(crate) struct Logical {
+    pub(crate) plan: Plan,
+    /// The name of each variable, by slot, if it has one.
+    pub(crate) slots: Vec<Option<Arc<str>>>,
+}
+
+/// A statement that was checked, but for its plan.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    pub(crate) plan: Plan,
     /// Names of the result's columns, and where they are.
     pub(crate) columns: Vec<(Arc<str>, Slot)>,
     pub(crate) mode: Mode,
@@ -77,14 +76,8 @@ pub(crate) struct Bound {
     pub(crate) in_transactions: bool,
     /// Names of the parameters it needs.
     pub(crate) parameters: BTreeSet<Arc<str>>,
-    /// Levels of operators and expressions.
-    pub(crate) height: usize,
-    /// How often planning asked how many rows an operator returns.
-    pub(crate) estimates: usize,
     /// `AT TIMESTAMP`
     pub(crate) at: Option<Expr>,
-    /// Names of the variables, by slot.
-    pub(crate) names: Vec<Arc<str>>,
     /// Names that the database does not have.
     pub(crate) unknown: Vec<UnknownName>,
     /// The database that `USE` names, in small letters.
@@ -101,9 +94,6 @@ pub(crate) struct Bound {
 pub(crate) struct Binder<'a> {
     source: &'a str,
     graph: &'a dyn Graph,
-    counts: OnceCell<Counts<'a>>,
-    /// What is expected of plans made so far.
-    known: solve::Known,
     known_writes: writes::KnownWrites,
     procedures: &'a Procedures,
     /// The name of each slot, if it has one.
@@ -120,9 +110,6 @@ pub(crate) struct Binder<'a> {
     aggregation: projection::Aggregation,
     /// The database that `USE` names, in small letters.
     database: Option<Arc<str>>,
-    /// Where the rows of the pattern that is solved next are only counted: variables that are read
-    /// behind it.
-    counted: Option<HashSet<Slot>>,
     /// Where the rows of `LOAD CSV` come from, for `linenumber()` and `file()`.
     csv: Option<CsvPlace>,
 }
@@ -140,12 +127,10 @@ pub(crate) fn bind(
     source: &str,
     graph: &dyn Graph,
     procedures: &Procedures,
-) -> Result<Bound, QueryError> {
+) -> Result<(Bound, Logical), QueryError> {
     let mut binder = Binder {
         source,
         graph,
-        counts: OnceCell::new(),
-        known: solve::Known::default(),
         known_writes: writes::KnownWrites::default(),
         procedures,
         slots: Vec::new(),
@@ -156,12 +141,11 @@ pub(crate) fn bind(
         parameters: BTreeSet::new(),
         aggregation: projection::Aggregation::Forbidden,
         database: None,
-        counted: None,
         csv: None,
     };
     binder.find_database(statement)?;
     let (mut at, mut command, mut administration) = (None, None, None);
-    let (mut plan, columns) = match &statement.kind {
+    let (plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
             binder.query(query, Plan::Unit, None)?
@@ -188,59 +172,31 @@ pub(crate) fn bind(
         }
     };
     watch::check()?;
-    let needed = columns.iter().map(|(_, slot)| *slot).collect();
-    let planning = procedures.planning;
-    if planning.pruning {
-        prune(&mut plan, &needed, &Slots::new());
-    }
-    if planning.shortcuts {
-        shorten(&mut plan, Wanted::All, &mut || binder.new_slot());
-    }
     let writes = plan.writes();
     if writes && at.is_some() {
         let message = "a query of the past cannot change the graph";
         return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
     }
-    if writes {
-        let columns: Vec<Slot> = columns.iter().map(|(_, slot)| *slot).collect();
-        separate(&mut plan, &columns);
-    }
     let in_transactions = plan
         .in_transactions()
         .map_err(|message| binder.syntax("InvalidClauseComposition", message, statement.span))?;
-    if !writes && !in_transactions {
-        parallelise(&mut plan);
-    }
-    watch::check()?;
-    let height = plan.height();
-    if statement.mode != Mode::Run && plan.shown_levels() > SHOWN_LEVELS_MAX {
-        let message = format!(
-            "EXPLAIN and PROFILE show plans of at most {SHOWN_LEVELS_MAX} operators one above the \
-             other, and the plan of this statement has more"
-        );
-        return Err(binder.error(ErrorKind::NotSupported, "PlanTooDeep", message, statement.span));
-    }
-    let estimates = binder.counts.get().map_or(0, Counts::asked);
-    let (mode, names) = (statement.mode, binder.slot_names());
+    let mode = statement.mode;
     let (parameters, unknown, database) = (binder.parameters, binder.unknown, binder.database);
-    Ok(Bound {
+    let bound = Bound {
         calls_schema: plan.changes_schema(),
-        plan,
         columns,
         mode,
         writes,
         in_transactions,
         parameters,
-        height,
-        estimates,
         at,
-        names,
         unknown,
         database,
         command,
         asks_only_server: asks_only_server(&statement.kind),
         administration,
-    })
+    };
+    Ok((bound, Logical { plan, slots: binder.slots }))
 }
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
@@ -255,12 +211,7 @@ fn asks_only_server(kind: &StatementKind) -> bool {
     plain && (users || settings || matches!(target, Databases(_)))
 }
 
-impl<'a> Binder<'a> {
-    /// What the graph holds, about.
-    fn counts(&self) -> &Counts<'a> {
-        self.counts.get_or_init(|| Counts::of(self.graph))
-    }
-
+impl Binder<'_> {
     /// The value of a parameter.
     pub(crate) fn parameter(&mut self, name: &str) -> Expr {
         let name: Arc<str> = name.into();
@@ -276,13 +227,6 @@ impl<'a> Binder<'a> {
     /// Calls a slot by this name in plans, unless it has one.
     pub(crate) fn name_slot(&mut self, slot: Slot, name: &str) {
         self.slots[slot].get_or_insert_with(|| name.into());
-    }
-
-    /// The name of each slot; those without one are numbered.
-    fn slot_names(&self) -> Vec<Arc<str>> {
-        let mut unnamed = 0..;
-        let mut next = || format!("anon_{}", unnamed.next().unwrap_or(0)).into();
-        self.slots.iter().map(|name| name.clone().unwrap_or_else(&mut next)).collect()
     }
 
     /// Notes a name that is read, if the database does not have it.

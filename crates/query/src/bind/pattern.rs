@@ -9,127 +9,15 @@ use telar_cypher::ast::{
 };
 
 use super::Binder;
-use super::group::{self, Group};
-use super::hint::Hints;
+use super::group;
 use super::scope::{Kind, Variable};
-use super::select::{Selection, Wanted};
-use super::subquery::conjuncts;
+use super::select::Wanted;
 use crate::batch::Slot;
-use crate::expr::{Binary, Expr};
+use crate::expr::{Binary, Expr, conjuncts};
 use crate::notification::NotificationKind;
+use crate::plan::pattern::{Length, Pattern, Relationship, Selection, Shortest};
 use crate::plan::{Types, Way};
 use crate::query_error::{ErrorKind, QueryError};
-
-/// What `MATCH` has to find.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Pattern {
-    /// Slots of nodes.
-    pub(crate) nodes: Vec<Slot>,
-    pub(crate) relationships: Vec<Relationship>,
-    /// Conditions, each to be tested as soon as all it needs is found.
-    pub(crate) conditions: Vec<Expr>,
-    /// Variables for paths, computed when all they need is found.
-    pub(crate) paths: Vec<(Slot, Expr)>,
-    /// Paths of which only some of those that match are wanted.
-    pub(crate) selections: Vec<Selection>,
-    pub(crate) hints: Hints,
-}
-
-impl Pattern {
-    /// True if a node stands in it.
-    pub(super) fn touches(&self, node: Slot) -> bool {
-        self.nodes.contains(&node)
-    }
-
-    /// Adds what another one has to find.
-    pub(super) fn absorb(&mut self, other: Self) {
-        let new = other.nodes.into_iter().filter(|node| !self.nodes.contains(node));
-        let new: Vec<Slot> = new.collect();
-        self.nodes.extend(new);
-        self.relationships.extend(other.relationships);
-        self.conditions.extend(other.conditions);
-        self.paths.extend(other.paths);
-        self.selections.extend(other.selections);
-    }
-}
-
-/// A relationship of a pattern.
-#[derive(Debug, Clone)]
-pub(crate) struct Relationship {
-    pub(crate) slot: Slot,
-    pub(crate) from: Slot,
-    pub(crate) to: Slot,
-    pub(crate) types: Types,
-    pub(crate) way: Way,
-    /// Several in a row: the list is in `slot`.
-    pub(crate) length: Option<Length>,
-    /// A path that is repeated; the list of all its relationships is in `slot`.
-    pub(crate) group: Option<Box<Group>>,
-    /// The variable was bound before the clause.
-    pub(crate) bound: bool,
-    /// It must differ from the other relationships of its clause.
-    pub(crate) distinct: bool,
-    /// Which of the clauses of the pattern it is of.
-    pub(crate) clause: u32,
-}
-
-impl Relationship {
-    /// True if no relationship may be both this one and another one.
-    pub(crate) fn must_differ(&self, other: &Self) -> bool {
-        self.distinct
-            && other.distinct
-            && self.clause == other.clause
-            && overlap(&self.types, &other.types)
-    }
-
-    /// Whether it is one, not several in a row.
-    pub(crate) fn is_single(&self) -> bool {
-        self.length.is_none() && self.group.is_none()
-    }
-}
-
-/// True if a relationship can be of both.
-pub(super) fn overlap(a: &Types, b: &Types) -> bool {
-    match (a, b) {
-        (Types::Of(a), Types::Of(b)) => a.iter().any(|name| b.contains(name)),
-        _ => true,
-    }
-}
-
-#[derive(Debug, Clone)]
-pub(crate) struct Length {
-    pub(crate) min: u64,
-    pub(crate) max: Option<u64>,
-    /// What each one must satisfy.
-    pub(crate) filter: Option<(Slot, Expr)>,
-    /// A relationship may come again.
-    pub(crate) repeats: bool,
-    pub(crate) shortest: Option<Shortest>,
-}
-
-/// Only the shortest of a relationship's paths.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shortest {
-    /// All of them, not one.
-    pub(crate) all: bool,
-    /// It is `shortestPath()`: conditions on the path in `WHERE` belong to the search.
-    pub(crate) function: bool,
-}
-
-impl Pattern {
-    /// Lets relationships be used more than once, in the groups as well.
-    pub(crate) fn allow_repeats(&mut self) {
-        for r in &mut self.relationships {
-            r.distinct = false;
-            if let Some(length) = &mut r.length {
-                length.repeats = true;
-            }
-            if let Some(group) = &mut r.group {
-                group.pattern.allow_repeats();
-            }
-        }
-    }
-}
 
 /// A path whose variables are in scope.
 pub(crate) struct Declared<'p> {

@@ -17,7 +17,7 @@ use super::{Binder, syntax};
 use crate::aggregate;
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{self, Aggregate, AggregateCall, Plan, Sort};
+use crate::plan::{Aggregate, AggregateCall, Apply, Plan, Sort};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
 
@@ -236,9 +236,6 @@ impl Binder<'_> {
         input: Plan,
     ) -> Result<(Plan, Columns), QueryError> {
         let items = self.items(p, with)?;
-        if items.iter().map(|(_, e)| e).chain(filter).any(syntax::has_pattern) {
-            self.know(&input);
-        }
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
         let kinds: Vec<(Kind, TypeSet)> =
             items.iter().map(|(_, e)| (self.kind_of(e), self.types_of(e))).collect();
@@ -402,13 +399,8 @@ impl Binder<'_> {
             unreachable!("INVARIANT: put there above")
         };
         let aggregates = calls;
-        let planning = &self.procedures.planning;
-        let by_node = planning.grouping;
-        let aggregate = Aggregate { input, keys, aggregates, by_node };
-        let mut plan = match planning.count_store {
-            true => plan::aggregate(aggregate),
-            false => Plan::Aggregate(Box::new(aggregate)),
-        };
+        let aggregate = Aggregate { input, keys, aggregates, by_node: None };
+        let mut plan = Plan::Aggregate(Box::new(aggregate));
         if !self.constants.is_empty() {
             plan = self.with_argument(plan);
         }
@@ -425,9 +417,10 @@ impl Binder<'_> {
     /// Puts the rows of an aggregation beside those that the subquery began with, whose variables
     /// it sees everywhere. Where none of them is read, `prune` takes it out again.
     fn with_argument(&mut self, inner: Plan) -> Plan {
-        let (by_row, row) = (Some(inner.bound_slots()), self.new_slot());
-        let (input, optional, returns) = (Plan::Argument, None, true);
-        Plan::Apply(Box::new(plan::Apply { input, inner, row, optional, returns, by_row }))
+        let (columns, row) = (inner.bound_slots(), self.new_slot());
+        let (input, optional) = (Plan::Argument, None);
+        let (returns, by_row) = (true, true);
+        Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row }))
     }
 
     /// The items that aggregate, sort keys and filter, which see the items only.

@@ -11,23 +11,12 @@ use telar_cypher::ast::{Count, PathSearch};
 use telar_graph::Value;
 
 use super::Binder;
-use super::pattern::{Declared, Part, Pattern, Shortest};
+use super::pattern::{Declared, Part};
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::Paths;
+use crate::plan::pattern::{Pattern, Selection, Shortest};
 use crate::query_error::QueryError;
-
-/// A path of which only some are wanted.
-#[derive(Debug, Clone)]
-pub(crate) struct Selection {
-    /// Finds all of them; both ends are known before.
-    pub(crate) pattern: Pattern,
-    /// Nodes, relationships and lists of relationships, from end to end.
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) paths: Paths,
-    /// It was `shortestPath()`, with a condition on the path.
-    pub(crate) function: bool,
-}
 
 /// Which paths are wanted, if not all.
 pub(crate) enum Wanted {
@@ -65,28 +54,6 @@ impl Selection {
         nodes.dedup();
         let selections = vec![Self { pattern: inner, slots, paths, function: false }];
         Pattern { nodes, conditions: of_ends, selections, ..Pattern::default() }
-    }
-
-    pub(crate) fn ends(&self) -> (Slot, Slot) {
-        (self.slots[0], self.slots[self.slots.len() - 1])
-    }
-
-    /// Whether the conditions inside need nothing that is not known or found inside.
-    pub(crate) fn is_ready(&self, nodes: &[Slot], known: &dyn Fn(Slot) -> bool) -> bool {
-        let inner = &self.pattern;
-        let own = |slot: Slot| {
-            inner.nodes.contains(&slot)
-                || self.slots.contains(&slot)
-                || inner.paths.iter().any(|(path, _)| *path == slot)
-                || inner.relationships.iter().any(|r| {
-                    let lists = r.group.iter().flat_map(|group| &group.lists);
-                    lists.into_iter().any(|(_, list)| *list == slot)
-                })
-        };
-        let (from, to) = self.ends();
-        let shared = inner.nodes.iter().all(|node| !nodes.contains(node) || known(*node));
-        let needs = |c: &Expr| c.is_bound(&|slot| own(slot) || known(slot));
-        known(from) && known(to) && shared && inner.conditions.iter().all(needs)
     }
 }
 

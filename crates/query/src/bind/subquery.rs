@@ -8,38 +8,14 @@ use telar_cypher::span::Span;
 use super::Binder;
 use super::projection::Aggregation;
 use crate::batch::Slot;
-use crate::expr::{Expr, Subquery, SubqueryKind};
-use crate::plan::{Plan, Slots, Wanted, ask_whether, counted, prune, shorten};
+use crate::expr::{Expr, Subquery, SubqueryKind, conjuncts};
+use crate::plan::{Match, Plan};
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
-    fn sub(&mut self, kind: SubqueryKind, mut plan: Plan, span: Span) -> Result<Expr, QueryError> {
+    fn sub(&mut self, kind: SubqueryKind, plan: Plan, span: Span) -> Result<Expr, QueryError> {
         self.check_groups(&plan, span)?;
         let row = self.new_slot();
-        let mut needed = Slots::from([row]);
-        if let SubqueryKind::Collect(slot) | SubqueryKind::First(slot) = kind {
-            needed.insert(slot);
-        }
-        // It may begin with any variable there is.
-        prune(&mut plan, &needed, &(0..self.slots.len()).collect());
-        if !self.procedures.planning.shortcuts {
-            return Ok(Expr::Subquery(Box::new(Subquery { kind, plan, row })));
-        }
-        let reads = |slot: Slot| needed.contains(&slot);
-        let mut new_slot = || self.new_slot();
-        let kind = match kind {
-            SubqueryKind::Count => match counted(&mut plan, &reads, &mut new_slot) {
-                Some(count) => SubqueryKind::Sum(count),
-                None => kind,
-            },
-            SubqueryKind::Exists => {
-                ask_whether(&mut plan, &reads, &mut new_slot);
-                kind
-            }
-            kind => kind,
-        };
-        let wanted = if kind == SubqueryKind::Exists { Wanted::Once } else { Wanted::All };
-        shorten(&mut plan, wanted, &mut new_slot);
         Ok(Expr::Subquery(Box::new(Subquery { kind, plan, row })))
     }
 
@@ -72,7 +48,7 @@ impl Binder<'_> {
         if let Some(filter) = filter {
             pattern.filter(conjuncts(self.condition(filter)?));
         }
-        Ok(self.solve(Plan::Argument, bound, pattern))
+        Ok(Plan::Match(Box::new(Match::new(Plan::Argument, bound, pattern))))
     }
 
     /// Runs `f` where no aggregating function outside reaches.
@@ -202,12 +178,4 @@ pub(crate) fn is_update(clause: &Clause) -> bool {
             | Clause::Delete(_)
             | Clause::Foreach(_)
     )
-}
-
-/// The parts of a conjunction, each a condition of its own.
-pub(crate) fn conjuncts(condition: Expr) -> Vec<Expr> {
-    match condition {
-        Expr::And(parts) => parts.into_iter().flat_map(conjuncts).collect(),
-        other => vec![other],
-    }
 }

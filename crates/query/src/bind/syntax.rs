@@ -40,18 +40,6 @@ pub(crate) fn has_aggregate(expr: &Expr) -> bool {
     found
 }
 
-/// Whether a pattern or a query is looked for in the expression.
-pub(crate) fn has_pattern(expr: &Expr) -> bool {
-    if let ExprKind::Subquery(_) | ExprKind::Pattern(_) | ExprKind::PatternComprehension(_) =
-        &expr.kind
-    {
-        return true;
-    }
-    let mut found = false;
-    parts(expr, &mut |part| found |= has_pattern(part));
-    found
-}
-
 fn node_parts<'e>(node: &'e NodePattern, f: &mut dyn FnMut(&'e Expr)) {
     node.properties.iter().chain(&node.filter).for_each(f);
 }

@@ -15,7 +15,7 @@ use super::scope::Kind;
 use super::types::TypeSet;
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{self, Claimed, CreateStep, LabelName, Plan, SetItem};
+use crate::plan::{self, Claimed, CreateStep, LabelName, Match, Plan, SetItem};
 use crate::query_error::QueryError;
 
 /// What a pattern that is created is made of.
@@ -247,7 +247,8 @@ impl Binder<'_> {
         let unknown = self.unknown.len();
         let pattern = self.pattern(std::slice::from_ref(&*path))?;
         self.unknown.truncate(unknown);
-        let matching = self.solve(Plan::Argument, before.slots(), pattern);
+        let matching = Match::new(Plan::Argument, before.slots(), pattern);
+        let matching = Plan::Match(Box::new(matching));
         // Both ways lead to the same slots: those of the creation.
         let mut moves = Vec::new();
         let mut slots = Vec::new();

@@ -422,7 +422,7 @@ impl<'p> By<'p> {
 
 impl<'p> Aggregate<'p> {
     pub(crate) fn new(input: Input<'p>, plan: &'p plan::Aggregate) -> Self {
-        let by = By { plan, node: plan.grouped_node(), level: 0 };
+        let by = By { plan, node: plan.by_node, level: 0 };
         Self { input, by, begun: false, done: None, waiting: Vec::new() }
     }
 

@@ -64,7 +64,7 @@ impl<'p> Apply<'p> {
         let mut found = Rows::of("Apply");
         let ready = &mut self.ready;
         for_each(&plan.inner, &rows, cx, |mut batch, cx| {
-            if plan.by_row.is_some() {
+            if plan.by_row {
                 batch = beside(&rows, batch, plan);
             }
             let Some(live) = &live else { return ready.push(batch, cx) };
@@ -112,7 +112,7 @@ impl<'p> Apply<'p> {
 /// A row beside each of those that the inner plan found for it.
 fn beside(row: &Batch, found: Batch, plan: &plan::Apply) -> Batch {
     let mut joined = row.gather(&vec![0; found.rows()]);
-    for slot in plan.by_row.iter().flatten() {
+    for slot in &plan.columns {
         joined.set(*slot, found.column(*slot).clone());
     }
     joined
@@ -129,7 +129,7 @@ impl Operator for Apply<'_> {
             }
             let Some(rows) = self.input.next(cx)? else { return Ok(None) };
             cx.check()?;
-            if self.plan.by_row.is_some() {
+            if self.plan.by_row {
                 for row in 0..rows.rows() {
                     cx.check()?;
                     self.run(rows.slice(row, row + 1), cx)?;

@@ -88,6 +88,7 @@ fn operator<'p>(
     match plan {
         Plan::Unit => Box::new(Rows(Some(Batch::empty(1)))),
         Plan::Argument => Box::new(Rows(Some(argument.clone()))),
+        Plan::Match(_) => unreachable!("INVARIANT: the optimiser replaces patterns"),
         Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p, ramp)),
         Plan::IndexSeek(p) => Box::new(index_seek::IndexSeek::new(input(&p.input), p, ramp)),
         Plan::RelationshipSeek(p) => {

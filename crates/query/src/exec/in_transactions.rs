@@ -156,7 +156,7 @@ impl<'p> InTransactions<'p> {
     fn unanswered(&self, mut rows: Batch) -> Batch {
         let p = &self.plan.apply;
         let null = |rows: &Batch| Column::Same(Value::Null, rows.rows());
-        for slot in p.by_row.iter().flatten().chain([&p.row]) {
+        for slot in p.columns.iter().chain([&p.row]) {
             rows.set(*slot, null(&rows));
         }
         rows

@@ -202,3 +202,11 @@ impl Expr {
         }
     }
 }
+
+/// The parts of a conjunction, each a condition of its own.
+pub(crate) fn conjuncts(condition: Expr) -> Vec<Expr> {
+    match condition {
+        Expr::And(parts) => parts.into_iter().flat_map(conjuncts).collect(),
+        other => vec![other],
+    }
+}

@@ -6,6 +6,82 @@ use telar_graph::value::heap_bytes;
 use crate::batch::Slot;
 use crate::plan::Plan;
 
+/// Walks over the direct parts of an expression, borrowed one way or the other.
+macro_rules! parts {
+    ($e:expr, $f:ident, $iter:ident, $visit:ident $(, $mut:tt)?) => {
+        match $e {
+            Self::Const(_)
+            | Self::Param(_)
+            | Self::Slot(_)
+            | Self::Path(_)
+            | Self::Subquery(_) => {}
+            Self::List(parts)
+            | Self::And(parts)
+            | Self::Or(parts)
+            | Self::Xor(parts)
+            | Self::Function(_, parts)
+            | Self::GraphFunction(_, parts) => parts.$iter().for_each($f),
+            Self::Map(entries) => entries.$iter().for_each(|(_, e)| $f(e)),
+            Self::Property(e, _)
+            | Self::Unary(_, e)
+            | Self::IsNull(e, _)
+            | Self::IsTyped(e, ..)
+            | Self::IsNormalized(e, ..) => $f(e),
+            Self::HasLabels(e, labels) => {
+                $f(e);
+                labels.$visit($f);
+            }
+            Self::Index(a, b) | Self::Binary(_, a, b) => {
+                $f(a);
+                $f(b);
+            }
+            Self::Chain(first, rest) => {
+                $f(first);
+                rest.$iter().for_each(|(_, e)| $f(e));
+            }
+            Self::Slice(list, from, to) => {
+                $f(list);
+                from.$iter().chain(to.$iter()).for_each(|e| $f(e));
+            }
+            Self::Case(case) => {
+                case.operand.$iter().for_each(|(_, e)| $f(e));
+                for (condition, value) in &$($mut)? case.branches {
+                    $f(condition);
+                    $f(value);
+                }
+                $f(&$($mut)? case.default);
+            }
+            Self::ListComprehension(c) | Self::Quantifier(_, c) => {
+                $f(&$($mut)? c.list);
+                c.filter.$iter().chain(c.projection.$iter()).for_each($f);
+            }
+            Self::Reduce(r) => {
+                $f(&$($mut)? r.initial);
+                $f(&$($mut)? r.list);
+                $f(&$($mut)? r.step);
+            }
+            Self::MapProjection(m) => {
+                $f(&$($mut)? m.object);
+                m.entries.$iter().for_each(|(_, e)| $f(e));
+            }
+        }
+    };
+}
+
+/// The same for the names of labels or types that are computed.
+macro_rules! names {
+    ($labels:expr, $f:ident, $iter:ident, $visit:ident) => {
+        match $labels {
+            Self::Name(_) | Self::Wildcard => {}
+            Self::Dynamic(names, _) => $f(names),
+            Self::Not(inner) => inner.$visit($f),
+            Self::And(parts) | Self::Or(parts) => {
+                parts.$iter().for_each(|part| part.$visit($f));
+            }
+        }
+    };
+}
+
 impl Labels {
     /// True if a name in it is known row by row only.
     pub(crate) fn is_dynamic(&self) -> bool {
@@ -14,66 +90,25 @@ impl Labels {
         found
     }
 
-    fn visit<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
-        match self {
-            Self::Name(_) | Self::Wildcard => {}
-            Self::Dynamic(names, _) => f(names),
-            Self::Not(inner) => inner.visit(f),
-            Self::And(parts) | Self::Or(parts) => parts.iter().for_each(|part| part.visit(f)),
-        }
+    /// Calls `f` with every expression that computes names.
+    pub(crate) fn visit<'e>(&'e self, f: &mut dyn FnMut(&'e Expr)) {
+        names!(self, f, iter, visit);
+    }
+
+    fn visit_mut<'e>(&'e mut self, f: &mut dyn FnMut(&'e mut Expr)) {
+        names!(self, f, iter_mut, visit_mut);
     }
 }
 
 impl Expr {
     /// Calls `f` with every direct part.
     pub(crate) fn parts<'e>(&'e self, f: &mut dyn FnMut(&'e Self)) {
-        match self {
-            Self::Const(_) | Self::Param(_) | Self::Slot(_) | Self::Path(_) => {}
-            Self::List(parts) | Self::And(parts) | Self::Or(parts) | Self::Xor(parts) => {
-                parts.iter().for_each(f);
-            }
-            Self::Function(_, parts) | Self::GraphFunction(_, parts) => parts.iter().for_each(f),
-            Self::Map(entries) => entries.iter().for_each(|(_, e)| f(e)),
-            Self::Property(e, _)
-            | Self::Unary(_, e)
-            | Self::IsNull(e, _)
-            | Self::IsTyped(e, ..)
-            | Self::IsNormalized(e, ..) => f(e),
-            Self::HasLabels(e, labels) => {
-                f(e);
-                labels.visit(f);
-            }
-            Self::Index(a, b) | Self::Binary(_, a, b) => {
-                f(a);
-                f(b);
-            }
-            Self::Chain(first, rest) => {
-                f(first);
-                rest.iter().for_each(|(_, e)| f(e));
-            }
-            Self::Slice(list, from, to) => {
-                f(list);
-                from.iter().chain(to).for_each(|e| f(e));
-            }
-            Self::Case(case) => {
-                case.operand.iter().for_each(|(_, e)| f(e));
-                for (condition, value) in &case.branches {
-                    f(condition);
-                    f(value);
-                }
-                f(&case.default);
-            }
-            Self::ListComprehension(c) | Self::Quantifier(_, c) => {
-                f(&c.list);
-                c.filter.iter().chain(&c.projection).for_each(f);
-            }
-            Self::Reduce(r) => [&r.initial, &r.list, &r.step].into_iter().for_each(f),
-            Self::MapProjection(m) => {
-                f(&m.object);
-                m.entries.iter().for_each(|(_, e)| f(e));
-            }
-            Self::Subquery(_) => {}
-        }
+        parts!(self, f, iter, visit);
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn parts_mut<'e>(&'e mut self, f: &mut dyn FnMut(&'e mut Self)) {
+        parts!(self, f, iter_mut, visit_mut, mut);
     }
 
     /// Calls `f` with the plan of every subquery in it.

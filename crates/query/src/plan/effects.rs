@@ -13,7 +13,7 @@ use crate::expr::{Expr, GraphFunction, Labels, SubqueryKind};
 
 /// Names of labels, types or property keys.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     any: bool,
     some: Vec<Arc<str>>,
 }
@@ -46,7 +46,7 @@ impl Names {
 /// Properties or labels of nodes and relationships: by the variable that holds these, if only one
 /// does, and by name, if that is known.
 #[derive(Debug, Default)]
-pub(super) struct Parts(Vec<(Option<Slot>, Option<Arc<str>>)>);
+pub(crate) struct Parts(Vec<(Option<Slot>, Option<Arc<str>>)>);
 
 impl Parts {
     fn add(&mut self, of: Option<Slot>, name: Option<&Arc<str>>) {
@@ -78,7 +78,7 @@ impl Parts {
 
 /// What is read of the graph.
 #[derive(Debug, Default)]
-pub(super) struct Reads {
+pub(crate) struct Reads {
     /// Nodes are looked for: all, or those with a label.
     nodes: Names,
     /// Relationships are looked for, by type.
@@ -91,7 +91,7 @@ pub(super) struct Reads {
 
 /// What is changed in it.
 #[derive(Debug, Default)]
-pub(super) struct Writes {
+pub(crate) struct Writes {
     nodes: bool,
     /// Labels of nodes that are made.
     made: Names,
@@ -104,9 +104,9 @@ pub(super) struct Writes {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Effects {
-    pub(super) reads: Reads,
-    pub(super) writes: Writes,
+pub(crate) struct Effects {
+    pub(crate) reads: Reads,
+    pub(crate) writes: Writes,
 }
 
 impl Reads {
@@ -119,7 +119,7 @@ impl Reads {
     }
 
     /// Whether rows that are still to be read may come out otherwise for what is written.
-    pub(super) fn meet(&self, writes: &Writes, unique: &[Slot]) -> bool {
+    pub(crate) fn meet(&self, writes: &Writes, unique: &[Slot]) -> bool {
         let nodes = writes.nodes && (self.nodes.any || self.nodes.meets(&writes.made));
         nodes
             || self.types.meets(&writes.types)
@@ -131,24 +131,24 @@ impl Reads {
     /// Whether reading beside these changes costs more than to hold the rows back: a scan looks
     /// through all nodes whose labels the transaction has changed, a list of relationships through
     /// what it has added to it.
-    pub(super) fn is_slow_beside(&self, writes: &Writes) -> bool {
+    pub(crate) fn is_slow_beside(&self, writes: &Writes) -> bool {
         let makes = writes.nodes || !writes.types.is_empty();
         (!self.types.is_empty() && makes) || (!self.nodes.is_empty() && !writes.labels.0.is_empty())
     }
 }
 
 impl Writes {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.nodes && self.types.is_empty() && !self.changes()
     }
 
     /// Whether they change or delete what exists already.
-    pub(super) fn changes(&self) -> bool {
+    pub(crate) fn changes(&self) -> bool {
         self.deletes || !self.labels.0.is_empty() || !self.properties.0.is_empty()
     }
 
     /// Whether it matters in which order both are done.
-    pub(super) fn meet(&self, other: &Self, unique: &[Slot]) -> bool {
+    pub(crate) fn meet(&self, other: &Self, unique: &[Slot]) -> bool {
         self.labels.meets(&other.labels, unique)
             || self.properties.meets(&other.properties, unique)
             || (self.deletes && !other.is_empty())
@@ -157,7 +157,7 @@ impl Writes {
 }
 
 impl Effects {
-    pub(super) fn absorb(&mut self, other: &Self) {
+    pub(crate) fn absorb(&mut self, other: &Self) {
         let (reads, writes) = (&other.reads, &other.writes);
         self.reads.nodes.absorb(&reads.nodes);
         self.reads.types.absorb(&reads.types);
@@ -173,7 +173,7 @@ impl Effects {
     }
 
     /// What an operator does, but for its inputs and the plans inside that are no expressions.
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(crate) fn of(plan: &Plan) -> Self {
         let mut effects = Self::default();
         plan.exprs(&mut |e| effects.expr(e));
         effects.operator(plan);
@@ -181,7 +181,7 @@ impl Effects {
     }
 
     /// Reads what a result shows of a column.
-    pub(super) fn shows(&mut self, slot: Slot) {
+    pub(crate) fn shows(&mut self, slot: Slot) {
         self.reads.any = true;
         self.reads.labels.add(Some(slot), None);
         self.reads.properties.add(Some(slot), None);
@@ -194,6 +194,8 @@ impl Effects {
 
     fn operator(&mut self, plan: &Plan) {
         match plan {
+            // What it will become reads no more.
+            Plan::Match(_) => self.reads.everything(),
             Plan::NodeScan(p) => self.finds(p.label.as_ref()),
             Plan::IndexSeek(p) => {
                 self.finds(Some(&p.label));
@@ -364,7 +366,7 @@ fn tested(labels: &Labels, of: Option<Slot>, reads: &mut Parts) {
 }
 
 /// Whether a value may be, or hold, a node or relationship.
-pub(super) fn may_be_object(e: &Expr) -> bool {
+pub(crate) fn may_be_object(e: &Expr) -> bool {
     match e {
         Expr::Const(_)
         | Expr::Param(_)

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::estimate::{Counts, Facts};
 use super::{Counted, CreateStep, LabelName, NextKey, Plan, SetItem, Sought, Types, Way};
 use crate::batch::Slot;
 use crate::description::{Measured, PlanDescription};
+use crate::estimate::{Counts, Facts};
 use crate::expr::Expr;
 use crate::expr::area::Area;
 use crate::expr::print::{self, Printer};
@@ -119,6 +119,7 @@ impl Explainer<'_> {
         match plan {
             Plan::Unit => ("Unit", String::new()),
             Plan::Argument => ("Argument", String::new()),
+            Plan::Match(m) => ("Match", p.slots(m.pattern.nodes.iter().copied())),
             Plan::NodeScan(s) => match &s.label {
                 Some(label) => {
                     ("NodeByLabelScan", format!("({}:{})", p.slot(s.slot), print::name(label)))

@@ -1,26 +1,14 @@
 //! Logical plans: what is done to rows, as a tree of operators that pull from their input.
 
-mod count_store;
-mod counting;
-mod eager;
-mod effects;
-pub(crate) mod estimate;
+pub(crate) mod effects;
 pub(crate) mod explain;
-mod grouping;
 mod name;
-mod parallel;
-mod prune;
-mod shortcut;
+pub(crate) mod pattern;
 mod walk;
 
-pub(crate) use count_store::aggregate;
-pub(crate) use counting::counted;
-pub(crate) use eager::separate;
 pub use name::OPERATORS;
-pub(crate) use parallel::parallelise;
-pub(crate) use prune::{Slots, prune};
-pub(crate) use shortcut::{Wanted, ask_whether, shorten};
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::OnError;
@@ -30,6 +18,7 @@ use crate::batch::Slot;
 use crate::expr::area::Area;
 use crate::expr::{Expr, Labels};
 use crate::procedure;
+use pattern::Pattern;
 
 /// An operator and what it reads from. `exec` has a file for each.
 #[derive(Debug, Clone)]
@@ -38,6 +27,8 @@ pub(crate) enum Plan {
     Unit,
     /// The rows of the plan around a subquery.
     Argument,
+    /// All that a pattern matches, for every row. The optimiser replaces it.
+    Match(Box<Match>),
     /// Every node for every row.
     NodeScan(Box<NodeScan>),
     /// The nodes that an index has for a key or range, for every row.
@@ -89,6 +80,42 @@ pub(crate) enum Plan {
     LoadCsv(Box<LoadCsv>),
     /// The rows of its input, made by several threads if there is much to do.
     Parallel(Box<Parallel>),
+}
+
+/// What `MATCH` asks for, before it is known how it is found.
+#[derive(Debug, Clone)]
+pub(crate) struct Match {
+    pub(crate) input: Plan,
+    pub(crate) pattern: Pattern,
+    /// Variables of the pattern that are known before.
+    pub(crate) bound: HashSet<Slot>,
+    /// Where the rows are only counted: variables that are read behind the pattern. The search for
+    /// a plan goes by it, no answer does.
+    pub(crate) counted: Option<HashSet<Slot>>,
+}
+
+impl Match {
+    /// A pattern that is found where the variables `before` are known.
+    pub(crate) fn new(
+        input: Plan,
+        before: impl IntoIterator<Item = Slot>,
+        pattern: Pattern,
+    ) -> Self {
+        let mut named = HashSet::new();
+        pattern.variables(&mut |slot| _ = named.insert(slot));
+        pattern.exprs(&mut |e| e.slots(&mut |slot| _ = named.insert(slot)));
+        let bound = before.into_iter().filter(|slot| named.contains(slot)).collect();
+        Self { input, pattern, bound, counted: None }
+    }
+
+    /// Calls `f` with every variable of the pattern that is not known before.
+    fn new_slots(&self, f: &mut dyn FnMut(Slot)) {
+        self.pattern.variables(&mut |slot| {
+            if !self.bound.contains(&slot) {
+                f(slot);
+            }
+        });
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -148,19 +175,6 @@ pub(crate) enum NextKey {
     EndsWith(Expr),
     Contains(Expr),
     In(Area<Expr>),
-}
-
-impl NextKey {
-    /// Its expressions.
-    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        let two = match self {
-            Self::Anything => [None, None],
-            Self::Between(from, to) => [from, to].map(|side| side.as_ref().map(|(e, _)| e)),
-            Self::StartsWith(e) | Self::EndsWith(e) | Self::Contains(e) => [Some(e), None],
-            Self::In(area) => area.parts().map(Some),
-        };
-        two.into_iter().flatten()
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -390,8 +404,8 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
-    /// It may group by a node of which the keys are properties.
-    pub(crate) by_node: bool,
+    /// The node by which it groups first: all keys are properties of it.
+    pub(crate) by_node: Option<Slot>,
 }
 
 /// A count that the graph knows without looking at what it counts.
@@ -433,19 +447,21 @@ pub(crate) struct Apply {
     pub(crate) inner: Plan,
     /// Numbers the outer rows.
     pub(crate) row: Slot,
+    /// What the inner plan adds to a row.
+    pub(crate) columns: Vec<Slot>,
     /// Rows for which the inner plan has none stay, with nulls in these.
     pub(crate) optional: Option<Vec<Slot>>,
     /// The inner plan returns rows; otherwise it is run for what it does, and the outer rows go on.
     pub(crate) returns: bool,
-    /// Runs the inner plan for one row at a time, as its operators demand; then only these columns
+    /// Runs the inner plan for one row at a time, as its operators demand; then only the `columns`
     /// of it are added to the row.
-    pub(crate) by_row: Option<Vec<Slot>>,
+    pub(crate) by_row: bool,
 }
 
 impl Apply {
     /// Whether its rows go on while the inner plan finds more.
     pub(crate) fn streams(&self) -> bool {
-        self.by_row.is_some() && self.returns && self.optional.is_none() && !self.inner.writes()
+        self.by_row && self.returns && self.optional.is_none() && !self.inner.writes()
     }
 }
 

@@ -20,7 +20,7 @@ macro_rules! names {
 }
 
 names! {
-    Unit Argument NodeScan IndexSeek RelationshipSeek NodeById Expand VarExpand ShortestPath Repeat
+    Unit Argument Match NodeScan IndexSeek RelationshipSeek NodeById Expand VarExpand ShortestPath Repeat
     Select Filter Extend Keep Prune Aggregate CountStore Distinct Sort Skip Limit Unwind Apply
     InTransactions Union Eager Create Merge Set Delete Foreach Call LoadCsv Parallel
     Intersect Degrees HashJoin

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{CreateStep, LabelName, Leg, Plan, SetItem, Sought};
+use super::{CreateStep, LabelName, Leg, NextKey, Plan, SetItem, Sought};
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::expr::area::Area;
 use crate::procedure::Mode;
 
 /// The plan that an operator reads its rows from, borrowed one way or the other.
@@ -12,6 +13,7 @@ macro_rules! input {
     ($plan:expr $(, $mut:tt)?) => {
         Some(match $plan {
             Plan::Unit | Plan::Argument | Plan::Union(_) | Plan::CountStore(_) => return None,
+            Plan::Match(p) => &$($mut)? p.input,
             Plan::NodeScan(p) => &$($mut)? p.input,
             Plan::IndexSeek(p) => &$($mut)? p.input,
             Plan::RelationshipSeek(p) => &$($mut)? p.input,
@@ -49,6 +51,47 @@ macro_rules! input {
     };
 }
 
+/// Walks over an operator's own expressions, borrowed one way or the other.
+macro_rules! exprs {
+    ($plan:expr, $f:ident, $iter:ident, $exprs:ident $(, $mut:tt)?) => {
+        match $plan {
+            Self::Match(p) => p.pattern.$exprs($f),
+            Self::IndexSeek(p) => p.sought.$exprs($f),
+            Self::RelationshipSeek(p) => p.sought.$exprs($f),
+            Self::NodeById(p) => $f(&$($mut)? p.id),
+            Self::VarExpand(p) => p.filter.$iter().for_each(|(_, e)| $f(e)),
+            Self::ShortestPath(p) => p.filter.$iter().for_each(|(_, e)| $f(e)),
+            Self::HashJoin(p) => p.keys.$iter().flat_map(|(a, b)| [a, b]).for_each($f),
+            Self::Select(p) => $f(&$($mut)? p.paths.count),
+            Self::InTransactions(p) => $f(&$($mut)? p.rows),
+            Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
+                $f(e);
+            }
+            Self::Extend(_, items) => items.$iter().for_each(|(_, e)| $f(e)),
+            Self::Aggregate(p) => {
+                p.keys.$iter().for_each(|(_, e)| $f(e));
+                p.aggregates.$iter().flat_map(|(_, call)| call.arguments.$iter()).for_each($f);
+            }
+            Self::Sort(p) => {
+                p.keys.$iter().for_each(|(e, _)| $f(e));
+                p.top.$iter().for_each($f);
+            }
+            Self::Create(p) => p.steps.$iter().for_each(|step| step.$exprs($f)),
+            Self::Merge(p) => {
+                p.steps.$iter().for_each(|step| step.$exprs($f));
+                p.on_create.$iter().for_each(|item| item.$exprs($f));
+                p.on_match.$iter().for_each(|item| item.$exprs($f));
+            }
+            Self::Set(_, items) => items.$iter().for_each(|item| item.$exprs($f)),
+            Self::Delete(p) => p.targets.$iter().for_each($f),
+            Self::Foreach(p) => $f(&$($mut)? p.list),
+            Self::Call(p) => p.arguments.$iter().for_each($f),
+            Self::LoadCsv(p) => $f(&$($mut)? p.source),
+            _ => {}
+        }
+    };
+}
+
 impl Plan {
     /// The plan it reads its rows from, if there is exactly one.
     pub(crate) fn input(&self) -> Option<&Self> {
@@ -78,7 +121,7 @@ impl Plan {
     }
 
     /// The plan that begins with `Argument`, if it has one.
-    fn inner(&self) -> Option<&Self> {
+    pub(crate) fn inner(&self) -> Option<&Self> {
         Some(match self {
             Self::Repeat(p) => &p.inner,
             Self::Select(p) => &p.inner,
@@ -88,6 +131,28 @@ impl Plan {
             Self::Foreach(p) => &p.inner,
             _ => return None,
         })
+    }
+
+    /// Calls `f` with each of the plans it reads from, to be changed.
+    pub(crate) fn inputs_mut(&mut self, f: &mut dyn FnMut(&mut Self)) {
+        match self {
+            Self::Union(parts) => parts.iter_mut().for_each(f),
+            Self::HashJoin(p) => {
+                f(&mut p.input);
+                f(&mut p.build);
+            }
+            _ => {
+                self.input_mut().into_iter().for_each(&mut *f);
+                self.inner_mut().into_iter().for_each(f);
+            }
+        }
+    }
+
+    /// Whether a query stands in one of the operator's own expressions.
+    pub(crate) fn has_subqueries(&self) -> bool {
+        let mut found = false;
+        self.subqueries(&mut |_| found = true);
+        found
     }
 
     /// The plans it reads from, but [`input`](Self::input).
@@ -117,41 +182,26 @@ impl Plan {
     }
 
     /// Calls `f` with each of the operator's own expressions.
-    pub(super) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
-        match self {
-            Self::IndexSeek(p) => sought_exprs(&p.sought, f),
-            Self::RelationshipSeek(p) => sought_exprs(&p.sought, f),
-            Self::NodeById(p) => f(&p.id),
-            Self::VarExpand(p) => p.filter.iter().for_each(|(_, e)| f(e)),
-            Self::ShortestPath(p) => p.filter.iter().for_each(|(_, e)| f(e)),
-            Self::HashJoin(p) => p.keys.iter().flat_map(|(a, b)| [a, b]).for_each(f),
-            Self::Select(p) => f(&p.paths.count),
-            Self::InTransactions(p) => f(&p.rows),
-            Self::Filter(_, e) | Self::Skip(_, e) | Self::Limit(_, e) | Self::Unwind(_, _, e) => {
-                f(e);
-            }
-            Self::Extend(_, items) => items.iter().for_each(|(_, e)| f(e)),
-            Self::Aggregate(p) => {
-                p.keys.iter().for_each(|(_, e)| f(e));
-                p.aggregates.iter().flat_map(|(_, call)| &call.arguments).for_each(f);
-            }
-            Self::Sort(p) => {
-                p.keys.iter().for_each(|(e, _)| f(e));
-                p.top.iter().for_each(f);
-            }
-            Self::Create(p) => create_exprs(&p.steps, f),
-            Self::Merge(p) => {
-                create_exprs(&p.steps, f);
-                set_exprs(&p.on_create, f);
-                set_exprs(&p.on_match, f);
-            }
-            Self::Set(_, items) => set_exprs(items, f),
-            Self::Delete(p) => p.targets.iter().for_each(f),
-            Self::Foreach(p) => f(&p.list),
-            Self::Call(p) => p.arguments.iter().for_each(f),
-            Self::LoadCsv(p) => f(&p.source),
-            _ => {}
-        }
+    pub(crate) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+        exprs!(self, f, iter, exprs);
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
+        exprs!(self, f, iter_mut, exprs_mut, mut);
+    }
+
+    /// The plan that begins with `Argument`, if it has one, to be changed.
+    pub(crate) fn inner_mut(&mut self) -> Option<&mut Self> {
+        Some(match self {
+            Self::Repeat(p) => &mut p.inner,
+            Self::Select(p) => &mut p.inner,
+            Self::Apply(p) => &mut p.inner,
+            Self::InTransactions(p) => &mut p.apply.inner,
+            Self::Merge(p) => &mut p.matching,
+            Self::Foreach(p) => &mut p.inner,
+            _ => return None,
+        })
     }
 
     /// Calls `f` with the plan of every subquery in the operator's own expressions.
@@ -165,8 +215,9 @@ impl Plan {
     }
 
     /// Slots that the operator reads beside those of its expressions.
-    pub(super) fn read_slots(&self) -> Vec<Slot> {
+    pub(crate) fn read_slots(&self) -> Vec<Slot> {
         match self {
+            Self::Match(p) => p.bound.iter().copied().collect(),
             Self::Expand(p) => {
                 let mut slots = vec![p.from];
                 slots.extend(p.into.then_some(p.to));
@@ -209,6 +260,11 @@ impl Plan {
     /// Slots that the operator itself binds.
     pub(crate) fn bound_slots(&self) -> Vec<Slot> {
         match self {
+            Self::Match(p) => {
+                let mut slots = Vec::new();
+                p.new_slots(&mut |slot| slots.push(slot));
+                slots
+            }
             Self::NodeScan(p) => vec![p.slot],
             Self::IndexSeek(p) => vec![p.slot],
             Self::RelationshipSeek(p) => {
@@ -259,7 +315,7 @@ impl Plan {
             }
             Self::InTransactions(p) => {
                 let mut slots = vec![p.apply.row];
-                slots.extend(p.apply.by_row.iter().flatten().chain(&p.status));
+                slots.extend(p.apply.columns.iter().chain(&p.status));
                 slots
             }
             Self::Apply(p) => {
@@ -343,10 +399,11 @@ impl Plan {
 
     /// Whether the operator makes each of its rows of one row of its input, whose columns it keeps,
     /// and does nothing else.
-    pub(super) fn is_row_wise(&self) -> bool {
+    pub(crate) fn is_row_wise(&self) -> bool {
         matches!(
             self,
-            Self::NodeScan(_)
+            Self::Match(_)
+                | Self::NodeScan(_)
                 | Self::IndexSeek(_)
                 | Self::RelationshipSeek(_)
                 | Self::NodeById(_)
@@ -387,6 +444,11 @@ impl Plan {
         self.any(&|plan| matches!(plan, Self::Call(c) if c.procedure.0.mode() == Mode::Schema))
     }
 
+    /// Whether `CALL { } IN TRANSACTIONS` stands in the plan.
+    pub(crate) fn runs_in_transactions(&self) -> bool {
+        self.any(&|plan| matches!(plan, Self::InTransactions(_)))
+    }
+
     /// Whether `CALL { } IN TRANSACTIONS` stands in the plan, or what forbids it there.
     pub(crate) fn in_transactions(&self) -> Result<bool, &'static str> {
         fn count(plan: &Plan) -> usize {
@@ -417,25 +479,103 @@ impl Plan {
     }
 }
 
-fn sought_exprs<'p>(sought: &'p Sought, f: &mut dyn FnMut(&'p Expr)) {
-    sought.prefix.iter().chain(sought.next.exprs()).chain(&sought.test).for_each(f);
+/// The expressions of a part of operators: the same walk, borrowed one way or the other.
+macro_rules! walks {
+    ($($part:ty => $walk:ident),*) => {$(
+        impl $part {
+            /// Calls `f` with each of its expressions.
+            pub(crate) fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+                $walk!(self, f, iter, exprs);
+            }
+
+            /// The same, to be changed.
+            pub(crate) fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
+                $walk!(self, f, iter_mut, exprs_mut);
+            }
+        }
+    )*};
 }
 
-fn create_exprs<'p>(steps: &'p [CreateStep], f: &mut dyn FnMut(&'p Expr)) {
-    for step in steps {
-        match step {
+macro_rules! sought {
+    ($of:expr, $f:ident, $iter:ident, $exprs:ident) => {{
+        $of.prefix.$iter().for_each(&mut *$f);
+        $of.next.$exprs($f);
+        $of.test.$iter().for_each($f);
+    }};
+}
+
+macro_rules! next_key {
+    ($of:expr, $f:ident, $iter:ident, $exprs:ident) => {
+        match $of {
+            NextKey::Anything => {}
+            NextKey::Between(from, to) => {
+                from.$iter().chain(to.$iter()).for_each(|(e, _)| $f(e));
+            }
+            NextKey::StartsWith(e) | NextKey::EndsWith(e) | NextKey::Contains(e) => $f(e),
+            NextKey::In(Area::Box(a, b)) => {
+                $f(a);
+                $f(b);
+            }
+            NextKey::In(Area::Circle { center, radius, .. }) => {
+                $f(center);
+                $f(radius);
+            }
+        }
+    };
+}
+
+macro_rules! create_step {
+    ($of:expr, $f:ident, $iter:ident, $exprs:ident) => {
+        match $of {
             CreateStep::Node { labels, properties, .. } => {
-                label_exprs(labels, f);
-                properties.iter().for_each(&mut *f);
+                labels.$iter().for_each(|label| label.$exprs($f));
+                properties.$iter().for_each($f);
             }
             CreateStep::Relationship { ty, properties, .. } => {
-                label_exprs(std::slice::from_ref(ty), f);
-                properties.iter().for_each(&mut *f);
+                ty.$exprs($f);
+                properties.$iter().for_each($f);
             }
-            CreateStep::Extend(_, e) => f(e),
+            CreateStep::Extend(_, e) => $f(e),
         }
-    }
+    };
 }
+
+macro_rules! label_name {
+    ($of:expr, $f:ident, $iter:ident, $exprs:ident) => {
+        match $of {
+            LabelName::Static(_) => {}
+            LabelName::Dynamic(e) => $f(e),
+        }
+    };
+}
+
+macro_rules! set_item {
+    ($of:expr, $f:ident, $iter:ident, $exprs:ident) => {
+        match $of {
+            SetItem::Property { object, key, value } => {
+                $f(object);
+                $f(key);
+                $f(value);
+            }
+            SetItem::Properties { object, value, .. } => {
+                $f(object);
+                $f(value);
+            }
+            SetItem::AddLabels { node, labels } | SetItem::RemoveLabels { node, labels } => {
+                $f(node);
+                labels.$iter().for_each(|label| label.$exprs($f));
+            }
+        }
+    };
+}
+
+walks!(
+    Sought => sought,
+    NextKey => next_key,
+    CreateStep => create_step,
+    LabelName => label_name,
+    SetItem => set_item
+);
 
 fn create_ends(steps: &[CreateStep]) -> Vec<Slot> {
     let ends = |step: &CreateStep| match step {
@@ -452,29 +592,4 @@ fn create_slots(steps: &[CreateStep]) -> Vec<Slot> {
         | CreateStep::Extend(slot, _) => *slot,
     };
     steps.iter().map(slot).collect()
-}
-
-fn label_exprs<'p>(labels: &'p [LabelName], f: &mut dyn FnMut(&'p Expr)) {
-    for label in labels {
-        if let LabelName::Dynamic(e) = label {
-            f(e);
-        }
-    }
-}
-
-fn set_exprs<'p>(items: &'p [SetItem], f: &mut dyn FnMut(&'p Expr)) {
-    for item in items {
-        match item {
-            SetItem::Property { object, key, value } => {
-                [object, key, value].into_iter().for_each(&mut *f)
-            }
-            SetItem::Properties { object, value, .. } => {
-                [object, value].into_iter().for_each(&mut *f)
-            }
-            SetItem::AddLabels { node, labels } | SetItem::RemoveLabels { node, labels } => {
-                f(node);
-                label_exprs(labels, f);
-            }
-        }
-    }
 }

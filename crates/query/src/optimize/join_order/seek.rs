@@ -8,9 +8,8 @@ use telar_graph::{PropertyType, Value};
 
 use super::Solver;
 use crate::batch::Slot;
-use crate::bind::subquery::conjuncts;
 use crate::expr::area::{Area, areas};
-use crate::expr::{Binary, Expr, GraphFunction, Labels};
+use crate::expr::{Binary, Expr, GraphFunction, Labels, conjuncts};
 use crate::plan::{NextKey, Sought};
 
 /// `property op value`, the value known.
@@ -178,7 +177,7 @@ impl Solver<'_, '_> {
 
     /// The index on nodes that serves the conditions on one best.
     pub(super) fn node_index(&self, node: Slot, knows: Knows<'_>) -> Option<Candidate> {
-        let graph = self.binder.graph;
+        let graph = self.planner.graph;
         let of = |label: Arc<str>| {
             graph.find_label(&label).map(|id| (label, IndexedObjects::Vertices(id)))
         };
@@ -192,7 +191,7 @@ impl Solver<'_, '_> {
         ty: &Arc<str>,
         knows: Knows<'_>,
     ) -> Option<Candidate> {
-        let id = self.binder.graph.find_edge_type(ty)?;
+        let id = self.planner.graph.find_edge_type(ty)?;
         self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))], knows)
     }
 
@@ -209,7 +208,7 @@ impl Solver<'_, '_> {
         if comparisons.is_empty() && areas.is_empty() || objects.is_empty() {
             return None;
         }
-        let (graph, counts) = (self.binder.graph, self.binder.counts());
+        let (graph, counts) = (self.planner.graph, self.planner.counts());
         let names = graph.property_key_names();
         let mut best: Option<(Candidate, usize, bool)> = None;
         let indexes = graph.readable_indexes();

@@ -14,10 +14,10 @@
 use super::Solver;
 use super::order::class;
 use crate::batch::Slot;
-use crate::bind::pattern::{Pattern, Relationship};
+use crate::estimate::{Counts, Facts};
 use crate::expr::{Binary, Expr};
 use crate::plan::Types;
-use crate::plan::estimate::{Counts, Facts};
+use crate::plan::pattern::{Pattern, Relationship};
 
 /// Sets of nodes, relationships or conditions of a pattern, by number.
 pub(super) type Set = u32;
@@ -116,7 +116,7 @@ impl Model {
         if !(2..=NODES_MAX).contains(&nodes.len()) {
             return None;
         }
-        let counts = solver.binder.counts();
+        let counts = solver.planner.counts();
         // Labels first: they say something of the nodes that relationships lead to.
         for slot in &nodes {
             for label in solver.labels_of(*slot) {

@@ -13,33 +13,44 @@
 use std::collections::HashSet;
 
 use super::model::fits;
-use super::{Before, Binder};
+use super::{Before, Planner};
 use crate::batch::Slot;
-use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::Expr;
 use crate::plan::Plan;
+use crate::plan::pattern::{Pattern, Relationship};
 
 /// Patterns of clauses that follow each other.
 #[derive(Default)]
-pub(crate) struct Clauses {
-    /// The variables before each, and what it has to find.
+pub(super) struct Clauses {
+    /// Variables that are known before the first of them.
+    bound: HashSet<Slot>,
+    /// Variables that they find.
+    found: HashSet<Slot>,
+    /// What is known before each, and what it has to find.
     parts: Vec<(HashSet<Slot>, Pattern)>,
     merged: Pattern,
 }
 
 impl Clauses {
     /// True if a clause can be put together with these.
-    pub(crate) fn can_take(&self, pattern: &Pattern) -> bool {
-        let Some((before, _)) = self.parts.first() else { return true };
+    pub(super) fn can_take(&self, pattern: &Pattern) -> bool {
+        if self.parts.is_empty() {
+            return true;
+        }
         let mut merged = self.merged.clone();
         merged.absorb(pattern.clone());
-        let met = |node: &Slot| self.merged.touches(*node) && !before.contains(node);
-        let shares = pattern.nodes.iter().any(met);
+        let shares = pattern.nodes.iter().any(|node| self.found.contains(node));
         shares && is_plain(&self.merged) && is_plain(pattern) && fits(&merged)
     }
 
-    /// Adds a clause, before which these variables are known.
-    pub(crate) fn add(&mut self, before: HashSet<Slot>, pattern: Pattern) {
+    /// Adds a clause, before which these of its variables are known.
+    pub(super) fn add(&mut self, before: HashSet<Slot>, pattern: Pattern) {
+        self.bound.extend(before.difference(&self.found));
+        pattern.variables(&mut |slot| {
+            if !before.contains(&slot) {
+                self.found.insert(slot);
+            }
+        });
         let mut part = pattern.clone();
         let clause = self.parts.len() as u32;
         part.relationships.iter_mut().for_each(|r| r.clause = clause);
@@ -57,12 +68,11 @@ fn is_plain(pattern: &Pattern) -> bool {
         && pattern.conditions.iter().all(Expr::never_fails)
 }
 
-impl Binder<'_> {
+impl Planner<'_> {
     /// The plan that finds what clauses ask for, for each row of `input`.
-    pub(crate) fn solve_clauses(&mut self, input: Plan, clauses: Clauses) -> Plan {
-        let Clauses { mut parts, merged } = clauses;
+    pub(super) fn solve_clauses(&mut self, input: Plan, clauses: Clauses) -> Plan {
+        let Clauses { bound, mut parts, merged, .. } = clauses;
         if parts.len() > 1 {
-            let bound = parts[0].0.clone();
             let (expected, facts) = self.before(&input, &bound);
             let before = Before { bound, found: Vec::new(), facts, expected };
             let is_unit = matches!(input, Plan::Unit);

@@ -4,8 +4,8 @@
 //! and do nothing else: no changes, no random numbers, no procedures. Whether it pays is known when
 //! it runs; here only those are left out that cannot be long.
 
-use super::{Parallel, Plan};
 use crate::expr::Expr;
+use crate::plan::{Parallel, Plan};
 
 /// Places [`Plan::Parallel`]s in the plan of a query that only reads, outside of plans that begin
 /// with `Argument`: their rows are those of a plan around them, which may be shared out itself.
@@ -110,7 +110,7 @@ impl Plan {
         fixed
     }
 
-    pub(super) fn is_fixed_whole(&self) -> bool {
+    pub(crate) fn is_fixed_whole(&self) -> bool {
         self.is_fixed() && self.inputs().into_iter().all(Self::is_fixed_whole)
     }
 

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use super::Solver;
 use super::seek::Knows;
 use crate::batch::Slot;
-use crate::bind::pattern::Relationship;
+use crate::estimate::Facts;
 use crate::expr::Expr;
-use crate::plan::estimate::Facts;
+use crate::plan::pattern::Relationship;
 use crate::plan::{Sought, Types};
 
 /// Nodes and relationships from which on a pattern is large.
@@ -104,7 +104,7 @@ impl Solver<'_, '_> {
         if r.bound && r.length.is_none() {
             return 1.0;
         }
-        let counts = self.binder.counts();
+        let counts = self.planner.counts();
         let (from, to, way) = match knows(r.from) {
             true => (r.from, r.to, r.way),
             false => (r.to, r.from, r.way.reverse()),
@@ -186,7 +186,7 @@ impl Solver<'_, '_> {
 
     /// How a node is found, and how many.
     pub(super) fn start_at(&self, slot: Slot, knows: Knows<'_>) -> (Start, f64) {
-        let counts = self.binder.counts();
+        let counts = self.planner.counts();
         let hints = &self.pattern.hints;
         if let Some(label) = hints.scan(slot).filter(|l| self.labels_of(slot).contains(l)) {
             let rows = counts.label(label).max(SCAN_MIN);
@@ -210,7 +210,7 @@ impl Solver<'_, '_> {
 
     /// The sum of the rows of every step from a start on.
     fn cost_from(&self, start: &Start, mut rows: f64) -> f64 {
-        let counts = self.binder.counts();
+        let counts = self.planner.counts();
         let mut facts = self.facts.clone();
         let mut known: HashSet<Slot> = self.bound.clone();
         let mut left: Vec<&Relationship> = self.pattern.relationships.iter().collect();

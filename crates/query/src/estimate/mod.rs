@@ -39,10 +39,10 @@ use std::sync::Arc;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeEnd, Estimates, Graph};
 
-use super::{NextKey, Sought, Types, Way};
 use crate::batch::Slot;
 use crate::exec::{directions, edge_types};
 use crate::expr::Expr;
+use crate::plan::{NextKey, Sought, Types, Way};
 use facts::Fact;
 pub(crate) use facts::Facts;
 

@@ -1,15 +1,23 @@
 //! Which aggregations had better group by a node first.
 
-use super::{Aggregate, Plan};
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::plan::{Aggregate, Plan};
+
+/// Lets aggregations group by a node first where that reads fewer properties.
+pub(super) fn group_by_node(plan: &mut Plan) {
+    if let Plan::Aggregate(p) = plan {
+        p.by_node = p.grouped_node();
+    }
+    plan.inputs_mut(&mut group_by_node);
+}
 
 impl Aggregate {
     /// The node of which all keys are properties, if many rows may have the same one. Grouping by
     /// it first reads the properties once per node instead of once per row.
     ///
     /// Only counts do not depend on the order of rows, bit by bit.
-    pub(crate) fn grouped_node(&self) -> Option<Slot> {
+    fn grouped_node(&self) -> Option<Slot> {
         let node_of = |key: &Expr| match key {
             Expr::Property(object, _) => match &**object {
                 Expr::Slot(slot) => Some(*slot),
@@ -20,7 +28,7 @@ impl Aggregate {
         let node = node_of(&self.keys.first()?.1)?;
         let same_node = self.keys.iter().all(|(_, key)| node_of(key) == Some(node));
         let counts = self.aggregates.iter().all(|(_, call)| &*call.function == "count");
-        (self.by_node && same_node && counts && self.input.repeats(node)).then_some(node)
+        (same_node && counts && self.input.repeats(node)).then_some(node)
     }
 }
 

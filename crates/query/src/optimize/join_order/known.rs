@@ -17,11 +17,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::batch::Slot;
-use crate::bind::Binder;
-use crate::bind::pattern::Pattern;
+use crate::estimate::Facts;
 use crate::expr::Expr;
+use crate::optimize::Planner;
 use crate::plan::Plan;
-use crate::plan::estimate::Facts;
+use crate::plan::pattern::Pattern;
 
 /// What is expected of plans.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl Known {
     }
 }
 
-impl Binder<'_> {
+impl Planner<'_> {
     /// Looks at a plan, for patterns in expressions on its variables.
     pub(crate) fn know(&mut self, plan: &Plan) {
         let (expected, facts) = self.before(plan, &HashSet::new());
@@ -83,8 +83,8 @@ impl Binder<'_> {
     }
 
     /// Notes that a variable is an element of a list.
-    pub(crate) fn know_element(&mut self, slot: Slot, list: Slot) {
-        self.known.facts.is_element(slot, &Expr::Slot(list));
+    pub(crate) fn know_element(&mut self, slot: Slot, list: &Expr) {
+        self.known.facts.is_element(slot, list);
     }
 
     /// What is known of the rows of a plan, and of these variables of it.

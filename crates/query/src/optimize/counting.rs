@@ -24,9 +24,9 @@
 
 use std::sync::Arc;
 
-use super::{Degrees, Expand, Plan};
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr, Labels};
+use crate::plan::{Degrees, Expand, Plan};
 
 /// Operators that may stand above an expansion that is counted: all of them are looked through.
 const ABOVE_MAX: usize = 128;
@@ -207,7 +207,7 @@ fn degrees(p: &Expand) -> Degrees {
 /// The count of an `OPTIONAL MATCH` that makes one expansion and nothing else.
 fn optional(plan: &Plan) -> Option<Degrees> {
     let Plan::Apply(p) = plan else { return None };
-    if !p.returns || p.optional.is_none() || p.by_row.is_some() {
+    if !p.returns || p.optional.is_none() || p.by_row {
         return None;
     }
     let is_part =

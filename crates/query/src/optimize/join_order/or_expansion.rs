@@ -19,11 +19,10 @@ use telar_graph::Value;
 use super::known::Expected;
 use super::model::Model;
 use super::search::{Input, cheapest};
-use super::{Before, Binder, Solver};
+use super::{Before, Planner, Solver};
 use crate::batch::Slot;
-use crate::bind::pattern::Pattern;
-use crate::bind::subquery::conjuncts;
-use crate::expr::{Case, Expr};
+use crate::expr::{Case, Expr, conjuncts};
+use crate::plan::pattern::Pattern;
 use crate::plan::{Apply, Plan};
 
 /// A condition with more parts stays as it is.
@@ -31,7 +30,7 @@ const PARTS_MAX: usize = 4;
 /// How much cheaper it has to be: estimates of parts add up.
 const GAIN: f64 = 2.0;
 
-impl Binder<'_> {
+impl Planner<'_> {
     /// The patterns that together find what one with `OR` finds, each row once, if finding them
     /// one after the other is expected to be cheaper.
     pub(super) fn branches(
@@ -40,7 +39,7 @@ impl Binder<'_> {
         before: &Before,
         pattern: &Pattern,
     ) -> Option<Vec<Pattern>> {
-        if !self.procedures.planning.order || !pattern.selections.is_empty() {
+        if !self.planning.order || !pattern.selections.is_empty() {
             return None;
         }
         let splits = |condition: &&Expr| match condition {
@@ -83,7 +82,7 @@ impl Binder<'_> {
     pub(super) fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
         let counted = self.counted.clone();
         let solver = Solver {
-            binder: self,
+            planner: self,
             plan: Plan::Argument,
             bound: before.bound.clone(),
             pattern,
@@ -119,9 +118,9 @@ impl Binder<'_> {
         let inner = Plan::Union(patterns.into_iter().map(&mut part).collect());
         let Some(input) = outer else { return inner };
         let row = self.new_slot();
-        let by_row = (!inner.keeps_rows_apart()).then_some(new);
-        let optional = None;
-        Plan::Apply(Box::new(Apply { input, inner, row, optional, returns: true, by_row }))
+        let (optional, returns, by_row) = (None, true, !inner.keeps_rows_apart());
+        let columns = new;
+        Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row }))
     }
 }
 

@@ -6,35 +6,34 @@
 //! for that, or of which only some paths are wanted, are solved greedily: relationships between two
 //! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
 //! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and
-//! `either` what several indexes can do one after the other.
+//! `or_expansion` what several indexes can do one after the other.
 
-mod either;
+mod as_written;
 mod known;
 mod merge;
 mod model;
+mod or_expansion;
 mod order;
 mod search;
 mod seek;
 mod steps;
-mod written;
 
 use std::collections::{HashSet, VecDeque};
 
-use super::Binder;
-use super::group::Group;
-use super::pattern::{Length, Pattern, Relationship, overlap};
-use super::select::Selection;
+use super::Planner;
 use crate::batch::Slot;
+use crate::estimate::Facts;
 use crate::expr::{Binary, Expr, GraphFunction};
-use crate::plan::estimate::Facts;
+use crate::plan::pattern::{Group, Length, Pattern, Relationship, Selection, overlap};
 use crate::plan::{
-    Expand, IndexSeek, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select, ShortestPath,
-    Types, VarExpand, Way,
+    Expand, IndexSeek, Match, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select,
+    ShortestPath, Types, VarExpand, Way,
 };
 use crate::watch;
 use known::Expected;
+use merge::Clauses;
+
 pub(super) use known::Known;
-pub(super) use merge::Clauses;
 use order::Start;
 
 /// What is known before a pattern is found.
@@ -56,7 +55,7 @@ struct Found {
 
 /// A pattern being solved.
 struct Solver<'b, 'a> {
-    binder: &'b mut Binder<'a>,
+    planner: &'b mut Planner<'a>,
     plan: Plan,
     bound: HashSet<Slot>,
     pattern: Pattern,
@@ -71,15 +70,89 @@ struct Solver<'b, 'a> {
     counted: Option<HashSet<Slot>>,
 }
 
-impl Binder<'_> {
+impl Planner<'_> {
+    /// Replaces every [`Match`] in a plan by operators that find what it asks for.
+    pub(super) fn solve_patterns(&mut self, plan: &mut Plan) {
+        // From the bottom up: what is known of the rows before a pattern decides how it is found.
+        let mut begin = std::mem::replace(plan, Plan::Unit);
+        let mut above = Vec::new();
+        while let Some(input) = begin.input_mut() {
+            let input = std::mem::replace(input, Plan::Unit);
+            above.push(std::mem::replace(&mut begin, input));
+        }
+        if let Plan::Union(parts) = &mut begin {
+            parts.iter_mut().for_each(|part| self.solve_patterns(part));
+        }
+        let mut solved = begin;
+        while let Some(operator) = above.pop() {
+            solved = match operator {
+                Plan::Match(first) => self.solve_matches(solved, *first, &mut above),
+                mut operator => {
+                    self.solve_inside(&mut operator, &solved);
+                    if let Some(input) = operator.input_mut() {
+                        *input = solved;
+                    }
+                    operator
+                }
+            };
+        }
+        *plan = solved;
+    }
+
+    /// Solves a pattern on top of `input`, and those that follow it directly.
+    fn solve_matches(&mut self, input: Plan, first: Match, above: &mut Vec<Plan>) -> Plan {
+        let (mut plan, mut clauses) = (input, Clauses::default());
+        let mut next = Some(first);
+        while let Some(Match { mut pattern, bound, counted, .. }) = next {
+            let mut looks = false;
+            pattern.exprs(&mut |e| e.subqueries(&mut |_| looks = true));
+            if looks || !self.planning.order {
+                // What a subquery in a condition finds is known better once all before it is.
+                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
+            }
+            if looks {
+                self.know(&plan);
+                self.know_nodes(&pattern);
+                pattern.exprs_mut(&mut |e| self.optimize_subqueries(e));
+            }
+            if !clauses.can_take(&pattern) {
+                plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
+            }
+            clauses.add(bound, pattern);
+            self.counted = counted;
+            next = above.pop_if(|plan| matches!(plan, Plan::Match(_))).map(|plan| match plan {
+                Plan::Match(p) => *p,
+                _ => unreachable!("INVARIANT: it was looked at"),
+            });
+        }
+        let plan = self.solve_clauses(plan, clauses);
+        self.counted = None;
+        plan
+    }
+
+    /// Solves the patterns in the plans inside of an operator, and in its expressions.
+    fn solve_inside(&mut self, operator: &mut Plan, input: &Plan) {
+        let chain = std::iter::successors(operator.inner(), |plan| plan.input());
+        if chain.chain([&*operator]).any(Plan::has_subqueries) {
+            self.know(input);
+        }
+        if let Some(inner) = operator.inner_mut() {
+            self.solve_patterns(inner);
+        }
+        if operator.has_subqueries() {
+            operator.exprs_mut(&mut |e| self.optimize_subqueries(e));
+        }
+        match operator {
+            Plan::Apply(p) => p.by_row |= !p.inner.keeps_rows_apart(),
+            // They stand in its steps, too.
+            Plan::Merge(p) => p.properties.iter_mut().for_each(|e| self.optimize_subqueries(e)),
+            _ => {}
+        }
+    }
+
     /// The plan that finds `pattern` for each row of `input`, in which `bound` are known.
-    pub(crate) fn solve(
-        &mut self,
-        input: Plan,
-        bound: impl IntoIterator<Item = Slot>,
-        pattern: Pattern,
-    ) -> Plan {
-        self.solve_after(input, bound.into_iter().collect(), Vec::new(), pattern)
+    fn solve(&mut self, input: Plan, bound: HashSet<Slot>, pattern: Pattern) -> Plan {
+        self.solve_after(input, bound, Vec::new(), pattern)
     }
 
     /// As [`solve`](Self::solve), where relationships must differ from those found before.
@@ -104,14 +177,13 @@ impl Binder<'_> {
 
     fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
         let Before { bound, found, facts, expected } = before;
-        // Patterns inside of this one are no matter of those who count its rows.
         let counted = self.counted.take();
-        let (binder, starts) = (self, None);
+        let (planner, starts) = (self, None);
         let mut solver =
-            Solver { binder, plan, bound, pattern, found, facts, expected, starts, counted };
+            Solver { planner, plan, bound, pattern, found, facts, expected, starts, counted };
         solver.run();
-        let Solver { binder, plan, facts, expected, .. } = solver;
-        binder.known.note(&plan, expected, facts);
+        let Solver { planner, plan, facts, expected, .. } = solver;
+        planner.known.note(&plan, expected, facts);
         plan
     }
 }
@@ -128,18 +200,18 @@ impl Solver<'_, '_> {
         let plan = std::mem::replace(&mut self.plan, Plan::Unit);
         self.plan = f(plan);
         let rows = &mut self.expected.rows;
-        *rows = self.binder.counts().above(&self.plan, *rows, &mut self.facts);
+        *rows = self.planner.counts().above(&self.plan, *rows, &mut self.facts);
     }
 
     fn run(&mut self) {
         self.test_known_nodes();
-        if self.binder.procedures.planning.order {
+        if self.planner.planning.order {
             self.test_conditions();
             self.search();
         } else {
             self.as_written();
         }
-        // What is left out once the statement is to be given up is never run: the binder asks, too.
+        // What is left out once the statement is to be given up is never run: the planner asks, too.
         while watch::check().is_ok() {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -297,8 +369,8 @@ impl Solver<'_, '_> {
         bound.insert(first);
         // The list of what earlier repetitions found is one of those to differ from.
         let found = self.found.clone();
-        let inner = self.binder.solve_after(Plan::Argument, bound, found, pattern);
-        let row = self.binder.new_slot();
+        let inner = self.planner.solve_after(Plan::Argument, bound, found, pattern);
+        let row = self.planner.new_slot();
         let into = self.knows(to);
         self.bound.extend([edges, to]);
         self.bound.extend(lists.iter().map(|(_, list)| *list));
@@ -334,8 +406,8 @@ impl Solver<'_, '_> {
     fn select(&mut self, selection: Selection) {
         let (from, to) = selection.ends();
         let Selection { pattern, slots, paths, .. } = selection;
-        let bound = self.bound.iter().copied().chain([from, to]);
-        let inner = self.binder.solve(Plan::Argument, bound.collect::<Vec<_>>(), pattern);
+        let bound = self.bound.iter().copied().chain([from, to]).collect();
+        let inner = self.planner.solve(Plan::Argument, bound, pattern);
         let mut own = Vec::new();
         inner.own_slots(&mut own);
         self.bound.extend(own);
@@ -365,7 +437,7 @@ impl Solver<'_, '_> {
             self.wrap(|plan| Plan::Unwind(Box::new(plan), from, first));
             self.bound.insert(from);
         }
-        let edge = self.binder.new_slot();
+        let edge = self.planner.new_slot();
         let known = r.slot;
         self.follow(Relationship { slot: edge, bound: false, ..r });
         let (a, b) = (Box::new(Expr::Slot(edge)), Box::new(Expr::Slot(known)));

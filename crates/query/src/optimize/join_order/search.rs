@@ -330,7 +330,7 @@ impl Search<'_, '_, '_> {
         let touches = |r: &super::model::Edge| r.from == end || r.to == end;
         let is_last = self.model.relationships.iter().filter(|r| touches(r)).count() == 1;
         let slots = [self.model.nodes[end], self.solver.pattern.relationships[number].slot];
-        is_last && slots.iter().all(|slot| self.solver.binder.slots[*slot].is_none())
+        is_last && slots.iter().all(|slot| self.solver.planner.slots[*slot].is_none())
     }
 
     /// The number of nodes that the end of a relationship must not be, if the relationship is only

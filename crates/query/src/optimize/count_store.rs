@@ -1,18 +1,18 @@
 //! Counts that need no scan: `MATCH (n:L) RETURN count(*)`, `MATCH ()-[r:T]->() RETURN count(r)`.
 
-use super::{Aggregate, CountStore, Counted, Plan, Types, Way};
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::plan::{Aggregate, CountStore, Counted, Plan, Types, Way};
 
-/// The aggregation, or where it only counts all nodes or relationships, what knows their number.
-pub(crate) fn aggregate(p: Aggregate) -> Plan {
-    match counted(&p) {
-        Some(what) => {
-            let slots = p.aggregates.iter().map(|(slot, _)| *slot).collect();
-            Plan::CountStore(Box::new(CountStore { slots, what }))
-        }
-        None => Plan::Aggregate(Box::new(p)),
+/// Replaces aggregations that only count all nodes or relationships by what knows their number.
+pub(super) fn use_count_store(plan: &mut Plan) {
+    if let Plan::Aggregate(p) = plan
+        && let Some(what) = counted(p)
+    {
+        let slots = p.aggregates.iter().map(|(slot, _)| *slot).collect();
+        *plan = Plan::CountStore(Box::new(CountStore { slots, what }));
     }
+    plan.inputs_mut(&mut use_count_store);
 }
 
 fn counted(p: &Aggregate) -> Option<Counted> {

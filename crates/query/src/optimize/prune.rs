@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 
-use super::{Apply, Plan};
 use crate::batch::Slot;
+use crate::plan::{Apply, Plan};
 
 pub(crate) type Slots = HashSet<Slot>;
 
@@ -19,7 +19,8 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     }
     if let Plan::Apply(p) = plan
         && is_of_one_row(p)
-        && p.by_row.as_ref().is_some_and(|found| needed.iter().all(|slot| found.contains(slot)))
+        && p.by_row
+        && needed.iter().all(|slot| p.columns.contains(slot))
     {
         // Nobody reads the row it runs for.
         *plan = std::mem::replace(&mut p.inner, Plan::Unit);
@@ -108,8 +109,10 @@ fn keep(carried: &mut Slots, needed: &Slots) -> Vec<Slot> {
 
 /// Prunes the plan inside of an `Apply` whose input carries `carried`.
 fn prune_inner(p: &mut Apply, needed: &Slots, carried: &Slots, seen: &Slots) -> Slots {
-    let mut wanted: Slots = p.optional.iter().chain(&p.by_row).flatten().copied().collect();
-    if p.by_row.is_none() {
+    let mut wanted: Slots = p.optional.iter().flatten().copied().collect();
+    if p.by_row {
+        wanted.extend(&p.columns);
+    } else {
         wanted.extend(needed.iter().chain(carried));
         wanted.insert(p.row);
     }

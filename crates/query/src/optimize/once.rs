@@ -10,9 +10,9 @@
 //!   whether there is one.
 
 use super::counting::counted;
-use super::{Aggregate, AggregateCall, Plan};
 use crate::batch::Slot;
 use crate::expr::Expr;
+use crate::plan::{Aggregate, AggregateCall, Plan};
 
 /// What is wanted of a plan's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

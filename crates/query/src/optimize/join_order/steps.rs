@@ -7,8 +7,8 @@ use super::known::Expected;
 use super::model::Model;
 use super::search::{Input, Step, cheapest};
 use crate::batch::Slot;
-use crate::bind::pattern::{Pattern, Relationship};
 use crate::expr::{Binary, Expr};
+use crate::plan::pattern::{Pattern, Relationship};
 use crate::plan::{HashJoin, Intersect, Leg, Plan};
 
 /// What is left of a pattern to be found.
@@ -113,11 +113,11 @@ impl Solver<'_, '_> {
         pattern.conditions = rest.conditions.iter().filter(|c| inside(c)).cloned().collect();
         self.pattern.conditions.retain(|c| !inside(c));
         let (bound, found, facts) = Default::default();
-        let (binder, plan) = (&mut *self.binder, Plan::Unit);
+        let (planner, plan) = (&mut *self.planner, Plan::Unit);
         let expected = Expected { rows: 1.0, inner: false };
         let (starts, counted) = (None, None);
         let mut part =
-            Solver { binder, plan, bound, pattern, found, facts, expected, starts, counted };
+            Solver { planner, plan, bound, pattern, found, facts, expected, starts, counted };
         let (nodes, conditions) = (rest.nodes, rest.conditions);
         part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
         let Solver { plan: build, bound, found, facts, .. } = part;

@@ -3,7 +3,7 @@
 
 use super::Solver;
 use super::order::Start;
-use crate::bind::pattern::Relationship;
+use crate::plan::pattern::Relationship;
 
 impl Solver<'_, '_> {
     /// Finds every node and relationship in the order of the text: relationships as soon as one end

@@ -15,9 +15,9 @@
 //! Within one row an operator may well read what was written for that row: of a variable of which
 //! no two rows have the same node, labels and properties are its row's own business.
 
-use super::effects::{Effects, may_be_object};
-use super::{CreateStep, Plan};
 use crate::batch::Slot;
+use crate::plan::effects::{Effects, may_be_object};
+use crate::plan::{CreateStep, Plan};
 
 /// What a plan may still do after its first rows, and what is known of its rows.
 #[derive(Default)]

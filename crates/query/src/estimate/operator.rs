@@ -62,6 +62,8 @@ impl Counts<'_> {
         match plan {
             Plan::Unit => 1.0,
             Plan::Argument => outer,
+            // Nothing is known of a pattern before it is known how it is found.
+            Plan::Match(_) => first,
             Plan::NodeScan(p) => {
                 let Some(label) = &p.label else { return first * self.nodes() };
                 if let Some(objects) = self.node_objects(label) {

@@ -17,7 +17,9 @@ use super::{Binder, CsvPlace, counting, syntax};
 use crate::batch::Slot;
 use crate::expr::{Expr, conjuncts};
 use crate::plan::pattern::Pattern;
-use crate::plan::{self, Apply, Match as MatchPlan, Plan};
+use crate::plan::{
+    self, Apply, Distinct, Eager, Extend, Filter, Keep, Limit, Match as MatchPlan, Plan, Union,
+};
 use crate::procedure;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
@@ -59,11 +61,11 @@ impl Binder<'_> {
             };
             parts.push(renamed(next, &ordered, &common));
         }
-        let mut plan = Plan::Union(parts);
+        let mut plan = Plan::from(Union { parts });
         // Either all are UNION ALL or none is.
         if query.unions.iter().any(|union| !union.all) {
             let slots = common.iter().map(|(_, slot)| *slot).collect();
-            plan = Plan::Distinct(Box::new(plan), slots);
+            plan = Plan::from(Distinct { input: plan, slots });
         }
         self.scope = Scope::default();
         for (name, slot) in &common {
@@ -164,7 +166,7 @@ impl Binder<'_> {
                 let slot = self.declare_new(&load.variable, Kind::Any)?;
                 let (line, file) = (self.new_slot(), self.new_slot());
                 self.csv = Some(CsvPlace { line, file });
-                Plan::LoadCsv(Box::new(plan::LoadCsv {
+                Plan::from(plan::LoadCsv {
                     input,
                     source,
                     headers: load.headers,
@@ -173,13 +175,13 @@ impl Binder<'_> {
                     line,
                     file,
                     places: true,
-                }))
+                })
             }
             // Whatever comes before is run for what it does.
-            Clause::Finish(_) => Plan::Limit(
-                Box::new(Plan::Eager(Box::new(input))),
-                Expr::Const(telar_graph::Value::Int(0)),
-            ),
+            Clause::Finish(_) => Plan::from(Limit {
+                input: Plan::from(Eager { input }),
+                count: Expr::Const(telar_graph::Value::Int(0)),
+            }),
             Clause::Use(clause) => {
                 self.check_database(clause)?;
                 input
@@ -195,7 +197,7 @@ impl Binder<'_> {
         plan: Plan,
     ) -> Result<Plan, QueryError> {
         Ok(match filter {
-            Some(filter) => Plan::Filter(Box::new(plan), self.condition(filter)?),
+            Some(filter) => Plan::from(Filter { input: plan, condition: self.condition(filter)? }),
             None => plan,
         })
     }
@@ -213,7 +215,7 @@ impl Binder<'_> {
             watch::check()?;
             let before = self.scope.slots();
             let pattern = self.match_pattern(clause)?;
-            plan = Plan::Match(Box::new(MatchPlan::new(plan, before, pattern)));
+            plan = MatchPlan::new(plan, before, pattern).into();
         }
         if let (Plan::Match(p), Some(names)) = (&mut plan, read) {
             let slot = |name: &&str| self.scope.find(name).map(|variable| variable.slot);
@@ -239,14 +241,13 @@ impl Binder<'_> {
     fn optional_match(&mut self, clause: &Match, input: Plan) -> Result<Plan, QueryError> {
         let before = self.scope.slots();
         let pattern = self.match_pattern(clause)?;
-        let found = MatchPlan::new(Plan::Argument, before.iter().copied(), pattern);
-        let inner = Plan::Match(Box::new(found));
+        let inner = Plan::from(MatchPlan::new(Plan::Argument, before.iter().copied(), pattern));
         let new: Vec<Slot> =
             self.scope.slots().into_iter().filter(|slot| !before.contains(slot)).collect();
         let row = self.new_slot();
         let (columns, optional) = (new.clone(), Some(new));
         let (returns, by_row) = (true, false);
-        Ok(Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row })))
+        Ok(Plan::from(Apply { input, inner, row, columns, optional, returns, by_row }))
     }
 
     /// Relationships that may come again would come again for ever.
@@ -277,7 +278,7 @@ impl Binder<'_> {
             self.narrow(slot, types);
             columns.push((slot, value));
         }
-        Ok(Plan::Extend(Box::new(input), columns))
+        Ok(Plan::from(Extend { input, items: columns }))
     }
 
     fn unwind(&mut self, clause: &Unwind, input: Plan) -> Result<Plan, QueryError> {
@@ -285,7 +286,7 @@ impl Binder<'_> {
         let types = self.types_of(&clause.list).unwound();
         let slot = self.declare_new(&clause.variable, Kind::Any)?;
         self.narrow(slot, types);
-        Ok(Plan::Unwind(Box::new(input), slot, list))
+        Ok(Plan::from(plan::Unwind { input, slot, list }))
     }
 
     fn call(
@@ -365,14 +366,14 @@ impl Binder<'_> {
                 return Err(self.syntax("InvalidClauseComposition", message, call.span));
             }
         }
-        let plan = Plan::Call(Box::new(plan::Call {
+        let plan = Plan::from(plan::Call {
             input,
             name: name.into(),
             procedure: procedure::Bound(procedure.clone()),
             arguments,
             yields,
             optional: call.optional,
-        }));
+        });
         let plan = self.filtered(filter, plan)?;
         Ok((plan, alone.then_some(columns)))
     }
@@ -471,7 +472,7 @@ impl Binder<'_> {
         }
         match copies.is_empty() {
             true => (inner, slots),
-            false => (Plan::Extend(Box::new(inner), copies), slots),
+            false => (Plan::from(Extend { input: inner, items: copies }), slots),
         }
     }
 
@@ -531,7 +532,7 @@ impl Binder<'_> {
 fn renamed(plan: Plan, from: &Columns, to: &Columns) -> Plan {
     let moves = from.iter().zip(to).map(|((_, a), (_, b))| (*b, Expr::Slot(*a))).collect();
     let kept = to.iter().map(|(_, slot)| *slot).collect();
-    Plan::Keep(Box::new(Plan::Extend(Box::new(plan), moves)), kept)
+    Plan::from(Keep { input: Plan::from(Extend { input: plan, items: moves }), slots: kept })
 }
 
 /// Where a path has no greatest length.

@@ -1,5 +1,5 @@
-//! From the syntax tree to a logical plan: names become slots, and what is wrong with a query, whatever
-//! the graph holds, is found here.
+//! From the syntax tree to a logical plan: names become slots, and what is wrong with a query,
+//! whatever the graph holds, is found here.
 //!
 //! - `scope`: which variables there are, and what is known of them.
 //! - `expression`: expressions, `kind`: what is known of their values, `types`: which types they

@@ -17,7 +17,9 @@ use super::{Binder, syntax};
 use crate::aggregate;
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{Aggregate, AggregateCall, Apply, Plan, Sort};
+use crate::plan::{
+    Aggregate, AggregateCall, Apply, Distinct, Eager, Extend, Filter, Keep, Limit, Plan, Skip, Sort,
+};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
 
@@ -64,7 +66,8 @@ fn is_simple(e: &ast::Expr) -> bool {
 
 /// Splits off the columns that sorting does not need: they are computed for the first rows only.
 fn delay(plan: Plan, sort: &[(Expr, bool)]) -> (Plan, Vec<(Slot, Expr)>) {
-    let Plan::Extend(input, items) = plan else { return (plan, Vec::new()) };
+    let Plan::Extend(p) = plan else { return (plan, Vec::new()) };
+    let Extend { input, items } = *p;
     let mut needed = HashSet::new();
     sort.iter().for_each(|(key, _)| key.slots(&mut |slot| _ = needed.insert(slot)));
     let (mut early, mut late) = (Vec::new(), Vec::new());
@@ -79,7 +82,7 @@ fn delay(plan: Plan, sort: &[(Expr, bool)]) -> (Plan, Vec<(Slot, Expr)>) {
     }
     early.reverse();
     late.reverse();
-    let plan = if early.is_empty() { *input } else { Plan::Extend(input, early) };
+    let plan = if early.is_empty() { input } else { Plan::from(Extend { input, items: early }) };
     (plan, late)
 }
 
@@ -258,7 +261,7 @@ impl Binder<'_> {
         let limit = self.row_count(p.limit.as_ref(), "LIMIT")?;
         if writes && (skip.is_some() || limit.is_some()) {
             // All rows do their work, whether they are wanted afterwards or not.
-            plan = Plan::Eager(Box::new(plan));
+            plan = Plan::from(Eager { input: plan });
         }
         let mut late = Vec::new();
         if !sort.is_empty() && limit.is_some() && !writes {
@@ -274,19 +277,19 @@ impl Binder<'_> {
                 )),
                 _ => None,
             };
-            plan = Plan::Sort(Box::new(Sort { input: plan, keys: sort, top }));
+            plan = Plan::from(Sort { input: plan, keys: sort, top });
         }
         if let Some(skip) = skip {
-            plan = Plan::Skip(Box::new(plan), skip);
+            plan = Plan::from(Skip { input: plan, count: skip });
         }
         if let Some(limit) = limit {
-            plan = Plan::Limit(Box::new(plan), limit);
+            plan = Plan::from(Limit { input: plan, count: limit });
         }
         if !late.is_empty() {
-            plan = Plan::Extend(Box::new(plan), late);
+            plan = Plan::from(Extend { input: plan, items: late });
         }
         if let Some(filter) = filter {
-            plan = Plan::Filter(Box::new(plan), filter);
+            plan = Plan::from(Filter { input: plan, condition: filter });
         }
         let mut kept = slots;
         kept.extend(self.csv.into_iter().flat_map(|at| [at.line, at.file]));
@@ -297,10 +300,10 @@ impl Binder<'_> {
         }
         // Of columns that were kept, some are: `WITH x WITH x`.
         let input = match plan {
-            Plan::Keep(input, _) => input,
-            plan => Box::new(plan),
+            Plan::Keep(p) => p.input,
+            plan => plan,
         };
-        Ok((Plan::Keep(input, kept), columns))
+        Ok((Plan::from(Keep { input, slots: kept }), columns))
     }
 
     /// A projection without aggregation. Sort keys see the items and, unless rows are made
@@ -336,11 +339,11 @@ impl Binder<'_> {
         }
         let mut plan = input;
         if !extend.is_empty() {
-            plan = Plan::Extend(Box::new(plan), extend);
+            plan = Plan::from(Extend { input: plan, items: extend });
         }
         let mut scope = if p.distinct { self.scope_behind([]) } else { before.clone() };
         if p.distinct {
-            plan = Plan::Distinct(Box::new(plan), slots.clone());
+            plan = Plan::from(Distinct { input: plan, slots: slots.clone() });
             // Of rows that became one, none has a line.
             self.csv = None;
         }
@@ -405,11 +408,11 @@ impl Binder<'_> {
             plan = self.with_argument(plan);
         }
         if !extend.is_empty() {
-            plan = Plan::Extend(Box::new(plan), extend);
+            plan = Plan::from(Extend { input: plan, items: extend });
         }
         let slots: Vec<Slot> = slots.into_iter().flatten().collect();
         if p.distinct {
-            plan = Plan::Distinct(Box::new(plan), slots.clone());
+            plan = Plan::from(Distinct { input: plan, slots: slots.clone() });
         }
         Ok(Projected { plan, slots, sort, filter })
     }
@@ -420,7 +423,7 @@ impl Binder<'_> {
         let (columns, row) = (inner.bound_slots(), self.new_slot());
         let (input, optional) = (Plan::Argument, None);
         let (returns, by_row) = (true, true);
-        Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row }))
+        Plan::from(Apply { input, inner, row, columns, optional, returns, by_row })
     }
 
     /// The items that aggregate, sort keys and filter, which see the items only.

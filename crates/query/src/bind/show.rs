@@ -92,14 +92,14 @@ impl Binder<'_> {
                 let variable = item.alias.as_ref().unwrap_or(column);
                 yields.push((at, self.declare_new(variable, Kind::Any)?));
             }
-            plan = Plan::Call(Box::new(plan::Call {
+            plan = Plan::from(plan::Call {
                 input: plan,
                 name: name.into(),
                 procedure: procedure::Bound(Arc::new(shown)),
                 arguments,
                 yields,
                 optional: false,
-            }));
+            });
             let kept = Projection { star: true, items: Vec::new(), ..command.yields.clone() };
             plan = self.projection(&kept, command.filter.as_ref(), true, plan)?.0;
         }
@@ -124,14 +124,14 @@ impl Binder<'_> {
         }
         let names: Vec<Arc<str>> =
             yields.iter().map(|(at, _)| shown.columns()[*at].name.clone()).collect();
-        let plan = Plan::Call(Box::new(plan::Call {
+        let plan = Plan::from(plan::Call {
             input: Plan::Unit,
             name: name.into(),
             procedure: procedure::Bound(Arc::new(shown)),
             arguments,
             yields,
             optional: false,
-        }));
+        });
         let every = || Projection {
             distinct: false,
             star: false,

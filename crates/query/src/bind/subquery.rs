@@ -9,7 +9,7 @@ use super::Binder;
 use super::projection::Aggregation;
 use crate::batch::Slot;
 use crate::expr::{Expr, Subquery, SubqueryKind, conjuncts};
-use crate::plan::{Match, Plan};
+use crate::plan::{Extend, Match, Plan};
 use crate::query_error::QueryError;
 
 impl Binder<'_> {
@@ -48,7 +48,7 @@ impl Binder<'_> {
         if let Some(filter) = filter {
             pattern.filter(conjuncts(self.condition(filter)?));
         }
-        Ok(Plan::Match(Box::new(Match::new(Plan::Argument, bound, pattern))))
+        Ok(Match::new(Plan::Argument, bound, pattern).into())
     }
 
     /// Runs `f` where no aggregating function outside reaches.
@@ -122,7 +122,7 @@ impl Binder<'_> {
             let plan = b.pattern_plan(std::slice::from_ref(&c.pattern), c.filter.as_ref())?;
             let projection = b.expression(&c.projection)?;
             let slot: Slot = b.new_slot();
-            Ok((Plan::Extend(Box::new(plan), vec![(slot, projection)]), slot))
+            Ok((Plan::from(Extend { input: plan, items: vec![(slot, projection)] }), slot))
         })?;
         self.sub(SubqueryKind::Collect(slot), plan, c.pattern.span)
     }

@@ -15,7 +15,7 @@ use super::scope::Kind;
 use super::types::TypeSet;
 use crate::batch::Slot;
 use crate::expr::Expr;
-use crate::plan::{self, Claimed, CreateStep, LabelName, Match, Plan, SetItem};
+use crate::plan::{self, Claimed, CreateStep, Extend, LabelName, Match, Plan, SetItem};
 use crate::query_error::QueryError;
 
 /// What a pattern that is created is made of.
@@ -64,7 +64,7 @@ impl Binder<'_> {
             before.steps.append(&mut made.steps);
             return Ok(Plan::Create(before));
         }
-        Ok(Plan::Create(Box::new(plan::Create { input, steps: made.steps })))
+        Ok(Plan::from(plan::Create { input, steps: made.steps }))
     }
 
     fn created_path(
@@ -247,8 +247,7 @@ impl Binder<'_> {
         let unknown = self.unknown.len();
         let pattern = self.pattern(std::slice::from_ref(&*path))?;
         self.unknown.truncate(unknown);
-        let matching = Match::new(Plan::Argument, before.slots(), pattern);
-        let matching = Plan::Match(Box::new(matching));
+        let matching = Plan::from(Match::new(Plan::Argument, before.slots(), pattern));
         // Both ways lead to the same slots: those of the creation.
         let mut moves = Vec::new();
         let mut slots = Vec::new();
@@ -262,7 +261,7 @@ impl Binder<'_> {
         }
         let matching = match moves.is_empty() {
             true => matching,
-            false => Plan::Extend(Box::new(matching), moves),
+            false => Plan::from(Extend { input: matching, items: moves }),
         };
         self.scope = after;
         let (mut on_create, mut on_match) = (Vec::new(), Vec::new());
@@ -270,7 +269,7 @@ impl Binder<'_> {
             let items = self.set_items(&action.items)?;
             if action.on_create { on_create.extend(items) } else { on_match.extend(items) }
         }
-        Ok(Plan::Merge(Box::new(plan::Merge {
+        Ok(Plan::from(plan::Merge {
             input,
             matching,
             steps: made.steps,
@@ -279,12 +278,12 @@ impl Binder<'_> {
             on_match,
             properties: made.properties,
             claims,
-        })))
+        }))
     }
 
     pub(crate) fn set(&mut self, clause: &Set, input: Plan) -> Result<Plan, QueryError> {
         let items = self.set_items(&clause.items)?;
-        Ok(Plan::Set(Box::new(input), items))
+        Ok(Plan::from(plan::Set { input, items }))
     }
 
     fn object(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
@@ -377,7 +376,7 @@ impl Binder<'_> {
                 }
             });
         }
-        Ok(Plan::Set(Box::new(input), items))
+        Ok(Plan::from(plan::Set { input, items }))
     }
 
     pub(crate) fn delete(&mut self, clause: &Delete, input: Plan) -> Result<Plan, QueryError> {
@@ -402,7 +401,7 @@ impl Binder<'_> {
             targets.push(self.expression(target)?);
         }
         let detach = clause.detach;
-        Ok(Plan::Delete(Box::new(plan::Delete { input, targets, detach })))
+        Ok(Plan::from(plan::Delete { input, targets, detach }))
     }
 
     pub(crate) fn foreach(&mut self, clause: &Foreach, input: Plan) -> Result<Plan, QueryError> {
@@ -427,6 +426,6 @@ impl Binder<'_> {
             }
             Ok((variable, plan))
         })?;
-        Ok(Plan::Foreach(Box::new(plan::Foreach { input, variable, list, inner })))
+        Ok(Plan::from(plan::Foreach { input, variable, list, inner }))
     }
 }

@@ -72,7 +72,7 @@ impl Counts<'_> {
         }
     }
 
-    pub(super) fn comparison(&self, op: Binary, left: &Expr, right: &Expr, facts: &Facts) -> f64 {
+    pub(crate) fn comparison(&self, op: Binary, left: &Expr, right: &Expr, facts: &Facts) -> f64 {
         let property = [left, right].into_iter().find_map(|side| match side {
             Expr::Property(object, key) => match **object {
                 Expr::Slot(slot) => Some((slot, key)),
@@ -119,7 +119,7 @@ impl Counts<'_> {
     }
 
     /// Groups of so many rows, by these keys.
-    pub(super) fn groups<'e>(
+    pub(crate) fn groups<'e>(
         &self,
         keys: impl Iterator<Item = &'e Expr> + Clone,
         rows: f64,
@@ -143,7 +143,7 @@ impl Counts<'_> {
 
     /// How many different values an expression has in so many rows, at most. Of values that nobody
     /// knows there are as many as the root of what there could be.
-    pub(super) fn different(&self, expr: &Expr, rows: f64, facts: &Facts) -> f64 {
+    pub(crate) fn different(&self, expr: &Expr, rows: f64, facts: &Facts) -> f64 {
         let all = match expr {
             Expr::Const(_) | Expr::Param(_) => 1.0,
             Expr::Slot(slot) => {

@@ -51,7 +51,7 @@ impl Facts {
     }
 
     /// Whether a variable is known to be a node or a relationship.
-    pub(super) fn is_thing(&self, slot: Slot) -> bool {
+    pub(crate) fn is_thing(&self, slot: Slot) -> bool {
         self.get(slot).is_some_and(|fact| fact.kind.is_some() || fact.ty.is_some())
     }
 
@@ -70,12 +70,12 @@ impl Facts {
     }
 
     /// Whether a seek has compared a property already.
-    pub(super) fn was_sought(&self, slot: Slot, key: &Arc<str>) -> bool {
+    pub(crate) fn was_sought(&self, slot: Slot, key: &Arc<str>) -> bool {
         self.get(slot).is_some_and(|fact| fact.sought.contains(key))
     }
 
     /// A node was found by a relationship, which is one of these.
-    pub(super) fn has(&mut self, slot: Slot, tables: Vec<EdgeEnd>) {
+    pub(crate) fn has(&mut self, slot: Slot, tables: Vec<EdgeEnd>) {
         let reached = &mut self.at(slot).reached;
         if !reached.contains(&tables) {
             reached.push(tables);
@@ -83,7 +83,7 @@ impl Facts {
     }
 
     /// A variable is what an expression says of others.
-    pub(super) fn is_same(&mut self, slot: Slot, expr: &Expr) {
+    pub(crate) fn is_same(&mut self, slot: Slot, expr: &Expr) {
         if let Expr::Slot(same) = expr
             && let Some(fact) = self.by_slot.get(same)
         {
@@ -92,7 +92,7 @@ impl Facts {
     }
 
     /// A variable is a list of so many of what an expression says.
-    pub(super) fn collects(&mut self, slot: Slot, length: f64, element: Option<&Expr>) {
+    pub(crate) fn collects(&mut self, slot: Slot, length: f64, element: Option<&Expr>) {
         let fact = match element {
             Some(Expr::Slot(element)) => self.by_slot.get(element).cloned(),
             _ => None,
@@ -113,7 +113,7 @@ impl Facts {
     }
 
     /// The elements of a list; `unknown` where nothing says.
-    pub(super) fn length(&self, list: &Expr, unknown: f64) -> f64 {
+    pub(crate) fn length(&self, list: &Expr, unknown: f64) -> f64 {
         match list {
             Expr::List(items) => items.len() as f64,
             Expr::Const(Value::List(items)) => items.len() as f64,
@@ -128,35 +128,35 @@ impl Facts {
     // ---- different values ----
 
     /// How many different values a variable has, if that is known.
-    pub(super) fn different(&self, slot: Slot) -> Option<f64> {
+    pub(crate) fn different(&self, slot: Slot) -> Option<f64> {
         self.different.get(&slot).map(|values| values.max(1.0))
     }
 
     /// A variable has no more different values than these.
-    pub(super) fn has_at_most(&mut self, slot: Slot, values: f64) {
+    pub(crate) fn has_at_most(&mut self, slot: Slot, values: f64) {
         self.different.insert(slot, values);
     }
 
     /// An operator returns so many rows: what it binds, and what it lets through, is no more.
-    pub(super) fn returned(&mut self, plan: &Plan, input: f64, rows: f64) {
+    pub(crate) fn returned(&mut self, plan: &Plan, input: f64, rows: f64) {
         if rows < input {
             self.different.values_mut().for_each(|values| *values = values.min(rows));
         }
         for slot in plan.bound_slots() {
             self.different.entry(slot).and_modify(|v| *v = v.min(rows)).or_insert(rows);
         }
-        if let Plan::Keep(_, slots) = plan {
-            let kept: HashSet<Slot> = slots.iter().copied().collect();
+        if let Plan::Keep(p) = plan {
+            let kept: HashSet<Slot> = p.slots.iter().copied().collect();
             self.different.retain(|slot, _| kept.contains(slot));
             self.together.iter_mut().for_each(|(known, _)| known.retain(|s| kept.contains(s)));
             self.together.retain(|(known, values)| known.len() > 1 && *values < rows);
             self.together.truncate(TOGETHER_MAX - 1);
-            self.together.push((slots.clone(), rows));
+            self.together.push((p.slots.clone(), rows));
         }
     }
 
     /// How many combinations of values some variables have at most, of each of which it is known.
-    pub(super) fn combinations(&self, values: &[(Slot, f64)]) -> f64 {
+    pub(crate) fn combinations(&self, values: &[(Slot, f64)]) -> f64 {
         let all = |values: &mut dyn Iterator<Item = f64>| values.product::<f64>();
         let with = |(slots, most): &(Vec<Slot>, f64)| {
             let inside = |(slot, _): &&(Slot, f64)| slots.contains(slot);
@@ -188,7 +188,7 @@ impl Facts {
     }
 
     /// What a node may be, and nothing else.
-    pub(super) fn kind_of(&self, slot: Slot) -> Self {
+    pub(crate) fn kind_of(&self, slot: Slot) -> Self {
         let kind = self.get(slot).and_then(|fact| fact.kind.clone());
         let fact = Fact { kind, ..Fact::default() };
         Self { by_slot: HashMap::from([(slot, fact)]), ..Self::default() }

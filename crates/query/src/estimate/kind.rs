@@ -83,7 +83,7 @@ impl Counts<'_> {
     }
 
     /// How likely a node has a label.
-    pub(super) fn has_label(&self, facts: &Facts, slot: Slot, label: LabelId) -> f64 {
+    pub(crate) fn has_label(&self, facts: &Facts, slot: Slot, label: LabelId) -> f64 {
         match facts.get(slot).and_then(|fact| fact.kind.as_ref()) {
             Some(Kind::Unseen(unseen)) => f64::from(u8::from(*unseen == label)),
             Some(Kind::Of(sets)) => {
@@ -120,7 +120,7 @@ impl Counts<'_> {
 
     /// The end of a path is its beginning with this likelihood, and else what these relationships
     /// lead to.
-    pub(super) fn begins_or_leads_to(
+    pub(crate) fn begins_or_leads_to(
         &self,
         facts: &mut Facts,
         (from, to): (Slot, Slot),
@@ -190,7 +190,7 @@ impl Counts<'_> {
 
     /// How many times likelier two sides are to find the same node, where they found it by
     /// relationships that it has.
-    pub(super) fn meet(
+    pub(crate) fn meet(
         &self,
         facts: &Facts,
         node: Slot,

@@ -45,6 +45,7 @@ use crate::expr::Expr;
 use crate::plan::{NextKey, Sought, Types, Way};
 use facts::Fact;
 pub(crate) use facts::Facts;
+pub(crate) use operator::{InputRows, constant};
 
 const EQUAL: f64 = 0.1;
 const RANGE: f64 = 0.3;
@@ -52,7 +53,7 @@ const OTHER: f64 = 0.75;
 /// A point lies in a box, or near another.
 const AREA: f64 = 0.1;
 /// Elements of a list that is not written down.
-const LIST: f64 = 10.0;
+pub(crate) const LIST: f64 = 10.0;
 /// The same where an index is asked for each: rather too many, since a start that finds more than
 /// was expected makes everything behind it slow.
 const SOUGHT_LIST: f64 = 100.0;
@@ -232,7 +233,7 @@ impl<'g> Counts<'g> {
 }
 
 /// How many different ones are met by so many draws out of `all`.
-fn drawn(draws: f64, all: f64) -> f64 {
+pub(crate) fn drawn(draws: f64, all: f64) -> f64 {
     all * -(-draws / all).exp_m1()
 }
 

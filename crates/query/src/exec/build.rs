@@ -9,7 +9,7 @@ use super::{
     var_expand,
 };
 use crate::batch::Batch;
-use crate::plan::Plan;
+use crate::plan::{Plan, Shape};
 use crate::query_error::QueryError;
 
 /// Rows that are there from the start.
@@ -72,9 +72,9 @@ fn operator<'p>(
     cx: &Exec<'_>,
 ) -> Source<'p> {
     let below = match plan {
-        Plan::Limit(..) => Ramp::FEW,
+        Plan::Limit(_) => Ramp::FEW,
         // All of it is read.
-        Plan::Aggregate(_) | Plan::Sort(_) | Plan::Eager(_) | Plan::Delete(_) => Ramp::FULL,
+        plan if plan.operator().shape() == Shape::Gathers => Ramp::FULL,
         _ => ramp,
     };
     let input = |plan: &'p Plan| build_from(plan, argument, leaf, below, cx);
@@ -106,28 +106,26 @@ fn operator<'p>(
         Plan::ShortestPath(p) => Box::new(shortest::ShortestPath::new(input(&p.input), p)),
         Plan::Repeat(p) => Box::new(repeat::Repeat::new(input(&p.input), p)),
         Plan::Select(p) => Box::new(select::Select::new(input(&p.input), p)),
-        Plan::Filter(from, condition) => Box::new(project::Filter::new(input(from), condition)),
-        Plan::Extend(from, items) => Box::new(project::Extend::new(input(from), items)),
-        Plan::Keep(from, slots) => Box::new(project::Keep::new(input(from), slots)),
-        Plan::Prune(from, slots) => Box::new(project::Prune::new(input(from), slots)),
+        Plan::Filter(p) => Box::new(project::Filter::new(input(&p.input), &p.condition)),
+        Plan::Extend(p) => Box::new(project::Extend::new(input(&p.input), &p.items)),
+        Plan::Keep(p) => Box::new(project::Keep::new(input(&p.input), &p.slots)),
+        Plan::Prune(p) => Box::new(project::Prune::new(input(&p.input), &p.slots)),
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(shared(&p.input), p)),
         Plan::CountStore(p) => Box::new(count_store::CountStore::new(p)),
-        Plan::Distinct(from, slots) => Box::new(distinct::Distinct::new(input(from), slots)),
+        Plan::Distinct(p) => Box::new(distinct::Distinct::new(input(&p.input), &p.slots)),
         Plan::Sort(p) => Box::new(sort::Sort::new(shared(&p.input), p)),
-        Plan::Skip(from, count) => Box::new(limit::Skip::new(input(from), count)),
-        Plan::Limit(from, count) => Box::new(limit::Limit::new(input(from), count, from.writes())),
-        Plan::Unwind(from, slot, list) => {
-            Box::new(unwind::Unwind::new(input(from), *slot, list, ramp))
-        }
+        Plan::Skip(p) => Box::new(limit::Skip::new(input(&p.input), &p.count)),
+        Plan::Limit(p) => Box::new(limit::Limit::new(input(&p.input), &p.count, p.input.writes())),
+        Plan::Unwind(p) => Box::new(unwind::Unwind::new(input(&p.input), p.slot, &p.list, ramp)),
         Plan::Apply(p) => Box::new(apply::Apply::new(input(&p.input), p, ramp)),
         Plan::InTransactions(p) => {
             Box::new(in_transactions::InTransactions::new(input(&p.apply.input), p))
         }
-        Plan::Union(parts) => Box::new(union::Union::new(parts.iter().map(input).collect())),
-        Plan::Eager(from) => Box::new(project::Eager::new(input(from))),
+        Plan::Union(p) => Box::new(union::Union::new(p.parts.iter().map(input).collect())),
+        Plan::Eager(p) => Box::new(project::Eager::new(input(&p.input))),
         Plan::Create(p) => Box::new(create::Create::new(input(&p.input), p)),
         Plan::Merge(p) => Box::new(merge::Merge::new(input(&p.input), p)),
-        Plan::Set(from, items) => Box::new(set::Set::new(input(from), items)),
+        Plan::Set(p) => Box::new(set::Set::new(input(&p.input), &p.items)),
         Plan::Delete(p) => Box::new(delete::Delete::new(input(&p.input), p)),
         Plan::Foreach(p) => Box::new(apply::Foreach::new(input(&p.input), p)),
         Plan::Call(p) => Box::new(call::Call::new(input(&p.input), p)),

@@ -119,6 +119,17 @@ impl Expr {
         }
     }
 
+    /// Whether it is the same for the same row of the same graph at any time.
+    pub(crate) fn is_fixed(&self) -> bool {
+        let mut fixed = match self {
+            Self::Function(function, _) => function.deterministic,
+            Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),
+            _ => true,
+        };
+        self.parts(&mut |part| fixed &= part.is_fixed());
+        fixed
+    }
+
     /// Levels of expressions and operators, the deepest way down.
     pub(crate) fn height(&self) -> usize {
         let mut below = match self {

@@ -10,7 +10,7 @@ pub(super) fn use_count_store(plan: &mut Plan) {
         && let Some(what) = counted(p)
     {
         let slots = p.aggregates.iter().map(|(slot, _)| *slot).collect();
-        *plan = Plan::CountStore(Box::new(CountStore { slots, what }));
+        *plan = Plan::from(CountStore { slots, what });
     }
     plan.inputs_mut(&mut use_count_store);
 }

@@ -114,8 +114,8 @@ impl Chain {
                 continue;
             }
             // A node that may be null can be asked for in more ways.
-            let (Plan::Filter(_, condition), Some(node)) = (operator, node) else { return None };
-            for part in parts(condition).iter().filter(|part| reads_any(part, &new)) {
+            let (Plan::Filter(p), Some(node)) = (operator, node) else { return None };
+            for part in parts(&p.condition).iter().filter(|part| reads_any(part, &new)) {
                 match condition_on(part, node)? {
                     On::Label(label) if degrees.label.is_none() => degrees.label = Some(label),
                     On::Label(_) => return None,
@@ -153,7 +153,8 @@ impl Chain {
         let mut number = 0;
         self.operators.retain_mut(|operator| {
             number += 1;
-            let Plan::Filter(_, condition) = operator else { return true };
+            let Plan::Filter(p) = operator else { return true };
+            let condition = &mut p.condition;
             if number > at + 1 || !reads_any(condition, &[node]) {
                 return true;
             }
@@ -210,8 +211,7 @@ fn optional(plan: &Plan) -> Option<Degrees> {
     if !p.returns || p.optional.is_none() || p.by_row {
         return None;
     }
-    let is_part =
-        |plan: &Plan| matches!(plan, Plan::Expand(_) | Plan::Filter(..) | Plan::Prune(..));
+    let is_part = |plan: &Plan| matches!(plan, Plan::Expand(_) | Plan::Filter(_) | Plan::Prune(_));
     let chain = || std::iter::successors(Some(&p.inner), |plan| plan.input());
     let is_expand = |plan: &&Plan| matches!(plan, Plan::Expand(_));
     if !chain().all(|plan| is_part(plan) || matches!(plan, Plan::Argument))
@@ -224,13 +224,13 @@ fn optional(plan: &Plan) -> Option<Degrees> {
     let found = inner.find(at, &|_| false)?;
     let degrees = Degrees { optional: true, kept: None, ..found.degrees.clone() };
     inner.replace(at, found);
-    inner.operators.iter().all(|plan| !matches!(plan, Plan::Filter(..))).then_some(degrees)
+    inner.operators.iter().all(|plan| !matches!(plan, Plan::Filter(_))).then_some(degrees)
 }
 
 /// Lets an operator hand these columns on.
 fn keep(operator: &mut Plan, slots: &[Slot]) {
     let kept = match operator {
-        Plan::Prune(_, kept) => Some(kept),
+        Plan::Prune(p) => Some(&mut p.slots),
         Plan::Expand(p) => p.kept.as_mut(),
         Plan::Intersect(p) => p.kept.as_mut(),
         Plan::Degrees(p) => p.kept.as_mut(),

@@ -17,7 +17,7 @@
 
 use crate::batch::Slot;
 use crate::plan::effects::{Effects, may_be_object};
-use crate::plan::{CreateStep, Plan};
+use crate::plan::{CreateStep, Eager, Plan, Shape};
 
 /// What a plan may still do after its first rows, and what is known of its rows.
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub(crate) fn separate(plan: &mut Plan, columns: &[Slot]) {
 
 fn hold(plan: &mut Plan) {
     let input = std::mem::replace(plan, Plan::Unit);
-    *plan = Plan::Eager(Box::new(input));
+    *plan = Plan::from(Eager { input });
 }
 
 fn part(plan: &mut Plan) -> Flow {
@@ -58,9 +58,9 @@ fn part(plan: &mut Plan) -> Flow {
         Plan::CountStore(_) => {
             return Flow { whole: own, one_batch: true, one_row: true, ..Flow::default() };
         }
-        Plan::Union(parts) => {
+        Plan::Union(p) => {
             let mut flow = Flow::default();
-            for of_part in parts.iter_mut().map(part) {
+            for of_part in p.parts.iter_mut().map(part) {
                 flow.later.absorb(&of_part.later);
                 flow.whole.absorb(&of_part.whole);
             }
@@ -71,15 +71,9 @@ fn part(plan: &mut Plan) -> Flow {
             part(input)
         }
     };
-    let inside = match plan {
+    let inside = match &mut *plan {
         Plan::HashJoin(p) => part(&mut p.build).whole,
-        Plan::Repeat(p) => part(&mut p.inner).whole,
-        Plan::Select(p) => part(&mut p.inner).whole,
-        Plan::Apply(p) => part(&mut p.inner).whole,
-        Plan::InTransactions(p) => part(&mut p.apply.inner).whole,
-        Plan::Merge(p) => part(&mut p.matching).whole,
-        Plan::Foreach(p) => part(&mut p.inner).whole,
-        _ => Effects::default(),
+        _ => plan.inner_mut().map(part).unwrap_or_default().whole,
     };
     // What runs in transactions of its own does not reach its input, which sees another graph.
     if !matches!(plan, Plan::InTransactions(_)) {
@@ -101,7 +95,7 @@ fn part(plan: &mut Plan) -> Flow {
     }
     own.absorb(&inside);
     flow.whole.absorb(&own);
-    if reads_all_first(plan) || (flow.one_batch && works_by_batch(plan)) {
+    if plan.operator().shape() == Shape::Gathers || (flow.one_batch && works_by_batch(plan)) {
         flow.later = Effects::default();
     } else {
         flow.later.absorb(&own);
@@ -110,48 +104,29 @@ fn part(plan: &mut Plan) -> Flow {
     flow
 }
 
-/// Whether an operator reads all of its input, and does all it has to, before its first row.
-fn reads_all_first(plan: &Plan) -> bool {
-    matches!(plan, Plan::Eager(_) | Plan::Sort(_) | Plan::Aggregate(_) | Plan::Delete(_))
-}
-
 /// Whether an operator has done all it has to for a batch of its input when it asks for the next.
 fn works_by_batch(plan: &Plan) -> bool {
     match plan {
         Plan::Apply(p) => !p.streams(),
-        Plan::Limit(..) | Plan::Skip(..) => true,
+        Plan::Limit(_) | Plan::Skip(_) => true,
         plan => one_for_one(plan),
     }
 }
 
 /// Whether an operator makes one batch of each, and no two rows of one but for `MERGE`.
 fn one_for_one(plan: &Plan) -> bool {
-    matches!(
-        plan,
-        Plan::Filter(..)
-            | Plan::Extend(..)
-            | Plan::Keep(..)
-            | Plan::Prune(..)
-            | Plan::Create(_)
-            | Plan::Set(..)
-            | Plan::Merge(_)
-            | Plan::Foreach(_)
-    )
+    matches!(plan.operator().shape(), Shape::Computes | Shape::Projects | Shape::Changes)
 }
 
 /// What is known of the rows of an operator, by that of its input.
 fn rows(plan: &Plan, flow: &mut Flow) {
     let Flow { one_batch, one_row, unique, .. } = flow;
     let one_group = matches!(plan, Plan::Aggregate(p) if p.keys.is_empty());
-    let drops = matches!(
-        plan,
-        Plan::Limit(..)
-            | Plan::Skip(..)
-            | Plan::Distinct(..)
-            | Plan::Sort(_)
-            | Plan::Eager(_)
-            | Plan::Delete(_)
-    );
+    let drops = match plan.operator().shape() {
+        Shape::Passes => true,
+        Shape::Gathers => !matches!(plan, Plan::Aggregate(_)),
+        _ => false,
+    };
     let as_many = (one_for_one(plan) && !matches!(plan, Plan::Merge(_)))
         || matches!(plan, Plan::Apply(p) if !p.returns);
     match plan {
@@ -164,7 +139,7 @@ fn rows(plan: &Plan, flow: &mut Flow) {
         _ if drops || as_many => {}
         _ => unique.clear(),
     }
-    let asks = matches!(plan, Plan::Limit(..) | Plan::Skip(..));
+    let asks = matches!(plan, Plan::Limit(_) | Plan::Skip(_));
     *one_batch = one_group || (*one_batch && (one_for_one(plan) || asks));
     *one_row = one_group || (*one_row && (as_many || drops));
 }
@@ -173,7 +148,7 @@ fn rows(plan: &Plan, flow: &mut Flow) {
 /// than is in its rows.
 fn may_hold_objects(plan: &Plan, slot: Slot) -> bool {
     match plan {
-        Plan::Extend(_, items) if let Some((_, e)) = items.iter().find(|(s, _)| *s == slot) => {
+        Plan::Extend(p) if let Some((_, e)) = p.items.iter().find(|(s, _)| *s == slot) => {
             may_be_object(e)
         }
         Plan::Aggregate(p) => {

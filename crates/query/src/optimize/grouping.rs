@@ -40,7 +40,8 @@ impl Plan {
             Self::Intersect(_) => true,
             Self::VarExpand(p) => !p.into || p.input.repeats(node),
             Self::NodeScan(p) => p.slot != node && p.input.repeats(node),
-            Self::Filter(input, _) | Self::Prune(input, _) => input.repeats(node),
+            Self::Filter(p) => p.input.repeats(node),
+            Self::Prune(p) => p.input.repeats(node),
             Self::Parallel(p) => p.input.repeats(node),
             _ => false,
         }

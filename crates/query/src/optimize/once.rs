@@ -29,7 +29,7 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
         count_degrees(p, slot);
     }
     let below = match plan {
-        Plan::Distinct(..) => Wanted::Once,
+        Plan::Distinct(_) => Wanted::Once,
         Plan::Aggregate(p) if ignores_copies(p) => Wanted::Once,
         Plan::NodeScan(_)
         | Plan::IndexSeek(_)
@@ -40,28 +40,28 @@ pub(crate) fn shorten(plan: &mut Plan, wanted: Wanted, slot: &mut dyn FnMut() ->
         | Plan::Degrees(_)
         | Plan::HashJoin(_)
         | Plan::Union(_)
-        | Plan::Keep(..)
-        | Plan::Prune(..) => wanted,
+        | Plan::Keep(_)
+        | Plan::Prune(_) => wanted,
         Plan::VarExpand(p) => {
             p.once = wanted == Wanted::Once && !p.lists && !p.bound && p.min <= 1;
             wanted
         }
-        Plan::Filter(..) | Plan::Extend(..) | Plan::Unwind(..) => {
+        Plan::Filter(_) | Plan::Extend(_) | Plan::Unwind(_) => {
             let mut repeatable = true;
             plan.exprs(&mut |e| repeatable &= e.is_fixed());
             if repeatable { wanted } else { Wanted::All }
         }
         _ => Wanted::All,
     };
-    if let (Plan::Prune(input, slots), Wanted::Once) = (&mut *plan, wanted) {
-        ask_whether(input, &|read| slots.contains(&read), slot);
+    if let (Plan::Prune(p), Wanted::Once) = (&mut *plan, wanted) {
+        ask_whether(&mut p.input, &|read| p.slots.contains(&read), slot);
     }
     match plan {
         Plan::HashJoin(p) => {
             shorten(&mut p.input, below, slot);
             shorten(&mut p.build, below, slot);
         }
-        Plan::Union(parts) => parts.iter_mut().for_each(|part| shorten(part, below, slot)),
+        Plan::Union(p) => p.parts.iter_mut().for_each(|part| shorten(part, below, slot)),
         Plan::Apply(p) => {
             shorten(&mut p.input, below, slot);
             shorten(&mut p.inner, Wanted::All, slot);
@@ -101,7 +101,8 @@ fn finds(plan: &Plan, slot: Slot) -> bool {
         Plan::Expand(p) => &p.input,
         Plan::Intersect(p) => &p.input,
         Plan::VarExpand(p) => &p.input,
-        Plan::Filter(input, _) | Plan::Prune(input, _) => return finds(input, slot),
+        Plan::Filter(p) => return finds(&p.input, slot),
+        Plan::Prune(p) => return finds(&p.input, slot),
         _ => return false,
     };
     plan.bound_slots().contains(&slot) || finds(input, slot)

@@ -4,8 +4,7 @@
 //! and do nothing else: no changes, no random numbers, no procedures. Whether it pays is known when
 //! it runs; here only those are left out that cannot be long.
 
-use crate::expr::Expr;
-use crate::plan::{Parallel, Plan};
+use crate::plan::{Parallel, Plan, Shape};
 
 /// Places [`Plan::Parallel`]s in the plan of a query that only reads, outside of plans that begin
 /// with `Argument`: their rows are those of a plan around them, which may be shared out itself.
@@ -33,7 +32,7 @@ fn place(plan: &mut Plan, above: Above) {
         && !below.is_begin()
     {
         depth += 1;
-        computes |= !matches!(at, Plan::Keep(..) | Plan::Prune(..));
+        computes |= !matches!(at, Plan::Keep(_) | Plan::Prune(_));
         if at.has_much_to_do() {
             sources.push(depth);
         }
@@ -58,7 +57,7 @@ fn place(plan: &mut Plan, above: Above) {
         _ => Above::Reads,
     };
     match source {
-        Plan::Union(parts) => parts.iter_mut().for_each(parallelise),
+        Plan::Union(p) => p.parts.iter_mut().for_each(parallelise),
         Plan::HashJoin(p) => {
             place(&mut p.input, above);
             parallelise(&mut p.build);
@@ -67,18 +66,7 @@ fn place(plan: &mut Plan, above: Above) {
     }
     if pays {
         let input = std::mem::replace(plan, Plan::Unit);
-        *plan = Plan::Parallel(Box::new(Parallel { input, sources }));
-    }
-}
-
-impl Parallel {
-    /// The plan whose rows are shared out: the lowest, if that has many.
-    pub(crate) fn source(&self, level: usize) -> &Plan {
-        let mut at = &self.input;
-        for _ in 0..self.sources[level] {
-            at = at.input().expect("INVARIANT: it was walked when it was made");
-        }
-        at
+        *plan = Plan::from(Parallel { input, sources });
     }
 }
 
@@ -96,27 +84,21 @@ impl Plan {
     /// it makes the same of it at any time.
     fn makes_rows_of_rows(&self) -> bool {
         let itself = match self {
-            Self::Keep(..) => true,
+            Self::Keep(_) => true,
             Self::Apply(p) => p.returns,
             _ => self.is_row_wise(),
         };
         itself && self.is_fixed() && self.inputs().into_iter().skip(1).all(Self::is_fixed_whole)
     }
 
-    /// Whether the operator itself makes the same of the same graph at any time.
-    fn is_fixed(&self) -> bool {
-        let mut fixed = !matches!(self, Self::Call(_) | Self::LoadCsv(_));
-        self.exprs(&mut |e| fixed &= e.is_fixed());
-        fixed
-    }
-
-    pub(crate) fn is_fixed_whole(&self) -> bool {
-        self.is_fixed() && self.inputs().into_iter().all(Self::is_fixed_whole)
+    /// Whether it makes one row of each, or none.
+    fn computes(&self) -> bool {
+        matches!(self.operator().shape(), Shape::Computes | Shape::Projects)
     }
 
     /// Whether it may make many rows of one, or search for long.
     fn has_much_to_do(&self) -> bool {
-        !matches!(self, Self::Filter(..) | Self::Extend(..) | Self::Keep(..) | Self::Prune(..))
+        !self.computes()
     }
 
     /// What a source says of the number of its rows: 0, perhaps one; 1, perhaps many; 2, many.
@@ -125,21 +107,7 @@ impl Plan {
             Self::NodeScan(_) => 2,
             Self::IndexSeek(p) => usize::from(!p.sought.is_unique() || p.sought.any),
             Self::Unit | Self::Argument | Self::NodeById(_) | Self::CountStore(_) => 0,
-            Self::Filter(..) | Self::Extend(..) | Self::Keep(..) | Self::Prune(..) => 0,
-            _ => 1,
+            _ => usize::from(!self.computes()),
         }
-    }
-}
-
-impl Expr {
-    /// Whether it is the same for the same row of the same graph at any time.
-    pub(crate) fn is_fixed(&self) -> bool {
-        let mut fixed = match self {
-            Self::Function(function, _) => function.deterministic,
-            Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),
-            _ => true,
-        };
-        self.parts(&mut |part| fixed &= part.is_fixed());
-        fixed
     }
 }

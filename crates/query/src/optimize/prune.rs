@@ -8,14 +8,14 @@
 use std::collections::HashSet;
 
 use crate::batch::Slot;
-use crate::plan::{Apply, Plan};
+use crate::plan::{Apply, Plan, Prune};
 
 pub(crate) type Slots = HashSet<Slot>;
 
 /// Prunes a whole plan, of whose rows `needed` are read. Returns what its rows carry.
 pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots {
-    if let Plan::Keep(_, slots) = plan {
-        slots.retain(|slot| needed.contains(slot));
+    if let Plan::Keep(p) = plan {
+        p.slots.retain(|slot| needed.contains(slot));
     }
     if let Plan::Apply(p) = plan
         && is_of_one_row(p)
@@ -32,9 +32,9 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         Plan::Unit => return Slots::new(),
         Plan::CountStore(p) => return p.slots.iter().copied().collect(),
         Plan::Argument => return argument.clone(),
-        Plan::Union(parts) => {
+        Plan::Union(p) => {
             let mut carried = Slots::new();
-            for part in parts {
+            for part in &mut p.parts {
                 let of_part = prune(part, &below, argument);
                 carried.extend(drop_dead(part, of_part, &below));
             }
@@ -85,8 +85,8 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     }
     carried.extend(plan.bound_slots());
     match plan {
-        Plan::Keep(_, slots) => slots.iter().copied().collect(),
-        Plan::Prune(_, slots) => slots.iter().copied().filter(|s| carried.contains(s)).collect(),
+        Plan::Keep(p) => p.slots.iter().copied().collect(),
+        Plan::Prune(p) => p.slots.iter().copied().filter(|s| carried.contains(s)).collect(),
         Plan::Aggregate(_) => plan.bound_slots().into_iter().collect(),
         _ => carried,
     }
@@ -124,7 +124,7 @@ fn prune_inner(p: &mut Apply, needed: &Slots, carried: &Slots, seen: &Slots) -> 
 
 /// Adds what the operator reads of its input, plans inside included.
 fn own_reads(plan: &Plan, reads: &mut Slots) {
-    if let Plan::Aggregate(_) | Plan::Keep(..) = plan {
+    if let Plan::Aggregate(_) | Plan::Keep(_) = plan {
         reads.clear();
     }
     let mut add = |slot: Slot| {
@@ -132,18 +132,11 @@ fn own_reads(plan: &Plan, reads: &mut Slots) {
     };
     plan.read_slots().into_iter().for_each(&mut add);
     plan.exprs(&mut |e| e.slots(&mut add));
-    match plan {
-        Plan::Apply(p) => p.inner.slots(&mut add),
-        Plan::InTransactions(p) => p.apply.inner.slots(&mut add),
-        Plan::Foreach(p) => p.inner.slots(&mut add),
-        // What these make of their inner rows needs all of them: the plan inside stays as it is.
-        Plan::Repeat(p) => p.inner.slots(&mut add),
-        Plan::Select(p) => p.inner.slots(&mut add),
-        Plan::Merge(p) => {
-            p.matching.slots(&mut add);
-            p.properties.iter().for_each(|e| e.slots(&mut add));
-        }
-        _ => {}
+    // What `Repeat`, `Select` and `Merge` make of their inner rows needs all of them: the plan
+    // inside stays as it is.
+    plan.inner().into_iter().for_each(|inner| inner.slots(&mut add));
+    if let Plan::Merge(p) = plan {
+        p.properties.iter().for_each(|e| e.slots(&mut add));
     }
 }
 
@@ -156,6 +149,6 @@ fn drop_dead(input: &mut Plan, carried: Slots, needed: &Slots) -> Slots {
     let mut slots: Vec<Slot> = kept.iter().copied().collect();
     slots.sort_unstable();
     let plan = std::mem::replace(input, Plan::Unit);
-    *input = Plan::Prune(Box::new(plan), slots);
+    *input = Plan::from(Prune { input: plan, slots });
     kept
 }

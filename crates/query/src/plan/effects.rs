@@ -176,7 +176,7 @@ impl Effects {
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut effects = Self::default();
         plan.exprs(&mut |e| effects.expr(e));
-        effects.operator(plan);
+        plan.operator().effects(&mut effects);
         effects
     }
 
@@ -192,44 +192,30 @@ impl Effects {
         plan.inputs().into_iter().for_each(|input| self.whole(input));
     }
 
-    fn operator(&mut self, plan: &Plan) {
-        match plan {
-            // What it will become reads no more.
-            Plan::Match(_) => self.reads.everything(),
-            Plan::NodeScan(p) => self.finds(p.label.as_ref()),
-            Plan::IndexSeek(p) => {
-                self.finds(Some(&p.label));
-                self.seeks(&p.sought);
-            }
-            Plan::RelationshipSeek(p) => {
-                self.reads.types.add(&p.ty);
-                self.seeks(&p.sought);
-            }
-            Plan::NodeById(_) => self.finds(None),
-            Plan::Expand(p) => self.follows(&p.types),
-            Plan::Intersect(p) => p.legs.iter().for_each(|leg| self.follows(&leg.types)),
-            Plan::Degrees(p) => {
-                self.follows(&p.types);
-                if let Some(label) = &p.label {
-                    self.reads.labels.add(None, Some(label));
-                }
-            }
-            Plan::VarExpand(p) => self.follows(&p.types),
-            Plan::ShortestPath(p) => self.follows(&p.types),
-            Plan::CountStore(_) | Plan::Call(_) => self.reads.everything(),
-            Plan::Create(p) => self.makes(&p.steps),
-            Plan::Merge(p) => {
-                self.makes(&p.steps);
-                p.properties.iter().for_each(|e| self.expr(e));
-                p.on_create.iter().chain(&p.on_match).for_each(|item| self.sets(item));
-            }
-            Plan::Set(_, items) => items.iter().for_each(|item| self.sets(item)),
-            Plan::Delete(_) => self.writes.deletes = true,
-            _ => {}
+    /// Reads anything at all.
+    pub(crate) fn reads_everything(&mut self) {
+        self.reads.everything();
+    }
+
+    /// Relationships of a type are looked for.
+    pub(crate) fn looks_for_type(&mut self, ty: &Arc<str>) {
+        self.reads.types.add(ty);
+    }
+
+    /// It is asked of nodes whether they have a label.
+    pub(crate) fn reads_label(&mut self, label: Option<&Arc<str>>) {
+        if label.is_some() {
+            self.reads.labels.add(None, label);
         }
     }
 
-    fn finds(&mut self, label: Option<&Arc<str>>) {
+    /// What exists is deleted.
+    pub(crate) fn deletes(&mut self) {
+        self.writes.deletes = true;
+    }
+
+    /// Nodes are looked for: all, or those with a label.
+    pub(crate) fn finds(&mut self, label: Option<&Arc<str>>) {
         self.reads.any = true;
         match label {
             Some(label) => {
@@ -240,12 +226,14 @@ impl Effects {
         }
     }
 
-    fn seeks(&mut self, sought: &Sought) {
+    /// Properties are compared by an index.
+    pub(crate) fn seeks(&mut self, sought: &Sought) {
         self.reads.any = true;
         sought.keys.iter().for_each(|key| self.reads.properties.add(None, Some(key)));
     }
 
-    fn follows(&mut self, types: &Types) {
+    /// Relationships of nodes are looked for.
+    pub(crate) fn follows(&mut self, types: &Types) {
         self.reads.any = true;
         match types {
             Types::Of(names) => names.iter().for_each(|name| self.reads.types.add(name)),
@@ -253,7 +241,8 @@ impl Effects {
         }
     }
 
-    fn makes(&mut self, steps: &[CreateStep]) {
+    /// What `CREATE` and `MERGE` make.
+    pub(crate) fn makes(&mut self, steps: &[CreateStep]) {
         for step in steps {
             match step {
                 CreateStep::Node { labels, .. } => {
@@ -266,7 +255,8 @@ impl Effects {
         }
     }
 
-    fn sets(&mut self, item: &SetItem) {
+    /// What `SET` and `REMOVE` change.
+    pub(crate) fn sets(&mut self, item: &SetItem) {
         let writes = &mut self.writes;
         match item {
             SetItem::Property { object, key, .. } => {
@@ -297,7 +287,8 @@ impl Effects {
         }
     }
 
-    fn expr(&mut self, e: &Expr) {
+    /// What an expression reads.
+    pub(crate) fn expr(&mut self, e: &Expr) {
         let reads = &mut self.reads;
         match e {
             Expr::Property(object, key) => {

@@ -26,8 +26,8 @@ use crate::estimate::Facts;
 use crate::expr::{Binary, Expr, GraphFunction};
 use crate::plan::pattern::{Group, Length, Pattern, Relationship, Selection, overlap};
 use crate::plan::{
-    Expand, IndexSeek, Match, NodeById, NodeScan, Plan, RelationshipSeek, Repeat, Select,
-    ShortestPath, Types, VarExpand, Way,
+    Expand, Extend, Filter, IndexSeek, Match, NodeById, NodeScan, Plan, RelationshipSeek, Repeat,
+    Select, ShortestPath, Types, Unwind, VarExpand, Way,
 };
 use crate::watch;
 use known::Expected;
@@ -80,8 +80,8 @@ impl Planner<'_> {
             let input = std::mem::replace(input, Plan::Unit);
             above.push(std::mem::replace(&mut begin, input));
         }
-        if let Plan::Union(parts) = &mut begin {
-            parts.iter_mut().for_each(|part| self.solve_patterns(part));
+        if let Plan::Union(p) = &mut begin {
+            p.parts.iter_mut().for_each(|part| self.solve_patterns(part));
         }
         let mut solved = begin;
         while let Some(operator) = above.pop() {
@@ -211,7 +211,8 @@ impl Solver<'_, '_> {
         } else {
             self.as_written();
         }
-        // What is left out once the statement is to be given up is never run: the planner asks, too.
+        // A statement that is to be given up is never run: what is left of the pattern may be left
+        // out. The planner asks, too.
         while watch::check().is_ok() {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -234,12 +235,12 @@ impl Solver<'_, '_> {
         let paths = std::mem::take(&mut self.pattern.paths);
         if !paths.is_empty() {
             self.bound.extend(paths.iter().map(|(slot, _)| *slot));
-            self.wrap(|plan| Plan::Extend(Box::new(plan), paths));
+            self.wrap(|plan| Plan::from(Extend { input: plan, items: paths }));
         }
         self.test_conditions();
         // What is left names variables of no row; evaluating it says so.
         for condition in std::mem::take(&mut self.pattern.conditions) {
-            self.wrap(|plan| Plan::Filter(Box::new(plan), condition));
+            self.wrap(|plan| Plan::from(Filter { input: plan, condition }));
         }
     }
 
@@ -266,7 +267,7 @@ impl Solver<'_, '_> {
             conditions.into_iter().partition(|c| c.is_bound(&|slot| bound.contains(&slot)));
         self.pattern.conditions = left;
         if !ready.is_empty() {
-            self.wrap(|plan| Plan::Filter(Box::new(plan), Expr::all(ready)));
+            self.wrap(|plan| Plan::from(Filter { input: plan, condition: Expr::all(ready) }));
         }
     }
 
@@ -311,7 +312,7 @@ impl Solver<'_, '_> {
                     }
                     _ => false,
                 };
-                Plan::Expand(Box::new(Expand {
+                Plan::from(Expand {
                     input,
                     from,
                     to,
@@ -323,7 +324,7 @@ impl Solver<'_, '_> {
                     way,
                     distinct_from,
                     scans,
-                }))
+                })
             }),
             Some(Length { min, max, filter, shortest: Some(shortest), .. }) => self.wrap(|input| {
                 let all = shortest.all;
@@ -337,7 +338,7 @@ impl Solver<'_, '_> {
                 self.wrap(|input| {
                     let reversed = !forward;
                     let edges = slot;
-                    Plan::VarExpand(Box::new(VarExpand {
+                    Plan::from(VarExpand {
                         input,
                         from,
                         to,
@@ -354,7 +355,7 @@ impl Solver<'_, '_> {
                         repeats,
                         bound,
                         once: false,
-                    }))
+                    })
                 });
             }
         }
@@ -376,7 +377,7 @@ impl Solver<'_, '_> {
         self.bound.extend(lists.iter().map(|(_, list)| *list));
         let reversed = !forward;
         self.wrap(|input| {
-            Plan::Repeat(Box::new(Repeat {
+            Plan::from(Repeat {
                 input,
                 inner,
                 row,
@@ -392,7 +393,7 @@ impl Solver<'_, '_> {
                 min,
                 max,
                 shortest: shortest.map(|shortest| shortest.all),
-            }))
+            })
         });
     }
 
@@ -411,7 +412,7 @@ impl Solver<'_, '_> {
         let mut own = Vec::new();
         inner.own_slots(&mut own);
         self.bound.extend(own);
-        self.wrap(|input| Plan::Select(Box::new(Select { input, inner, slots, paths })));
+        self.wrap(|input| Plan::from(Select { input, inner, slots, paths }));
     }
 
     /// A relationship that is known already: its nodes are what it connects.
@@ -434,7 +435,7 @@ impl Solver<'_, '_> {
                 }
             };
             let from = r.from;
-            self.wrap(|plan| Plan::Unwind(Box::new(plan), from, first));
+            self.wrap(|plan| Plan::from(Unwind { input: plan, slot: from, list: first }));
             self.bound.insert(from);
         }
         let edge = self.planner.new_slot();
@@ -442,7 +443,7 @@ impl Solver<'_, '_> {
         self.follow(Relationship { slot: edge, bound: false, ..r });
         let (a, b) = (Box::new(Expr::Slot(edge)), Box::new(Expr::Slot(known)));
         let same = Expr::Binary(Binary::Equal, a, b);
-        self.wrap(|plan| Plan::Filter(Box::new(plan), same));
+        self.wrap(|plan| Plan::from(Filter { input: plan, condition: same }));
     }
 
     /// Finds a part of the pattern that nothing known leads to.
@@ -450,14 +451,12 @@ impl Solver<'_, '_> {
         match start {
             Start::Id { slot, id, element } => {
                 self.bound.insert(slot);
-                self.wrap(|input| Plan::NodeById(Box::new(NodeById { input, slot, id, element })));
+                self.wrap(|input| Plan::from(NodeById { input, slot, id, element }));
             }
             Start::Index { slot, label, mut sought } => {
                 self.take_tested(slot, Some(&label), &mut sought);
                 self.bound.insert(slot);
-                self.wrap(|input| {
-                    Plan::IndexSeek(Box::new(IndexSeek { input, slot, label, sought }))
-                });
+                self.wrap(|input| Plan::from(IndexSeek { input, slot, label, sought }));
             }
             Start::Scan { slot, label } => {
                 if let Some(label) = &label {
@@ -465,9 +464,7 @@ impl Solver<'_, '_> {
                 }
                 self.bound.insert(slot);
                 let for_relationships = false;
-                self.wrap(|input| {
-                    Plan::NodeScan(Box::new(NodeScan { input, slot, label, for_relationships }))
-                });
+                self.wrap(|input| Plan::from(NodeScan { input, slot, label, for_relationships }));
             }
             Start::Relationship { at, ty, mut sought } => {
                 self.take_tested(self.pattern.relationships[at].slot, None, &mut sought);

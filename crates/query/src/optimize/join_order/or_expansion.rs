@@ -23,7 +23,7 @@ use super::{Before, Planner, Solver};
 use crate::batch::Slot;
 use crate::expr::{Case, Expr, conjuncts};
 use crate::plan::pattern::Pattern;
-use crate::plan::{Apply, Plan};
+use crate::plan::{Apply, Plan, Union};
 
 /// A condition with more parts stays as it is.
 const PARTS_MAX: usize = 4;
@@ -115,12 +115,12 @@ impl Planner<'_> {
         };
         let before = Before { expected, ..before };
         let mut part = |pattern| self.solve_whole(first.clone(), before.clone(), pattern);
-        let inner = Plan::Union(patterns.into_iter().map(&mut part).collect());
+        let inner = Plan::from(Union { parts: patterns.into_iter().map(&mut part).collect() });
         let Some(input) = outer else { return inner };
         let row = self.new_slot();
         let (optional, returns, by_row) = (None, true, !inner.keeps_rows_apart());
         let columns = new;
-        Plan::Apply(Box::new(Apply { input, inner, row, columns, optional, returns, by_row }))
+        Plan::from(Apply { input, inner, row, columns, optional, returns, by_row })
     }
 }
 

@@ -334,8 +334,8 @@ impl Search<'_, '_, '_> {
     }
 
     /// The number of nodes that the end of a relationship must not be, if the relationship is only
-    /// counted (`plan/counting.rs`): where that is all that becomes of the rows of the pattern, and
-    /// nothing else reads the end.
+    /// counted (`optimize/counting.rs`): where that is all that becomes of the rows of the pattern,
+    /// and nothing else reads the end.
     fn counted_end(&self, at: usize, number: usize, way: usize) -> Option<usize> {
         let State { nodes, relationships, .. } = self.states[at];
         let (model, pattern) = (self.model, &self.solver.pattern);

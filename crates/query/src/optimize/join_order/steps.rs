@@ -88,7 +88,7 @@ impl Solver<'_, '_> {
             legs.push(Leg { from, edge, keeps_edge, types, way, distinct_from });
         }
         self.bound.insert(to);
-        self.wrap(|input| Plan::Intersect(Box::new(Intersect { input, to, legs, kept: None })));
+        self.wrap(|input| Plan::from(Intersect { input, to, legs, kept: None }));
     }
 
     /// Finds a part of the pattern on its own and joins it with what is found so far.
@@ -146,7 +146,7 @@ impl Solver<'_, '_> {
         }
         self.bound.extend(bound);
         self.found.extend(found);
-        self.wrap(|input| Plan::HashJoin(Box::new(HashJoin { input, build, keys })));
+        self.wrap(|input| Plan::from(HashJoin { input, build, keys }));
     }
 }
 

@@ -1,0 +1,67 @@
+//! Counts that need no rows.
+
+use super::prelude::*;
+
+/// One row: how many nodes or relationships there are, which the graph knows.
+#[derive(Debug, Clone)]
+pub(crate) struct CountStore {
+    /// Where the count goes.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) what: Counted,
+}
+
+/// What is counted.
+#[derive(Debug, Clone)]
+pub(crate) enum Counted {
+    /// All nodes, or those with a label.
+    Nodes(Option<Arc<str>>),
+    Relationships(Types),
+}
+
+impl Operator for CountStore {
+    input!();
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        self.slots.clone()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Begins
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.reads_everything();
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, _: InputRows<'_>, _: &mut Facts) -> f64 {
+        1.0
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let (operator, pattern) = match &self.what {
+            Counted::Nodes(label) => {
+                let label = label.as_ref().map(|label| format!(":{}", print::name(label)));
+                ("NodeCountFromCountStore", format!("({})", label.unwrap_or_default()))
+            }
+            Counted::Relationships(types) => {
+                ("RelationshipCountFromCountStore", arrow("", &p.types(types), "", Way::Out))
+            }
+        };
+        let slots = p.slots(self.slots.iter().copied());
+        (operator, format!("count({pattern}) AS {slots}"))
+    }
+}

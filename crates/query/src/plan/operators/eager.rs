@@ -1,0 +1,45 @@
+//! All rows before the first.
+
+use super::prelude::*;
+
+/// The rows of its input, all of which are there before the first goes on.
+#[derive(Debug, Clone)]
+pub(crate) struct Eager {
+    pub(crate) input: Plan,
+}
+
+impl Operator for Eager {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Gathers
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first
+    }
+
+    fn explain(&self, _: &Printer<'_>) -> (&'static str, String) {
+        ("Eager", String::new())
+    }
+}

@@ -1,0 +1,88 @@
+//! Relationships of nodes, with the nodes that they lead to.
+
+use super::prelude::*;
+
+/// The relationships of a known node, with the nodes at their other ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Expand {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    /// `to` is bound already.
+    pub(crate) into: bool,
+    pub(crate) edge: Slot,
+    /// Somebody reads the relationship.
+    pub(crate) keeps_edge: bool,
+    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    pub(crate) kept: Option<Vec<Slot>>,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    /// Relationships, and lists of them, that this one may not be.
+    pub(crate) distinct_from: Vec<Slot>,
+    /// `from` is scanned for relationships ([`NodeScan::for_relationships`]).
+    ///
+    /// [`NodeScan::for_relationships`]: super::NodeScan::for_relationships
+    pub(crate) scans: bool,
+}
+
+impl Operator for Expand {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        let mut slots = vec![self.from];
+        slots.extend(self.into.then_some(self.to));
+        slots.extend(&self.distinct_from);
+        slots
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        match self.into {
+            true => vec![self.edge],
+            false => vec![self.edge, self.to],
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.follows(&self.types);
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let found = counts.expand(facts, (self.from, self.to), &self.types, self.way, self.into);
+        counts.is_of(self.edge, &self.types, facts);
+        let ends = [(self.from, self.to, self.way), (self.to, self.from, self.way.reverse())];
+        let each = ends.map(|(node, _, way)| {
+            let (degree, times) = counts.degree_of(facts, node, &self.types, way);
+            degree * times
+        });
+        counts.are_behind(facts, (self.from, self.to), each[0]);
+        if self.into {
+            counts.are_behind(facts, (self.to, self.from), each[1]);
+        } else {
+            counts.leads_to(facts, (self.from, self.to), &self.types, self.way);
+        }
+        for (node, _, way) in ends {
+            facts.has(node, counts.tables(&self.types, way));
+        }
+        rows.first * found
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let name = if self.into { "ExpandInto" } else { "Expand" };
+        let inner = format!("{}{}", p.slot(self.edge), p.types(&self.types));
+        (name, arrow(&p.slot(self.from), &inner, &p.slot(self.to), self.way))
+    }
+}

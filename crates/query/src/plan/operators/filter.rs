@@ -1,0 +1,46 @@
+//! Rows for which a condition holds.
+
+use super::prelude::*;
+
+/// The rows of its input for which a condition holds.
+#[derive(Debug, Clone)]
+pub(crate) struct Filter {
+    pub(crate) input: Plan,
+    pub(crate) condition: Expr,
+}
+
+impl Operator for Filter {
+    input!(input);
+    inner!();
+    exprs!(condition);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Computes
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        rows.first * counts.share(&self.condition, facts)
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("Filter", p.expr(&self.condition))
+    }
+}

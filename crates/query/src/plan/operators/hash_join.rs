@@ -1,0 +1,69 @@
+//! Two plans joined.
+
+use super::prelude::*;
+use crate::expr::Binary;
+
+/// Each row of the input with those of another plan that have the same nodes or values.
+#[derive(Debug, Clone)]
+pub(crate) struct HashJoin {
+    pub(crate) input: Plan,
+    /// Begins with `Unit`; is read once, and kept.
+    pub(crate) build: Plan,
+    /// Keys of the input, and those of the other plan that they equal; none: all rows meet.
+    pub(crate) keys: Vec<(Expr, Expr)>,
+}
+
+impl Operator for HashJoin {
+    input!(input);
+    inner!();
+    exprs!(keys);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Combines
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let share = |(a, b): &(Expr, Expr)| match (a, b) {
+            (Expr::Slot(node), Expr::Slot(other)) => {
+                // Nodes with many relationships are often found on both sides.
+                let here = counts.reached_by(&self.input, *node);
+                let there = counts.reached_by(&self.build, *other);
+                counts.meet(facts, *node, here, &there) / counts.ends(facts, *node)
+            }
+            (a, b) => counts.comparison(Binary::Equal, a, b, facts),
+        };
+        rows.first * rows.second * self.keys.iter().map(share).product::<f64>()
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let key = |(a, b): &(Expr, Expr)| match (a, b) {
+            (Expr::Slot(a), Expr::Slot(b)) if a == b => p.slot(*a),
+            _ => format!("{} = {}", p.expr(a), p.expr(b)),
+        };
+        let nodes = |(a, _): &(Expr, Expr)| matches!(a, Expr::Slot(_));
+        let name = match &self.keys[..] {
+            [] => "CartesianProduct",
+            keys if keys.iter().all(nodes) => "NodeHashJoin",
+            _ => "ValueHashJoin",
+        };
+        (name, self.keys.iter().map(key).collect::<Vec<_>>().join(", "))
+    }
+}

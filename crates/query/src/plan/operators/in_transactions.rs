@@ -1,0 +1,59 @@
+//! `CALL { } IN TRANSACTIONS`.
+
+use super::prelude::*;
+use telar_cypher::ast::OnError;
+
+use super::Apply;
+
+/// Runs a subquery in transactions of its own.
+#[derive(Debug, Clone)]
+pub(crate) struct InTransactions {
+    /// Runs row by row.
+    pub(crate) apply: Apply,
+    /// Rows of one transaction; needs no row itself.
+    pub(crate) rows: Expr,
+    pub(crate) on_error: OnError,
+    /// A map that says what became of the row's transaction.
+    pub(crate) status: Option<Slot>,
+}
+
+impl Operator for InTransactions {
+    input!(apply.input);
+    inner!(apply.inner);
+    exprs!(rows);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        let mut slots = vec![self.apply.row];
+        slots.extend(self.apply.columns.iter().chain(&self.status));
+        slots
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Combines
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        match self.apply.returns {
+            true => rows.first * rows.second,
+            false => rows.first,
+        }
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("SubqueryInTransactions", format!("OF {} ROWS", p.expr(&self.rows)))
+    }
+}

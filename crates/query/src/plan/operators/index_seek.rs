@@ -1,0 +1,65 @@
+//! Nodes by an index.
+
+use super::prelude::*;
+use crate::plan::{NextKey, Sought};
+
+/// The nodes that an index has for a key or range, for every row.
+#[derive(Debug, Clone)]
+pub(crate) struct IndexSeek {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    pub(crate) label: Arc<str>,
+    pub(crate) sought: Sought,
+}
+
+impl Operator for IndexSeek {
+    input!(input);
+    inner!();
+    exprs!(sought);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        vec![self.slot]
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.finds(Some(&self.label));
+        effects.seeks(&self.sought);
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let Some(objects) = counts.node_objects(&self.label) else { return 0.0 };
+        counts.is(facts, self.slot, objects);
+        facts.has_sought(self.slot, &self.sought);
+        rows.first * counts.sought(objects, &self.sought, facts)
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let (slot, label) = (p.slot(self.slot), print::name(&self.label));
+        let (keys, conditions) = self.sought.explain(p, &slot);
+        let name = match &self.sought.next {
+            NextKey::Anything if self.sought.is_unique() => "NodeUniqueIndexSeek",
+            NextKey::Anything => "NodeIndexSeek",
+            NextKey::Contains(_) => "NodeIndexContainsScan",
+            NextKey::EndsWith(_) => "NodeIndexEndsWithScan",
+            _ => "NodeIndexSeekByRange",
+        };
+        let kind = self.sought.kind.name();
+        (name, format!("{kind} INDEX ({slot}:{label}({keys})) WHERE {conditions}"))
+    }
+}

@@ -1,0 +1,89 @@
+//! Nodes that several known nodes lead to.
+
+use super::prelude::*;
+
+/// New nodes that each of several known nodes leads to, by what their lists have in common.
+#[derive(Debug, Clone)]
+pub(crate) struct Intersect {
+    pub(crate) input: Plan,
+    pub(crate) to: Slot,
+    /// At least two.
+    pub(crate) legs: Vec<Leg>,
+    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    pub(crate) kept: Option<Vec<Slot>>,
+}
+
+/// A relationship from a known node to the one that is looked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Leg {
+    pub(crate) from: Slot,
+    pub(crate) edge: Slot,
+    /// Somebody reads the relationship.
+    pub(crate) keeps_edge: bool,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    /// Relationships, and lists of them, that this one may not be; those of earlier legs as well.
+    pub(crate) distinct_from: Vec<Slot>,
+}
+
+impl Operator for Intersect {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        let reads = |leg: &Leg| [&[leg.from], &leg.distinct_from[..]].concat();
+        let own: Vec<Slot> = self.legs.iter().map(|leg| leg.edge).collect();
+        let slots = self.legs.iter().flat_map(reads);
+        slots.filter(|slot| !own.contains(slot)).collect()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        std::iter::once(self.to).chain(self.legs.iter().map(|leg| leg.edge)).collect()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        self.legs.iter().for_each(|leg| effects.follows(&leg.types));
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        for leg in &self.legs {
+            counts.is_of(leg.edge, &leg.types, facts);
+            counts.leads_to(facts, (leg.from, self.to), &leg.types, leg.way);
+            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
+            counts.are_behind(facts, (leg.from, self.to), degree * times);
+        }
+        let ends = counts.ends(facts, self.to);
+        let share = |leg: &Leg| {
+            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
+            degree * times / ends
+        };
+        // A node that one leads to has more for the others to come by.
+        let (to, lead) = (self.to, &self.legs[0]);
+        let back = |leg: &Leg| counts.tables(&leg.types, leg.way.reverse());
+        let others = self.legs.iter().skip(1);
+        let more = others.map(|leg| counts.skew(facts, to, &back(leg), back(lead)));
+        let more: f64 = more.product();
+        rows.first * ends * self.legs.iter().map(share).product::<f64>() * more
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let leg = |leg: &Leg| {
+            let inner = format!("{}{}", p.slot(leg.edge), p.types(&leg.types));
+            arrow(&p.slot(leg.from), &inner, &p.slot(self.to), leg.way)
+        };
+        ("Intersect", self.legs.iter().map(leg).collect::<Vec<_>>().join(", "))
+    }
+}

@@ -1,0 +1,46 @@
+//! Columns that go on.
+
+use super::prelude::*;
+
+/// Leaves only these columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Keep {
+    pub(crate) input: Plan,
+    pub(crate) slots: Vec<Slot>,
+}
+
+impl Operator for Keep {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        self.slots.clone()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Projects
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("Keep", p.slots(self.slots.iter().copied()))
+    }
+}

@@ -1,0 +1,47 @@
+//! The first rows.
+
+use super::prelude::*;
+use crate::estimate::constant;
+
+/// The first so many rows of its input.
+#[derive(Debug, Clone)]
+pub(crate) struct Limit {
+    pub(crate) input: Plan,
+    pub(crate) count: Expr,
+}
+
+impl Operator for Limit {
+    input!(input);
+    inner!();
+    exprs!(count);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Passes
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first.min(constant(&self.count))
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("Limit", p.expr(&self.count))
+    }
+}

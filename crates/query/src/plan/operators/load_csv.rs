@@ -1,0 +1,59 @@
+//! `LOAD CSV`.
+
+use super::prelude::*;
+use crate::estimate::LIST;
+
+/// The rows of a file for every row.
+#[derive(Debug, Clone)]
+pub(crate) struct LoadCsv {
+    pub(crate) input: Plan,
+    pub(crate) source: Expr,
+    pub(crate) headers: bool,
+    /// Missing if it is not one character.
+    pub(crate) separator: Option<char>,
+    pub(crate) slot: Slot,
+    /// The line a row begins at, and its file.
+    pub(crate) line: Slot,
+    pub(crate) file: Slot,
+    /// Somebody asks for these.
+    pub(crate) places: bool,
+}
+
+impl Operator for LoadCsv {
+    input!(input);
+    inner!();
+    exprs!(source);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        match self.places {
+            true => vec![self.slot, self.line, self.file],
+            false => vec![self.slot],
+        }
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Combines
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        false
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first * LIST
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("LoadCsv", format!("{} AS {}", p.expr(&self.source), p.slot(self.slot)))
+    }
+}

@@ -1,0 +1,62 @@
+//! All nodes, or those with a label.
+
+use super::prelude::*;
+
+/// Every node for every row.
+#[derive(Debug, Clone)]
+pub(crate) struct NodeScan {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    /// A label that all have.
+    pub(crate) label: Option<Arc<str>>,
+    /// An expansion of all nodes is above it: together they find every relationship, those of
+    /// deleted nodes included.
+    pub(crate) for_relationships: bool,
+}
+
+impl Operator for NodeScan {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        vec![self.slot]
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.finds(self.label.as_ref());
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let Some(label) = &self.label else { return rows.first * counts.nodes() };
+        if let Some(objects) = counts.node_objects(label) {
+            counts.is(facts, self.slot, objects);
+        }
+        rows.first * counts.label(label)
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        match &self.label {
+            Some(label) => {
+                ("NodeByLabelScan", format!("({}:{})", p.slot(self.slot), print::name(label)))
+            }
+            None => ("AllNodesScan", format!("({})", p.slot(self.slot))),
+        }
+    }
+}

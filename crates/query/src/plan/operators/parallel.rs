@@ -1,0 +1,58 @@
+//! Several threads.
+
+use super::prelude::*;
+
+/// The rows of its input, made by several threads if there is much to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Parallel {
+    pub(crate) input: Plan,
+    /// How far below `input` those plans are whose rows can be shared out, the lowest first.
+    pub(crate) sources: Vec<usize>,
+}
+
+impl Parallel {
+    /// The plan whose rows are shared out: the lowest, if that has many.
+    pub(crate) fn source(&self, level: usize) -> &Plan {
+        let mut at = &self.input;
+        for _ in 0..self.sources[level] {
+            at = at.input().expect("INVARIANT: it was walked when it was made");
+        }
+        at
+    }
+}
+
+impl Operator for Parallel {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Combines
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first
+    }
+
+    fn explain(&self, _: &Printer<'_>) -> (&'static str, String) {
+        ("Parallel", String::new())
+    }
+}

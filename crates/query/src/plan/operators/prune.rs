@@ -1,0 +1,46 @@
+//! Columns that are still read.
+
+use super::prelude::*;
+
+/// Leaves of these columns those that are there; nobody reads the others any more.
+#[derive(Debug, Clone)]
+pub(crate) struct Prune {
+    pub(crate) input: Plan,
+    pub(crate) slots: Vec<Slot>,
+}
+
+impl Operator for Prune {
+    input!(input);
+    inner!();
+    exprs!();
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Computes
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        rows.first
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("Prune", p.slots(self.slots.iter().copied()))
+    }
+}

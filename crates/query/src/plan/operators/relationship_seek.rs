@@ -1,0 +1,82 @@
+//! Relationships by an index.
+
+use super::prelude::*;
+use crate::plan::{NextKey, Sought};
+
+/// The relationships that an index has for a key or range, with both ends, for every row.
+#[derive(Debug, Clone)]
+pub(crate) struct RelationshipSeek {
+    pub(crate) input: Plan,
+    pub(crate) edge: Slot,
+    pub(crate) from: Slot,
+    /// May be `from`: then only loops are found.
+    pub(crate) to: Slot,
+    /// Which of the ends is `from`; with `Both`, a relationship is found once each way.
+    pub(crate) way: Way,
+    pub(crate) ty: Arc<str>,
+    pub(crate) sought: Sought,
+    /// Relationships, and lists of them, that this one may not be.
+    pub(crate) distinct_from: Vec<Slot>,
+}
+
+impl Operator for RelationshipSeek {
+    input!(input);
+    inner!();
+    exprs!(sought);
+
+    fn reads(&self) -> Vec<Slot> {
+        self.distinct_from.clone()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        let mut slots = vec![self.edge, self.from];
+        slots.extend((self.to != self.from).then_some(self.to));
+        slots
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.looks_for_type(&self.ty);
+        effects.seeks(&self.sought);
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let Some(objects) = counts.relationship_objects(&self.ty) else { return 0.0 };
+        counts.is(facts, self.edge, objects);
+        facts.has_sought(self.edge, &self.sought);
+        let types = Types::Of(vec![self.ty.clone()]);
+        counts.leads_to(facts, (self.from, self.to), &types, self.way);
+        counts.leads_to(facts, (self.to, self.from), &types, self.way.reverse());
+        let ways = if self.way == Way::Both { 2.0 } else { 1.0 };
+        rows.first * ways * counts.sought(objects, &self.sought, facts)
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let slot = p.slot(self.edge);
+        let (keys, conditions) = self.sought.explain(p, &slot);
+        let name = match (&self.sought.next, self.way) {
+            (NextKey::Anything, Way::Both) => "UndirectedRelationshipIndexSeek",
+            (NextKey::Anything, _) => "DirectedRelationshipIndexSeek",
+            (NextKey::Contains(_), Way::Both) => "UndirectedRelationshipIndexContainsScan",
+            (NextKey::Contains(_), _) => "DirectedRelationshipIndexContainsScan",
+            (NextKey::EndsWith(_), Way::Both) => "UndirectedRelationshipIndexEndsWithScan",
+            (NextKey::EndsWith(_), _) => "DirectedRelationshipIndexEndsWithScan",
+            (_, Way::Both) => "UndirectedRelationshipIndexSeekByRange",
+            _ => "DirectedRelationshipIndexSeekByRange",
+        };
+        let inner = format!("{slot}:{}({keys})", print::name(&self.ty));
+        let pattern = arrow(&p.slot(self.from), &inner, &p.slot(self.to), self.way);
+        (name, format!("{} INDEX {pattern} WHERE {conditions}", self.sought.kind.name()))
+    }
+}

@@ -1,0 +1,74 @@
+//! Some of the paths between two nodes.
+
+use super::prelude::*;
+
+/// Of the paths that a plan finds between two nodes, some.
+#[derive(Debug, Clone)]
+pub(crate) struct Select {
+    pub(crate) input: Plan,
+    /// Finds the paths; begins with `Argument`, in which both ends are known.
+    pub(crate) inner: Plan,
+    /// Nodes, relationships and lists of relationships, from end to end.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) paths: Paths,
+}
+
+/// How many of the paths between two nodes are wanted, shorter ones first.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    pub(crate) count: Expr,
+    /// All paths of so many lengths, not so many paths.
+    pub(crate) groups: bool,
+}
+
+impl Operator for Select {
+    input!(input);
+    inner!(inner);
+    exprs!(paths);
+
+    fn reads(&self) -> Vec<Slot> {
+        self.slots.clone()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        // Its rows are some of those of the plan inside.
+        let mut slots = Vec::new();
+        self.inner.own_slots(&mut slots);
+        slots
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        // All that there are.
+        rows.first * rows.second
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let name = if self.paths.groups { "SelectPathGroups" } else { "SelectPaths" };
+        let ends = self.slots.first().into_iter().chain(self.slots.last()).copied();
+        (name, format!("SHORTEST {} BETWEEN {}", p.expr(&self.paths.count), p.slots(ends)))
+    }
+}
+
+impl HasExprs for Paths {
+    fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr)) {
+        f(&self.count);
+    }
+
+    fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
+        f(&mut self.count);
+    }
+}

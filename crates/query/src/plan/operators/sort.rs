@@ -1,0 +1,56 @@
+//! Rows in order.
+
+use super::prelude::*;
+use crate::estimate::constant;
+
+/// The rows of its input in order.
+#[derive(Debug, Clone)]
+pub(crate) struct Sort {
+    pub(crate) input: Plan,
+    /// Keys, and whether they are descending.
+    pub(crate) keys: Vec<(Expr, bool)>,
+    /// Only the first so many rows are wanted.
+    pub(crate) top: Option<Expr>,
+}
+
+impl Operator for Sort {
+    input!(input);
+    inner!();
+    exprs!(keys, top);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Gathers
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
+        self.top.as_ref().map_or(rows.first, |top| rows.first.min(constant(top)))
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let key =
+            |(e, descending): &(Expr, bool)| p.expr(e) + if *descending { " DESC" } else { "" };
+        let keys = self.keys.iter().map(key).collect::<Vec<_>>().join(", ");
+        match &self.top {
+            Some(top) => ("Top", format!("{keys} LIMIT {}", p.expr(top))),
+            None => ("Sort", keys),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Elements of lists.
+
+use super::prelude::*;
+use crate::estimate::LIST;
+
+/// A row for each element of a list.
+#[derive(Debug, Clone)]
+pub(crate) struct Unwind {
+    pub(crate) input: Plan,
+    pub(crate) slot: Slot,
+    pub(crate) list: Expr,
+}
+
+impl Operator for Unwind {
+    input!(input);
+    inner!();
+    exprs!(list);
+
+    fn reads(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        vec![self.slot]
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, _: &mut Effects) {}
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        facts.is_element(self.slot, &self.list);
+        rows.first * facts.length(&self.list, LIST)
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        ("Unwind", format!("{} AS {}", p.expr(&self.list), p.slot(self.slot)))
+    }
+}

@@ -1,0 +1,94 @@
+//! Paths of several relationships from a known node.
+
+use super::prelude::*;
+
+/// Paths of a relationship that is repeated, from a known node.
+#[derive(Debug, Clone)]
+pub(crate) struct VarExpand {
+    pub(crate) input: Plan,
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    pub(crate) into: bool,
+    /// The list of relationships, from `from` to `to`.
+    pub(crate) edges: Slot,
+    /// Somebody reads the list.
+    pub(crate) lists: bool,
+    /// The pattern was written the other way round: the list is reversed.
+    pub(crate) reversed: bool,
+    pub(crate) types: Types,
+    pub(crate) way: Way,
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+    /// What every relationship must satisfy; it is in the slot.
+    pub(crate) filter: Option<(Slot, Expr)>,
+    pub(crate) distinct_from: Vec<Slot>,
+    /// A relationship may come again.
+    pub(crate) repeats: bool,
+    /// The list was bound before: only it is followed.
+    pub(crate) bound: bool,
+    /// Nobody asks how, or how often, an end is reached: each is found once.
+    pub(crate) once: bool,
+}
+
+impl Operator for VarExpand {
+    input!(input);
+    inner!();
+    exprs!(filter);
+
+    fn reads(&self) -> Vec<Slot> {
+        let mut slots = vec![self.from];
+        slots.extend(self.into.then_some(self.to));
+        slots.extend(self.bound.then_some(self.edges));
+        slots.extend(&self.distinct_from);
+        slots
+    }
+
+    fn binds(&self) -> Vec<Slot> {
+        let mut slots = vec![self.edges];
+        slots.extend((!self.into).then_some(self.to));
+        slots.extend(self.filter.iter().map(|(slot, _)| *slot));
+        slots
+    }
+
+    fn shape(&self) -> Shape {
+        Shape::Finds
+    }
+
+    fn effects(&self, effects: &mut Effects) {
+        effects.follows(&self.types);
+    }
+
+    fn writes(&self) -> bool {
+        false
+    }
+
+    fn is_repeatable(&self) -> bool {
+        true
+    }
+
+    fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        let (ends, types) = ((self.from, self.to), (&self.types, self.way));
+        let found = counts.paths(facts, ends, types, (self.min, self.max), self.into, self.once);
+        if !self.into && self.min > 0 {
+            counts.leads_to(facts, ends, &self.types, self.way);
+            facts.has(self.to, counts.tables(&self.types, self.way.reverse()));
+            counts.are_behind(facts, ends, found);
+        } else if !self.into {
+            let begins = 1.0 / found.max(1.0);
+            counts.begins_or_leads_to(facts, ends, types, begins);
+        }
+        rows.first * found
+    }
+
+    fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
+        let name = match (self.once, self.into) {
+            (true, false) => "PruningVarExpand",
+            (true, true) => "PruningVarExpandInto",
+            (false, false) => "VarExpand",
+            (false, true) => "VarExpandInto",
+        };
+        let inner = p.path(self.edges, &self.types, self.min, self.max);
+        let pattern = arrow(&p.slot(self.from), &inner, &p.slot(self.to), self.way);
+        (name, pattern + &p.each(self.filter.as_ref()))
+    }
+}

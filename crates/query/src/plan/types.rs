@@ -1,0 +1,33 @@
+//! Types and directions of relationships.
+
+use std::sync::Arc;
+
+use crate::expr::Labels;
+
+/// Where a relationship leads, seen from the node that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Out,
+    In,
+    Both,
+}
+
+impl Way {
+    pub(crate) fn reverse(self) -> Self {
+        match self {
+            Self::Out => Self::In,
+            Self::In => Self::Out,
+            Self::Both => Self::Both,
+        }
+    }
+}
+
+/// Which types a relationship may have.
+#[derive(Debug, Clone)]
+pub(crate) enum Types {
+    Any,
+    /// One of these.
+    Of(Vec<Arc<str>>),
+    /// Those for which this holds.
+    Where(Labels),
+}

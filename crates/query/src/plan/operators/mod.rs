@@ -1,10 +1,10 @@
 //! The operators of plans, one per file: what each reads, binds, does and shows.
 //!
 //! - Only logical plans have `Match`.
-//! - Only physical plans have those by which the optimiser replaces it, which find things:
-//!   `NodeScan`, `IndexSeek`, `RelationshipSeek`, `NodeById`, `Expand`, `VarExpand`, `ShortestPath`, `Repeat`,
-//!   `Select`, `Intersect`, `HashJoin`; and those that its other rules put in: `Degrees`,
-//!   `CountStore`, `Prune`, `Parallel`.
+//! - Only physical plans have those by which the optimiser replaces it: `NodeScan`, `IndexSeek`,
+//!   `RelationshipSeek`, `NodeById`, `Expand`, `VarExpand`, `ShortestPath`, `Repeat`, `Select`,
+//!   `Intersect`, `HashJoin`; and those of its other rules: `Degrees`, `CountStore`, `Prune`,
+//!   `Parallel`.
 //! - All others stand in both.
 //!
 //! How an operator runs is in `exec`, in a file of the same name or nearly so.

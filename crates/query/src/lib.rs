@@ -5,15 +5,15 @@
 //!            ─► bind: names, scopes, checks ─► logical plan
 //!            ─► optimize: rules, by what `estimate` expects ─► physical plan
 //!            ─► exec: batches of rows
-//!                 └─► expr: whole columns at once ─► ops, function, aggregate
+//!                 └─► eval: whole columns at once ─► ops, function, aggregate
 //! ```
 //!
 //! - [`query`]: from a text to its result.
 //! - `bind`: from the syntax tree to a logical plan.
 //! - `plan`: the operators of plans, logical and physical.
 //! - `optimize`: from a logical to a physical plan, rule by rule; `estimate`: rows of operators.
-//! - `exec`: the operators, one per file.
-//! - `expr`: bound expressions and how they are evaluated, `batch`: the columns they work on.
+//! - `exec`: the running operators, one per file; `exec/eval`: expressions on whole columns.
+//! - `expr`: bound expressions, `batch`: the columns they work on.
 //! - [`error`], [`query_error`]: what can go wrong in an expression, and in a query.
 //! - [`ops`]: the operators on values.
 //! - [`function`]: the table of scalar functions.
@@ -54,6 +54,7 @@ pub mod result;
 pub mod running;
 pub mod schema;
 pub mod sink;
+mod stack;
 pub mod value_type;
 mod vertices;
 pub mod watch;

@@ -40,7 +40,6 @@ use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeEnd, Estimates, Graph};
 
 use crate::batch::Slot;
-use crate::exec::{directions, edge_types};
 use crate::expr::Expr;
 use crate::plan::{NextKey, Sought, Types, Way};
 use facts::Fact;
@@ -161,8 +160,8 @@ impl<'g> Counts<'g> {
 
     /// Types with the directions of storage that a way goes along.
     pub(crate) fn tables(&self, types: &Types, way: Way) -> Vec<EdgeEnd> {
-        let types = edge_types(types, self.graph);
-        let each = types.iter().flat_map(|ty| directions(way).iter().map(move |d| (*ty, *d)));
+        let types = types.ids(self.graph);
+        let each = types.iter().flat_map(|ty| way.directions().iter().map(move |d| (*ty, *d)));
         each.collect()
     }
 

@@ -15,7 +15,7 @@ use super::totals::Totals;
 use super::{Exec, Operator};
 use crate::aggregate::Accumulator;
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 

@@ -5,7 +5,7 @@ use telar_graph::Value;
 use super::spill::Rows;
 use super::{Exec, Operator, Ramp, Source, build, for_each};
 use crate::batch::{Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 

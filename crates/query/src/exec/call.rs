@@ -7,7 +7,7 @@ use telar_graph::Value;
 use super::memory::Held;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::procedure::{CallContext, Chunk, RowBatch, RowSource};
 use crate::query_error::{ErrorKind, QueryError};

@@ -2,7 +2,6 @@
 
 use telar_graph::{Direction, EdgeTypeId, Expansion, Graph, LabelId, ReadError, Value, VertexId};
 
-use super::expand::edge_types;
 use super::{Exec, Operator};
 use crate::batch::{Batch, Column};
 use crate::plan::{self, Counted};
@@ -33,7 +32,7 @@ impl Operator for CountStore<'_> {
             },
             Counted::Relationships(types) => {
                 let mut count = 0;
-                for ty in edge_types(types, cx.graph()) {
+                for ty in types.ids(cx.graph()) {
                     count += relationships(ty, cx)?;
                 }
                 count

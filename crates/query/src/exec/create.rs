@@ -6,7 +6,7 @@ use telar_graph::{EdgeId, LabelId, PropertyKeyId, Value, ValueMap, VertexId};
 
 use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan::{self, CreateStep, LabelName};
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -70,7 +70,7 @@ pub(crate) fn properties(
     let entries: ValueMap = match map {
         Value::Null => ValueMap::new(),
         Value::Map(entries) => (**entries).clone(),
-        Value::Vertex(_) | Value::Edge(_) => crate::expr::access::properties_of(map, cx)?,
+        Value::Vertex(_) | Value::Edge(_) => crate::exec::eval::access::properties_of(map, cx)?,
         other => return Err(QueryError::wrong_type("a map", other, "properties")),
     };
     let mut found = Vec::new();

@@ -16,7 +16,7 @@ use telar_graph::{
 };
 
 use super::count_store::each_step;
-use super::expand::{columns, directions, edge_types, is_used};
+use super::expand::{columns, is_used};
 use super::{Access, Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::error::{Detail, EvalError};
@@ -117,7 +117,7 @@ impl<'p> Degrees<'p> {
         }
         let (mut all, mut degrees) = (true, Vec::new());
         for ty in types {
-            for direction in directions(self.plan.way) {
+            for direction in self.plan.way.directions() {
                 let mut found = 0;
                 each_step(Some(label), cx, |graph, nodes| {
                     degrees.clear();
@@ -147,7 +147,7 @@ impl<'p> Degrees<'p> {
                 vertices.push(vertex);
             }
         }
-        let types = edge_types(&p.types, cx.graph());
+        let types = p.types.ids(cx.graph());
         let mut label = None;
         if let Some(name) = &p.label {
             // Nothing leads to a node with a label that there is not.
@@ -177,7 +177,7 @@ impl<'p> Degrees<'p> {
                 self.add_left(&vertices, *ty, label, graph, &mut counts)?;
                 continue;
             }
-            for direction in directions(p.way) {
+            for direction in p.way.directions() {
                 self.add_degrees(&vertices, (*ty, *direction), label, graph, &mut counts)?;
             }
             if p.way == Way::Both {
@@ -248,7 +248,7 @@ impl<'p> Degrees<'p> {
             graph.have_label(&ends, label, &mut has)?;
         }
         for ty in types {
-            for direction in directions(p.way) {
+            for direction in p.way.directions() {
                 if *direction == Direction::In {
                     pairs.iter_mut().for_each(|(from, to)| std::mem::swap(from, to));
                 }
@@ -325,7 +325,7 @@ impl<'p> Degrees<'p> {
         counts: &mut [u64],
     ) -> Result<(), ReadError> {
         let (expansion, mut has) = (&mut self.expansion, Vec::new());
-        for direction in directions(self.plan.way) {
+        for direction in self.plan.way.directions() {
             let twice = self.plan.way == Way::Both && *direction == Direction::In;
             for (vertices, counts) in vertices.chunks(STEP).zip(counts.chunks_mut(STEP)) {
                 graph.expand_left(vertices, ty, *direction, expansion)?;

@@ -11,7 +11,7 @@ use super::memory::Held;
 use super::spill::Rows;
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 

@@ -9,50 +9,8 @@ use super::feed::Feed;
 use super::memory::Held;
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
-use crate::expr::Labels;
-use crate::plan::{self, Types, Way};
+use crate::plan::{self, Way};
 use crate::query_error::QueryError;
-
-/// Numbers of the edge types a pattern asks for, as far as they exist.
-pub(crate) fn edge_types(types: &Types, graph: &dyn Graph) -> Vec<EdgeTypeId> {
-    let mut found: Vec<EdgeTypeId> = match types {
-        Types::Of(names) => names.iter().filter_map(|name| graph.find_edge_type(name)).collect(),
-        Types::Any | Types::Where(_) => graph
-            .edge_type_names()
-            .iter()
-            .enumerate()
-            .filter(|(_, name)| match types {
-                Types::Where(labels) => type_satisfies(labels, name),
-                _ => true,
-            })
-            .map(|(id, _)| EdgeTypeId::from_raw(id as u16))
-            .collect(),
-    };
-    found.sort_unstable();
-    found.dedup();
-    found
-}
-
-/// True if a relationship of this type satisfies the expression.
-fn type_satisfies(labels: &Labels, name: &str) -> bool {
-    match labels {
-        Labels::Name(wanted) => **wanted == *name,
-        Labels::Wildcard => true,
-        Labels::Dynamic(..) => unreachable!("INVARIANT: a condition of its own"),
-        Labels::Not(inner) => !type_satisfies(inner, name),
-        Labels::And(parts) => parts.iter().all(|part| type_satisfies(part, name)),
-        Labels::Or(parts) => parts.iter().any(|part| type_satisfies(part, name)),
-    }
-}
-
-/// Directions of storage that a way through the graph goes along.
-pub(crate) fn directions(way: Way) -> &'static [Direction] {
-    match way {
-        Way::Out => &[Direction::Out],
-        Way::In => &[Direction::In],
-        Way::Both => &Direction::ALL,
-    }
-}
 
 /// The edge that an expansion found.
 pub(crate) fn edge_of(
@@ -167,7 +125,7 @@ impl<'p> Expand<'p> {
         let sources = rows.column(p.from);
         let used = columns(rows, &p.distinct_from);
         let graph = cx.graph();
-        let types = edge_types(&p.types, graph);
+        let types = p.types.ids(graph);
         let mut places: Vec<u32> = Vec::new();
         let mut vertices: Vec<VertexId> = Vec::new();
         for row in from..to {
@@ -185,7 +143,7 @@ impl<'p> Expand<'p> {
         let expansion = &mut self.expansion;
         let mut whole = vec![p.way != Way::Both; vertices.len()];
         for ty in types {
-            for direction in directions(p.way) {
+            for direction in p.way.directions() {
                 // PERF: `telar bench cypher`, hops: most lists are taken as they are.
                 for ((whole, source), row) in whole.iter_mut().zip(&vertices).zip(&places) {
                     *whole &= !may_be_used(ty, *source, *direction, &used, *row as usize);
@@ -253,7 +211,7 @@ impl<'p> Expand<'p> {
             return Ok(());
         }
         for ty in types {
-            for direction in directions(p.way) {
+            for direction in p.way.directions() {
                 let pair = |(_, source, target): &(u32, VertexId, VertexId)| match direction {
                     Direction::Out => (*source, *target),
                     Direction::In => (*target, *source),
@@ -311,7 +269,7 @@ impl Expand<'_> {
         }
         let ends = |pair: &Pair| if reversed { (pair.2, pair.1) } else { (pair.1, pair.2) };
         let nodes: Vec<VertexId> = runs.iter().map(|run| ends(&run[0]).0).collect();
-        let ways = directions(way);
+        let ways = way.directions();
         let tables: Vec<_> = types.iter().flat_map(|ty| ways.iter().map(|w| (*ty, *w))).collect();
         let mut lengths = vec![0; nodes.len()];
         let mut degrees = Vec::with_capacity(nodes.len());

@@ -28,7 +28,7 @@ use super::memory::Held;
 use super::spill::{LEVELS_MAX, Part, Partitions};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 

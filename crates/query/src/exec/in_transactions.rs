@@ -17,7 +17,7 @@ use telar_graph::{CommitTs, Value, ValueMap};
 use super::memory::Held;
 use super::{Access, Exec, Operator, Ramp, Source, Transactions, apply};
 use crate::batch::{Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, ReadError, VertexId};
 
 use super::degrees::{leads, used_edges};
-use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::expand::{columns, edge_of, is_used};
 use super::feed::Feed;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
@@ -81,7 +81,7 @@ impl Leg<'_> {
 
     /// Types with the directions of storage that the leg goes along.
     fn tables(&self) -> Vec<(EdgeTypeId, Direction)> {
-        let ways = directions(self.plan.way);
+        let ways = self.plan.way.directions();
         self.types.iter().flat_map(|ty| ways.iter().map(|way| (*ty, *way))).collect()
     }
 
@@ -215,7 +215,7 @@ impl<'p> Intersect<'p> {
                 plan.distinct_from.iter().filter_map(|s| edges.iter().position(|e| e == s));
             let mut leg = Leg {
                 plan,
-                types: edge_types(&plan.types, graph),
+                types: plan.types.ids(graph),
                 used: columns(rows, &outer),
                 others: others.collect(),
                 degrees: vec![0; sources.len()],

@@ -4,8 +4,8 @@ use telar_graph::Value;
 
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
+use crate::exec::eval::eval;
 use crate::expr::Expr;
-use crate::expr::eval::eval;
 use crate::query_error::{ErrorKind, QueryError};
 
 /// The value of `SKIP` or `LIMIT`: an integer that is not negative.

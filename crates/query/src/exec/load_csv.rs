@@ -19,7 +19,7 @@ use super::memory::Held;
 use super::state::Limits;
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 

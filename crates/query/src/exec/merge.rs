@@ -8,8 +8,8 @@ use super::create::run_steps;
 use super::memory::Held;
 use super::{Exec, Operator, Source, for_each, set};
 use crate::batch::Batch;
+use crate::exec::eval::eval;
 use crate::expr::Expr;
-use crate::expr::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 

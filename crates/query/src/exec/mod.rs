@@ -18,6 +18,7 @@ mod create;
 mod degrees;
 mod delete;
 mod distinct;
+pub(crate) mod eval;
 mod expand;
 mod feed;
 mod group;
@@ -53,7 +54,6 @@ mod unwind;
 mod var_expand;
 
 pub(crate) use build::{build, for_each};
-pub(crate) use expand::{directions, edge_types};
 pub(crate) use ramp::Ramp;
 pub use spill::{Scratch, ScratchFile, ScratchFolder};
 pub(crate) use state::Exec;

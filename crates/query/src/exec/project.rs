@@ -4,8 +4,8 @@ use super::growth::Growth;
 use super::spill::Rows;
 use super::{Exec, Operator, Source};
 use crate::batch::{Batch, Slot};
+use crate::exec::eval::{self, eval};
 use crate::expr::Expr;
-use crate::expr::eval::{self, eval};
 use crate::query_error::QueryError;
 
 /// The rows for which a condition is true.

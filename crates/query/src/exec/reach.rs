@@ -17,7 +17,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, ReadError, VertexId};
 
-use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::expand::{columns, edge_of, is_used};
 use super::feed::Feed;
 use super::var_expand::satisfying;
 use super::{Exec, Operator, Ramp, Source};
@@ -130,7 +130,7 @@ impl<'p> Reach<'p> {
             }
             for sources in frontier.chunks(STEP) {
                 for ty in types {
-                    for direction in directions(p.way) {
+                    for direction in p.way.directions() {
                         cx.check()?;
                         if plain {
                             cx.graph().expand_ids(sources, *ty, *direction, &mut self.expansion)?;
@@ -191,10 +191,8 @@ impl Operator for Reach<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
             let Some((rows, from)) = self.feed.next(cx)? else { return Ok(None) };
-            let (used, types) = (
-                columns(&rows, &self.plan.distinct_from),
-                edge_types(&self.plan.types, cx.graph()),
-            );
+            let (used, types) =
+                (columns(&rows, &self.plan.distinct_from), self.plan.types.ids(cx.graph()));
             let (mut numbers, mut ends) = (Vec::new(), Vec::new());
             let (mut row, wanted) = (from, self.ramp.step());
             while row < rows.rows() && ends.len() < wanted {

@@ -4,7 +4,7 @@ use telar_graph::{Value, VertexId};
 
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 

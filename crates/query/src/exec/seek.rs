@@ -11,9 +11,9 @@ use telar_graph::{
 
 use super::Exec;
 use crate::batch::{Batch, Column};
+use crate::exec::eval::{self, eval};
 use crate::expr::Expr;
 use crate::expr::area::Area;
-use crate::expr::eval::{self, eval};
 use crate::function::area::{around, within};
 use crate::plan::{NextKey, Sought};
 use crate::query_error::QueryError;

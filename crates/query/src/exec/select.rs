@@ -10,7 +10,7 @@ use super::memory::Held;
 use super::state::Search;
 use super::{Exec, Operator, Source, for_each};
 use crate::batch::Batch;
-use crate::expr::eval::eval;
+use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 

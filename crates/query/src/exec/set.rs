@@ -11,9 +11,9 @@ use telar_graph::{Value, ValueMap, VertexId};
 use super::create::{NameColumns, storable};
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
+use crate::exec::eval::access::{properties_left, property_of};
+use crate::exec::eval::eval;
 use crate::expr::Expr;
-use crate::expr::access::{properties_left, property_of};
-use crate::expr::eval::eval;
 use crate::plan::SetItem;
 use crate::query_error::QueryError;
 

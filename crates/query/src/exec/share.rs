@@ -25,8 +25,8 @@ use super::memory::{Memory, Used};
 use super::profile::Profile;
 use super::{Access, Exec, Inputs};
 use crate::batch::Slot;
-use crate::query::with_stack;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::stack::with_stack;
 use crate::watch::watched;
 use crate::workers::{Place, Threads, stay_awake};
 

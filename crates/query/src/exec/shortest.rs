@@ -14,7 +14,7 @@ use telar_graph::value::heap_bytes;
 use telar_graph::{EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
 use super::branches::Branches;
-use super::expand::{directions, edge_of, edge_types};
+use super::expand::edge_of;
 use super::memory::Held;
 use super::var_expand::{satisfying, steps};
 use super::{Exec, Operator, Source};
@@ -153,7 +153,7 @@ impl<'p> ShortestPath<'p> {
         let mut found = Vec::new();
         let expansion = &mut self.expansion;
         for ty in types {
-            for direction in directions(way) {
+            for direction in way.directions() {
                 cx.graph().expand(sources, *ty, *direction, expansion)?;
                 for (source, range) in sources.iter().zip(expansion.offsets.windows(2)) {
                     found.extend((range[0] as usize..range[1] as usize).map(|at| {
@@ -375,7 +375,7 @@ impl<'p> ShortestPath<'p> {
 impl Operator for ShortestPath<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         while let Some(rows) = self.input.next(cx)? {
-            let types = edge_types(&self.plan.types, cx.graph());
+            let types = self.plan.types.ids(cx.graph());
             let (mut numbers, mut paths) = (Vec::new(), Vec::new());
             self.found.clear();
             for row in 0..rows.rows() {

@@ -6,8 +6,8 @@ use telar_graph::Value;
 
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column, Slot};
+use crate::exec::eval::eval;
 use crate::expr::Expr;
-use crate::expr::eval::eval;
 use crate::function::Range;
 use crate::query_error::QueryError;
 

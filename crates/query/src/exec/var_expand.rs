@@ -8,12 +8,12 @@ use std::sync::Arc;
 use telar_graph::value::heap_bytes;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, ReadError, Value, VertexId};
 
-use super::expand::{columns, directions, edge_of, edge_types, is_used};
+use super::expand::{columns, edge_of, is_used};
 use super::memory::Held;
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
+use crate::exec::eval;
 use crate::expr::Expr;
-use crate::expr::eval;
 use crate::plan::{self, Way};
 use crate::query_error::QueryError;
 
@@ -27,7 +27,7 @@ pub(crate) fn steps(
 ) -> Result<Vec<(EdgeId, VertexId)>, ReadError> {
     let mut found = Vec::new();
     for ty in types {
-        for direction in directions(way) {
+        for direction in way.directions() {
             cx.graph().expand(&[vertex], *ty, *direction, expansion)?;
             for (neighbour, ordinal) in expansion.neighbours.iter().zip(&expansion.ordinals) {
                 let again = *neighbour == vertex && *direction == Direction::In;
@@ -232,7 +232,7 @@ impl<'p> VarExpand<'p> {
             let Some(end) = at.filter(|end| target.is_none_or(|t| t == Some(*end))) else {
                 continue;
             };
-            let types = edge_types(&p.types, cx.graph());
+            let types = p.types.ids(cx.graph());
             let typed = |v: &Value| matches!(v, Value::Edge(e) if types.contains(&e.ty));
             if list.iter().all(typed) {
                 found.rows.push(row as u32);
@@ -273,7 +273,7 @@ impl Operator for VarExpand<'_> {
                         }
                     }
                     let used = columns(&rows, &self.plan.distinct_from);
-                    let types = edge_types(&self.plan.types, cx.graph());
+                    let types = self.plan.types.ids(cx.graph());
                     State {
                         rows,
                         used,

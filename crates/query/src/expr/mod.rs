@@ -1,13 +1,8 @@
-//! Bound expressions: variables are slots, functions are found, patterns are plans.
+//! Bound expressions: variables are slots, functions are found, patterns are plans. How they are
+//! evaluated is in `exec/eval`.
 
-pub(crate) mod access;
 pub(crate) mod area;
-mod columns;
-pub(crate) mod eval;
-pub(crate) mod lists;
-mod membership;
 pub(crate) mod print;
-pub(crate) mod subquery;
 pub(crate) mod walk;
 
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use telar_graph::{Direction, EdgeTypeId, Graph};
+
 use crate::expr::Labels;
 
 /// Where a relationship leads, seen from the node that is known.
@@ -13,6 +15,16 @@ pub(crate) enum Way {
 }
 
 impl Way {
+    /// Directions of storage that it goes along.
+    pub(crate) fn directions(self) -> &'static [Direction] {
+        match self {
+            Self::Out => &[Direction::Out],
+            Self::In => &[Direction::In],
+            Self::Both => &Direction::ALL,
+        }
+    }
+
+    /// The same, seen from the other end.
     pub(crate) fn reverse(self) -> Self {
         match self {
             Self::Out => Self::In,
@@ -30,4 +42,38 @@ pub(crate) enum Types {
     Of(Vec<Arc<str>>),
     /// Those for which this holds.
     Where(Labels),
+}
+
+impl Types {
+    /// Numbers of the types, as far as the graph has them, ascending.
+    pub(crate) fn ids(&self, graph: &dyn Graph) -> Vec<EdgeTypeId> {
+        let mut found: Vec<EdgeTypeId> = match self {
+            Self::Of(names) => names.iter().filter_map(|name| graph.find_edge_type(name)).collect(),
+            Self::Any | Self::Where(_) => graph
+                .edge_type_names()
+                .iter()
+                .enumerate()
+                .filter(|(_, name)| match self {
+                    Self::Where(labels) => type_satisfies(labels, name),
+                    _ => true,
+                })
+                .map(|(id, _)| EdgeTypeId::from_raw(id as u16))
+                .collect(),
+        };
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// True if a relationship of this type satisfies the expression.
+fn type_satisfies(labels: &Labels, name: &str) -> bool {
+    match labels {
+        Labels::Name(wanted) => **wanted == *name,
+        Labels::Wildcard => true,
+        Labels::Dynamic(..) => unreachable!("INVARIANT: a condition of its own"),
+        Labels::Not(inner) => !type_satisfies(inner, name),
+        Labels::And(parts) => parts.iter().all(|part| type_satisfies(part, name)),
+        Labels::Or(parts) => parts.iter().any(|part| type_satisfies(part, name)),
+    }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use telar_graph::value::Path;
 use telar_graph::{EdgeId, Value};
 
-use super::eval::{condition, eval};
-use super::{Expr, ListComprehension, Quantifier, Reduce};
+use super::{condition, eval};
 use crate::batch::{Batch, Column, Slot};
 use crate::exec::Exec;
 use crate::exec::growth::Growth;
 use crate::exec::memory::Held;
+use crate::expr::{Expr, ListComprehension, Quantifier, Reduce};
 use crate::function::{Range, limits};
 use crate::query_error::QueryError;
 use crate::watch;

@@ -3,17 +3,21 @@
 //! What is computed only for some rows (`CASE`, the right side of `AND`) is computed for those rows
 //! only, so that a condition protects what comes after it.
 
+pub(crate) mod access;
+mod columns;
+mod lists;
+mod membership;
+mod subquery;
+
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap, order};
 
-use super::{
-    Binary, Case, Expr, MapProjection, Unary, access, columns, lists, membership, subquery,
-};
 use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::exec::growth::Growth;
+use crate::expr::{Binary, Case, Expr, MapProjection, Unary};
 use crate::function::limits;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};

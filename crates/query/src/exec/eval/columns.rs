@@ -8,8 +8,8 @@
 use telar_graph::column::{Element, Nullable};
 use telar_graph::{EdgeId, Value, VertexId};
 
-use super::Binary;
 use crate::batch::Column;
+use crate::expr::Binary;
 
 /// One side of an operator.
 enum Side<'c, T> {
@@ -179,7 +179,7 @@ mod tests {
     use telar_graph::EdgeTypeId;
 
     use super::*;
-    use crate::expr::eval::apply;
+    use crate::exec::eval::apply;
 
     const OPS: [Binary; 14] = [
         Binary::Add,

@@ -9,11 +9,11 @@ use foldhash::fast::RandomState;
 use telar_graph::column::Nullable;
 use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId};
 
-use super::{GraphFunction, Labels};
+use super::eval;
 use crate::batch::{Batch, Column};
 use crate::error::{Detail, EvalError, describe};
 use crate::exec::Exec;
-use crate::expr::eval::eval;
+use crate::expr::{GraphFunction, Labels};
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{element_id_of_edge, element_id_of_vertex, number_of_edge};

@@ -3,10 +3,10 @@
 use telar_graph::Value;
 use telar_graph::value::heap_bytes;
 
-use super::{Subquery, SubqueryKind};
 use crate::batch::{Batch, Column};
 use crate::exec::memory::Held;
 use crate::exec::{Exec, Ramp, build};
+use crate::expr::{Subquery, SubqueryKind};
 use crate::function::limits;
 use crate::query_error::QueryError;
 

@@ -26,6 +26,7 @@ fn plan(db: &Database, text: &str) -> PlanDescription {
 
 /// The plans below are what people see: a change here is meant, or it is a mistake.
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn plans_name_variables_and_conditions() {
     let db = sample();
     let cases = [

@@ -8,6 +8,7 @@ use common::{examples, fresh_examples};
 const PEOPLE: &str = "CREATE (:P {id: 1, name: 'A'})-[:K]->(:P {name: 'B'}), (:P {name: 'C'})";
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn outer_variables_are_seen_behind_with() {
     examples(
         PEOPLE,

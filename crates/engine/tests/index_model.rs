@@ -380,6 +380,7 @@ fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, names: &Name
 }
 
 /// Loads `what`, or is refused for the reason the model gives, and then nothing has changed.
+#[expect(clippy::too_many_lines, reason = "one arm for each step")]
 fn load(db: &Engine, what: &Load, committed: &mut Model, snapshots: bool, names: &Names) {
     let mut model = committed.clone();
     let mut options = BulkOptions::default();

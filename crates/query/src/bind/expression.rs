@@ -31,6 +31,7 @@ const KEYED: &[Kind] = &[Kind::Node, Kind::Relationship, Kind::Map, Kind::Other]
 
 impl Binder<'_> {
     /// Binds an expression.
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of expression")]
     pub(crate) fn expression(&mut self, e: &ast::Expr) -> Result<Expr, QueryError> {
         watch::work(1)?;
         if let Some(bound) = self.aggregated(e)? {

@@ -17,6 +17,7 @@ const LOOKS_AGAIN: Duration = Duration::from_millis(10);
 /// The version of Neo4j whose clients are served.
 const NEO4J_VERSION: &str = "5.26.0";
 
+#[expect(clippy::too_many_lines, reason = "a list")]
 pub(super) fn add(procedures: &mut Procedures) {
     let mut add = |name: &str, procedure: Shown| procedures.add(name, Arc::new(procedure));
     // A number may have no name.

@@ -11,6 +11,7 @@ fn shows(text: &str, expected: &str) {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn misspelled_words_are_recognised() {
     shows(
         "MATCH (n) RETRUN n",
@@ -145,6 +146,7 @@ UnexpectedSyntax: expected a clause, found 'FOO'
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a list of cases")]
 fn missing_parts_are_named() {
     shows(
         "MATCH (n)\nWHERE n.age >\nRETURN n",

@@ -24,6 +24,8 @@ mod join_order;
 mod once;
 mod parallel;
 mod prune;
+#[cfg(test)]
+mod tests;
 
 use std::cell::OnceCell;
 use std::collections::HashSet;

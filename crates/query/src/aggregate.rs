@@ -36,9 +36,9 @@ mod tests;
 use telar_graph::{Value, VertexId};
 
 use crate::error::{Detail, EvalError};
-use crate::function::limits;
 use crate::ops;
 use crate::watch;
+use crate::watch::sizes;
 
 use distinct::Distinct;
 use number::{Deviation, Mean, Sum};
@@ -265,7 +265,7 @@ impl Accumulator {
             State::Mean(mean) => mean.add(name, value)?,
             State::Extreme { best, wants } => replace_if(best, *wants, value)?,
             State::Collect { values, bytes } => {
-                limits::check_element(value)?;
+                sizes::check_element(value)?;
                 *bytes += value_bytes(value);
                 values.push(value.clone());
             }
@@ -441,7 +441,7 @@ impl Accumulator {
             State::Collect { values, bytes } => {
                 *bytes = 0;
                 let list = Value::from(std::mem::take(values));
-                limits::check_value(&list)?;
+                sizes::check_value(&list)?;
                 list
             }
             State::Deviation(deviation, population) => match population {

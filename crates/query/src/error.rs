@@ -32,7 +32,7 @@ pub enum Detail {
     Terminated,
     /// Its time was over.
     TimedOut,
-    /// A result would be larger than the bounds in [`crate::function::limits`].
+    /// A result would be larger than the bounds in [`crate::watch::sizes`].
     ResultTooLarge,
     /// The server holds as much as it may, see [`crate::budget`].
     MemoryBudgetExceeded,

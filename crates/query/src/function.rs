@@ -7,13 +7,12 @@
 //! `keys`, `size` and `length` are here for maps, lists, strings and paths.
 //!
 //! Every call checks the types and number of its arguments, and none builds more than
-//! [`limits`] allow: no input makes a call panic.
+//! [`sizes`](crate::watch::sizes) allow: no input makes a call panic.
 
 pub(crate) mod area;
 mod args;
 mod context;
 mod conversion;
-pub mod limits;
 mod list;
 mod math;
 mod misc;
@@ -32,7 +31,6 @@ use std::sync::LazyLock;
 use telar_graph::Value;
 
 pub use context::{Clock, Context, Moment, Random};
-pub(crate) use conversion::text_of;
 pub use list::Range;
 
 use crate::error::{Detail, EvalError};

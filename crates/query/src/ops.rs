@@ -13,10 +13,12 @@ mod arithmetic;
 mod compare;
 mod component;
 mod datetime;
+pub(crate) mod display;
 mod logic;
 mod pattern;
 pub(crate) mod pieces;
 mod text;
+pub(crate) mod zone;
 
 #[cfg(test)]
 mod tests;

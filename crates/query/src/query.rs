@@ -18,7 +18,7 @@ use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::eval::eval;
 use crate::exec::profile::Profile;
 use crate::exec::{Access, Exec, Inputs, Limits, Ramp, build};
-use crate::function::{Context, limits};
+use crate::function::Context;
 use crate::host::needs_server;
 use crate::notification::Notification;
 use crate::optimize::{self, Physical};
@@ -30,7 +30,7 @@ use crate::result::{Counters, QueryResult, StatementKind};
 use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 use crate::stack::with_stack;
-use crate::watch::{self, watched};
+use crate::watch::{self, sizes, watched};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.
@@ -131,7 +131,7 @@ impl Prepared {
         let mut missing = None;
         for name in &self.bound.parameters {
             match parameters.get(name) {
-                Some(value) => limits::check_value(value)?,
+                Some(value) => sizes::check_value(value)?,
                 None => missing = missing.or(Some(name)),
             }
         }

@@ -14,9 +14,9 @@ use telar_graph::{Value, VertexId};
 
 use crate::batch::Column;
 use crate::error::{Detail, EvalError};
-use crate::function::limits;
 use crate::query_error::QueryError;
 use crate::watch;
+use crate::watch::sizes;
 
 /// No value.
 const NONE: u32 = u32::MAX;
@@ -144,7 +144,7 @@ impl Collected {
         for (row, group) in groups.iter().enumerate() {
             let value = column.get(row);
             if !value.is_null() {
-                limits::check_element(&value)?;
+                sizes::check_element(&value)?;
                 self.push(value, *group);
             }
         }
@@ -210,7 +210,7 @@ impl Collected {
     pub(super) fn finish(&mut self, groups: std::ops::Range<usize>) -> Result<Column, QueryError> {
         let list = |group| {
             let list = Value::from(self.list(group));
-            limits::check_value(&list)?;
+            sizes::check_value(&list)?;
             Ok(list)
         };
         Ok(Column::Values(groups.map(list).collect::<Result<_, QueryError>>()?))

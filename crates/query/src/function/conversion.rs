@@ -11,9 +11,10 @@
 
 use telar_graph::Value;
 
-use super::number::{parse_float, parse_int, text_of_float};
+use super::number::{parse_float, parse_int};
 use super::{Eval, Function, args};
 use crate::error::{EvalError, describe};
+use crate::ops::display::text_of;
 use crate::query_error::ErrorKind;
 use crate::watch;
 
@@ -162,25 +163,5 @@ fn to_string(value: &Value) -> Result<Value, EvalError> {
             Some(text) => text.into(),
             None => return Err(invalid("toString()", "a scalar", scalar)),
         },
-    })
-}
-
-/// The text of a value that is neither null, a list, a map nor a part of the graph: what
-/// `toString()` yields, and what `+` puts beside a string. Times have their seconds, even if they
-/// are none.
-pub(crate) fn text_of(value: &Value) -> Option<String> {
-    Some(match value {
-        Value::String(x) => x.to_string(),
-        Value::Bool(x) => x.to_string(),
-        Value::Int(x) => x.to_string(),
-        Value::Float(x) => text_of_float(*x),
-        Value::Date(x) => x.to_string(),
-        Value::LocalTime(x) => format!("{x:#}"),
-        Value::Time(x) => format!("{x:#}"),
-        Value::LocalDateTime(x) => format!("{x:#}"),
-        Value::DateTime(x) => format!("{x:#}"),
-        Value::Duration(x) => x.to_string(),
-        Value::Point(x) => x.to_string(),
-        _ => return None,
     })
 }

@@ -2,10 +2,11 @@
 
 use telar_graph::Value;
 
-use super::{Eval, Function, args, limits};
+use super::{Eval, Function, args};
 use crate::error::{Detail, EvalError};
 use crate::ops::{self, pieces};
 use crate::query_error::ErrorKind;
+use crate::watch::sizes;
 
 const LIST: &str = "List";
 const SCALAR: &str = "Scalar";
@@ -184,7 +185,7 @@ impl Range {
     /// As [`new`](Self::new), and `ResultTooLarge`.
     pub(crate) fn of_list(args: &[Value]) -> Result<Self, EvalError> {
         let range = Self::new(args)?;
-        limits::check_list("the result of range()", range.len())?;
+        sizes::check_list("the result of range()", range.len())?;
         Ok(range)
     }
 

@@ -3,26 +3,6 @@
 use crate::error::EvalError;
 use crate::query_error::ErrorKind;
 
-/// A float as `toString` writes it: the fewest digits that read back as the same float, with a
-/// decimal point, and an exponent when it is below 10^-3 or from 10^7 on.
-pub(crate) fn text_of_float(x: f64) -> String {
-    if x.is_nan() {
-        return "NaN".to_owned();
-    }
-    if x.is_infinite() {
-        return if x > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
-    }
-    if x == 0.0 || (1e-3..1e7).contains(&x.abs()) {
-        return format!("{x:?}");
-    }
-    let text = format!("{x:e}");
-    match text.split_once('e') {
-        Some((digits, exponent)) if digits.contains('.') => format!("{digits}E{exponent}"),
-        Some((digits, exponent)) => format!("{digits}.0E{exponent}"),
-        None => text,
-    }
-}
-
 /// The integer that a text spells, decimals dropped; none when it spells no number.
 ///
 /// # Errors
@@ -191,6 +171,7 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::display::text_of_float;
 
     #[test]
     fn floats_are_written_as_java_writes_them() {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 
-use super::{Context, Eval, Function, args, limits};
+use super::{Context, Eval, Function, args};
 use crate::error::{EvalError, describe};
 use crate::ops::pieces::{self, PIECE_BYTES};
 use crate::ops::{self, NormalForm};
-use crate::watch;
+use crate::watch::{self, sizes};
 
 const fn f(
     name: &'static str,
@@ -100,7 +100,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         |args, _| {
             let text = args::text("repeat()", &args[0])?;
             let times = args::count("repeat()", &args[1])?;
-            limits::check_string("the result of repeat()", text.len().saturating_mul(times))?;
+            sizes::check_string("the result of repeat()", text.len().saturating_mul(times))?;
             // An empty string may be asked for more often than memory has bytes.
             Ok(if text.is_empty() { "".into() } else { text.repeat(times).into() })
         },
@@ -314,16 +314,16 @@ fn pad(function: &str, args: &[Value], left: bool) -> Result<Value, EvalError> {
         return Ok(text.into());
     }
     // Every character has at least one byte.
-    limits::check_string("the padded string", text.len().saturating_add(missing))?;
+    sizes::check_string("the padded string", text.len().saturating_add(missing))?;
     let mut padded = String::with_capacity(text.len() + missing);
     if !left {
         padded.push_str(text);
     }
-    limits::extend(&mut padded, pad.chars().cycle().take(missing))?;
+    sizes::extend(&mut padded, pad.chars().cycle().take(missing))?;
     if left {
         padded.push_str(text);
     }
-    limits::check_string("the padded string", padded.len())?;
+    sizes::check_string("the padded string", padded.len())?;
     Ok(padded.into())
 }
 
@@ -343,7 +343,7 @@ fn replace(args: &[Value], _: &Context) -> Result<Value, EvalError> {
         return Ok(args[0].clone());
     }
     let added = by.len().saturating_mul(occurrences);
-    limits::check_string("the result of replace()", text.len().saturating_add(added))?;
+    sizes::check_string("the result of replace()", text.len().saturating_add(added))?;
     let mut out = String::with_capacity(text.len() - search.len() * occurrences + added);
     let mut from = 0;
     pieces::each_match(text, search, |at| {
@@ -359,7 +359,7 @@ fn replace(args: &[Value], _: &Context) -> Result<Value, EvalError> {
 /// The text with another one before each character, and at its end.
 fn between(text: &str, by: &str) -> Result<Value, EvalError> {
     let added = by.len().saturating_mul(pieces::characters(text)?.saturating_add(1));
-    limits::check_string("the result of replace()", text.len().saturating_add(added))?;
+    sizes::check_string("the result of replace()", text.len().saturating_add(added))?;
     let mut out = String::with_capacity(text.len() + added);
     for c in text.chars() {
         out.push_str(by);
@@ -382,7 +382,7 @@ fn split(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     };
     let mut parts: Vec<Value> = Vec::new();
     let mut push = |part: &str| {
-        limits::check_list("the result of split()", parts.len() + 1)?;
+        sizes::check_list("the result of split()", parts.len() + 1)?;
         parts.push(Value::String(Arc::from(part)));
         Ok::<_, EvalError>(())
     };

@@ -20,15 +20,14 @@ mod duration;
 mod fields;
 mod now;
 mod truncate;
-mod zone;
 
 use telar_graph::Value;
 use telar_graph::value::{Date, DateTime, LocalDateTime, LocalTime, Time, UtcOffset};
 
+pub use crate::ops::zone::Zone;
 pub(super) use between::FUNCTIONS as DURATION_FUNCTIONS;
 pub(super) use now::FUNCTIONS as CLOCK_FUNCTIONS;
 pub(super) use truncate::FUNCTIONS;
-pub use zone::Zone;
 
 use super::Context;
 use crate::error::EvalError;

@@ -17,8 +17,9 @@ use telar_graph::Value;
 use telar_graph::value::Duration;
 
 use super::datetime::shift;
+use super::display::text_of;
 use crate::error::{Detail, EvalError, describe};
-use crate::function::{limits, text_of};
+use crate::watch::sizes;
 
 use Value::{Float, Int, List, Null, String as Text};
 
@@ -69,11 +70,11 @@ pub fn add(a: &Value, b: &Value) -> Result<Value, EvalError> {
         || match (a, b) {
             (List(_), List(_)) | (Text(_), Text(_)) => concatenate(a, b),
             (List(list), element) => {
-                limits::check_element(element)?;
+                sizes::check_element(element)?;
                 join(list, std::slice::from_ref(element))
             }
             (element, List(list)) => {
-                limits::check_element(element)?;
+                sizes::check_element(element)?;
                 join(std::slice::from_ref(element), list)
             }
             (Text(text), other) => match text_of(other) {
@@ -233,12 +234,12 @@ pub fn concatenate(a: &Value, b: &Value) -> Result<Value, EvalError> {
 }
 
 fn join(a: &[Value], b: &[Value]) -> Result<Value, EvalError> {
-    limits::check_list("the list", a.len().saturating_add(b.len()))?;
+    sizes::check_list("the list", a.len().saturating_add(b.len()))?;
     Ok(List(a.iter().chain(b).cloned().collect()))
 }
 
 fn join_text(a: &str, b: &str) -> Result<Value, EvalError> {
-    limits::check_string("the string", a.len().saturating_add(b.len()))?;
+    sizes::check_string("the string", a.len().saturating_add(b.len()))?;
     let mut joined = String::with_capacity(a.len() + b.len());
     joined.push_str(a);
     joined.push_str(b);

@@ -4,7 +4,7 @@ use telar_graph::Value;
 use telar_graph::value::{DateTime, Duration};
 
 use crate::error::EvalError;
-use crate::function::temporal::Zone;
+use crate::ops::zone::Zone;
 
 /// The temporal value later by a duration; none when `at` is not a temporal value.
 pub(super) fn shift(at: &Value, by: &Duration) -> Option<Result<Value, EvalError>> {

@@ -8,8 +8,8 @@ use unicode_normalization::{UnicodeNormalization, is_nfc, is_nfd, is_nfkc, is_nf
 use super::CompiledRegex;
 use super::pieces::{self, PIECE_BYTES};
 use crate::error::EvalError;
-use crate::function::limits;
 use crate::watch;
+use crate::watch::sizes;
 
 /// `a STARTS WITH b`: null unless both are strings.
 #[must_use]
@@ -147,10 +147,10 @@ fn equals_form(text: &str, form: NormalForm) -> Result<Value, EvalError> {
 pub fn normalize(text: &str, form: NormalForm) -> Result<Value, EvalError> {
     let mut out = String::new();
     match form {
-        NormalForm::Nfc => limits::extend(&mut out, text.nfc())?,
-        NormalForm::Nfd => limits::extend(&mut out, text.nfd())?,
-        NormalForm::Nfkc => limits::extend(&mut out, text.nfkc())?,
-        NormalForm::Nfkd => limits::extend(&mut out, text.nfkd())?,
+        NormalForm::Nfc => sizes::extend(&mut out, text.nfc())?,
+        NormalForm::Nfd => sizes::extend(&mut out, text.nfd())?,
+        NormalForm::Nfkc => sizes::extend(&mut out, text.nfkc())?,
+        NormalForm::Nfkd => sizes::extend(&mut out, text.nfkd())?,
     }
     Ok(out.into())
 }

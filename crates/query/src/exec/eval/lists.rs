@@ -14,9 +14,9 @@ use crate::exec::Exec;
 use crate::exec::growth::Growth;
 use crate::exec::memory::Held;
 use crate::expr::{Expr, ListComprehension, Quantifier, Reduce};
-use crate::function::{Range, limits};
+use crate::function::Range;
 use crate::query_error::QueryError;
-use crate::watch;
+use crate::watch::{self, sizes};
 
 /// Elements put into one batch at once.
 const ELEMENTS: usize = 4096;
@@ -147,7 +147,7 @@ pub(crate) fn comprehension(
             // It is there twice while it becomes a value.
             watch::room(size_of_val(&result[..]))?;
             let value = Value::from(result);
-            limits::check_value(&value)?;
+            sizes::check_value(&value)?;
             Ok(value)
         }
         None => Ok(Value::Null),

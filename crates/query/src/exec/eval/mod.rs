@@ -18,9 +18,9 @@ use crate::batch::{Batch, Column};
 use crate::exec::Exec;
 use crate::exec::growth::Growth;
 use crate::expr::{Binary, Case, Expr, MapProjection, Unary};
-use crate::function::limits;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch::sizes;
 use crate::watch::{self, UNITS};
 
 /// The value of a condition in every row: true, false or null. Of a list it is whether it has
@@ -231,7 +231,7 @@ pub(crate) fn eval(
 
 /// A value that was just made of others, unless it is too large.
 fn built(value: Value) -> Result<Value, QueryError> {
-    limits::check_value(&value)?;
+    sizes::check_value(&value)?;
     Ok(value)
 }
 
@@ -317,7 +317,7 @@ fn binary(op: Binary, left: &Column, right: &Column, cx: &Exec<'_>) -> Result<Co
         }
         let value = apply(op, a, b)?;
         if let Value::List(_) | Value::String(_) = value {
-            limits::check_value(&value)?;
+            sizes::check_value(&value)?;
             large.see(&value, cx)?;
         }
         Ok::<_, QueryError>(value)

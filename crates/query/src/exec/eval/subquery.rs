@@ -7,8 +7,8 @@ use crate::batch::{Batch, Column};
 use crate::exec::memory::Held;
 use crate::exec::{Exec, Ramp, build};
 use crate::expr::{Subquery, SubqueryKind};
-use crate::function::limits;
 use crate::query_error::QueryError;
+use crate::watch::sizes;
 
 /// What was found for each row.
 struct Found {
@@ -100,7 +100,7 @@ pub(crate) fn run(
         SubqueryKind::Count | SubqueryKind::Sum(_) => Column::from(counts),
         SubqueryKind::Collect(_) => {
             let lists: Vec<Value> = values.into_iter().map(Value::from).collect();
-            lists.iter().try_for_each(limits::check_value)?;
+            lists.iter().try_for_each(sizes::check_value)?;
             Column::Values(lists)
         }
         SubqueryKind::First(_) => {

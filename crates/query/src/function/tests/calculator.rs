@@ -364,6 +364,6 @@ pub(crate) fn shown(value: &Value) -> String {
         Value::Time(x) => x.to_string(),
         Value::LocalDateTime(x) => x.to_string(),
         Value::DateTime(x) => x.to_string(),
-        other => crate::function::text_of(other).unwrap_or_default(),
+        other => crate::ops::display::text_of(other).unwrap_or_default(),
     }
 }

@@ -4,11 +4,12 @@ use proptest::prelude::*;
 use telar_graph::Value;
 use telar_graph::value::{Date, DateTime, Duration};
 
-use super::super::temporal::Zone;
 use super::arbitrary;
 use super::calculator::context;
 use crate::aggregate::value_bytes;
-use crate::function::{Function, Range, all, limits, lookup};
+use crate::function::{Function, Range, all, lookup};
+use crate::ops::zone::Zone;
+use crate::watch::sizes;
 use crate::{aggregate, ops};
 
 fn call(name: &str, args: &[Value]) -> Result<Value, crate::EvalError> {
@@ -82,7 +83,7 @@ fn pointed() -> impl Strategy<Value = Value> {
 }
 
 /// The most that a result may take: the longest list, or the longest string.
-const RESULT_BYTES_MAX: usize = limits::LIST_LEN_MAX * 24 + limits::STRING_BYTES_MAX;
+const RESULT_BYTES_MAX: usize = sizes::LIST_LEN_MAX * 24 + sizes::STRING_BYTES_MAX;
 
 fn check_any_arguments(function: &Function, args: &[Value]) -> Result<(), TestCaseError> {
     let most = function.args_max.min(args.len());

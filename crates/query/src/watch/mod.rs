@@ -18,6 +18,8 @@
 //! Cost: [`check`] reads the clock and two flags, some tens of nanoseconds; [`work`] counts, and
 //! checks every [`UNITS`] units.
 
+pub mod sizes;
+
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +30,6 @@ use telar_graph::{Value, heap};
 use crate::budget::{Budget, SMALL_BYTES, settle_grant};
 use crate::error::{Detail, EvalError};
 use crate::exec::Limits;
-use crate::function::limits;
 
 /// Units of work between two looks at the clock. A unit is an element, or some bytes of a text, and
 /// takes up to a microsecond.
@@ -58,7 +59,7 @@ impl Drop for Outer {
         settle_grant();
         if let Some(outer) = self.0.take() {
             WATCH.replace(outer);
-            limits::forget();
+            sizes::forget();
         }
     }
 }

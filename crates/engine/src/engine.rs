@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, IndexKind, LabelId, PropertyKeyId};
 
+use crate::adjacency::settle::SettleState;
 use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
@@ -16,7 +17,7 @@ use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::mapped::memory;
 use crate::recovery;
 use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
 use crate::stream::ChangeStream;
@@ -33,45 +34,6 @@ pub struct Engine {
     /// Dropped first: the thread of the last handle ends before the files are closed.
     background: Arc<Mutex<Option<Background>>>,
     pub(crate) shared: Arc<Shared>,
-}
-
-/// Memory held by the parts of a database, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct MemoryUse {
-    /// Adjacency of every edge type, both directions: bases, tails with their unused room, hubs.
-    pub topology: usize,
-    /// Vertex states.
-    pub states: usize,
-    /// Property columns.
-    pub properties: usize,
-    /// Property indexes.
-    pub indexes: usize,
-    /// Bases that are read in place, in the store's file: their pages are the system's cache of it
-    /// and not counted as held.
-    pub mapped: usize,
-}
-
-impl MemoryUse {
-    /// All that is held on the heap, which is what the memory limit is about.
-    #[must_use]
-    pub fn heap(&self) -> usize {
-        self.topology + self.states + self.properties + self.indexes
-    }
-}
-
-/// How an edge type's entries are spread over settled and unsettled memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct SettleState {
-    /// Entries in bases and hub chunks.
-    pub settled: u64,
-    /// Entries in tails, deletes included.
-    pub unsettled: u64,
-    /// Segments with a tail.
-    pub written_segments: u64,
-    /// Lists kept as hubs.
-    pub hubs: u64,
 }
 
 impl Engine {

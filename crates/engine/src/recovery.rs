@@ -12,21 +12,25 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use crate::adjacency::SEGMENT_BITS;
 use crate::catalog::places::{self, Placed};
-use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
+use crate::checkpoint::meta;
+use crate::clock::Clock;
 use crate::error::Error;
 use crate::failpoint;
+use crate::format::subject::is_history;
+use crate::format::{Kind, key, unseal};
 use crate::history::stored;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
-use crate::ops::health::CheckpointHistory;
 use crate::settings::Settings;
 use crate::shared::{Durable, Shared};
+use crate::stop::Stop;
+use crate::store::progress::CheckpointHistory;
+use crate::store::progress::{Progress, Totals};
 use crate::store::{Access, Store, log_is_lost, wal_path};
-use crate::txn::clock::Clock;
+use crate::store::{changes, damaged};
 use crate::txn::commit::{Mode, commit};
 use crate::txn::record::{IndexChange, Record, decode};
-use crate::txn::stop::Stop;
 use crate::txn::write_set::{EdgeOp, WriteSet};
 use crate::wal::{Wal, WalError, WalOptions};
 
@@ -178,7 +182,7 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
 /// Makes the table that these keys are of.
 fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<(), String> {
     let bound = ranges.bound();
-    if stored::is_history(&[kind]) {
+    if is_history(&[kind]) {
         // Read, and verified, when it is needed.
         return Ok(());
     }

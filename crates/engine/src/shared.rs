@@ -9,28 +9,30 @@ use parking_lot::Mutex;
 use telar_graph::Direction;
 
 use crate::adjacency::settle::{After, settle_segment};
-use crate::bulk::gate::Gate;
 use crate::catalog::{Catalog, STATE_TABLE};
-use crate::checkpoint::{Kind, Progress};
+use crate::clock::Clock;
+use crate::clock::readers::Readers;
+use crate::clock::timeline::Timeline;
 use crate::column::{ColTable, StateChunk};
-use crate::engine::MemoryUse;
 use crate::error::Error;
 use crate::estimates::Sample;
 use crate::failpoint;
+use crate::format::Kind;
+use crate::gate::Gate;
+use crate::history::History;
 use crate::history::free::FreeVertices;
-use crate::history::{History, Horizon};
+use crate::history::memory_log::MemoryLog;
+use crate::horizon::Horizon;
 use crate::index::Indexes;
 use crate::intents::Intents;
+use crate::intents::pairs::Pairs;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
-use crate::ops::health::{CheckpointHistory, Timeline};
 use crate::settings::Settings;
 use crate::store::Store;
-use crate::stream::MemoryLog;
-use crate::txn::clock::Clock;
+use crate::store::progress::CheckpointHistory;
+use crate::store::progress::Progress;
 use crate::txn::commit;
-use crate::txn::pairs::Pairs;
-use crate::txn::readers::Readers;
 use crate::txn::write_set::WriteSet;
 use crate::wal::{Durability, Wal};
 
@@ -42,6 +44,31 @@ const NAMES_PER_SYNC: u64 = 4096;
 
 /// Most vertices a database can hold: ids are 32 bits within the engine.
 pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
+
+/// Memory held by the parts of a database, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// Adjacency of every edge type, both directions: bases, tails with their unused room, hubs.
+    pub topology: usize,
+    /// Vertex states.
+    pub states: usize,
+    /// Property columns.
+    pub properties: usize,
+    /// Property indexes.
+    pub indexes: usize,
+    /// Bases that are read in place, in the store's file: their pages are the system's cache of it
+    /// and not counted as held.
+    pub mapped: usize,
+}
+
+impl MemoryUse {
+    /// All that is held on the heap, which is what the memory limit is about.
+    #[must_use]
+    pub fn heap(&self) -> usize {
+        self.topology + self.states + self.properties + self.indexes
+    }
+}
 
 /// The state of an open database.
 #[derive(Debug)]

@@ -63,7 +63,7 @@ impl<'e> Registration<'e> {
     fn place(shared: &Shared) -> Result<(usize, u64), Error> {
         shared.readers.open(&shared.clock).ok_or(Error::TooMany {
             what: "snapshots and transactions open at once",
-            max: crate::txn::readers::READERS_MAX as u64,
+            max: crate::clock::readers::READERS_MAX as u64,
         })
     }
 

@@ -13,8 +13,12 @@
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
+pub(crate) mod archive;
+pub(crate) mod changes;
 mod fresh;
+pub(crate) mod identity;
 mod lock;
+pub(crate) mod progress;
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -32,9 +36,8 @@ use crate::error::Error;
 use crate::io::folder;
 use crate::lmdb_check;
 use crate::mapped::Stored;
-use crate::ops::archive;
-use crate::ops::identity::{self, Identity};
 use crate::settings::Settings;
+use identity::Identity;
 
 /// Newest format this program writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 3;
@@ -350,4 +353,10 @@ impl Store {
         };
         entries.filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum()
     }
+}
+
+/// Names a stored value in an error message.
+pub(crate) fn damaged(store: &Store, key: &[u8], reason: impl Into<String>) -> Error {
+    let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
+    Error::Damaged { path: store.path(), place: format!("key {hex}"), reason: reason.into() }
 }

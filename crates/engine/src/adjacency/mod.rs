@@ -46,7 +46,10 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod segment;
 pub(crate) mod settle;
+pub(crate) mod stored;
 pub(crate) mod tail;
+pub(crate) mod undo;
+pub(crate) mod undo_block;
 
 pub(crate) use segment::{AdjTable, SegVersion, SegmentRef};
 

@@ -27,7 +27,6 @@
 mod column;
 mod constraints;
 mod entries;
-pub(crate) mod gate;
 mod index;
 mod install;
 mod lists;

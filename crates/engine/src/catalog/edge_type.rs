@@ -10,9 +10,9 @@ use telar_graph::{Direction, PropertyKeyId};
 use super::Catalog;
 use super::places::{Placed, Places};
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
-use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
+use crate::format::Kind;
 use crate::table::SparseArray;
 
 /// How an edge type keeps its neighbour lists. Fixed when the type is made.

@@ -24,13 +24,13 @@ use names::Names;
 pub(crate) use names::{is_placeholder, placeholder};
 
 use crate::adjacency::{AdjTable, segment_of};
-use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
+use crate::format::Kind;
 use crate::mapped::{Source, Stored};
+use crate::stop::Stop;
 use crate::sync::thread;
 use crate::table::{GrowArray, SparseArray};
-use crate::txn::stop::Stop;
 use crate::txn::write_set::EdgeWrite;
 
 /// Table number of the vertex state column; others are given out from 1.

@@ -22,11 +22,12 @@ use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
 use crate::catalog::placeholder;
-use crate::checkpoint::Totals;
+use crate::format::reader::Reader;
 use crate::index::{Definition, Index, check_definition};
 use crate::mapped::ranges::Inventory;
 use crate::shared::Shared;
-use crate::txn::record::{FLAG_UNNUMBERED, Reader, put_edge_type_options};
+use crate::store::progress::Totals;
+use crate::txn::record::{FLAG_UNNUMBERED, put_edge_type_options};
 
 /// Version of the values a checkpoint is written with.
 pub(crate) const VERSION: u64 = 3;
@@ -214,7 +215,7 @@ mod tests {
 
     fn totals() -> Totals {
         let mut totals = Totals::default();
-        totals.put(&crate::checkpoint::key(crate::checkpoint::Kind::States, 0, 0, 0), None, 7);
+        totals.put(&crate::format::key(crate::format::Kind::States, 0, 0, 0), None, 7);
         totals
     }
 

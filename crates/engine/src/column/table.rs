@@ -12,7 +12,7 @@ use super::version::{ColTail, ColVersion};
 use super::{Chunk, PropertyChunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
-use crate::history::Horizon;
+use crate::horizon::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
 use crate::mapped::map::Scratch;

@@ -27,9 +27,9 @@ use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 use telar_graph::Direction;
 
-use super::Horizon;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{SEGMENT_VERTICES, local_of, segment_of};
+use crate::horizon::Horizon;
 use crate::shared::Shared;
 
 /// The read timestamp that sees everything applied.

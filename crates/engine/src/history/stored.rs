@@ -30,19 +30,20 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::codec::{self, get_varint, put_varint};
-use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value};
+use telar_graph::{Direction, Value};
 
 use super::History;
-use super::block::UndoBlock;
-use super::undo::{Undo, collect};
 use crate::adjacency::list::Visible;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::undo::{Undo, collect};
+use crate::adjacency::undo_block::UndoBlock;
 use crate::adjacency::{AdjTable, SEGMENT_VERTICES, SegVersion};
-use crate::checkpoint::{Changes, KEY_BYTES, Kind, damaged, key};
+use crate::checkpoint::Changes;
 use crate::column::undo::OldValue;
 use crate::column::{Chunk, ColTable};
 use crate::error::Error;
+use crate::format::subject::{Subject, is_history};
 use crate::mapped::map::Scratch;
 use crate::mapped::ranges::{Inventory, Table};
 use crate::mapped::{Found, Stored, Value as StoredValue};
@@ -50,57 +51,10 @@ use crate::packed::{get_run, put_run};
 use crate::settings::Retention;
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::store::damaged;
 
-const ABOUT: u16 = 0;
-const OUT: u16 = 1;
-const IN: u16 = 2;
-const STATES: u16 = 3;
-const VERTEX_PROPERTY: u16 = 4;
 /// Most entries of a column's segment: a bound for what is read back.
 const ENTRIES_MAX: u64 = 1 << 28;
-
-/// What a stored history is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
-    About,
-    Lists(EdgeTypeId, Direction),
-    States,
-    VertexProperty(PropertyKeyId),
-    EdgeProperty(EdgeTypeId, PropertyKeyId),
-}
-
-impl Subject {
-    /// What the key with these parts is about; `None` if it is not a key of history.
-    pub(crate) fn of(kind: u8, a: u16, b: u16) -> Option<Self> {
-        let ty = EdgeTypeId::from_raw(a);
-        match (kind, b) {
-            (6, ABOUT) if a == 0 => Some(Self::About),
-            (6, OUT) => Some(Self::Lists(ty, Direction::Out)),
-            (6, IN) => Some(Self::Lists(ty, Direction::In)),
-            (6, STATES) if a == 0 => Some(Self::States),
-            (6, VERTEX_PROPERTY) => Some(Self::VertexProperty(PropertyKeyId::from_raw(a))),
-            (7, b) => Some(Self::EdgeProperty(ty, PropertyKeyId::from_raw(b))),
-            _ => None,
-        }
-    }
-
-    /// The key of a segment.
-    pub(crate) fn key(self, segment: u32) -> [u8; KEY_BYTES] {
-        match self {
-            Self::About => key(Kind::History, 0, ABOUT, 0),
-            Self::Lists(ty, Direction::Out) => key(Kind::History, ty.get(), OUT, segment),
-            Self::Lists(ty, Direction::In) => key(Kind::History, ty.get(), IN, segment),
-            Self::States => key(Kind::History, 0, STATES, segment),
-            Self::VertexProperty(p) => key(Kind::History, p.get(), VERTEX_PROPERTY, segment),
-            Self::EdgeProperty(ty, p) => key(Kind::EdgeHistory, ty.get(), p.get(), segment),
-        }
-    }
-}
-
-/// Whether a stored key is one of history.
-pub(crate) fn is_history(key: &[u8]) -> bool {
-    key.first().is_some_and(|k| *k == Kind::History as u8 || *k == Kind::EdgeHistory as u8)
-}
 
 /// The newest timestamp that a value's head names.
 fn newest_of(value: &[u8]) -> u64 {

@@ -32,7 +32,7 @@ use super::key::{Entry, Item, SortKey};
 use super::page::{decode, decode_bounds};
 use super::replayed::{REPLAYED_MAX, Replayed};
 use super::tree::Piece;
-use crate::checkpoint::{Kind, key};
+use crate::format::{Kind, key};
 use crate::mapped::Stored;
 use crate::mapped::map::Scratch;
 

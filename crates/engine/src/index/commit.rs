@@ -26,9 +26,9 @@ use super::{Entries, Index, Indexes, UNIQUE_WORDS};
 use crate::error::Error;
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
+use crate::stop::Stop;
 use crate::txn::commit::{Mode, Request};
 use crate::txn::plan::Latches;
-use crate::txn::stop::Stop;
 use crate::txn::write_set::{
     EdgeOp, EdgeWrite, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
 };

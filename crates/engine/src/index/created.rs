@@ -20,7 +20,7 @@ use super::key::{Entry, Item, SortKey};
 use super::source::Source;
 use super::spec::IndexTarget;
 use crate::error::Error;
-use crate::txn::stop::Stop;
+use crate::stop::Stop;
 use crate::txn::write_set::{EdgeOp, EdgeWrite, StateWrite, WriteSet};
 use crate::txn::write_set::{edge_property_key, vertex_property_key};
 

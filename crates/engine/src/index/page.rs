@@ -26,10 +26,11 @@ use super::spec::Definition;
 use super::stored::is_made_of;
 use super::tree::{Piece, RUN_CUT, Tree, Version};
 use super::{Entries, Index, IndexTarget};
-use crate::checkpoint::{Kind, damaged, key, unseal};
 use crate::error::Error;
+use crate::format::{Kind, key, unseal};
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::store::damaged;
 
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;

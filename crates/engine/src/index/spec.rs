@@ -9,7 +9,7 @@ use telar_graph::{
 
 use super::key::SortKey;
 use super::kind;
-use crate::txn::record::Reader;
+use crate::format::reader::Reader;
 
 /// Greatest number of properties of one index.
 pub(crate) const KEYS_MAX: usize = telar_graph::index_kind::PROPERTIES_MAX;

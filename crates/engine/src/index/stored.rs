@@ -18,13 +18,15 @@ use super::Entries;
 use super::key::{Entry, Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Tree;
+use crate::adjacency::stored;
 use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::catalog::places;
-use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Kind, key, property, segment};
 use crate::column::Chunk;
 use crate::column::chunk::PropertyChunk;
+use crate::column::{property, states};
+use crate::format::{Kind, key};
 use crate::shared::Shared;
+use crate::store::changes::Key;
 
 /// Objects named in a finding; more are only counted.
 const NAMED_MAX: usize = 5;
@@ -113,7 +115,7 @@ impl Stored<'_> {
             let Some(body) = (self.value)(&key(Kind::States, 0, 0, number))? else { continue };
             let of = |property: PropertyKeyId| key(Kind::VertexProperty, property.get(), 0, number);
             let Some(columns) = self.columns(definition, of)? else { continue };
-            let states = segment::decode_states(&body, sets.len(), self.version)?;
+            let states = states::decode(&body, sets.len(), self.version)?;
             for (local, state) in states.iter().enumerate() {
                 if *state != 0
                     && sets.labels(*state).contains(&label)
@@ -138,7 +140,7 @@ impl Stored<'_> {
         for number in self.segments() {
             let out = key(Kind::Adjacency, ty.get(), Direction::Out as u16, number);
             let Some(body) = (self.value)(&out)? else { continue };
-            let base = segment::decode_adjacency(&body, columns, self.version)?;
+            let base = stored::decode_adjacency(&body, columns, self.version)?;
             let placed = (self.value)(&key(Kind::Places, ty.get(), 0, number))?;
             let placed = placed.map_or(Ok(Vec::new()), |body| places::decode(number, &body))?;
             let place = |src, dst| {

@@ -33,6 +33,7 @@ mod holder;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub(crate) mod pairs;
 mod queue;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]

@@ -14,14 +14,15 @@ use telar_graph::IndexId;
 
 use super::assemble::NewDatabase;
 use super::repair::{Repaired, Salvage, refuse};
-use crate::checkpoint::changes::Key;
 use crate::checkpoint::meta::{self, Meta};
-use crate::checkpoint::{Kind, Totals, key, parts, seal};
 use crate::error::Error;
+use crate::format::{Kind, key, parts, seal};
 use crate::index::page::{Pieces, encode_all};
 use crate::index::stored::Stored;
 use crate::index::{Definition, Index, is_unique_violated};
 use crate::shared::Shared;
+use crate::store::changes::Key;
+use crate::store::progress::Totals;
 
 /// Indexes that are made anew, and why.
 #[derive(Debug, Default)]

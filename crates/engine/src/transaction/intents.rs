@@ -15,9 +15,9 @@ use crate::error::{Error, Object};
 use crate::index::key::SortKey;
 use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, IndexTarget};
+use crate::intents::pairs::Pair;
 use crate::intents::{Holder, Intent, Part, Refused, Thing, WriteWait};
 use crate::txn::claim::Claim;
-use crate::txn::pairs::Pair;
 use crate::txn::plan::{Latches, ListGuard, edge_columns_changed};
 use crate::txn::validate::newest;
 use crate::txn::write_set::{

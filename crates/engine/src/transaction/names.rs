@@ -16,7 +16,7 @@ use crate::catalog::{Catalog, EdgeTypeOptions};
 use crate::error::{Error, Object};
 use crate::schema::rule;
 use crate::shared::Shared;
-use crate::txn::stop::Stop;
+use crate::stop::Stop;
 use crate::txn::write_set::Read;
 
 /// Names that a transaction holds: numbers by name.

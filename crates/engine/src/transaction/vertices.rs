@@ -10,7 +10,7 @@ use super::{Transaction, check_value, vid};
 use crate::error::{Error, Object};
 use crate::intents::Part;
 use crate::snapshot::number;
-use crate::txn::stop::Stop;
+use crate::stop::Stop;
 use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
 
 impl Transaction<'_> {

@@ -15,7 +15,6 @@ use telar_graph::Direction;
 use super::claim;
 use super::plan::{Plan, PlanInput, Target};
 use super::record;
-use super::stop::Stop;
 use super::validate::validate;
 use super::whole::{self, Touched};
 use super::write_set::{EdgePropertyWrite, Read, StateWrite, VertexPropertyWrite, WriteSet};
@@ -28,6 +27,7 @@ use crate::failpoint;
 use crate::index::commit::{Maintenance, hold};
 use crate::mapped::memory;
 use crate::shared::Shared;
+use crate::stop::Stop;
 use crate::wal::RECORD_ROOM;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.
@@ -419,7 +419,7 @@ pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared
 
 /// Encodes a write set as a log record.
 pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
-    let (sets, now) = (&shared.catalog.label_sets, crate::ops::time::now_ms());
+    let (sets, now) = (&shared.catalog.label_sets, crate::clock::wall::now_ms());
     // A large one that grew as it was written would be there twice for a moment.
     let is_small = writes.len() <= STRIPES_MAX;
     let room = if is_small { 64 } else { record::size_of_timed_commit(writes, sets, now) };

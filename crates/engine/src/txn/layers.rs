@@ -10,11 +10,11 @@ use telar_graph::Value;
 
 use super::commit::{apply_edge_property, apply_state, apply_vertex_property, note_places};
 use super::plan::PlanInput;
-use super::stop::Stop;
 use super::whole::{RECENT, Want, key};
 use crate::adjacency::segment_of;
 use crate::column::{Chunk, ColTable, Laid, PropertyChunk, StateChunk};
 use crate::error::Error;
+use crate::stop::Stop;
 
 /// The writes of a commit to columns, ready to be applied.
 pub(super) struct Layers<'g> {

@@ -13,7 +13,7 @@
 //!  stamp     take the commit timestamp, queue the log record (one critical section)
 //!  apply     append to tails; unlatch
 //!  wait      until the group is on disk (`full` durability)                     wal/
-//!  publish   the read timestamp advances in commit order                        clock.rs
+//!  publish   the read timestamp advances in commit order                        clock/
 //! ```
 //!
 //! Whoever deletes a vertex looks at each list that there can be at it. Which there can be does not
@@ -25,13 +25,12 @@
 //!    commit order and a snapshot sees a prefix.
 //! 2. The published timestamp passes `t` only when every commit up to `t` is applied and, under
 //!    `full` durability, on disk. One store makes a whole group visible.
-//! 3. A live reader's timestamp stands in its slot before it reads anything (readers.rs), so the
+//! 3. A live reader's timestamp stands in its slot before it reads anything (clock/readers.rs), so the
 //!    low watermark never passes it.
 //!
 //! Isolation, anomalies and their tests: docs/transactions.md.
 
 pub(crate) mod claim;
-pub(crate) mod clock;
 pub(crate) mod commit;
 pub(crate) mod edge_ends;
 pub(crate) mod keyed;
@@ -39,14 +38,11 @@ mod layers;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
-pub(crate) mod pairs;
 pub(crate) mod plan;
-pub(crate) mod readers;
 pub(crate) mod record;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod steps_tests;
-pub(crate) mod stop;
 pub(crate) mod validate;
 mod whole;
 pub(crate) mod write_set;

@@ -15,8 +15,8 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::clock::Clock;
-use super::readers::Readers;
+use crate::clock::Clock;
+use crate::clock::readers::Readers;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Arc, Mutex, lock, thread};

@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use super::claim::Hold;
-use super::stop::Stop;
 use super::validate::{Appends, Places, vertex_id};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
@@ -22,6 +21,7 @@ use crate::column::{ColTable, HasTail, StateChunk};
 use crate::error::{Error, Object};
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
+use crate::stop::Stop;
 use crate::words::prefetch;
 
 /// Place of the growth latch: after every segment of the state table.

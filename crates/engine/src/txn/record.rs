@@ -26,9 +26,7 @@
 //! Values are encoded as in `telar_graph::codec`. Replaying a record on the state it was committed
 //! on gives the state after it; the commit timestamp stands in the log's frame.
 
-use telar_graph::codec::{
-    self, DecodeError, get_varint, get_varint_signed, put_varint, put_varint_signed,
-};
+use telar_graph::codec::{self, get_varint_signed, put_varint, put_varint_signed};
 use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
@@ -36,9 +34,10 @@ use super::write_set::{
     EdgeOp, EdgePropertyWrite, EdgeWrite, StateWrite, VertexPropertyWrite, WriteSet,
 };
 use crate::catalog::{EdgeOrder, EdgeTypeOptions, LabelSets};
+use crate::format::KIND_COMMIT;
+use crate::format::reader::Reader;
 use crate::index::Definition;
 
-const KIND_COMMIT: u8 = 1;
 const KIND_LABEL: u8 = 2;
 const KIND_PROPERTY_KEY: u8 = 3;
 const KIND_EDGE_TYPE: u8 = 4;
@@ -64,9 +63,6 @@ const FLAG_SIMPLE: u8 = 1;
 const FLAG_NEWEST_FIRST: u8 = 2;
 /// In the meta value only: edges may have no ordinal though the type is one of ordinals.
 pub(crate) const FLAG_UNNUMBERED: u8 = 4;
-
-/// The record of a commit that changes nothing.
-pub(crate) const EMPTY_COMMIT: &[u8] = &[KIND_COMMIT];
 
 /// A decoded record.
 #[derive(Debug)]
@@ -251,37 +247,9 @@ pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>)
     }
 }
 
-/// Reads a record apart. Any bytes give a record or a reason, never a panic.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
-
 impl Reader<'_> {
-    pub(crate) fn byte(&mut self) -> Result<u8, String> {
-        let (first, rest) = self.0.split_first().ok_or("the record ends early")?;
-        self.0 = rest;
-        Ok(*first)
-    }
-
-    pub(crate) fn varint(&mut self) -> Result<u64, String> {
-        get_varint(&mut self.0).map_err(|e: DecodeError| e.to_string())
-    }
-
-    pub(crate) fn number<T: TryFrom<u64>>(&mut self, what: &str) -> Result<T, String> {
-        let n = self.varint()?;
-        T::try_from(n).map_err(|_| format!("{what} {n} is out of range"))
-    }
-
     fn value(&mut self) -> Result<telar_graph::Value, String> {
         codec::decode(&mut self.0).map_err(|e| e.to_string())
-    }
-
-    pub(crate) fn name(&mut self) -> Result<String, String> {
-        let len: usize = self.number("name length")?;
-        if len > self.0.len() {
-            return Err("a name is longer than the record".into());
-        }
-        let (name, rest) = self.0.split_at(len);
-        self.0 = rest;
-        String::from_utf8(name.to_vec()).map_err(|_| "a name is not UTF-8".into())
     }
 
     /// Options of an edge type, and those of the flags `more` that are set.
@@ -306,10 +274,6 @@ impl Reader<'_> {
             KIND_DROP_INDEX => Ok(IndexChange::Dropped { id }),
             kind => Err(format!("unknown change of an index {kind}")),
         }
-    }
-
-    pub(crate) fn end(&self) -> Result<(), String> {
-        if self.0.is_empty() { Ok(()) } else { Err("bytes after the end".into()) }
     }
 
     fn edge(&mut self, op: EdgeOp) -> Result<EdgeWrite, String> {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::LogEntries;
 use crate::error::Error;
-use crate::ops::archive;
 use crate::ops::image::{Pace, Sink};
+use crate::store::archive;
 use crate::store::wal_path;
 use crate::wal::inspect;
 

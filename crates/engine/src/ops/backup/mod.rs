@@ -31,17 +31,19 @@ use std::time::{Duration, Instant};
 
 use telar_graph::CommitTs;
 
-use crate::checkpoint::changes::{self, Key, List, keys_since};
-use crate::checkpoint::{Kind, damaged, key};
+use crate::clock::wall::now_ms;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::format::{Kind, key};
 use crate::io::folder;
-use crate::ops::identity::Identity;
 use crate::ops::image::{Pace, Sink};
 use crate::ops::manifest::{BasedOn, FileEntry, Manifest};
-use crate::ops::time::now_ms;
 use crate::shared::Durable;
+use crate::store::changes;
+use crate::store::changes::{Key, List, keys_since};
+use crate::store::damaged;
+use crate::store::identity::Identity;
 use crate::store::{FORMAT_VERSION, Store};
 
 /// How a backup is taken.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{CheckReport, Severity};
 use crate::error::Error;
 use crate::ops::assemble::REPAIRED;
-use crate::ops::identity;
+use crate::store::identity;
 use crate::store::{FORMAT_VERSION, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.

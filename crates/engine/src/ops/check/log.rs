@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{CheckReport, RESTORE, Severity};
 use crate::catalog::LabelSets;
 use crate::error::Error;
-use crate::ops::archive;
+use crate::store::archive;
 use crate::store::{log_files, log_is_lost};
 use crate::txn::record;
 use crate::wal::WalError;

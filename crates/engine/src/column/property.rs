@@ -25,9 +25,9 @@ use telar_graph::Value;
 use telar_graph::codec::{self, get_varint, put_varint};
 use telar_graph::value::Date;
 
+use super::Chunk;
+use super::chunk::{BITMAP_WORDS, Presence, PropertyChunk, collect_bits};
 use crate::adjacency::SEGMENT_VERTICES;
-use crate::column::Chunk;
-use crate::column::chunk::{BITMAP_WORDS, Presence, PropertyChunk, collect_bits};
 use crate::packed::{get_run, put_run};
 
 const ABSENT: u8 = 0;

@@ -12,7 +12,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use super::clock::Clock;
+use super::Clock;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::thread;
 

@@ -1,10 +1,8 @@
-//! Segments as stored: what a snapshot sees, settled.
+//! Segments of adjacency as stored: what a snapshot sees, settled.
 //!
 //! ```text
 //!  adjacency   crc u32 · offsets u32 x (2^k + 1) · neighbours u32 x n
 //!              · per column a run of n words (packed.rs)
-//!  states      crc u32 · run of 2^k label-set numbers
-//!  properties  crc u32 · as property.rs says
 //! ```
 //!
 //! Offsets and neighbours are the words of a base as in adjacency/base.rs and are read in place:
@@ -13,9 +11,9 @@
 //! when the segment is written to. Columns are packed: ordinals of a bulk-loaded list are
 //! consecutive and take no room.
 
-use crate::adjacency::base::{Base, OFFSET_WORDS};
-use crate::adjacency::scan::TableView;
-use crate::adjacency::{Entry, SEGMENT_BITS, SEGMENT_VERTICES};
+use super::base::{Base, OFFSET_WORDS};
+use super::scan::TableView;
+use super::{Entry, SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::packed::{get_run, put_run};
 
 /// Encodes segment `number` of a table at the view's timestamp, with room for the checksum.
@@ -100,45 +98,11 @@ pub(crate) fn unpack_columns(
     if packed.is_empty() { Ok(()) } else { Err("bytes after the last column of a base") }
 }
 
-fn words(body: &[u8]) -> Result<Vec<u32>, &'static str> {
+/// The words of a value of version 1.
+pub(crate) fn words(body: &[u8]) -> Result<Vec<u32>, &'static str> {
     let (chunks, rest) = body.as_chunks::<4>();
     if !rest.is_empty() {
         return Err("the length is not a whole number of words");
     }
     Ok(chunks.iter().map(|c| u32::from_le_bytes(*c)).collect())
-}
-
-/// Encodes a segment of vertex states.
-pub(crate) fn put_states(states: &[u32; SEGMENT_VERTICES], out: &mut Vec<u8>) {
-    let states: Vec<i64> = states.iter().map(|s| i64::from(*s)).collect();
-    put_run(&states, out);
-}
-
-/// Decodes a segment of vertex states; every one must be below `sets`.
-pub(crate) fn decode_states(
-    mut body: &[u8],
-    sets: usize,
-    version: u64,
-) -> Result<Box<[u32; SEGMENT_VERTICES]>, &'static str> {
-    if version == 1 {
-        let states = words(body)?;
-        if states.iter().any(|s| *s as usize >= sets) {
-            return Err("a vertex has a label set that does not exist");
-        }
-        let states = states.into_boxed_slice().try_into();
-        return states.map_err(|_| "a segment of states has the wrong length");
-    }
-    let mut states = Vec::with_capacity(SEGMENT_VERTICES);
-    let mut known = true;
-    get_run(&mut body, SEGMENT_VERTICES, |s| {
-        known &= usize::try_from(s).is_ok_and(|s| s < sets);
-        states.push(s as u32);
-    })?;
-    if !known {
-        return Err("a vertex has a label set that does not exist");
-    }
-    if !body.is_empty() {
-        return Err("bytes after the last state");
-    }
-    states.into_boxed_slice().try_into().map_err(|_| "a segment of states has the wrong length")
 }

@@ -11,9 +11,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::stored::Subject;
-use crate::mapped::map::Scratch;
-use crate::mapped::{Found, Stored, Value};
+use super::map::Scratch;
+use super::{Found, Stored, Value};
+use crate::format::subject::Subject;
 
 type Load<T> = dyn Fn(u32) -> Found<T> + Send + Sync;
 

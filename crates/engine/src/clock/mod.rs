@@ -6,6 +6,10 @@
 //! committer is helped past as soon as it has applied.
 //! Cost: one store and one compare-and-swap per commit.
 
+pub(crate) mod readers;
+pub(crate) mod timeline;
+pub(crate) mod wall;
+
 use crossbeam_utils::CachePadded;
 
 use crate::latch::pause;

@@ -20,7 +20,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::{KEY_BYTES, seal, unseal};
+use crate::format::{KEY_BYTES, seal, unseal};
 
 const KIND: u8 = 240;
 /// What keys of lists begin with.

@@ -1,7 +1,7 @@
 //! Undo entries of adjacency: what settling folded that a retained timestamp tells apart.
 //!
 //! ```text
-//!  UndoTable ── one UndoList per segment ── blocks (block.rs), oldest first, each immutable
+//!  UndoTable ── one UndoList per segment ── blocks (undo_block.rs), oldest first, each immutable
 //! ```
 //!
 //! Of one edge, entries come in the order of commits, from block to block and within each. A new
@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::block::UndoBlock;
-use super::lazy::Lazy;
-use crate::adjacency::Entry;
-use crate::adjacency::list::List;
-use crate::adjacency::tail::{Block, DELTA_MAX};
+use super::Entry;
+use super::list::List;
+use super::tail::{Block, DELTA_MAX};
+use super::undo_block::UndoBlock;
+use crate::mapped::lazy::Lazy;
 use crate::table::SparseArray;
 
 /// A block this long is left as it is.

@@ -1,12 +1,4 @@
 //! Wall-clock time, as operators name it and as the log keeps it: milliseconds since 1970, UTC.
-//!
-//! ```
-//! use telar_engine::ops::time;
-//!
-//! let ms = time::parse("2026-11-21T10:44:07.25Z")?;
-//! assert_eq!(time::show(ms), "2026-11-21T10:44:07.25Z");
-//! # Ok::<(), String>(())
-//! ```
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -13,8 +13,8 @@ use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
+use crate::eviction;
 use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec};
-use crate::mapped::memory;
 use crate::recovery;
 use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
@@ -492,7 +492,7 @@ impl Engine {
     /// the last [`checkpoint`](Self::checkpoint), or after the oldest open snapshot, stays. Does
     /// nothing for a database in memory.
     pub fn release_memory(&self) -> u64 {
-        memory::drop_all(&self.shared)
+        eviction::drop_all(&self.shared)
     }
 
     /// How much of an edge type is settled, both directions together.

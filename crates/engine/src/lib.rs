@@ -51,7 +51,7 @@ mod clock;
 mod column;
 mod engine;
 mod error;
-mod estimates;
+mod eviction;
 pub mod failpoint;
 mod format;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
@@ -73,6 +73,7 @@ pub mod ops;
 mod packed;
 mod reclaim;
 mod recovery;
+mod sample;
 mod schema;
 mod settings;
 mod shared;

@@ -15,7 +15,6 @@ use crate::clock::readers::Readers;
 use crate::clock::timeline::Timeline;
 use crate::column::{ColTable, StateChunk};
 use crate::error::Error;
-use crate::estimates::Sample;
 use crate::failpoint;
 use crate::format::Kind;
 use crate::gate::Gate;
@@ -28,12 +27,11 @@ use crate::intents::Intents;
 use crate::intents::pairs::Pairs;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
+use crate::sample::Sample;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::store::progress::CheckpointHistory;
 use crate::store::progress::Progress;
-use crate::txn::commit;
-use crate::txn::write_set::WriteSet;
 use crate::wal::{Durability, Wal};
 
 /// Commits after which the records in memory are looked through.
@@ -202,11 +200,6 @@ impl Shared {
     /// Whether commits are recorded: in a log, or in memory for the change stream.
     pub(crate) fn records(&self) -> bool {
         self.durable.is_some() || self.history.is_kept()
-    }
-
-    /// The log record of a commit, where commits are recorded.
-    pub(crate) fn encode_commit(&self, writes: &WriteSet) -> Option<Vec<u8>> {
-        self.records().then(|| commit::encode(writes, self))
     }
 
     /// Takes the next commit timestamp and queues the log record, in one critical section. The

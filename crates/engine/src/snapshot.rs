@@ -1,6 +1,7 @@
 //! Snapshots: read-only pictures of the graph at one commit timestamp.
 
 mod by_call;
+mod estimates;
 mod view;
 
 use std::ops::{Deref, Range};
@@ -18,8 +19,9 @@ use crate::catalog::EdgeType;
 use crate::column::StateChunk;
 use crate::column::cursor::Cursor;
 use crate::error::Error;
+use crate::eviction;
 use crate::history::past::Past;
-use crate::mapped::memory;
+use crate::reclaim::Pinned;
 use crate::shared::Shared;
 
 /// A database, borrowed or shared.
@@ -215,7 +217,7 @@ pub(crate) fn number(v: VertexId) -> Option<u32> {
 
 impl<'s> Reader<'s> {
     pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
-        memory::relieve(shared);
+        eviction::relieve(shared);
         Self { shared, guard: epoch::pin(), read_ts, past: None, _registration: None }
     }
 
@@ -277,7 +279,8 @@ impl<'s> Reader<'s> {
             None => TableView::new(table, self.read_ts, &self.guard),
             Some(past) => past.view_of_ids(table, self.read_ts, &self.guard),
         };
-        Ok(Adjacency { lists: view.unpinned(), bound: self.shared.vertex_bound() })
+        let (bound, pinned) = (self.shared.vertex_bound(), Pinned::by(&self.guard));
+        Ok(Adjacency { lists: view.unpinned(), bound, pinned })
     }
 
     /// One past the largest vertex id that can exist.
@@ -470,12 +473,13 @@ impl<'s> Reader<'s> {
 pub struct Adjacency<'r> {
     lists: UnpinnedView<'r>,
     bound: u32,
+    pinned: Pinned<'r>,
 }
 
 impl<'r> Adjacency<'r> {
     #[inline(always)]
     fn view(&self) -> TableView<'r> {
-        self.lists.pinned_by(crate::reclaim::pinned_elsewhere(self))
+        self.lists.pinned_by(self.pinned.guard())
     }
 
     /// Vertices per segment: the natural unit of parallel work.

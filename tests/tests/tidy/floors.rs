@@ -22,7 +22,7 @@ pub(crate) const ENGINE: Building = Building {
     root: "crates/engine/src/",
     floors: &[
         &["failpoint", "format", "horizon", "lmdb_check", "packed", "sync", "table", "words"],
-        &["gate", "intents", "io", "latch", "reclaim"],
+        &["gate", "intents", "io", "latch", "reclaim", "sample"],
         &["clock", "wal"],
         &["error"],
         &["settings", "stop"],
@@ -33,11 +33,11 @@ pub(crate) const ENGINE: Building = Building {
         &["history"],
         &["index"],
         &["shared"],
+        &["eviction"],
         &["snapshot"],
-        &["estimates"],
+        &["checkpoint"],
         &["txn"],
         &["schema"],
-        &["checkpoint"],
         &["transaction"],
         &["bulk", "recovery", "stream"],
         &["background"],
@@ -45,7 +45,6 @@ pub(crate) const ENGINE: Building = Building {
         &["ops"],
     ],
     exceptions: &[
-        ("catalog", "txn"),
         ("history", "checkpoint"),
         ("history", "index"),
         ("history", "shared"),
@@ -53,11 +52,6 @@ pub(crate) const ENGINE: Building = Building {
         ("index", "snapshot"),
         ("index", "transaction"),
         ("index", "txn"),
-        ("mapped", "checkpoint"),
-        ("mapped", "shared"),
-        ("reclaim", "snapshot"),
-        ("shared", "estimates"),
-        ("shared", "txn"),
     ],
 };
 

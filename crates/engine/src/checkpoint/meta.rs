@@ -21,13 +21,13 @@ use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
+use crate::catalog::edge_type::{FLAG_UNNUMBERED, put_edge_type_options};
 use crate::catalog::placeholder;
 use crate::format::reader::Reader;
 use crate::index::{Definition, Index, check_definition};
 use crate::mapped::ranges::Inventory;
 use crate::shared::Shared;
 use crate::store::progress::Totals;
-use crate::txn::record::{FLAG_UNNUMBERED, put_edge_type_options};
 
 /// Version of the values a checkpoint is written with.
 pub(crate) const VERSION: u64 = 3;

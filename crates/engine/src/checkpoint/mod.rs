@@ -8,6 +8,7 @@
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
 pub(crate) mod meta;
+pub(crate) mod relief;
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};

@@ -22,10 +22,10 @@ use crate::adjacency::hub::HubPlace;
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
+use crate::checkpoint::relief;
 use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::index::commit::{Maintenance, hold};
-use crate::mapped::memory;
 use crate::shared::Shared;
 use crate::stop::Stop;
 use crate::wal::RECORD_ROOM;
@@ -126,7 +126,7 @@ pub(crate) fn commit(
     if frees && shared.free_vertices.deleted(done.ts, deletes()) {
         shared.free_vertices.harvest(shared, shared.horizon());
     }
-    memory::hold_back(shared);
+    relief::hold_back(shared);
     Ok(Some(done))
 }
 
@@ -140,14 +140,15 @@ fn is_large(writes: &WriteSet, reads: &[Read], shared: &Shared) -> bool {
 /// Everything up to and including the unlatching.
 fn apply_latched(request: &Request<'_>, touched: &mut Touched) -> Result<Option<Done>, Error> {
     let Request { shared, writes, reads, mode, stop } = *request;
-    shared.catalog.use_segments(writes.edges.items(), stop)?;
+    let edges = writes.edges.items().iter().map(|w| (w.ty, w.src, w.dst));
+    shared.catalog.use_segments(edges, stop)?;
     // An edge type that appears now could hold edges of a vertex that is being deleted.
     let deletes = writes.states.items().iter().any(|w| w.state == 0);
     let _fixed = deletes.then(|| shared.catalog.fix_lists(stop)).transpose()?;
     let unmade = reads.iter().any(|read| matches!(read, Read::Unmade(..)));
     let _unmade = unmade.then(|| shared.catalog.hold_unmade(stop)).transpose()?;
     let mut payload = match mode {
-        Mode::Live { .. } => shared.encode_commit(writes),
+        Mode::Live { .. } => shared.records().then(|| encode(writes, shared)),
         Mode::Replay { .. } => None,
     };
     if let (Some(durable), Some(payload)) = (&shared.durable, &payload) {
@@ -418,7 +419,7 @@ pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared
 }
 
 /// Encodes a write set as a log record.
-pub(crate) fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
+fn encode(writes: &WriteSet, shared: &Shared) -> Vec<u8> {
     let (sets, now) = (&shared.catalog.label_sets, crate::clock::wall::now_ms());
     // A large one that grew as it was written would be there twice for a moment.
     let is_small = writes.len() <= STRIPES_MAX;

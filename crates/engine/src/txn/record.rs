@@ -33,7 +33,8 @@ use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 use super::write_set::{
     EdgeOp, EdgePropertyWrite, EdgeWrite, StateWrite, VertexPropertyWrite, WriteSet,
 };
-use crate::catalog::{EdgeOrder, EdgeTypeOptions, LabelSets};
+use crate::catalog::edge_type::put_edge_type_options;
+use crate::catalog::{EdgeTypeOptions, LabelSets};
 use crate::format::KIND_COMMIT;
 use crate::format::reader::Reader;
 use crate::index::Definition;
@@ -58,11 +59,6 @@ const OP_PLACED_PROPERTY: u8 = 9;
 
 /// In place of a label count, one more than there can be labels: the vertex is deleted.
 const DELETED: u64 = 0x1_0000;
-
-const FLAG_SIMPLE: u8 = 1;
-const FLAG_NEWEST_FIRST: u8 = 2;
-/// In the meta value only: edges may have no ordinal though the type is one of ordinals.
-pub(crate) const FLAG_UNNUMBERED: u8 = 4;
 
 /// A decoded record.
 #[derive(Debug)]
@@ -235,35 +231,9 @@ pub(crate) fn encode_indexes(changes: &[IndexChange]) -> Vec<u8> {
     out
 }
 
-/// Encodes the options of an edge type: flags, then the sort property if there is one.
-pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>) {
-    let simple = if options.simple { FLAG_SIMPLE } else { 0 };
-    match options.order {
-        EdgeOrder::Neighbour => out.push(simple),
-        EdgeOrder::NewestFirst(key) => {
-            out.push(simple | FLAG_NEWEST_FIRST);
-            put_varint(key.get().into(), out);
-        }
-    }
-}
-
 impl Reader<'_> {
     fn value(&mut self) -> Result<telar_graph::Value, String> {
         codec::decode(&mut self.0).map_err(|e| e.to_string())
-    }
-
-    /// Options of an edge type, and those of the flags `more` that are set.
-    pub(crate) fn edge_type_options(&mut self, more: u8) -> Result<(EdgeTypeOptions, u8), String> {
-        let flags = self.byte()?;
-        let order = match flags & FLAG_NEWEST_FIRST {
-            0 => EdgeOrder::Neighbour,
-            _ => EdgeOrder::NewestFirst(PropertyKeyId::from_raw(self.number("property key")?)),
-        };
-        let options = EdgeTypeOptions { simple: flags & FLAG_SIMPLE != 0, order };
-        if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST | more) != 0 {
-            return Err(format!("unknown edge type flags {flags}"));
-        }
-        Ok((options, flags & more))
     }
 
     fn index_change(&mut self) -> Result<IndexChange, String> {

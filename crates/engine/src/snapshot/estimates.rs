@@ -1,9 +1,5 @@
-//! What queries are planned with: figures of a sample, kept until the graph has changed.
-//!
-//! ```text
-//!  commits ──add──► writes so far ──a tenth of the graph──► the next plan is made of a new sample
-//!                         └────────half of the graph──────► generation + 1: all plans are
-//! ```
+//! What queries are planned with: figures of a sample, kept until the graph has changed
+//! (`sample.rs`).
 //!
 //! Looking at every segment would read a whole graph into memory before its first query. So of at
 //! most 1,024 segments, spread evenly, vertices are counted by their labels and edges by type, as
@@ -13,20 +9,16 @@
 //! segments hold vertices of one label set, as after a load, their edges are counted instead: of
 //! mean degrees a sample of vertices says little if few of them have most edges. What a sample
 //! misses is rare, and planned as such.
-//!
-//! Whoever keeps a plan keeps the generation with it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::Mutex;
 use telar_graph::{Direction, EdgeEnd, Estimates, IndexId, LabelSet, VertexId};
 
+use super::Reader;
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES};
 use crate::index::Entries;
 use crate::shared::Shared;
-use crate::snapshot::Reader;
 
 /// Segments of a sample.
 const SEGMENTS: u32 = 1024;
@@ -41,70 +33,17 @@ const ALONE: f64 = 0.98;
 const NEIGHBOURS: usize = 4;
 /// Label sets that are looked at by themselves.
 const SETS: usize = 1024;
-/// Writes that a sample outlives, however small the graph.
-const SAMPLE_WRITES: u64 = 8;
-/// Writes that plans outlive, however small the graph.
-const PLAN_WRITES: u64 = 1000;
-
-/// The sample of a database, and how much was written since it was made.
-#[derive(Debug, Default)]
-pub(crate) struct Sample {
-    writes: AtomicU64,
-    /// Writes beyond which the next generation begins.
-    limit: AtomicU64,
-    generation: AtomicU64,
-    made: Mutex<Option<Made>>,
-}
-
-/// A sample, and how many writes it outlives.
-#[derive(Debug)]
-struct Made {
-    estimates: Arc<Estimates>,
-    limit: u64,
-    /// How often indexes had come and gone.
-    indexes: u64,
-}
-
-impl Sample {
-    /// Says that a commit wrote so many things.
-    #[inline]
-    pub(crate) fn wrote(&self, things: u64) {
-        // ORDERING: relaxed, as in all of this: figures that need not be of one moment.
-        self.writes.fetch_add(things, Ordering::Relaxed);
+/// Figures to plan queries with, made if there are none or they are old.
+pub(super) fn estimates(shared: &Shared) -> Arc<Estimates> {
+    let (sample, at) = (&shared.sample, shared.sample.now(shared.indexes.changes()));
+    if let Some(kept) = sample.kept(at) {
+        return kept;
     }
-
-    /// How often the graph has changed much. What was planned in another generation might be
-    /// planned otherwise now.
-    #[inline]
-    pub(crate) fn generation(&self) -> u64 {
-        let (writes, limit) = (self.writes.load(Ordering::Relaxed), &self.limit);
-        let before = limit.load(Ordering::Relaxed);
-        // Of several who see it, one begins the next.
-        let (set, get) = (Ordering::Relaxed, Ordering::Relaxed);
-        if writes > before && limit.compare_exchange(before, writes + PLAN_WRITES, set, get).is_ok()
-        {
-            self.generation.fetch_add(1, Ordering::Relaxed);
-        }
-        self.generation.load(Ordering::Relaxed)
-    }
-
-    /// The sample, made if there is none or it is old.
-    pub(crate) fn get(&self, shared: &Shared) -> Arc<Estimates> {
-        let (writes, indexes) = (self.writes.load(Ordering::Relaxed), shared.indexes.changes());
-        let holds = |made: &&Made| writes <= made.limit && made.indexes == indexes;
-        if let Some(made) = self.made.lock().as_ref().filter(holds) {
-            return Arc::clone(&made.estimates);
-        }
-        // Without a place for one more reader there are no figures; planning goes on without.
-        let Ok(reader) = Reader::open(shared) else { return Arc::default() };
-        let estimates = Arc::new(make(&reader));
-        let size = (estimates.vertices + estimates.edges_by_type.iter().sum::<f64>()) as u64;
-        self.limit.fetch_max(writes + PLAN_WRITES + size / 2, Ordering::Relaxed);
-        let made = Made { estimates, limit: writes + SAMPLE_WRITES + size / 10, indexes };
-        let estimates = Arc::clone(&made.estimates);
-        *self.made.lock() = Some(made);
-        estimates
-    }
+    // Without a place for one more reader there are no figures; planning goes on without.
+    let Ok(reader) = Reader::open(shared) else { return Arc::default() };
+    let estimates = Arc::new(make(&reader));
+    sample.keep(Arc::clone(&estimates), at);
+    estimates
 }
 
 /// The vertices of one label set that a sample met.

@@ -12,13 +12,13 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use crate::adjacency::SEGMENT_BITS;
 use crate::catalog::places::{self, Placed};
+use crate::checkpoint::history;
 use crate::checkpoint::meta;
 use crate::clock::Clock;
 use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
 use crate::format::{Kind, key, unseal};
-use crate::history::stored;
 use crate::index::{self, Index};
 use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
@@ -45,7 +45,7 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     let checkpoint_ts = progress.last;
     shared.clock = Clock::new(checkpoint_ts);
     let inventory = Arc::clone(&progress.stored.inventory);
-    stored::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
+    history::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
     if let Some((after, what)) = log_is_lost(path, checkpoint_ts, store.lock().closed_at())? {
         return Err(Error::Damaged {
             path: wal_path(path),

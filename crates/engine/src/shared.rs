@@ -405,6 +405,6 @@ impl Shared {
         }
         self.indexes.settle(self);
         self.prune_history(horizon.floor);
-        self.free_vertices.harvest(self, horizon);
+        self.free_vertices.harvest(&self.catalog, &self.states, horizon);
     }
 }

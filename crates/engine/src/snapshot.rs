@@ -20,7 +20,8 @@ use crate::column::StateChunk;
 use crate::column::cursor::Cursor;
 use crate::error::Error;
 use crate::eviction;
-use crate::history::past::Past;
+use crate::history::past::Past as PastTables;
+use crate::index::past::PastIndexes;
 use crate::reclaim::Pinned;
 use crate::shared::Shared;
 
@@ -102,6 +103,13 @@ impl Drop for Registration<'_> {
     }
 }
 
+/// What a snapshot of the past has made so far.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) tables: PastTables,
+    pub(crate) indexes: PastIndexes,
+}
+
 /// A past timestamp held open; given back when dropped.
 #[derive(Debug)]
 struct PastRegistration<'e> {
@@ -113,7 +121,8 @@ struct PastRegistration<'e> {
 impl<'e> PastRegistration<'e> {
     fn new(shared: Handle<'e>, at: u64) -> Result<Self, Error> {
         shared.history.open(at, shared.clock.published())?;
-        Ok(Self { shared, at, past: Past::new(at) })
+        let past = Past { tables: PastTables::new(at), indexes: PastIndexes::default() };
+        Ok(Self { shared, at, past })
     }
 }
 
@@ -240,7 +249,7 @@ impl<'s> Reader<'s> {
             None => TableView::new(table, self.read_ts, &self.guard),
             Some(past) => {
                 let vertices = vertices.iter().filter_map(|v| number(*v));
-                past.view_of(table, vertices, self.read_ts, &self.guard)
+                past.tables.view_of(table, vertices, self.read_ts, &self.guard)
             }
         }
     }
@@ -249,7 +258,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
         match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
-            Some(past) => past.view(table, self.read_ts, &self.guard),
+            Some(past) => past.tables.view(table, self.read_ts, &self.guard),
         }
     }
 
@@ -277,7 +286,7 @@ impl<'s> Reader<'s> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
         let view = match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
-            Some(past) => past.view_of_ids(table, self.read_ts, &self.guard),
+            Some(past) => past.tables.view_of_ids(table, self.read_ts, &self.guard),
         };
         let (bound, pinned) = (self.shared.vertex_bound(), Pinned::by(&self.guard));
         Ok(Adjacency { lists: view.unpinned(), bound, pinned })

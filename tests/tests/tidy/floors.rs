@@ -46,7 +46,6 @@ pub(crate) const ENGINE: Building = Building {
     ],
     exceptions: &[
         ("history", "checkpoint"),
-        ("history", "index"),
         ("history", "shared"),
         ("index", "shared"),
         ("index", "snapshot"),

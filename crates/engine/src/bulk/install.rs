@@ -506,7 +506,7 @@ fn write<'s>(
         put(&mut changes, key(Kind::VertexProperty, property.get(), 0, *number), &mut value)?;
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
-    crate::history::stored::put_nothing(&mut changes, shared, before + 1)?;
+    crate::checkpoint::history::put_nothing(&mut changes, shared, before + 1)?;
     changes.put_indexes(shared, before, &|id| entered.items(id), &entered.made)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);

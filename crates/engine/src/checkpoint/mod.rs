@@ -7,6 +7,7 @@
 //! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
+pub(crate) mod history;
 pub(crate) mod meta;
 pub(crate) mod relief;
 
@@ -30,7 +31,6 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
 use crate::format::{KEY_BYTES, Kind, crc_of, key, seal};
-use crate::history;
 use crate::index::{self, Index};
 use crate::shared::{Durable, Shared};
 use crate::snapshot::{Handle, Registration};
@@ -89,7 +89,7 @@ fn write(
 ) -> Result<(), Error> {
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
-    history::stored::put(&mut changes, shared, at)?;
+    history::put(&mut changes, shared, at)?;
     changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");

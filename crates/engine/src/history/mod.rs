@@ -17,8 +17,9 @@
 //! - `column/undo.rs`: superseded values of columns.
 //! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
-//! - `past_index.rs`: index lookups in it.
-//! - `stored.rs`, `mapped/lazy.rs`: history in checkpoints, and what of it is in memory.
+//! - `index/past.rs`: index lookups in it.
+//! - `stored.rs`, `checkpoint/history.rs`, `mapped/lazy.rs`: history in checkpoints, and what of it
+//!   is in memory.
 //! - `memory_log.rs`: the records of a database in memory, for the change stream.
 //! - `free.rs`: which vertex ids can be used again.
 //!
@@ -37,7 +38,6 @@ pub(crate) mod changes;
 pub(crate) mod free;
 pub(crate) mod memory_log;
 pub(crate) mod past;
-pub(crate) mod past_index;
 pub(crate) mod rebuild;
 pub(crate) mod stored;
 

@@ -55,6 +55,7 @@ mod kind;
 mod model;
 pub(crate) mod page;
 mod partition;
+pub(crate) mod past;
 pub(crate) mod read;
 mod replayed;
 mod run;

@@ -14,13 +14,12 @@ use telar_graph::{
 use super::cold::Stopped;
 use super::filter::KeyFilter;
 use super::key::{Entry, Item, SortKey};
+use super::past::PastIndex;
 use super::source::Source;
 use super::spec::IndexTarget;
 use super::tree::Tree;
 use super::{Entries, Index, kind};
-use crate::history::past::Past;
-use crate::history::past_index::PastIndex;
-use crate::snapshot::Reader;
+use crate::snapshot::{Past, Reader};
 use crate::txn::validate::vertex_id;
 
 /// Lookups of a batch whose slots are on their way while one is answered.
@@ -229,13 +228,13 @@ impl Reader<'_> {
 
     /// Where the values of indexed objects are, at this snapshot.
     fn source(&self) -> Source<'_> {
-        Source { past: self.past, ..Source::new(self.shared, &self.guard) }
+        Source { past: self.past.map(|past| &past.tables), ..Source::new(self.shared, &self.guard) }
     }
 
     /// A copy of the index as it was.
     fn past_index(&self, past: &Past, index: &Index) -> Arc<PastIndex> {
         let bound = self.shared.vertex_bound();
-        past.index(index.id, || PastIndex::make(index, &self.source(), bound, self.read_ts))
+        past.indexes.get(index.id, || PastIndex::make(index, &self.source(), bound, self.read_ts))
     }
 
     /// The vertices whose indexed properties have exactly these values, ascending; of fewer values

@@ -124,7 +124,7 @@ pub(crate) fn commit(
         touched.settle(shared);
     }
     if frees && shared.free_vertices.deleted(done.ts, deletes()) {
-        shared.free_vertices.harvest(shared, shared.horizon());
+        shared.free_vertices.harvest(&shared.catalog, &shared.states, shared.horizon());
     }
     relief::hold_back(shared);
     Ok(Some(done))

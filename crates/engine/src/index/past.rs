@@ -8,12 +8,16 @@
 //! Cost of the copy: a pass over the vertices (or edges of the type), and a sort.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crate::index::Index;
-use crate::index::IndexTarget;
-use crate::index::key::{Item, SortKey};
-use crate::index::read::KeyRange;
-use crate::index::source::Source;
+use parking_lot::Mutex;
+use telar_graph::IndexId;
+
+use super::Index;
+use super::key::{Item, SortKey};
+use super::read::KeyRange;
+use super::source::Source;
+use super::spec::IndexTarget;
 
 /// The entries of an index at a past timestamp, sorted.
 #[derive(Debug)]
@@ -58,5 +62,22 @@ impl PastIndex {
         let from = self.0.partition_point(|(k, _)| k < key);
         let to = self.0.partition_point(|(k, _)| k <= key);
         self.0[from..to].iter().map(|(_, item)| item[0])
+    }
+}
+
+/// The copies that a past snapshot has made so far.
+#[derive(Debug, Default)]
+pub(crate) struct PastIndexes(Mutex<Vec<(IndexId, Arc<PastIndex>)>>);
+
+impl PastIndexes {
+    /// An index as it was, made by `make` when it is read for the first time.
+    pub(crate) fn get(&self, id: IndexId, make: impl FnOnce() -> PastIndex) -> Arc<PastIndex> {
+        let mut indexes = self.0.lock();
+        if let Some((_, index)) = indexes.iter().find(|(i, _)| *i == id) {
+            return Arc::clone(index);
+        }
+        let index = Arc::new(make());
+        indexes.push((id, Arc::clone(&index)));
+        index
     }
 }

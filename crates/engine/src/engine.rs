@@ -14,8 +14,9 @@ use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
 use crate::eviction;
-use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec};
+use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::recovery;
+use crate::schema::build;
 use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
@@ -185,7 +186,7 @@ impl Engine {
     /// # Errors
     /// As [`create_index`](Self::create_index).
     pub fn create_index_of(&self, kind: IndexKind, spec: IndexSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, Definition::of(kind, spec))
+        build::create(&self.shared, Definition::of(kind, spec))
     }
 
     /// Makes a constraint beside writers; returns when everything is checked. Commits keep to it
@@ -195,7 +196,7 @@ impl Engine {
     /// [`Error::ConstraintViolated`] if what is there breaks it, and those of
     /// [`create_index`](Self::create_index): the constraint is not there.
     pub fn create_constraint(&self, spec: ConstraintSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, spec.into())
+        build::create(&self.shared, spec.into())
     }
 
     /// Drops an index or constraint. Snapshots that are open go on reading it only until the next
@@ -204,7 +205,7 @@ impl Engine {
     /// # Errors
     /// [`Error::UnknownIndex`], [`Error::Log`].
     pub fn drop_index(&self, id: IndexId) -> Result<(), Error> {
-        index::drop_index(&self.shared, id)
+        build::drop_index(&self.shared, id)
     }
 
     /// Every index and constraint, those being built included, in the order they were made.

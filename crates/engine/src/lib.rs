@@ -58,6 +58,7 @@ mod format;
 #[doc(hidden)]
 pub mod fuzzing;
 mod gate;
+mod graph;
 mod history;
 mod horizon;
 mod index;

@@ -19,11 +19,13 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
 use crate::format::{Kind, key, unseal};
-use crate::index::{self, Index};
+use crate::graph::Durable;
+use crate::index::Index;
 use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
+use crate::schema::build;
 use crate::settings::Settings;
-use crate::shared::{Durable, Shared};
+use crate::shared::Shared;
 use crate::stop::Stop;
 use crate::store::progress::CheckpointHistory;
 use crate::store::progress::{Progress, Totals};
@@ -43,7 +45,7 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     let mut shared = Shared::with(settings, Some(Arc::clone(store.stored())));
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
-    shared.clock = Clock::new(checkpoint_ts);
+    shared.graph.clock = Clock::new(checkpoint_ts);
     let inventory = Arc::clone(&progress.stored.inventory);
     history::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
     if let Some((after, what)) = log_is_lost(path, checkpoint_ts, store.lock().closed_at())? {
@@ -83,11 +85,11 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
-    index::finish_recovery(&shared)?;
+    build::finish_recovery(&shared)?;
     shared.check_stored()?;
     shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
     store.lock().begin_use();
-    shared.durable = Some(Durable {
+    shared.graph.durable = Some(Durable {
         wal,
         store,
         progress: Mutex::new(progress),
@@ -230,7 +232,7 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                 e @ Error::Damaged { .. } => e,
                 e => bad(e.to_string()),
             })?;
-            index::load_much_replayed(shared, store)?;
+            shared.indexes.load_much_replayed(store, shared)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);
                 Ok(())
@@ -254,7 +256,7 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                         if shared.indexes.find(id).is_some() {
                             return Err(bad(format!("index {id} is made twice")));
                         }
-                        let index = index::replayed(id, definition, ts, shared)
+                        let index = Index::replayed(id, definition, ts, &shared.catalog)
                             .map_err(|e| bad(e.to_string()))?;
                         shared.indexes.add(&[index]);
                     }

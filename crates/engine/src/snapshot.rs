@@ -2,6 +2,7 @@
 
 mod by_call;
 mod estimates;
+mod index;
 mod view;
 
 use std::ops::{Deref, Range};

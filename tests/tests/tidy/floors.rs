@@ -31,6 +31,7 @@ pub(crate) const ENGINE: Building = Building {
         &["column"],
         &["catalog"],
         &["history"],
+        &["graph"],
         &["index"],
         &["shared"],
         &["eviction"],
@@ -44,14 +45,7 @@ pub(crate) const ENGINE: Building = Building {
         &["engine"],
         &["ops"],
     ],
-    exceptions: &[
-        ("history", "checkpoint"),
-        ("history", "shared"),
-        ("index", "shared"),
-        ("index", "snapshot"),
-        ("index", "transaction"),
-        ("index", "txn"),
-    ],
+    exceptions: &[],
 };
 
 /// Compares `files`, the path and text of each file of the crate, with its building.

@@ -152,3 +152,9 @@ impl Entry {
 pub(crate) fn key_of(low: u32, high: u32) -> i64 {
     (u64::from(high) << 32 | u64::from(low)) as i64
 }
+
+/// The id of a vertex of which the engine has the number.
+#[inline]
+pub(crate) fn vertex_id(v: u32) -> telar_graph::VertexId {
+    telar_graph::VertexId::from_raw(v.into())
+}

@@ -148,7 +148,7 @@ pub(crate) fn attach(
             Found::Damaged => return stored.check(),
         }
     };
-    shared.history = History::opened(wanted, about, checkpoint);
+    shared.graph.history = History::opened(wanted, about, checkpoint);
     if !shared.history.is_kept() || about.is_none() {
         return Ok(());
     }

@@ -173,7 +173,7 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
         for _ in 0..r.varint()? {
             let id = IndexId::from_raw(r.number("index")?);
             let definition = Definition::decode(&mut r)?;
-            check_definition(shared, &definition).map_err(|e| e.to_string())?;
+            check_definition(&shared.catalog, &definition).map_err(|e| e.to_string())?;
             if indexes.iter().any(|(i, _)| *i == id) {
                 return Err(format!("index {id} is there twice"));
             }
@@ -210,7 +210,7 @@ mod tests {
                 properties: vec![PropertyKeyId::from_raw(0)],
             },
         );
-        crate::index::replayed(IndexId::from_raw(3), definition, 1, shared).unwrap()
+        Index::replayed(IndexId::from_raw(3), definition, 1, &shared.catalog).unwrap()
     }
 
     fn totals() -> Totals {

@@ -31,8 +31,9 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
 use crate::format::{KEY_BYTES, Kind, crc_of, key, seal};
+use crate::graph::Durable;
 use crate::index::{self, Index};
-use crate::shared::{Durable, Shared};
+use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
 use crate::store::Store;
 use crate::store::archive;
@@ -290,14 +291,18 @@ impl<'s> Changes<'s> {
         for index in &self.indexes.clone() {
             let id = index.id.get();
             let since = self.stored_indexes.contains(&id).then_some(self.previous);
-            index::page::store(
-                index,
-                shared,
-                (since, at),
-                &loaded(index.id),
-                &mut value,
-                |n, value| self.put(key(Kind::Index, id, 0, n), value),
-            )?;
+            // Nothing was written to another: its values are still right.
+            if index.is_loaded() || index.was_replayed_to() {
+                shared.indexes.load(index, shared)?;
+                index::page::store(
+                    index,
+                    shared,
+                    (since, at),
+                    &loaded(index.id),
+                    &mut value,
+                    |n, value| self.put(key(Kind::Index, id, 0, n), value),
+                )?;
+            }
             kept.insert(id);
         }
         let gone: Vec<u16> = self.stored_indexes.difference(&kept).copied().collect();

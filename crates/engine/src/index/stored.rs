@@ -25,7 +25,7 @@ use crate::column::Chunk;
 use crate::column::chunk::PropertyChunk;
 use crate::column::{property, states};
 use crate::format::{Kind, key};
-use crate::shared::Shared;
+use crate::graph::Graph;
 use crate::store::changes::Key;
 
 /// Objects named in a finding; more are only counted.
@@ -37,7 +37,7 @@ pub(crate) type ValueOf<'a> = dyn Fn(&Key) -> Result<Option<Cow<'a, [u8]>>, Stri
 /// The values of a checkpoint.
 pub(crate) struct Stored<'a> {
     /// The schema.
-    pub(crate) shared: &'a Shared,
+    pub(crate) graph: &'a Graph,
     /// Version of the values.
     pub(crate) version: u64,
     pub(crate) value: &'a ValueOf<'a>,
@@ -101,7 +101,7 @@ impl Stored<'_> {
     }
 
     fn segments(&self) -> std::ops::Range<u32> {
-        0..self.shared.vertex_bound().div_ceil(SEGMENT_VERTICES as u32)
+        0..self.graph.vertex_bound().div_ceil(SEGMENT_VERTICES as u32)
     }
 
     fn vertices(
@@ -110,7 +110,7 @@ impl Stored<'_> {
         label: LabelId,
         f: &mut dyn FnMut(SortKey, Item<3>),
     ) -> Result<(), String> {
-        let sets = &self.shared.catalog.label_sets;
+        let sets = &self.graph.catalog.label_sets;
         for number in self.segments() {
             let Some(body) = (self.value)(&key(Kind::States, 0, 0, number))? else { continue };
             let of = |property: PropertyKeyId| key(Kind::VertexProperty, property.get(), 0, number);
@@ -134,8 +134,7 @@ impl Stored<'_> {
         ty: EdgeTypeId,
         f: &mut dyn FnMut(SortKey, Item<3>),
     ) -> Result<(), String> {
-        let columns =
-            self.shared.catalog.edge_type(ty).map_err(|e| e.to_string())?.kind().columns();
+        let columns = self.graph.catalog.edge_type(ty).map_err(|e| e.to_string())?.kind().columns();
         let mut edges: Vec<Item<3>> = Vec::new();
         for number in self.segments() {
             let out = key(Kind::Adjacency, ty.get(), Direction::Out as u16, number);

@@ -59,7 +59,7 @@ impl Damaged {
             return Ok(damaged);
         }
         let value = |key: &Key| salvage.body(key).map_err(|e| e.to_string());
-        let stored = Stored { shared, version: meta.version, value: &value };
+        let stored = Stored { graph: shared, version: meta.version, value: &value };
         for (id, definition) in &meta.indexes {
             let wrong = entries_of(salvage, path, *id, definition)?
                 .and_then(|entries| stored.contradictions(definition, &entries));
@@ -84,7 +84,7 @@ impl Damaged {
             Some(value) => Ok(Some(Cow::Borrowed(&value[4..]))),
             None => salvage.body(key).map_err(|e| e.to_string()),
         };
-        let stored = Stored { shared, version: meta.version, value: &value };
+        let stored = Stored { graph: shared, version: meta.version, value: &value };
         for (id, definition) in &meta.indexes {
             let Some(why) = self.0.get(&id.get()) else { continue };
             let name = &definition.name;

@@ -5,13 +5,13 @@ use telar_graph::{
     CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, SchemaKind, Value, VertexId,
 };
 
+use crate::adjacency::vertex_id;
 use crate::catalog::EdgeTypeOptions;
 use crate::catalog::is_placeholder;
 use crate::format;
 use crate::index::IndexTarget;
 use crate::shared::Shared;
 use crate::txn::record::{self, IndexChange, Record};
-use crate::txn::validate::vertex_id;
 use crate::txn::write_set::{EdgeOp, EdgeWrite, WriteSet};
 
 /// One commit and what it changed.

@@ -20,11 +20,10 @@ use std::collections::HashSet;
 use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
-pub(crate) use rules::PendingRules;
-
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
+use crate::schema::PendingRules;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration};
 use crate::stop::{Interrupt, Stop};

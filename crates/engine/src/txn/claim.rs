@@ -21,10 +21,10 @@ use crossbeam_epoch::Guard;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId};
 
 use super::plan::{Latches, ListGuard};
-use super::validate::vertex_id;
 use crate::adjacency::hub::Chunk;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::vertex_id;
 use crate::adjacency::{AdjTable, COL_ORDINAL, Entry, local_of, segment_of};
 use crate::catalog::Catalog;
 use crate::error::{Error, Object};

@@ -25,9 +25,9 @@ use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::checkpoint::relief;
 use crate::error::{Error, Object};
 use crate::failpoint;
-use crate::index::commit::{Maintenance, hold};
 use crate::shared::Shared;
 use crate::stop::Stop;
+use crate::txn::maintenance::{Maintenance, hold};
 use crate::wal::RECORD_ROOM;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.

@@ -35,6 +35,7 @@ pub(crate) mod commit;
 pub(crate) mod edge_ends;
 pub(crate) mod keyed;
 mod layers;
+pub(crate) mod maintenance;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;

@@ -9,12 +9,13 @@ use smallvec::SmallVec;
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use super::claim::Hold;
-use super::validate::{Appends, Places, vertex_id};
+use super::validate::{Appends, Places};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read, WriteSet};
 use crate::adjacency::hub::{Chunk, Hub};
 use crate::adjacency::search::warm_together;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::{DELTA_MAX, Tail};
+use crate::adjacency::vertex_id;
 use crate::adjacency::{AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of};
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::column::{ColTable, HasTail, StateChunk};

@@ -9,22 +9,19 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch::Guard;
 use smallvec::SmallVec;
 use telar_graph::name::NameKind;
-use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId};
 
 use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
+use crate::adjacency::vertex_id;
 use crate::adjacency::{AdjTable, Entry, ListKind, local_of, segment_of};
 use crate::column::{Chunk, ColTable};
 use crate::error::{Error, Object};
 
 /// The read timestamp that sees everything applied.
 const NOW: u64 = u64::MAX;
-
-pub(crate) fn vertex_id(v: u32) -> VertexId {
-    VertexId::from_raw(v.into())
-}
 
 fn edge_id(w: &EdgeWrite) -> EdgeId {
     EdgeId { ty: w.ty, src: vertex_id(w.src), dst: vertex_id(w.dst), ordinal: w.ordinal }

@@ -293,7 +293,7 @@ impl Graph {
         let mut found = Vec::new();
         let indexes = self.indexes.take();
         let value = |key: &Key| Ok(self.indexed.get(key).map(|body| Cow::Borrowed(&body[..])));
-        let stored = Stored { shared: &self.shared, version: self.version, value: &value };
+        let stored = Stored { graph: &self.shared, version: self.version, value: &value };
         for (_, definition, pieces) in indexes {
             let compared = match pieces.into_entries() {
                 Ok(entries) => stored.contradictions(&definition, &entries),

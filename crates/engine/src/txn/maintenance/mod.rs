@@ -4,7 +4,10 @@
 //! the commit and which stripes that takes. Once the latches are held, keys that depend on what
 //! others may have changed meanwhile are found again; if they differ, the commit plans anew.
 //!
-//! A commit that is replayed leaves indexes in the store and notes what it changes (`cold.rs`).
+//! A commit that is replayed leaves indexes in the store and notes what it changes (`index/cold.rs`).
+
+mod check;
+mod created;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,15 +18,11 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
 
-use super::change::Change;
-use super::check;
-use super::created::Created;
-use super::key::{Item, SortKey};
-use super::source::{NOW, Objects, Source, edge_item};
-use super::spec::IndexTarget;
-use super::tree::Tree;
-use super::{Entries, Index, Indexes, UNIQUE_WORDS};
 use crate::error::Error;
+use crate::index::change::Change;
+use crate::index::key::{Item, SortKey};
+use crate::index::source::{NOW, Objects, Source, edge_item};
+use crate::index::{Entries, Index, IndexTarget, Indexes, Tree, UNIQUE_WORDS};
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
 use crate::stop::Stop;
@@ -32,6 +31,7 @@ use crate::txn::plan::Latches;
 use crate::txn::write_set::{
     EdgeOp, EdgeWrite, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
 };
+use created::Created;
 
 /// So few changes are compared with each other.
 const FEW_CHANGES: usize = 8;
@@ -116,7 +116,7 @@ impl<'a> Maintenance<'a> {
         };
         let cold = self.list.iter().filter(|i| !i.is_loaded());
         cold.filter(|i| concerns(self.writes, i, self.shared) || was_read(i))
-            .try_for_each(|i| i.load(self.shared))
+            .try_for_each(|i| self.shared.indexes.load(i, self.shared))
     }
 
     // ---- planning ----
@@ -515,7 +515,7 @@ fn may_hold(
 }
 
 /// Word and stripe of a unique key.
-pub(super) fn stripe_of(key: &SortKey) -> (usize, u32) {
+fn stripe_of(key: &SortKey) -> (usize, u32) {
     let hash = key.hash() >> 40;
     ((hash >> 5) as usize % UNIQUE_WORDS, 1 << (hash & 31))
 }
@@ -558,4 +558,11 @@ pub(crate) fn edges_concerned<'a>(
         (!counted).then(|| (edge_item(w.src, w.dst, w.place), None))
     });
     written.chain(others)
+}
+
+impl Source<'_> {
+    /// The edge of a write as an item.
+    pub(crate) fn written_item(&self, w: &EdgeWrite) -> Item<3> {
+        edge_item(w.src, w.dst, self.place(w.ty, w.src, w.dst, w.ordinal))
+    }
 }

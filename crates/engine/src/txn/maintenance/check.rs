@@ -7,19 +7,18 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use foldhash::fast::RandomState;
 use smallvec::SmallVec;
-use telar_graph::{ConstraintKind, Value};
+use telar_graph::Value;
 
-use super::change::Change;
-use super::commit::{Maintenance, edges_concerned, vertices_concerned};
-use super::key::{Item, SortKey};
-use super::read::IndexRead;
-use super::source::{NOW, Objects, Source};
-use super::spec::{Definition, IndexTarget};
-use super::tree::Tree;
-use super::{Entries, Index};
+use super::{Maintenance, edges_concerned, vertices_concerned};
+use crate::adjacency::vertex_id;
 use crate::error::{Error, Object, Violation};
+use crate::index::change::Change;
+use crate::index::key::{Item, SortKey};
+use crate::index::read::IndexRead;
+use crate::index::source::{NOW, Objects, Source};
+use crate::index::violation;
+use crate::index::{Definition, Entries, Index, IndexTarget, Tree};
 use crate::shared::Shared;
-use crate::txn::validate::vertex_id;
 use crate::txn::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
 
 /// Checks every constraint a commit concerns. Conflicts that come from commits this transaction
@@ -165,30 +164,6 @@ impl After<'_> {
                 .map_or_else(|| self.source.edge_value(ty, item[0], key, NOW), |w| w.value.clone()),
         }
     }
-}
-
-/// What is wrong with an object under a constraint on its values alone.
-pub(crate) fn violation(
-    definition: &Definition,
-    object: impl Fn() -> Object,
-    value: impl Fn(telar_graph::PropertyKeyId) -> Value,
-) -> Option<Violation> {
-    let kind = definition.kind.constraint()?;
-    definition.properties.iter().find_map(|key| match kind {
-        ConstraintKind::Unique => None,
-        ConstraintKind::Exists | ConstraintKind::Key => {
-            value(*key).is_null().then(|| Violation::Missing { object: object(), property: *key })
-        }
-        ConstraintKind::Type(ty) => {
-            let found = value(*key);
-            (!ty.admits(&found)).then(|| Violation::WrongType {
-                object: object(),
-                property: *key,
-                expected: ty.name(),
-                found: found.type_name(),
-            })
-        }
-    })
 }
 
 /// Existence and type constraints.

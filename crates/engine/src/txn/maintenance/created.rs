@@ -15,11 +15,10 @@
 
 use telar_graph::{EdgeTypeId, LabelId, Value};
 
-use super::Index;
-use super::key::{Entry, Item, SortKey};
-use super::source::Source;
-use super::spec::IndexTarget;
 use crate::error::Error;
+use crate::index::key::{Entry, Item, SortKey};
+use crate::index::source::Source;
+use crate::index::{Index, IndexTarget};
 use crate::stop::Stop;
 use crate::txn::write_set::{EdgeOp, EdgeWrite, StateWrite, WriteSet};
 use crate::txn::write_set::{edge_property_key, vertex_property_key};

@@ -18,24 +18,21 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
-use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
-use super::check::violation;
-use super::key::{Entry, SortKey};
-use super::source::{Objects, Source};
-use super::spec::{Definition, IndexTarget, KEYS_MAX};
-use super::tree::Tree;
-use super::{Entries, Index, List};
-use crate::adjacency::{ListKind, SEGMENT_VERTICES};
+use super::PendingRules;
+use crate::adjacency::SEGMENT_VERTICES;
+use crate::adjacency::vertex_id;
 use crate::error::{Error, Object, Violation};
 use crate::failpoint;
+use crate::index::key::{Entry, SortKey};
+use crate::index::source::{Objects, Source};
+use crate::index::{
+    Definition, Entries, Index, IndexTarget, List, Tree, check_definition, violation,
+};
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
-use crate::store::Store;
-use crate::transaction::PendingRules;
 use crate::txn::record::{self, IndexChange};
-use crate::txn::validate::vertex_id;
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;
@@ -44,47 +41,10 @@ const ADDED_MAX: usize = 4096;
 /// Most indexes and constraints ever made: numbers are 16 bits.
 const INDEXES_MAX: u64 = u16::MAX as u64;
 
-/// Checks that an index can be made like this.
-pub(crate) fn check_definition(shared: &Shared, definition: &Definition) -> Result<(), Error> {
-    let catalog = &shared.catalog;
-    check_shape(shared, definition)?;
-    definition.properties.iter().try_for_each(|key| catalog.check_property_key(*key))?;
-    match definition.target {
-        IndexTarget::Vertices(label) => catalog.check_label(label),
-        IndexTarget::Edges(ty) => catalog.check_edge_type(ty),
-    }
-}
-
-/// As [`check_definition`], but that the names exist.
-pub(crate) fn check_shape(shared: &Shared, definition: &Definition) -> Result<(), Error> {
-    validate_name(NameKind::Index, &definition.name)?;
-    let refuse = |reason: &str| {
-        Err(Error::IndexSpec { name: definition.name.clone(), reason: reason.to_owned() })
-    };
-    let properties = &definition.properties;
-    if properties.is_empty() || properties.len() > KEYS_MAX {
-        return refuse("it needs 1 to 16 properties");
-    }
-    if let Some(kind) = definition.kind.index()
-        && properties.len() > kind.capability().properties_max
-    {
-        return refuse(&format!("a {} index is of one property", kind.name().to_lowercase()));
-    }
-    if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
-        return refuse("it names a property twice");
-    }
-    match definition.target {
-        IndexTarget::Edges(ty) if shared.catalog.edge_type(ty)?.kind() == ListKind::Simple => {
-            refuse("edges of a `simple` type have no properties")
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Makes an index or constraint; returns when it is online.
 pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId, Error> {
     let indexes = &shared.indexes;
-    check_definition(shared, &definition)?;
+    check_definition(&shared.catalog, &definition)?;
     let _one_at_a_time = indexes.making.lock();
     if let Some(there) = indexes.find_named(&definition.name) {
         return if there.definition == definition {
@@ -209,27 +169,6 @@ pub(crate) fn scanned(
     scan(shared, &index, ts)?;
     no_duplicates(shared, &index, ts)?;
     Ok(index)
-}
-
-/// An index from the log, to be built once all of it was replayed.
-pub(crate) fn replayed(
-    id: IndexId,
-    definition: Definition,
-    ts: u64,
-    shared: &Shared,
-) -> Result<Arc<Index>, Error> {
-    check_definition(shared, &definition)?;
-    let index = Index::new(id, definition, shared.catalog.table_number());
-    index.made_at.store(ts, Ordering::Relaxed);
-    Ok(Arc::new(index))
-}
-
-/// Loads the stored indexes that the log has changed too often to keep the changes beside them.
-pub(crate) fn load_much_replayed(shared: &Shared, store: &Store) -> Result<(), Error> {
-    let guard = &epoch::pin();
-    let list = shared.indexes.list(guard).iter();
-    let mut much = list.filter(|i| !i.is_loaded() && i.cold.is_full());
-    much.try_for_each(|index| index.load_from(store, shared))
 }
 
 /// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database

@@ -3,7 +3,7 @@
 //! Protocol: the loader shuts the gate, then takes and gives back every latch there is. A commit
 //! takes its latches first and looks at the gate second, so it has either seen the gate shut or has
 //! applied by the time its latches were had. One that slips through with a segment made meanwhile
-//! is noticed by its commit timestamp, which the loader would have had (`install.rs`).
+//! is noticed by its commit timestamp, which the loader would have had (`bulk/install.rs`).
 //!
 //! Cost: a commit reads one word that hardly ever changes.
 

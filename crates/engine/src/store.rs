@@ -3,10 +3,10 @@
 //! ```text
 //!  graph.telar/
 //!    FORMAT      "telar 3\n": format version, checked before anything else is touched
-//!    IDENTITY    which database this is, see ops/identity.rs
+//!    IDENTITY    which database this is, see store/identity.rs
 //!    LOCK        locked while a process has the database open; names the process, or says
 //!                how far the log reached when it was closed
-//!    archive/    log files kept for backups, see ops/archive.rs
+//!    archive/    log files kept for backups, see store/archive.rs
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
 //!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs

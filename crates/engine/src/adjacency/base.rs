@@ -13,7 +13,7 @@
 //! ```
 //!
 //! On disk, offsets and neighbours stand in the same way and the columns are packed behind them, n
-//! values each (checkpoint/segment.rs). A base that is read in place, in the map of the store, has
+//! values each (adjacency/stored.rs). A base that is read in place, in the map of the store, has
 //! no section: it is made, beside it, when somebody asks for a column.
 //!
 //! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as

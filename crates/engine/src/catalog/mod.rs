@@ -272,8 +272,8 @@ impl Catalog {
         waiting(stop, || self.lists_fixed.try_read_for(ASK_AFTER))
     }
 
-    /// Says that edges of these types, sources and targets are about to be written: whoever deletes a vertex looks at their lists
-    /// from now on. Nothing that commits take is held.
+    /// Says that edges of these types, sources and targets are about to be written: whoever deletes
+    /// a vertex looks at their lists from now on. Nothing that commits take is held.
     pub(crate) fn use_segments(
         &self,
         edges: impl Iterator<Item = (EdgeTypeId, u32, u32)> + Clone,

@@ -6,8 +6,8 @@
 //! floor is removed from time to time; what is there in excess does no harm.
 //!
 //! Opening a database reads what is retained and nothing else. The history of a segment is read,
-//! and stays packed as it is, when it is first needed (`mapped/lazy.rs`); what the log's replay and settling
-//! add is newer.
+//! and stays packed as it is, when it is first needed (`mapped/lazy.rs`); what the log's replay and
+//! settling add is newer.
 //!
 //! Crash cases: as for the rest of a checkpoint, whose LMDB transaction this is part of.
 

@@ -1,4 +1,5 @@
-//! Checkpoints: the state at one commit timestamp, in the key-value store.
+//! Checkpoints: the state at one commit timestamp, in the key-value store. Keys and values:
+//! `format/mod.rs`.
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
 //! the last one, what a snapshot at C sees; the other segments' values are still right. While it is

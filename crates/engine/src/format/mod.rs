@@ -13,12 +13,13 @@
 //!   kind 3  vertex property a = property key
 //!   kind 4  edge property   a = edge type, b = property key
 //!   kind 5  index           a = index, segment = partition
-//!   kind 6, 7  history     see subject.rs
+//!   kind 6, 7  history      see subject.rs
 //!   kind 8  places          a = edge type, segment = that of the source: where the properties of
 //!                           edges without an ordinal are
 //!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs,
+//!  value = crc32 u32 of key and rest, rest   (see adjacency/stored.rs, column/states.rs,
+//!          column/property.rs, checkpoint/meta.rs, store/changes.rs, history/stored.rs,
 //!          index/page.rs and catalog/places.rs)
 //! ```
 

@@ -2,7 +2,8 @@
 
 use telar_graph::codec::{DecodeError, get_varint};
 
-/// Reads a record apart, or a part of the meta value. Any bytes give a record or a reason, never a panic.
+/// Reads a record apart, or a part of the meta value. Any bytes give what they stand for or a
+/// reason, never a panic.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {

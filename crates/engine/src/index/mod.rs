@@ -10,13 +10,15 @@
 //!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
-//!  commit    what a commit changes; validation of constraints  commit.rs created.rs check.rs
-//!  read      lookups and ranges at a snapshot                  read.rs
-//!  build     making and dropping beside writers                build.rs
+//!  read      ranges of keys                                    read.rs
+//!  past      copies for snapshots of the past                  past.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
 //! ```
+//!
+//! What a commit changes in indexes: `txn/maintenance/mod.rs`. Lookups at a snapshot:
+//! `snapshot/index.rs`. Making and dropping beside writers: `schema/build.rs`.
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a
 //! superset of what any snapshot may see, and each find is checked against the object's values at

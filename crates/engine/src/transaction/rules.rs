@@ -1,6 +1,6 @@
 //! Indexes and constraints that a transaction makes and drops: a list until it commits.
 //!
-//! Nobody else sees anything of them before, and no writer keeps to them; `index/build.rs` makes
+//! Nobody else sees anything of them before, and no writer keeps to them; `schema/build.rs` makes
 //! all of the list or nothing.
 //! Why like this: docs/decisions/0028-schema-commands-in-transactions.md.
 

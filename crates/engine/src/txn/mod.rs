@@ -25,8 +25,8 @@
 //!    commit order and a snapshot sees a prefix.
 //! 2. The published timestamp passes `t` only when every commit up to `t` is applied and, under
 //!    `full` durability, on disk. One store makes a whole group visible.
-//! 3. A live reader's timestamp stands in its slot before it reads anything (clock/readers.rs), so the
-//!    low watermark never passes it.
+//! 3. A live reader's timestamp stands in its slot before it reads anything (clock/readers.rs), so
+//!    the low watermark never passes it.
 //!
 //! Isolation, anomalies and their tests: docs/transactions.md.
 

@@ -325,7 +325,7 @@ fn validate_reads(input: &PlanInput<'_>, read_ts: u64, guard: &Guard) -> Result<
                 let changed = column.is_some_and(|column| newest(column, place, guard) > read_ts);
                 changed.then_some(Object::EdgeProperty(id, key))
             }
-            // `Places::check_lists` covers these, and `index::check` those.
+            // `Places::check_lists` covers these, and `maintenance/check.rs` those.
             Read::Neighbours(_, _, _) | Read::Index(_) => None,
             Read::AllStates => column_changed(input.states, read_ts).then_some(Object::VertexScan),
             Read::Unmade(kind, made) => {

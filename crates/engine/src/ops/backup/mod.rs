@@ -11,7 +11,7 @@
 //!    the log durable up to T, open the log files. An open file stays readable when it is removed.
 //! 2. Copy the log, every record checked, up to T.
 //! 3. Copy the values: all, or with a predecessor those that checkpoints after its C wrote, which
-//!    the change lists name (`checkpoint/changes.rs`).
+//!    the change lists name (`store/changes.rs`).
 //! 4. Sync, then write the manifest.
 //!
 //! T is durable before anything is copied, so no crash can take a commit back that a backup holds.

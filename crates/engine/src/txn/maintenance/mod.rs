@@ -4,7 +4,8 @@
 //! the commit and which stripes that takes. Once the latches are held, keys that depend on what
 //! others may have changed meanwhile are found again; if they differ, the commit plans anew.
 //!
-//! A commit that is replayed leaves indexes in the store and notes what it changes (`index/cold.rs`).
+//! A commit that is replayed leaves indexes in the store and notes what it changes
+//! (`index/cold.rs`).
 
 mod check;
 mod created;

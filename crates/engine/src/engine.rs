@@ -13,9 +13,7 @@ use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
-use crate::eviction;
 use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
-use crate::recovery;
 use crate::schema::build;
 use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
@@ -23,6 +21,7 @@ use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
+use crate::{eviction, recovery};
 
 /// Handle of an open database. Threads may share one; a clone is another handle of the same
 /// database and costs next to nothing.

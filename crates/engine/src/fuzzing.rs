@@ -6,12 +6,10 @@ use std::sync::Arc;
 
 use crate::adjacency::base::{OFFSET_WORDS, is_sorted};
 use crate::adjacency::scan::TableView;
-use crate::adjacency::stored;
-use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
+use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES, stored};
 use crate::catalog::LabelSets;
 use crate::checkpoint::meta;
-use crate::column::Chunk;
-use crate::column::{property, states};
+use crate::column::{Chunk, property, states};
 use crate::format::unseal;
 use crate::io::MemoryStorage;
 use crate::mapped::Source;

@@ -22,8 +22,7 @@ use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
 use crate::settings::Settings;
 use crate::store::Store;
-use crate::store::progress::CheckpointHistory;
-use crate::store::progress::Progress;
+use crate::store::progress::{CheckpointHistory, Progress};
 use crate::wal::{Durability, Wal};
 
 /// Commits after which the records in memory are looked through.

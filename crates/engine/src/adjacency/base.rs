@@ -27,8 +27,7 @@ use std::sync::{Arc, OnceLock};
 use super::extent::Extent;
 use super::list::Rows;
 use super::ordinals::{EACH, Numbers, Ordinals, is_smaller_possible, section_of};
-use super::stored;
-use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
+use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of, stored};
 use crate::mapped::map::{InPlace, Map};
 use crate::words::{Cut, SPLICE_SLACK, WordBuf};
 

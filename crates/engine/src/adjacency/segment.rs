@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -38,7 +39,6 @@ use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
 use crate::table::SparseArray;
 use crate::words::prefetch;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Base and tail of a segment between two settles.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::codec::put_varint;
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
@@ -15,7 +16,6 @@ use crate::error::Error;
 use crate::format::Kind;
 use crate::format::reader::Reader;
 use crate::table::SparseArray;
-use telar_graph::codec::put_varint;
 
 /// How an edge type keeps its neighbour lists. Fixed when the type is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -22,12 +22,10 @@ use crossbeam_epoch as epoch;
 use heed::RwTxn;
 use telar_graph::{Direction, EdgeTypeId, IndexId, Value};
 
-use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
-use crate::adjacency::stored;
+use crate::adjacency::{SEGMENT_VERTICES, stored};
 use crate::catalog::{EdgeType, places};
-use crate::column::{Chunk, ColTable, PropertyChunk};
-use crate::column::{property, states};
+use crate::column::{Chunk, ColTable, PropertyChunk, property, states};
 use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
@@ -36,10 +34,8 @@ use crate::graph::Durable;
 use crate::index::{self, Index};
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
-use crate::store::Store;
-use crate::store::archive;
 use crate::store::progress::{Progress, Totals};
-use crate::store::{changes, damaged};
+use crate::store::{Store, archive, changes, damaged};
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
 pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {

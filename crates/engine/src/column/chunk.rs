@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use telar_graph::{Column, Value};
 
-use super::Chunk;
-use super::states;
+use super::{Chunk, states};
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::column::property;
 use crate::mapped;

@@ -29,8 +29,7 @@ use super::{Entries, Index, IndexTarget};
 use crate::error::Error;
 use crate::format::{Kind, key, unseal};
 use crate::graph::Graph;
-use crate::store::Store;
-use crate::store::damaged;
+use crate::store::{Store, damaged};
 
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;

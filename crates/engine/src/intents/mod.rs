@@ -50,6 +50,7 @@ use telar_graph::{EdgeTypeId, IndexId, PropertyKeyId};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock, wait_timeout};
 use graph::Graph;
+
 pub(crate) use holder::Holder;
 pub use holder::WriteWait;
 use queue::{Entry, State, Waiter};

@@ -15,8 +15,9 @@
 //! INVARIANT: of two that take one pair, at least one sees the other, as each writes its slot
 //! before it looks at all of them for the last time.
 
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
+
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Slots of all buckets: more pairs than transactions that are open at a time mostly make.
 const SLOTS: usize = 1 << 14;

@@ -9,8 +9,7 @@ use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
 use crate::adjacency::settle::SettleState;
 use crate::engine::Engine;
-use crate::shared::MemoryUse;
-use crate::shared::Shared;
+use crate::shared::{MemoryUse, Shared};
 use crate::store::archive;
 use crate::store::identity::Identity;
 

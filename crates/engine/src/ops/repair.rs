@@ -31,8 +31,9 @@ use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
 use crate::adjacency::base::Base;
 use crate::adjacency::list::compare;
-use crate::adjacency::stored;
-use crate::adjacency::{Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
+use crate::adjacency::{
+    Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of, stored,
+};
 use crate::checkpoint::meta;
 use crate::error::Error;
 use crate::format::{Kind, crc_of, key, parts, seal, unseal};
@@ -43,8 +44,7 @@ use crate::ops::check::graph::entries;
 use crate::ops::reindex::Damaged;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::changes;
-use crate::store::changes::Key;
+use crate::store::changes::{self, Key};
 use crate::store::progress::Totals;
 use crate::store::{StoreState, log_files, log_is_lost, log_without_store, store_state, wal_path};
 use crate::wal::inspect;

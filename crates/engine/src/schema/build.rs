@@ -21,8 +21,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
 use super::PendingRules;
-use crate::adjacency::SEGMENT_VERTICES;
-use crate::adjacency::vertex_id;
+use crate::adjacency::{SEGMENT_VERTICES, vertex_id};
 use crate::error::{Error, Object, Violation};
 use crate::failpoint;
 use crate::index::key::{Entry, SortKey};

@@ -8,11 +8,10 @@
 //! a new one: from its last commit on it is another database, and its backups form a chain of
 //! their own.
 
-use std::fmt;
-use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::str::FromStr;
+use std::{fmt, fs};
 
 use crate::error::Error;
 use crate::io::folder;

@@ -6,8 +6,7 @@ use telar_graph::{
 };
 
 use crate::adjacency::vertex_id;
-use crate::catalog::EdgeTypeOptions;
-use crate::catalog::is_placeholder;
+use crate::catalog::{EdgeTypeOptions, is_placeholder};
 use crate::format;
 use crate::index::IndexTarget;
 use crate::shared::Shared;

@@ -12,12 +12,11 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch::{self as epoch, Guard};
 use telar_graph::Direction;
 
-use super::claim;
 use super::plan::{Plan, PlanInput, Target};
-use super::record;
 use super::validate::validate;
 use super::whole::{self, Touched};
 use super::write_set::{EdgePropertyWrite, Read, StateWrite, VertexPropertyWrite, WriteSet};
+use super::{claim, record};
 use crate::adjacency::hub::HubPlace;
 use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;

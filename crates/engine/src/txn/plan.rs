@@ -15,8 +15,9 @@ use crate::adjacency::hub::{Chunk, Hub};
 use crate::adjacency::search::warm_together;
 use crate::adjacency::segment::Slot;
 use crate::adjacency::tail::{DELTA_MAX, Tail};
-use crate::adjacency::vertex_id;
-use crate::adjacency::{AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of};
+use crate::adjacency::{
+    AdjTable, Entry, ListKind, SegVersion, SegmentRef, local_of, segment_of, vertex_id,
+};
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::column::{ColTable, HasTail, StateChunk};
 use crate::error::{Error, Object};

@@ -15,8 +15,7 @@ use super::plan::{PlanInput, Target, edge_columns_changed, shorter};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::list::List;
 use crate::adjacency::tail::DELTA_MAX;
-use crate::adjacency::vertex_id;
-use crate::adjacency::{AdjTable, Entry, ListKind, local_of, segment_of};
+use crate::adjacency::{AdjTable, Entry, ListKind, local_of, segment_of, vertex_id};
 use crate::column::{Chunk, ColTable};
 use crate::error::{Error, Object};
 

@@ -40,11 +40,9 @@ use crate::graph::Durable;
 use crate::io::folder;
 use crate::ops::image::{Pace, Sink};
 use crate::ops::manifest::{BasedOn, FileEntry, Manifest};
-use crate::store::changes;
-use crate::store::changes::{Key, List, keys_since};
-use crate::store::damaged;
+use crate::store::changes::{self, Key, List, keys_since};
 use crate::store::identity::Identity;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::{FORMAT_VERSION, Store, damaged};
 
 /// How a backup is taken.
 #[derive(Debug, Clone, Default)]

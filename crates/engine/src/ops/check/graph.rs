@@ -14,10 +14,8 @@ use telar_graph::name::NameKind;
 use telar_graph::{Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use super::history::HistoryCheck;
-
 use crate::adjacency::base::{Base, is_sorted};
-use crate::adjacency::stored;
-use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, stored};
 use crate::catalog::EdgeType;
 use crate::catalog::places::{self, Placed};
 use crate::column::{property, states};

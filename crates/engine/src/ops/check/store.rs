@@ -13,8 +13,7 @@ use crate::lmdb_check;
 use crate::mapped::ranges::Inventory;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::changes;
-use crate::store::changes::List;
+use crate::store::changes::{self, List};
 use crate::store::progress::Totals;
 use crate::store::{StoreState, read_format, store_state};
 

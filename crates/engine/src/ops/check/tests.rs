@@ -8,9 +8,8 @@ use telar_graph::{Value, VertexId};
 use super::check;
 use crate::catalog::places::{Placed, decode as decode_places, encode as encode_places};
 use crate::checkpoint::meta;
-use crate::column::Chunk;
 use crate::column::chunk::PropertyChunk;
-use crate::column::property;
+use crate::column::{Chunk, property};
 use crate::format::{Kind, key, seal, unseal};
 use crate::index::key::{Entry, SortKey};
 use crate::index::page::encode_all;
@@ -20,8 +19,7 @@ use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::Store;
-use crate::store::changes;
-use crate::store::changes::Key;
+use crate::store::changes::{self, Key};
 use crate::store::progress::Totals;
 use crate::{
     ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind, IndexSpec,

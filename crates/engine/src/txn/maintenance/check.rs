@@ -16,8 +16,7 @@ use crate::index::change::Change;
 use crate::index::key::{Item, SortKey};
 use crate::index::read::IndexRead;
 use crate::index::source::{NOW, Objects, Source};
-use crate::index::violation;
-use crate::index::{Definition, Entries, Index, IndexTarget, Tree};
+use crate::index::{Definition, Entries, Index, IndexTarget, Tree, violation};
 use crate::shared::Shared;
 use crate::txn::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
 

@@ -20,8 +20,9 @@ use crate::index::key::{Entry, Item, SortKey};
 use crate::index::source::Source;
 use crate::index::{Index, IndexTarget};
 use crate::stop::Stop;
-use crate::txn::write_set::{EdgeOp, EdgeWrite, StateWrite, WriteSet};
-use crate::txn::write_set::{edge_property_key, vertex_property_key};
+use crate::txn::write_set::{
+    EdgeOp, EdgeWrite, StateWrite, WriteSet, edge_property_key, vertex_property_key,
+};
 
 /// Entries of a piece, unless that would make more than [`PIECES_MAX`] of them; fewer where tests
 /// run.

@@ -10,13 +10,12 @@ use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES, stored};
 use crate::catalog::LabelSets;
 use crate::checkpoint::meta;
 use crate::column::{Chunk, property, states};
+use crate::commit::record::{self, Record};
 use crate::format::unseal;
 use crate::io::MemoryStorage;
 use crate::mapped::Source;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::store::progress::Totals;
-use crate::txn::record::{self, Record};
 use crate::wal::{Durability, Wal, WalOptions};
 
 /// Takes bytes off the front; zeros once there are none.
@@ -272,6 +271,7 @@ mod tests {
     use super::*;
     use crate::Engine;
     use crate::catalog::EdgeTypeOptions;
+    use crate::store::progress::Totals;
     use telar_graph::Value;
 
     #[test]

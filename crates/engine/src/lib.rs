@@ -17,7 +17,7 @@
 //! - `index`: property indexes and constraints.
 //! - `sample`, `shared`: figures to plan with; what every handle of a database shares.
 //! - `eviction`, `snapshot`: keeping to the memory limit; reads at one commit.
-//! - `checkpoint`, `txn`: durability; the commit protocol, from latches to publication.
+//! - `checkpoint`, `commit`: durability; the commit protocol, from latches to publication.
 //! - `schema`, `transaction`: how names and indexes are made; what a client reads and writes.
 //! - `bulk`, `recovery`, `stream`: whole graphs straight into bases; opening after a crash; every
 //!   committed change, in order.
@@ -55,6 +55,7 @@ mod catalog;
 mod checkpoint;
 mod clock;
 mod column;
+mod commit;
 mod engine;
 mod error;
 mod eviction;
@@ -92,7 +93,6 @@ mod stream;
 pub mod sync;
 mod table;
 mod transaction;
-mod txn;
 pub mod wal;
 mod words;
 

@@ -14,6 +14,9 @@ use crate::adjacency::SEGMENT_BITS;
 use crate::catalog::places::{self, Placed};
 use crate::checkpoint::{history, meta};
 use crate::clock::Clock;
+use crate::commit::protocol::{Mode, commit};
+use crate::commit::record::{IndexChange, Record, decode};
+use crate::commit::write_set::{EdgeOp, WriteSet};
 use crate::error::Error;
 use crate::failpoint;
 use crate::format::subject::is_history;
@@ -28,9 +31,6 @@ use crate::shared::Shared;
 use crate::stop::Stop;
 use crate::store::progress::{CheckpointHistory, Progress, Totals};
 use crate::store::{Access, Store, changes, damaged, log_is_lost, wal_path};
-use crate::txn::commit::{Mode, commit};
-use crate::txn::record::{IndexChange, Record, decode};
-use crate::txn::write_set::{EdgeOp, WriteSet};
 use crate::wal::{Wal, WalError, WalOptions};
 
 /// Opens the database in `path`.

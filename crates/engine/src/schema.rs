@@ -9,11 +9,11 @@ use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Schema};
 
 use crate::catalog::{EdgeOrder, EdgeTypeOptions, placeholder};
+use crate::commit::record;
 use crate::error::Error;
 use crate::index::{Definition, IndexInfo, IndexTarget};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
-use crate::txn::record;
 
 /// What becomes of indexes and constraints when a transaction commits.
 #[derive(Debug)]

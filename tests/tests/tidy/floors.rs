@@ -37,7 +37,7 @@ pub(crate) const ENGINE: Building = Building {
         &["eviction"],
         &["snapshot"],
         &["checkpoint"],
-        &["txn"],
+        &["commit"],
         &["schema"],
         &["transaction"],
         &["bulk", "recovery", "stream"],

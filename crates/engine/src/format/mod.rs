@@ -93,7 +93,7 @@ pub(crate) fn crc_of(value: &[u8]) -> u32 {
     value.first_chunk::<4>().map_or(0, |crc| u32::from_le_bytes(*crc))
 }
 
-/// The kind of a record of the log that is a commit (`txn/record.rs`).
+/// The kind of a record of the log that is a commit (`commit/record.rs`).
 pub(crate) const KIND_COMMIT: u8 = 1;
 
 /// The record of a commit that changes nothing.

@@ -17,7 +17,7 @@
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
 //! ```
 //!
-//! What a commit changes in indexes: `txn/maintenance/mod.rs`. Lookups at a snapshot:
+//! What a commit changes in indexes: `commit/maintenance/mod.rs`. Lookups at a snapshot:
 //! `snapshot/index.rs`. Making and dropping beside writers: `schema/build.rs`.
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a

@@ -20,13 +20,13 @@ use std::path::{Path, PathBuf};
 use telar_graph::CommitTs;
 
 use crate::clock::wall;
+use crate::commit::record;
 use crate::error::Error;
 use crate::format;
 use crate::ops::assemble::NewDatabase;
 use crate::ops::image::{ImageFault, read_image};
 use crate::ops::manifest::Manifest;
 use crate::store::changes::Key;
-use crate::txn::record;
 use crate::wal::inspect;
 
 /// To which commit a database is restored.

@@ -22,6 +22,7 @@ use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
 use super::PendingRules;
 use crate::adjacency::{SEGMENT_VERTICES, vertex_id};
+use crate::commit::record::{self, IndexChange};
 use crate::error::{Error, Object, Violation};
 use crate::failpoint;
 use crate::index::key::{Entry, SortKey};
@@ -31,7 +32,6 @@ use crate::index::{
 };
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
-use crate::txn::record::{self, IndexChange};
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;

@@ -7,11 +7,11 @@ use telar_graph::{
 
 use crate::adjacency::vertex_id;
 use crate::catalog::{EdgeTypeOptions, is_placeholder};
+use crate::commit::record::{self, IndexChange, Record};
+use crate::commit::write_set::{EdgeOp, EdgeWrite, WriteSet};
 use crate::format;
 use crate::index::IndexTarget;
 use crate::shared::Shared;
-use crate::txn::record::{self, IndexChange, Record};
-use crate::txn::write_set::{EdgeOp, EdgeWrite, WriteSet};
 
 /// One commit and what it changed.
 #[derive(Debug, Clone, PartialEq)]

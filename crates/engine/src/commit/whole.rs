@@ -32,9 +32,9 @@ use foldhash::fast::RandomState;
 use telar_graph::{Direction, EdgeTypeId};
 
 use super::claim;
-use super::commit::{Done, Request, Step, input, is_aged, settle_list_of, stamp, step};
 use super::layers::Layers;
 use super::plan::{GROWTH_SEGMENT, PlanInput, Target, list_changed};
+use super::protocol::{Done, Request, Step, input, is_aged, settle_list_of, stamp, step};
 use super::validate::{Appends, Places, created, validate};
 use super::write_set::{EdgeOp, EdgePropertyWrite, EdgeWrite, Read};
 use crate::adjacency::hub::{Chunk, Hub, HubPlace};
@@ -42,11 +42,11 @@ use crate::adjacency::segment::Slot;
 use crate::adjacency::{AdjTable, Entry, SEGMENT_BITS, local_of, segment_of, vertex_id};
 use crate::catalog::STATE_TABLE;
 use crate::column::{Room, Segments};
+use crate::commit::maintenance::Maintenance;
 use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::shared::Shared;
-use crate::txn::maintenance::Maintenance;
 
 /// Segments that are noted more than once are put together when there are this many.
 const MERGE_MIN: usize = 1 << 16;

@@ -1,6 +1,6 @@
 //! The commit protocol under shuttle: random interleavings of small programs.
 //!
-//! Run with `cargo test -p telar-engine --features shuttle --lib txn::`. [`Clock`], [`Readers`] and
+//! Run with `cargo test -p telar-engine --features shuttle --lib commit::`. [`Clock`], [`Readers`] and
 //! [`Latch`] are the code that ships; segments are stand-ins, because their blocks are raw words
 //! that shuttle cannot see. `crate::model` runs the whole engine the same way, plans and latch
 //! order included. Shuttle also reports deadlocks. It runs sequentially consistent:

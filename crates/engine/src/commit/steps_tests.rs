@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use telar_graph::{Counts, Direction, EdgeTypeId, LabelId, PropertyKeyId, Value, VertexId};
 
-use super::commit::{AT_STEP, Step};
+use super::protocol::{AT_STEP, Step};
 use crate::{EdgeTypeOptions, Engine, Error, Settings, Transaction};
 
 /// More than a commit takes stripe by stripe.

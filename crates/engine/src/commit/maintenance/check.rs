@@ -11,6 +11,7 @@ use telar_graph::Value;
 
 use super::{Maintenance, edges_concerned, vertices_concerned};
 use crate::adjacency::vertex_id;
+use crate::commit::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
 use crate::error::{Error, Object, Violation};
 use crate::index::change::Change;
 use crate::index::key::{Item, SortKey};
@@ -18,7 +19,6 @@ use crate::index::read::IndexRead;
 use crate::index::source::{NOW, Objects, Source};
 use crate::index::{Definition, Entries, Index, IndexTarget, Tree, violation};
 use crate::shared::Shared;
-use crate::txn::write_set::{EdgeOp, Read, edge_property_key, vertex_property_key};
 
 /// Checks every constraint a commit concerns. Conflicts that come from commits this transaction
 /// could not see are retryable; what it could see is a violation.

@@ -1,6 +1,6 @@
 //! What a commit changes in indexes, and whether constraints allow it.
 //!
-//! The steps are those of `txn/commit.rs`. Planning finds the key of each object before and after
+//! The steps are those of `commit/protocol.rs`. Planning finds the key of each object before and after
 //! the commit and which stripes that takes. Once the latches are held, keys that depend on what
 //! others may have changed meanwhile are found again; if they differ, the commit plans anew.
 //!
@@ -19,6 +19,11 @@ use foldhash::fast::RandomState;
 use smallvec::SmallVec;
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId};
 
+use crate::commit::plan::Latches;
+use crate::commit::protocol::{Mode, Request};
+use crate::commit::write_set::{
+    EdgeOp, EdgeWrite, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
+};
 use crate::error::Error;
 use crate::index::change::Change;
 use crate::index::key::{Item, SortKey};
@@ -27,11 +32,6 @@ use crate::index::{Entries, Index, IndexTarget, Indexes, Tree, UNIQUE_WORDS};
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
 use crate::stop::Stop;
-use crate::txn::commit::{Mode, Request};
-use crate::txn::plan::Latches;
-use crate::txn::write_set::{
-    EdgeOp, EdgeWrite, Read, WriteSet, edge_key, edge_property_key, vertex_property_key,
-};
 use created::Created;
 
 /// So few changes are compared with each other.

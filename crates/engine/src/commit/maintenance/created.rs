@@ -15,14 +15,14 @@
 
 use telar_graph::{EdgeTypeId, LabelId, Value};
 
+use crate::commit::write_set::{
+    EdgeOp, EdgeWrite, StateWrite, WriteSet, edge_property_key, vertex_property_key,
+};
 use crate::error::Error;
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::source::Source;
 use crate::index::{Index, IndexTarget};
 use crate::stop::Stop;
-use crate::txn::write_set::{
-    EdgeOp, EdgeWrite, StateWrite, WriteSet, edge_property_key, vertex_property_key,
-};
 
 /// Entries of a piece, unless that would make more than [`PIECES_MAX`] of them; fewer where tests
 /// run.

@@ -1,4 +1,4 @@
-//! Commit: the steps of `txn/mod.rs`, in the calling thread.
+//! Commit: the steps of `commit/mod.rs`, in the calling thread.
 //!
 //! A small commit plans first, without latches, and then takes the stripes it needs. What it found
 //! may be gone by then: somebody settles a segment, drops an idle tail, splits a chunk, evicts what
@@ -22,11 +22,11 @@ use crate::adjacency::settle::{After, settle_segment};
 use crate::adjacency::tail::DELTA_MAX;
 use crate::adjacency::{AdjTable, local_of, segment_of};
 use crate::checkpoint::relief;
+use crate::commit::maintenance::{Maintenance, hold};
 use crate::error::{Error, Object};
 use crate::failpoint;
 use crate::shared::Shared;
 use crate::stop::Stop;
-use crate::txn::maintenance::{Maintenance, hold};
 use crate::wal::RECORD_ROOM;
 
 /// A tail whose arena is fuller than this (of 256) is settled after the commit that filled it.

@@ -1,4 +1,4 @@
-//! Transactions.
+//! The commit protocol: what becomes of a write set.
 //!
 //! ```text
 //!  begin ──► reads at read_ts, writes collect in a private write set
@@ -31,7 +31,6 @@
 //! Isolation, anomalies and their tests: docs/transactions.md.
 
 pub(crate) mod claim;
-pub(crate) mod commit;
 pub(crate) mod edge_ends;
 pub(crate) mod keyed;
 mod layers;
@@ -40,6 +39,7 @@ pub(crate) mod maintenance;
 #[cfg(feature = "shuttle")]
 mod model;
 pub(crate) mod plan;
+pub(crate) mod protocol;
 pub(crate) mod record;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]

@@ -8,8 +8,8 @@
 use crossbeam_epoch::Guard;
 use telar_graph::Value;
 
-use super::commit::{apply_edge_property, apply_state, apply_vertex_property, note_places};
 use super::plan::PlanInput;
+use super::protocol::{apply_edge_property, apply_state, apply_vertex_property, note_places};
 use super::whole::{RECENT, Want, key};
 use crate::adjacency::segment_of;
 use crate::column::{Chunk, ColTable, Laid, PropertyChunk, StateChunk};

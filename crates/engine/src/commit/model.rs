@@ -1,10 +1,10 @@
 //! The commit protocol under shuttle: random interleavings of small programs.
 //!
-//! Run with `cargo test -p telar-engine --features shuttle --lib commit::`. [`Clock`], [`Readers`] and
-//! [`Latch`] are the code that ships; segments are stand-ins, because their blocks are raw words
-//! that shuttle cannot see. `crate::model` runs the whole engine the same way, plans and latch
-//! order included. Shuttle also reports deadlocks. It runs sequentially consistent:
-//! memory orders are argued in the modules themselves, not here.
+//! Run with `cargo test -p telar-engine --features shuttle --lib commit::`. [`Clock`], [`Readers`]
+//! and [`Latch`] are the code that ships; segments are stand-ins, because their blocks are raw
+//! words that shuttle cannot see. `crate::model` runs the whole engine the same way, plans and
+//! latch order included. Shuttle also reports deadlocks. It runs sequentially consistent: memory
+//! orders are argued in the modules themselves, not here.
 //!
 //! A failing schedule is printed; replay it with `shuttle::replay`.
 //!

@@ -1,8 +1,8 @@
 //! What a commit changes in indexes, and whether constraints allow it.
 //!
-//! The steps are those of `commit/protocol.rs`. Planning finds the key of each object before and after
-//! the commit and which stripes that takes. Once the latches are held, keys that depend on what
-//! others may have changed meanwhile are found again; if they differ, the commit plans anew.
+//! The steps are those of `commit/protocol.rs`. Planning finds the key of each object before and
+//! after the commit and which stripes that takes. Once the latches are held, keys that depend on
+//! what others may have changed meanwhile are found again; if they differ, the commit plans anew.
 //!
 //! A commit that is replayed leaves indexes in the store and notes what it changes
 //! (`index/cold.rs`).

@@ -5,7 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::mapped::memory;
+use crate::checkpoint::relief;
 use crate::shared::Shared;
 
 /// Passes between two looks at the size of the log.
@@ -94,7 +94,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
             shared.settle_all(Some(idle_before));
         }
         shared.indexes.load_wanted(shared);
-        memory::pass(shared, true);
+        relief::pass(shared);
         check_files(shared);
         reclaim();
         idle_before = now;

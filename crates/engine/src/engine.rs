@@ -8,19 +8,20 @@ use parking_lot::Mutex;
 use telar_graph::name::NameKind;
 use telar_graph::{CommitTs, Direction, EdgeTypeId, IndexId, IndexKind, LabelId, PropertyKeyId};
 
+use crate::adjacency::settle::SettleState;
 use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
-use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec};
-use crate::mapped::memory;
-use crate::recovery;
+use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
+use crate::schema::build;
 use crate::settings::Settings;
-use crate::shared::Shared;
+use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
+use crate::{eviction, recovery};
 
 /// Handle of an open database. Threads may share one; a clone is another handle of the same
 /// database and costs next to nothing.
@@ -33,45 +34,6 @@ pub struct Engine {
     /// Dropped first: the thread of the last handle ends before the files are closed.
     background: Arc<Mutex<Option<Background>>>,
     pub(crate) shared: Arc<Shared>,
-}
-
-/// Memory held by the parts of a database, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct MemoryUse {
-    /// Adjacency of every edge type, both directions: bases, tails with their unused room, hubs.
-    pub topology: usize,
-    /// Vertex states.
-    pub states: usize,
-    /// Property columns.
-    pub properties: usize,
-    /// Property indexes.
-    pub indexes: usize,
-    /// Bases that are read in place, in the store's file: their pages are the system's cache of it
-    /// and not counted as held.
-    pub mapped: usize,
-}
-
-impl MemoryUse {
-    /// All that is held on the heap, which is what the memory limit is about.
-    #[must_use]
-    pub fn heap(&self) -> usize {
-        self.topology + self.states + self.properties + self.indexes
-    }
-}
-
-/// How an edge type's entries are spread over settled and unsettled memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct SettleState {
-    /// Entries in bases and hub chunks.
-    pub settled: u64,
-    /// Entries in tails, deletes included.
-    pub unsettled: u64,
-    /// Segments with a tail.
-    pub written_segments: u64,
-    /// Lists kept as hubs.
-    pub hubs: u64,
 }
 
 impl Engine {
@@ -223,7 +185,7 @@ impl Engine {
     /// # Errors
     /// As [`create_index`](Self::create_index).
     pub fn create_index_of(&self, kind: IndexKind, spec: IndexSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, Definition::of(kind, spec))
+        build::create(&self.shared, Definition::of(kind, spec))
     }
 
     /// Makes a constraint beside writers; returns when everything is checked. Commits keep to it
@@ -233,7 +195,7 @@ impl Engine {
     /// [`Error::ConstraintViolated`] if what is there breaks it, and those of
     /// [`create_index`](Self::create_index): the constraint is not there.
     pub fn create_constraint(&self, spec: ConstraintSpec) -> Result<IndexId, Error> {
-        index::create(&self.shared, spec.into())
+        build::create(&self.shared, spec.into())
     }
 
     /// Drops an index or constraint. Snapshots that are open go on reading it only until the next
@@ -242,7 +204,7 @@ impl Engine {
     /// # Errors
     /// [`Error::UnknownIndex`], [`Error::Log`].
     pub fn drop_index(&self, id: IndexId) -> Result<(), Error> {
-        index::drop_index(&self.shared, id)
+        build::drop_index(&self.shared, id)
     }
 
     /// Every index and constraint, those being built included, in the order they were made.
@@ -530,7 +492,7 @@ impl Engine {
     /// the last [`checkpoint`](Self::checkpoint), or after the oldest open snapshot, stays. Does
     /// nothing for a database in memory.
     pub fn release_memory(&self) -> u64 {
-        memory::drop_all(&self.shared)
+        eviction::drop_all(&self.shared)
     }
 
     /// How much of an edge type is settled, both directions together.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use crate::adjacency::base::{OFFSET_WORDS, is_sorted};
 use crate::adjacency::scan::TableView;
-use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
+use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES, stored};
 use crate::catalog::LabelSets;
-use crate::checkpoint::{Totals, meta, property, segment, unseal};
-use crate::column::Chunk;
+use crate::checkpoint::meta;
+use crate::column::{Chunk, property, states};
+use crate::commit::record::{self, Record};
+use crate::format::unseal;
 use crate::io::MemoryStorage;
 use crate::mapped::Source;
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::txn::record::{self, Record};
 use crate::wal::{Durability, Wal, WalOptions};
 
 /// Takes bytes off the front; zeros once there are none.
@@ -184,7 +185,7 @@ pub fn checkpoint_value(bytes: &[u8]) {
     let mut feed = Feed(bytes);
     match feed.byte() % 5 {
         0 => adjacency_value(&mut feed),
-        1 => drop(segment::decode_states(feed.0, 3, meta::VERSION)),
+        1 => drop(states::decode(feed.0, 3, meta::VERSION)),
         2 => property_value(feed.0),
         3 => index_value(&mut feed),
         _ => drop(meta::decode(feed.0, &Shared::empty(Settings::default()))),
@@ -214,8 +215,8 @@ fn adjacency_value(feed: &mut Feed<'_>) {
         words.iter().flat_map(|w| w.to_le_bytes()).collect()
     };
     // Words as version 1 stored them; what is read is written and read again the present way.
-    let Ok(base) = segment::decode_adjacency(&body, kind.columns(), 1) else {
-        let _ = segment::decode_adjacency(&body, kind.columns(), meta::VERSION);
+    let Ok(base) = stored::decode_adjacency(&body, kind.columns(), 1) else {
+        let _ = stored::decode_adjacency(&body, kind.columns(), meta::VERSION);
         return;
     };
     let entries = base.entries();
@@ -226,9 +227,9 @@ fn adjacency_value(feed: &mut Feed<'_>) {
     table.replace(0, base, 0, guard);
     let view = TableView::new(&table, 1, guard);
     let mut encoded = Vec::new();
-    segment::encode_adjacency(&view, 0, &mut encoded);
+    stored::encode_adjacency(&view, 0, &mut encoded);
     // The checksum before it is filled in by the caller.
-    let again = segment::decode_adjacency(&encoded[4..], kind.columns(), meta::VERSION)
+    let again = stored::decode_adjacency(&encoded[4..], kind.columns(), meta::VERSION)
         .expect("what was encoded decodes");
     let mut words = again.words()[..OFFSET_WORDS + entries].to_vec();
     (0..kind.columns()).for_each(|c| again.for_each_of_column(c, |word| words.push(word)));
@@ -240,7 +241,7 @@ fn adjacency_value(feed: &mut Feed<'_>) {
         assert!(words == body, "a base did not come back as it was");
     }
     let mut direct = Vec::new();
-    segment::encode_base(&again, kind.columns(), &mut direct);
+    stored::encode_base(&again, kind.columns(), &mut direct);
     assert!(direct == encoded, "two ways to encode a base differ");
     assert_eq!(view.entries() as usize, entries);
 }
@@ -270,6 +271,7 @@ mod tests {
     use super::*;
     use crate::Engine;
     use crate::catalog::EdgeTypeOptions;
+    use crate::store::progress::Totals;
     use telar_graph::Value;
 
     #[test]

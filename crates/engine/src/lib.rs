@@ -1,21 +1,27 @@
 //! Telar's storage engine: a transactional property graph whose adjacency scans run at CSR speed.
 //!
-//! Modules in reading order:
+//! Modules stand on floors, and use those below them only (ARCHITECTURE.md; a test keeps it). From
+//! the ground up:
 //!
-//! - [`engine`](Engine): opening, schema names, beginning transactions.
+//! - `format`, `packed`, `words`, `table`: keys and checksums; how integers are stored; memory by
+//!   words; arrays that grow while others read.
+//! - `sync`, `latch`, `gate`, `intents`, `reclaim`: who waits for whom, and when memory is freed.
+//! - [`io`], [`wal`], `clock`: files; the log; commit timestamps and who reads at which.
+//! - `lmdb_check`, `mapped`, `store`: looks at the store before LMDB does; values read in place and
+//!   the memory limit; the folder of a database.
 //! - `adjacency`: segments, bases, tails, hubs; `adjacency/scan.rs` is the hot loop.
-//! - `txn`: the commit protocol, from latches to publication.
-//! - `intents`: writers of the same thing wait for each other.
 //! - `column`: versioned values of vertices and edges.
+//! - `catalog`: names, label sets, edge types with their tables.
+//! - `horizon`, `history`: how far settling may go; reading the past; free vertex ids.
+//! - `graph`: all of that together, as reads and commits use it.
 //! - `index`: property indexes and constraints.
-//! - [`wal`], `checkpoint`, `recovery`: durability.
-//! - `history`: reading the past; free vertex ids.
-//! - `stream`: every committed change, in order.
-//! - `bulk`: whole graphs straight into bases.
-//! - `packed`: how columns of integers are stored.
-//! - `catalog`, `schema`: names, label sets, edge types.
-//! - `mapped`: segments that are not in memory, and the memory limit.
-//! - `lmdb_check`: looks at the store before LMDB does.
+//! - `sample`, `shared`: figures to plan with; what every handle of a database shares.
+//! - `eviction`, `snapshot`: keeping to the memory limit; reads at one commit.
+//! - `checkpoint`, `commit`: durability; the commit protocol, from latches to publication.
+//! - `schema`, `transaction`: how names and indexes are made; what a client reads and writes.
+//! - `bulk`, `recovery`, `stream`: whole graphs straight into bases; opening after a crash; every
+//!   committed change, in order.
+//! - `background`, [`engine`](Engine): upkeep; opening, schema names, beginning transactions.
 //! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
@@ -47,15 +53,21 @@ mod background;
 mod bulk;
 mod catalog;
 mod checkpoint;
+mod clock;
 mod column;
+mod commit;
 mod engine;
 mod error;
-mod estimates;
+mod eviction;
 pub mod failpoint;
+mod format;
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 #[doc(hidden)]
 pub mod fuzzing;
+mod gate;
+mod graph;
 mod history;
+mod horizon;
 mod index;
 mod intents;
 pub mod io;
@@ -69,31 +81,34 @@ pub mod ops;
 mod packed;
 mod reclaim;
 mod recovery;
+mod sample;
 mod schema;
 mod settings;
 mod shared;
 mod snapshot;
+mod stop;
 mod store;
 mod stream;
 #[doc(hidden)]
 pub mod sync;
 mod table;
 mod transaction;
-mod txn;
 pub mod wal;
 mod words;
 
+pub use adjacency::settle::SettleState;
 pub use bulk::{BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column};
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
-pub use engine::{Engine, MemoryUse, SettleState};
+pub use engine::Engine;
 pub use error::{Error, ErrorKind, Object, Violation};
 pub use index::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub use intents::WriteWait;
 pub use mapped::machine::memory_bytes as machine_memory_bytes;
 pub use settings::{Retention, Settings};
+pub use shared::MemoryUse;
 pub use snapshot::{Adjacency, Reader, Registration as TransactionSnapshot, Snapshot};
+pub use stop::Interrupt;
 pub use stream::{Change, ChangeStream, CommitChanges};
 pub use telar_graph::{ConstraintKind, IndexKind, IndexState, PropertyType, SchemaKind};
 pub use transaction::{Committed, Isolation, Transaction};
-pub use txn::stop::Interrupt;
 pub use wal::Durability;

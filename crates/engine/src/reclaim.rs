@@ -6,22 +6,33 @@
 //! freeing.
 #![expect(unsafe_code, reason = "pointers read under a pin, here or of the reader's thread")]
 
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned};
 
-use crate::snapshot::Adjacency;
-
-/// A guard for reads under a pin that another value holds.
+/// A pin that another value holds for `'r`, for reads by any thread.
 ///
-/// An [`Adjacency`] borrows the [`Reader`](crate::Reader) it was made from, whose thread stays
-/// pinned for that long. While any thread is pinned the epoch advances at most once, so nothing
-/// that was reachable after the pin is freed, whichever thread reads it.
-#[inline(always)]
-pub(crate) fn pinned_elsewhere<'r>(_borrows_a_reader: &Adjacency<'r>) -> &'r Guard {
-    // SAFETY: only used to load pointers, never to retire anything; the pin that protects them is
-    // held by the reader borrowed for `'r`.
-    unsafe { epoch::unprotected() }
+/// It is made from a guard that is borrowed for `'r`, whose thread stays pinned for that long.
+/// While any thread is pinned the epoch advances at most once, so nothing that was reachable after
+/// the pin is freed, whichever thread reads it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pinned<'r>(PhantomData<&'r ()>);
+
+impl<'r> Pinned<'r> {
+    /// The pin of this guard.
+    #[inline(always)]
+    pub(crate) fn by(_guard: &'r Guard) -> Self {
+        Self(PhantomData)
+    }
+
+    /// A guard to load pointers with.
+    #[inline(always)]
+    pub(crate) fn guard(self) -> &'r Guard {
+        // SAFETY: only used to load pointers, never to retire anything; the pin that protects them
+        // is that of the guard borrowed for `'r`.
+        unsafe { epoch::unprotected() }
+    }
 }
 
 /// An immutable value that is replaced as a whole while others read it without a latch.

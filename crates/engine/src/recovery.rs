@@ -12,22 +12,25 @@ use telar_graph::{Direction, EdgeTypeId, PropertyKeyId};
 
 use crate::adjacency::SEGMENT_BITS;
 use crate::catalog::places::{self, Placed};
-use crate::checkpoint::{Kind, Progress, Totals, changes, damaged, key, meta, unseal};
+use crate::checkpoint::{history, meta};
+use crate::clock::Clock;
+use crate::commit::protocol::{Mode, commit};
+use crate::commit::record::{IndexChange, Record, decode};
+use crate::commit::write_set::{EdgeOp, WriteSet};
 use crate::error::Error;
 use crate::failpoint;
-use crate::history::stored;
-use crate::index::{self, Index};
+use crate::format::subject::is_history;
+use crate::format::{Kind, key, unseal};
+use crate::graph::Durable;
+use crate::index::Index;
 use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
-use crate::ops::health::CheckpointHistory;
+use crate::schema::build;
 use crate::settings::Settings;
-use crate::shared::{Durable, Shared};
-use crate::store::{Access, Store, log_is_lost, wal_path};
-use crate::txn::clock::Clock;
-use crate::txn::commit::{Mode, commit};
-use crate::txn::record::{IndexChange, Record, decode};
-use crate::txn::stop::Stop;
-use crate::txn::write_set::{EdgeOp, WriteSet};
+use crate::shared::Shared;
+use crate::stop::Stop;
+use crate::store::progress::{CheckpointHistory, Progress, Totals};
+use crate::store::{Access, Store, changes, damaged, log_is_lost, wal_path};
 use crate::wal::{Wal, WalError, WalOptions};
 
 /// Opens the database in `path`.
@@ -39,9 +42,9 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     let mut shared = Shared::with(settings, Some(Arc::clone(store.stored())));
     let progress = load_checkpoint(&shared, &store)?;
     let checkpoint_ts = progress.last;
-    shared.clock = Clock::new(checkpoint_ts);
+    shared.graph.clock = Clock::new(checkpoint_ts);
     let inventory = Arc::clone(&progress.stored.inventory);
-    stored::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
+    history::attach(&mut shared, &store, settings.retain, checkpoint_ts, &inventory)?;
     if let Some((after, what)) = log_is_lost(path, checkpoint_ts, store.lock().closed_at())? {
         return Err(Error::Damaged {
             path: wal_path(path),
@@ -79,11 +82,11 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     crate::failpoint!("recovery::replayed");
     // An async checkpoint may be ahead of the log; the log goes on after it.
     shared.clock.restart_at(wal.last_ts());
-    index::finish_recovery(&shared)?;
+    build::finish_recovery(&shared)?;
     shared.check_stored()?;
     shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
     store.lock().begin_use();
-    shared.durable = Some(Durable {
+    shared.graph.durable = Some(Durable {
         wal,
         store,
         progress: Mutex::new(progress),
@@ -178,7 +181,7 @@ fn count_values(store: &Store) -> Result<Totals, Error> {
 /// Makes the table that these keys are of.
 fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<(), String> {
     let bound = ranges.bound();
-    if stored::is_history(&[kind]) {
+    if is_history(&[kind]) {
         // Read, and verified, when it is needed.
         return Ok(());
     }
@@ -226,7 +229,7 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                 e @ Error::Damaged { .. } => e,
                 e => bad(e.to_string()),
             })?;
-            index::load_much_replayed(shared, store)?;
+            shared.indexes.load_much_replayed(store, shared)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);
                 Ok(())
@@ -250,7 +253,7 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                         if shared.indexes.find(id).is_some() {
                             return Err(bad(format!("index {id} is made twice")));
                         }
-                        let index = index::replayed(id, definition, ts, shared)
+                        let index = Index::replayed(id, definition, ts, &shared.catalog)
                             .map_err(|e| bad(e.to_string()))?;
                         shared.indexes.add(&[index]);
                     }

@@ -1,17 +1,30 @@
 //! Names, indexes and constraints as queries ask for them, and how a new name is made. Those of a
 //! transaction: `transaction/names.rs`.
 
+pub(crate) mod build;
+
 use telar_graph::name::NameKind;
 use telar_graph::rule::Rule;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema};
+use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Schema};
 
 use crate::catalog::{EdgeOrder, EdgeTypeOptions, placeholder};
+use crate::commit::record;
 use crate::error::Error;
-use crate::index::{IndexInfo, IndexTarget};
+use crate::index::{Definition, IndexInfo, IndexTarget};
 use crate::shared::Shared;
 use crate::snapshot::Reader;
-use crate::txn::record;
+
+/// What becomes of indexes and constraints when a transaction commits.
+#[derive(Debug)]
+pub(crate) struct PendingRules {
+    /// Those there were when it first looked: if there are others, it does not commit.
+    pub(crate) seen: Vec<IndexId>,
+    /// Those of them that it drops.
+    pub(crate) dropped: Vec<IndexId>,
+    /// What it makes.
+    pub(crate) made: Vec<Definition>,
+}
 
 impl Shared {
     /// The number of a label or property key, made and logged if there is none. It is on disk no

@@ -1,101 +1,72 @@
-//! What every handle of a database shares: tables, clock, readers, log.
+//! What every handle of a database shares: the graph, and what is kept beside it.
 
-use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use crossbeam_epoch as epoch;
-use parking_lot::Mutex;
 use telar_graph::Direction;
 
+use crate::adjacency::extent::place;
 use crate::adjacency::settle::{After, settle_segment};
-use crate::bulk::gate::Gate;
-use crate::catalog::{Catalog, STATE_TABLE};
-use crate::checkpoint::{Kind, Progress};
-use crate::column::{ColTable, StateChunk};
-use crate::engine::MemoryUse;
-use crate::error::Error;
-use crate::estimates::Sample;
-use crate::failpoint;
-use crate::history::free::FreeVertices;
-use crate::history::{History, Horizon};
+use crate::clock::timeline::Timeline;
+use crate::gate::Gate;
+use crate::graph::Graph;
 use crate::index::Indexes;
 use crate::intents::Intents;
-use crate::latch::Latch;
-use crate::mapped::{Source, Stored};
-use crate::ops::health::{CheckpointHistory, Timeline};
+use crate::intents::pairs::Pairs;
+use crate::mapped::Stored;
+use crate::sample::Sample;
 use crate::settings::Settings;
-use crate::store::Store;
-use crate::stream::MemoryLog;
-use crate::txn::clock::Clock;
-use crate::txn::commit;
-use crate::txn::pairs::Pairs;
-use crate::txn::readers::Readers;
-use crate::txn::write_set::WriteSet;
-use crate::wal::{Durability, Wal};
 
-/// Commits after which the records in memory are looked through.
-const PRUNE_EVERY: u64 = 1024;
+/// Memory held by the parts of a database, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// Adjacency of every edge type, both directions: bases, tails with their unused room, hubs.
+    pub topology: usize,
+    /// Vertex states.
+    pub states: usize,
+    /// Property columns.
+    pub properties: usize,
+    /// Property indexes.
+    pub indexes: usize,
+    /// Bases that are read in place, in the store's file: their pages are the system's cache of it
+    /// and not counted as held.
+    pub mapped: usize,
+}
 
-/// Commits after which somebody who makes names waits for the disk.
-const NAMES_PER_SYNC: u64 = 4096;
-
-/// Most vertices a database can hold: ids are 32 bits within the engine.
-pub(crate) const VERTICES_MAX: u64 = u32::MAX as u64;
+impl MemoryUse {
+    /// All that is held on the heap, which is what the memory limit is about.
+    #[must_use]
+    pub fn heap(&self) -> usize {
+        self.topology + self.states + self.properties + self.indexes
+    }
+}
 
 /// The state of an open database.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) settings: Settings,
-    pub(crate) catalog: Catalog,
-    pub(crate) states: ColTable<StateChunk>,
+    pub(crate) graph: Graph,
     pub(crate) indexes: Indexes,
-    pub(crate) growth: Latch,
-    pub(crate) clock: Clock,
-    pub(crate) readers: Readers,
     /// Who is about to commit a change of what.
     pub(crate) intents: Intents,
     /// Between which vertices edges without ordinals are being made.
     pub(crate) pairs: Pairs,
     /// Shut while a bulk load is being installed.
     pub(crate) gate: Gate,
-    pub(crate) next_vertex: AtomicU64,
-    /// Ids below it that can be used again.
-    pub(crate) free_vertices: FreeVertices,
-    /// Where segments come from that are not loaded; `None` in memory.
-    pub(crate) stored: Option<Arc<Stored>>,
-    /// Log and checkpoints; `None` in memory.
-    pub(crate) durable: Option<Durable>,
     /// What queries are planned with.
     pub(crate) sample: Sample,
     /// When which commit was the newest, for the ages in statistics.
     pub(crate) timeline: Timeline,
-    /// What is retained of the past.
-    pub(crate) history: History,
-    /// In memory, the records that are retained.
-    pub(crate) memory_log: MemoryLog,
 }
 
-/// What makes a database survive.
-#[derive(Debug)]
-pub(crate) struct Durable {
-    pub(crate) wal: Wal,
-    pub(crate) store: Store,
-    /// Held while a checkpoint is made.
-    pub(crate) progress: Mutex<Progress>,
-    /// Timestamp of the last checkpoint, for those who do not wait for one that is being made.
-    pub(crate) checkpoint_ts: AtomicU64,
-    /// How the last checkpoints went.
-    pub(crate) checkpoints: CheckpointHistory,
-}
+impl Deref for Shared {
+    type Target = Graph;
 
-impl Drop for Durable {
-    fn drop(&mut self) {
-        let lock = self.store.lock();
-        // Nothing came since it was closed, so that it is closed as before.
-        if let Some(closed_at) = lock.closed_at().filter(|ts| *ts == self.wal.last_ts()) {
-            lock.mark_closed(closed_at);
-        }
+    #[inline(always)]
+    fn deref(&self) -> &Graph {
+        &self.graph
     }
 }
 
@@ -107,205 +78,14 @@ impl Shared {
 
     /// The state of a database none of whose segments is loaded.
     pub(crate) fn with(settings: Settings, stored: Option<Arc<Stored>>) -> Self {
-        let states = Source::new(stored.as_ref(), Kind::States, 0, 0);
         Self {
-            settings,
-            catalog: Catalog::new(settings.hub_entries_min, stored.clone()),
-            states: ColTable::new(STATE_TABLE, states),
+            graph: Graph::new(settings, stored),
             indexes: Indexes::default(),
-            growth: Latch::default(),
-            clock: Clock::new(0),
-            readers: Readers::new(),
             intents: Intents::default(),
             pairs: Pairs::default(),
             gate: Gate::default(),
-            next_vertex: AtomicU64::new(0),
-            free_vertices: FreeVertices::default(),
-            stored,
-            durable: None,
             sample: Sample::default(),
             timeline: Timeline::new(),
-            history: History::new(settings.retain),
-            memory_log: MemoryLog::default(),
-        }
-    }
-
-    /// The oldest timestamp a live or future reader can read at.
-    pub(crate) fn watermark(&self) -> u64 {
-        self.readers.watermark(&self.clock)
-    }
-
-    /// How far settling may go, and what of it retained timestamps still tell apart.
-    pub(crate) fn horizon(&self) -> Horizon {
-        let floor = self.history.advance(self.clock.published());
-        Horizon { watermark: self.watermark(), floor }
-    }
-
-    /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the
-    /// past is open.
-    pub(crate) fn forget_history(&self, ts: u64) {
-        self.history.restart_at(ts);
-        self.prune_history(ts);
-    }
-
-    /// Drops undo entries no retained timestamp needs.
-    fn prune_history(&self, floor: u64) {
-        if !self.history.is_kept() {
-            return;
-        }
-        for (_, ty) in self.catalog.edge_types() {
-            let columns = ty.kind().columns();
-            Direction::ALL.iter().for_each(|d| ty.table(*d).undo.prune(floor, columns));
-            ty.columns().for_each(|(_, column)| column.undo.prune(floor));
-        }
-        self.memory_log.prune(self.history.log_floor());
-        self.states.undo.prune(floor);
-        self.catalog.vertex_columns().for_each(|(_, column)| column.undo.prune(floor));
-    }
-
-    /// A timestamp no smaller than any taken so far.
-    #[inline]
-    pub(crate) fn last_ts(&self) -> u64 {
-        match &self.durable {
-            None => self.clock.last(),
-            Some(d) => d.wal.last_ts(),
-        }
-    }
-
-    /// Whether commits are recorded: in a log, or in memory for the change stream.
-    pub(crate) fn records(&self) -> bool {
-        self.durable.is_some() || self.history.is_kept()
-    }
-
-    /// The log record of a commit, where commits are recorded.
-    pub(crate) fn encode_commit(&self, writes: &WriteSet) -> Option<Vec<u8>> {
-        self.records().then(|| commit::encode(writes, self))
-    }
-
-    /// Takes the next commit timestamp and queues the log record, in one critical section. The
-    /// caller holds every latch of the commit.
-    #[inline]
-    pub(crate) fn take_timestamp(&self, payload: Option<Cow<'_, [u8]>>) -> Result<u64, Error> {
-        let ts = match (&self.durable, payload) {
-            (Some(d), Some(Cow::Owned(payload))) => d.wal.append_owned(payload)?,
-            (Some(d), Some(Cow::Borrowed(payload))) => d.wal.append(payload)?,
-            (None, Some(payload)) => {
-                let ts = self.clock.next();
-                self.memory_log.push(ts, &payload);
-                if ts.is_multiple_of(PRUNE_EVERY) {
-                    self.history.advance(self.clock.published());
-                    self.memory_log.prune(self.history.log_floor());
-                }
-                ts
-            }
-            (_, None) => self.clock.next(),
-        };
-        self.clock.wait_for_room(ts, || self.publish_limit());
-        Ok(ts)
-    }
-
-    /// Runs `f`, which applies a commit whose record has a payload of this many bytes, while the
-    /// record is written, if it is a large one.
-    pub(crate) fn write_while<T>(&self, ts: u64, bytes: usize, f: impl FnOnce() -> T) -> T {
-        match &self.durable {
-            Some(d) => d.wal.write_while(ts, bytes, f),
-            None => f(),
-        }
-    }
-
-    /// How far commits may be published.
-    #[inline]
-    pub(crate) fn publish_limit(&self) -> u64 {
-        match &self.durable {
-            Some(d) if self.settings.durability == Durability::Full => d.wal.durable_ts(),
-            _ => u64::MAX,
-        }
-    }
-
-    /// Waits until `commit_ts` is durable (`full`) and visible to new snapshots.
-    #[inline]
-    pub(crate) fn publish(&self, commit_ts: u64) -> Result<(), Error> {
-        if let Some(d) = &self.durable {
-            d.wal.wait_durable(commit_ts)?;
-        }
-        self.clock.wait_published(commit_ts, || self.publish_limit());
-        Ok(())
-    }
-
-    /// Logs a schema record of its own; `add` makes what it says readable once it is durable and
-    /// before anybody sees the commit: who is told of it can look it up. Returns its timestamp, or
-    /// that of the last commit where nothing is recorded.
-    pub(crate) fn log_schema<T>(
-        &self,
-        payload: &[u8],
-        add: impl FnOnce() -> T,
-    ) -> Result<(u64, T), Error> {
-        if !self.records() {
-            return Ok((self.clock.published(), add()));
-        }
-        let ts = self.take_timestamp(Some(payload.into()))?;
-        let durable = self.durable.as_ref().map_or(Ok(()), |d| d.wal.wait_durable(ts));
-        failpoint!("schema::durable");
-        let added = durable.map(|()| add());
-        // Without its record as well: later commits wait for it.
-        self.clock.mark_applied(ts);
-        let added = added?;
-        self.publish(ts)?;
-        Ok((ts, added))
-    }
-
-    /// Logs a name and lets `add` make it readable, before its commit can be seen.
-    ///
-    /// It is not waited for: whatever uses the name is committed after it, and is not on disk
-    /// before it. So a statement that makes many waits for the disk once, when it commits.
-    pub(crate) fn log_name<T>(&self, payload: &[u8], add: impl FnOnce() -> T) -> Result<T, Error> {
-        if !self.records() {
-            return Ok(add());
-        }
-        let ts = self.take_timestamp(Some(payload.into()))?;
-        failpoint!("schema::logged");
-        let added = add();
-        self.clock.mark_applied(ts);
-        // Far below what may be applied and not published: else the next one would wait for a
-        // sync that nobody does.
-        if ts.is_multiple_of(NAMES_PER_SYNC) {
-            self.publish(ts)?;
-        }
-        Ok(added)
-    }
-
-    /// Waits until everything that was logged so far is durable (`full`) and visible.
-    pub(crate) fn publish_all(&self) -> Result<(), Error> {
-        if self.records() { self.publish(self.last_ts()) } else { Ok(()) }
-    }
-
-    /// Waits a little before a conflicting transaction runs again: until what it may have
-    /// conflicted with is visible, and longer with every attempt.
-    pub(crate) fn back_off(&self, attempt: u32) {
-        let seen = self.last_ts();
-        for _ in 0..1u32 << attempt.min(10) {
-            self.clock.advance(self.publish_limit());
-            if self.clock.published() >= seen {
-                break;
-            }
-            std::thread::yield_now();
-        }
-        if attempt > 4 {
-            std::thread::sleep(std::time::Duration::from_micros(20 << attempt.min(10)));
-        }
-    }
-
-    /// Fails if anything in the store was found damaged since the database was opened.
-    #[inline]
-    pub(crate) fn check_stored(&self) -> Result<(), Error> {
-        self.stored.as_ref().map_or(Ok(()), |stored| stored.check())
-    }
-
-    /// Whether the log still takes records.
-    pub(crate) fn check_log(&self) -> Result<(), Error> {
-        match &self.durable {
-            Some(d) => Ok(d.wal.check()?),
-            None => Ok(()),
         }
     }
 
@@ -326,24 +106,6 @@ impl Shared {
         let columns = self.catalog.vertex_columns();
         total.properties += columns.map(|(_, c)| c.bytes(guard)).sum::<usize>();
         total
-    }
-
-    /// A new vertex id.
-    pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
-        if let Some(id) = self.free_vertices.take() {
-            return Ok(id);
-        }
-        let id = self.next_vertex.fetch_add(1, Ordering::Relaxed);
-        if id >= VERTICES_MAX {
-            self.next_vertex.fetch_sub(1, Ordering::Relaxed);
-            return Err(Error::TooMany { what: "vertices", max: VERTICES_MAX });
-        }
-        Ok(id as u32)
-    }
-
-    /// One past the largest vertex id ever given out.
-    pub(crate) fn vertex_bound(&self) -> u32 {
-        self.next_vertex.load(Ordering::Acquire).min(VERTICES_MAX) as u32
     }
 
     /// Settles every segment that has a tail, up to the watermark. With `idle_before`, leaves alone
@@ -369,7 +131,7 @@ impl Shared {
         }
         for (_, ty) in self.catalog.edge_types() {
             for direction in Direction::ALL {
-                crate::adjacency::extent::place(ty.table(direction), idle_before);
+                place(ty.table(direction), idle_before);
             }
         }
         let guard = &epoch::pin();
@@ -383,8 +145,8 @@ impl Shared {
                 column.settle_all(horizon, guard);
             }
         }
-        self.indexes.settle(self);
+        self.indexes.settle(&self.graph);
         self.prune_history(horizon.floor);
-        self.free_vertices.harvest(self, horizon);
+        self.free_vertices.harvest(&self.catalog, &self.states, horizon);
     }
 }

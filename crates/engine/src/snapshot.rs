@@ -1,6 +1,8 @@
 //! Snapshots: read-only pictures of the graph at one commit timestamp.
 
 mod by_call;
+mod estimates;
+mod index;
 mod view;
 
 use std::ops::{Deref, Range};
@@ -18,8 +20,10 @@ use crate::catalog::EdgeType;
 use crate::column::StateChunk;
 use crate::column::cursor::Cursor;
 use crate::error::Error;
-use crate::history::past::Past;
-use crate::mapped::memory;
+use crate::eviction;
+use crate::history::past::Past as PastTables;
+use crate::index::past::PastIndexes;
+use crate::reclaim::Pinned;
 use crate::shared::Shared;
 
 /// A database, borrowed or shared.
@@ -63,7 +67,7 @@ impl<'e> Registration<'e> {
     fn place(shared: &Shared) -> Result<(usize, u64), Error> {
         shared.readers.open(&shared.clock).ok_or(Error::TooMany {
             what: "snapshots and transactions open at once",
-            max: crate::txn::readers::READERS_MAX as u64,
+            max: crate::clock::readers::READERS_MAX as u64,
         })
     }
 
@@ -100,6 +104,13 @@ impl Drop for Registration<'_> {
     }
 }
 
+/// What a snapshot of the past has made so far.
+#[derive(Debug)]
+pub(crate) struct Past {
+    pub(crate) tables: PastTables,
+    pub(crate) indexes: PastIndexes,
+}
+
 /// A past timestamp held open; given back when dropped.
 #[derive(Debug)]
 struct PastRegistration<'e> {
@@ -111,7 +122,8 @@ struct PastRegistration<'e> {
 impl<'e> PastRegistration<'e> {
     fn new(shared: Handle<'e>, at: u64) -> Result<Self, Error> {
         shared.history.open(at, shared.clock.published())?;
-        Ok(Self { shared, at, past: Past::new(at) })
+        let past = Past { tables: PastTables::new(at), indexes: PastIndexes::default() };
+        Ok(Self { shared, at, past })
     }
 }
 
@@ -215,7 +227,7 @@ pub(crate) fn number(v: VertexId) -> Option<u32> {
 
 impl<'s> Reader<'s> {
     pub(crate) fn new(shared: &'s Shared, read_ts: u64) -> Self {
-        memory::relieve(shared);
+        eviction::relieve(shared);
         Self { shared, guard: epoch::pin(), read_ts, past: None, _registration: None }
     }
 
@@ -238,7 +250,7 @@ impl<'s> Reader<'s> {
             None => TableView::new(table, self.read_ts, &self.guard),
             Some(past) => {
                 let vertices = vertices.iter().filter_map(|v| number(*v));
-                past.view_of(table, vertices, self.read_ts, &self.guard)
+                past.tables.view_of(table, vertices, self.read_ts, &self.guard)
             }
         }
     }
@@ -247,7 +259,7 @@ impl<'s> Reader<'s> {
     pub(crate) fn table<'r>(&'r self, table: &'r AdjTable) -> TableView<'r> {
         match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
-            Some(past) => past.view(table, self.read_ts, &self.guard),
+            Some(past) => past.tables.view(table, self.read_ts, &self.guard),
         }
     }
 
@@ -275,9 +287,10 @@ impl<'s> Reader<'s> {
         let table = self.shared.catalog.edge_type(ty)?.table(direction);
         let view = match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
-            Some(past) => past.view_of_ids(table, self.read_ts, &self.guard),
+            Some(past) => past.tables.view_of_ids(table, self.read_ts, &self.guard),
         };
-        Ok(Adjacency { lists: view.unpinned(), bound: self.shared.vertex_bound() })
+        let (bound, pinned) = (self.shared.vertex_bound(), Pinned::by(&self.guard));
+        Ok(Adjacency { lists: view.unpinned(), bound, pinned })
     }
 
     /// One past the largest vertex id that can exist.
@@ -470,12 +483,13 @@ impl<'s> Reader<'s> {
 pub struct Adjacency<'r> {
     lists: UnpinnedView<'r>,
     bound: u32,
+    pinned: Pinned<'r>,
 }
 
 impl<'r> Adjacency<'r> {
     #[inline(always)]
     fn view(&self) -> TableView<'r> {
-        self.lists.pinned_by(crate::reclaim::pinned_elsewhere(self))
+        self.lists.pinned_by(self.pinned.guard())
     }
 
     /// Vertices per segment: the natural unit of parallel work.

@@ -3,18 +3,22 @@
 //! ```text
 //!  graph.telar/
 //!    FORMAT      "telar 3\n": format version, checked before anything else is touched
-//!    IDENTITY    which database this is, see ops/identity.rs
+//!    IDENTITY    which database this is, see store/identity.rs
 //!    LOCK        locked while a process has the database open; names the process, or says
 //!                how far the log reached when it was closed
-//!    archive/    log files kept for backups, see ops/archive.rs
+//!    archive/    log files kept for backups, see store/archive.rs
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
 //!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
+pub(crate) mod archive;
+pub(crate) mod changes;
 mod fresh;
+pub(crate) mod identity;
 mod lock;
+pub(crate) mod progress;
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher, RandomState};
@@ -32,9 +36,8 @@ use crate::error::Error;
 use crate::io::folder;
 use crate::lmdb_check;
 use crate::mapped::Stored;
-use crate::ops::archive;
-use crate::ops::identity::{self, Identity};
 use crate::settings::Settings;
+use identity::Identity;
 
 /// Newest format this program writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 3;
@@ -350,4 +353,10 @@ impl Store {
         };
         entries.filter_map(|e| e.ok()?.metadata().ok()).map(|m| m.len()).sum()
     }
+}
+
+/// Names a stored value in an error message.
+pub(crate) fn damaged(store: &Store, key: &[u8], reason: impl Into<String>) -> Error {
+    let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
+    Error::Damaged { path: store.path(), place: format!("key {hex}"), reason: reason.into() }
 }

@@ -5,6 +5,7 @@
 //! add them, so a rule speaks before the commit, not after it.
 
 mod edges;
+mod floors;
 mod licences;
 mod links;
 mod repository;
@@ -95,6 +96,17 @@ fn links_and_paths_in_documents_resolve() {
 #[test]
 fn crates_depend_only_on_what_is_below_them() {
     assert_none(&edges::check(&Repository::open().metadata()));
+}
+
+#[test]
+fn modules_use_only_what_is_on_the_floors_below_them() {
+    let repository = Repository::open();
+    for building in floors::BUILDINGS {
+        let is_inside = |path: &&String| path.starts_with(building.root) && path.ends_with(".rs");
+        let paths = repository.paths().iter().filter(is_inside);
+        let files = paths.filter_map(|path| Some((path.as_str(), repository.text(path)?)));
+        assert_none(&floors::check(&building, &files.collect::<Vec<_>>()));
+    }
 }
 
 #[test]

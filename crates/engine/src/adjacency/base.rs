@@ -13,7 +13,7 @@
 //! ```
 //!
 //! On disk, offsets and neighbours stand in the same way and the columns are packed behind them, n
-//! values each (checkpoint/segment.rs). A base that is read in place, in the map of the store, has
+//! values each (adjacency/stored.rs). A base that is read in place, in the map of the store, has
 //! no section: it is made, beside it, when somebody asks for a column.
 //!
 //! Invariants: offsets ascend from 0 to `n`; list `i` is `offsets[i]..offsets[i + 1]`, sorted as
@@ -27,8 +27,7 @@ use std::sync::{Arc, OnceLock};
 use super::extent::Extent;
 use super::list::Rows;
 use super::ordinals::{EACH, Numbers, Ordinals, is_smaller_possible, section_of};
-use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of};
-use crate::checkpoint::segment;
+use super::{COL_KEY, Entry, ListKind, SEGMENT_VERTICES, key_of, stored};
 use crate::mapped::map::{InPlace, Map};
 use crate::words::{Cut, SPLICE_SLACK, WordBuf};
 
@@ -201,7 +200,7 @@ impl Base {
         let packed = body.get(columns_at..).ok_or("a base ends inside its neighbours")?;
         // Once here, so that it cannot fail when they are asked for.
         let mut numbers = Numbers::default();
-        segment::unpack_columns(packed, entries, columns, |word| {
+        stored::unpack_columns(packed, entries, columns, |word| {
             if columns == NUMBERED {
                 numbers.push(word);
             }
@@ -276,7 +275,7 @@ impl Base {
             let packed = unsafe { &**packed };
             let mut all = Vec::new();
             let mut numbers = Numbers::default();
-            segment::unpack_columns(packed, self.entries, self.columns, |word| {
+            stored::unpack_columns(packed, self.entries, self.columns, |word| {
                 if self.columns == NUMBERED { numbers.push(word) } else { all.push(word) }
             })
             .expect("INVARIANT: they were unpacked once when the base was made");

@@ -22,22 +22,21 @@
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_epoch::{Atomic, Guard, Owned};
 
-use super::filter;
 use super::list::{List, Rows, Visible, merge_ids};
 use super::ordinals::{Ordinals, section_of};
 use super::search::find_sorted;
 use super::settle::{Merge, settle_list};
 use super::tail::{Block, CLASS_MAX, DELTA_MAX, block_words};
-use super::{COL_ORDINAL, Entry, ListKind};
-use crate::history::Horizon;
-use crate::history::undo::{self, UndoTable};
+use super::{COL_ORDINAL, Entry, ListKind, filter};
+use crate::adjacency::undo::{self, UndoTable};
+use crate::horizon::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::sync::{Mutex, lock};
 use crate::words::WordBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Entries of a chunk after a split or when a hub is made.
 const CHUNK_ENTRIES: usize = 2048;

@@ -46,7 +46,10 @@ pub(crate) mod scan;
 pub(crate) mod search;
 pub(crate) mod segment;
 pub(crate) mod settle;
+pub(crate) mod stored;
 pub(crate) mod tail;
+pub(crate) mod undo;
+pub(crate) mod undo_block;
 
 pub(crate) use segment::{AdjTable, SegVersion, SegmentRef};
 
@@ -148,4 +151,10 @@ impl Entry {
 /// Joins the two words of a sort key.
 pub(crate) fn key_of(low: u32, high: u32) -> i64 {
     (u64::from(high) << 32 | u64::from(low)) as i64
+}
+
+/// The id of a vertex of which the engine has the number.
+#[inline]
+pub(crate) fn vertex_id(v: u32) -> telar_graph::VertexId {
+    telar_graph::VertexId::from_raw(v.into())
 }

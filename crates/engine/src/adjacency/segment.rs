@@ -13,6 +13,7 @@
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -28,17 +29,16 @@ use super::room::{arena_words, room_words};
 use super::settle::After;
 use super::tail::{ARENA_WORDS_MAX, Block, SLOT_HUB, SLOT_MASKED, Tail, block_words};
 use super::{ListKind, SEGMENT_VERTICES};
-use crate::checkpoint::segment::decode_adjacency;
+use crate::adjacency::stored::decode_adjacency;
+use crate::adjacency::undo::UndoTable;
 use crate::error::Error;
-use crate::history::Horizon;
-use crate::history::undo::UndoTable;
+use crate::horizon::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::mapped::{Source, Value};
 use crate::table::SparseArray;
 use crate::words::prefetch;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// Base and tail of a segment between two settles.
 #[derive(Debug)]
@@ -676,7 +676,7 @@ impl AdjTable {
     }
 
     /// Adds up how much is settled.
-    pub(crate) fn settle_state(&self, guard: &Guard, state: &mut crate::SettleState) {
+    pub(crate) fn settle_state(&self, guard: &Guard, state: &mut super::settle::SettleState) {
         let block_len = |b: Block<'_>| Block::len_of(b.len_word()) as u64;
         for number in 0..self.segment_bound() {
             let Some(v) = self.segment(number).and_then(|s| s.version(guard)) else {

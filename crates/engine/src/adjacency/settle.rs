@@ -22,7 +22,22 @@ use super::room::{arena_words, room_words};
 use super::segment::{SegVersion, Slot};
 use super::tail::{ARENA_WORDS_MAX, Block, DELTA_MAX, Tail, block_words};
 use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
-use crate::history::{Horizon, undo};
+use crate::adjacency::undo;
+use crate::horizon::Horizon;
+
+/// How an edge type's entries are spread over settled and unsettled memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct SettleState {
+    /// Entries in bases and hub chunks.
+    pub settled: u64,
+    /// Entries in tails, deletes included.
+    pub unsettled: u64,
+    /// Segments with a tail.
+    pub written_segments: u64,
+    /// Lists kept as hubs.
+    pub hubs: u64,
+}
 
 /// An unsettled entry on its way into a new tail.
 #[derive(Debug, Clone, Copy)]

@@ -50,7 +50,8 @@ impl Rule {
 
     /// Whether somebody in the database has this key.
     fn is_taken(&self, key: &SortKey, shared: &Shared) -> bool {
-        let Some(index) = self.index.as_ref().filter(|i| i.load(shared).is_ok()) else {
+        let Some(index) = self.index.as_ref().filter(|i| shared.indexes.load(i, shared).is_ok())
+        else {
             return false;
         };
         let guard = &epoch::pin();

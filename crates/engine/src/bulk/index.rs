@@ -24,14 +24,13 @@ use super::BulkLoad;
 use super::constraints::Target;
 use super::entries::EntrySorter;
 use super::install::{Staged, new_vertices};
-use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
+use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of, vertex_id};
 use crate::column::{Chunk, PropertyChunk};
 use crate::error::{Error, Object, Violation};
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, Entries, Index, IndexTarget, Tree};
 use crate::shared::Shared;
-use crate::txn::validate::vertex_id;
 
 /// Sorted entries that are added under one pin.
 const ADDED_MAX: usize = 4096;
@@ -98,7 +97,7 @@ pub(super) fn enter<'s>(
                 if !staged.labels.contains(&label) {
                     continue;
                 }
-                index.load(shared)?;
+                shared.indexes.load(index, shared)?;
                 let (first, end) = new_vertices(load);
                 entered.parts.push((Arc::clone(index), first..end));
                 let chunks = staged.vertex_chunks.iter().map(|c| (reference(c), &c.2)).collect();
@@ -109,7 +108,7 @@ pub(super) fn enter<'s>(
             }
             IndexTarget::Edges(ty) => {
                 let Some(t) = staged.types.iter().find(|t| t.id == ty) else { continue };
-                index.load(shared)?;
+                shared.indexes.load(index, shared)?;
                 entered.parts.push((Arc::clone(index), t.first_ordinal..t.next_ordinal));
                 let chunks = t.chunks.iter().map(|c| (reference(c), &c.2)).collect();
                 New { load, index, chunks, before }.edges(t)?;
@@ -136,7 +135,7 @@ fn make(load: &BulkLoad<'_>, staged: &Staged, before: u64) -> Result<Vec<Arc<Ind
         match shared.indexes.all().into_iter().find(|i| i.definition.name == rule.name) {
             Some(there) if there.definition == definition => continue,
             Some(_) => return Err(Error::IndexExists { name: rule.name.clone() }),
-            None => made.push(crate::index::scanned(shared, definition, before)?),
+            None => made.push(crate::schema::build::scanned(shared, definition, before)?),
         }
     }
     Ok(made)

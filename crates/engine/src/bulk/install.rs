@@ -35,15 +35,15 @@ use super::{BulkLoad, BulkName, BulkReport, BulkStep};
 use crate::adjacency::base::{Base, OFFSET_WORDS};
 use crate::adjacency::list::compare;
 use crate::adjacency::scan::TableView;
-use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::adjacency::{AdjTable, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, stored};
 use crate::catalog::{Catalog, EdgeType};
 use crate::checkpoint::meta::{Additions, NewNames};
-use crate::checkpoint::{Changes, KEY_BYTES, Kind, cut_log, key, property, segment};
-use crate::column::{Chunk, PropertyChunk, StateChunk};
+use crate::checkpoint::{Changes, cut_log};
+use crate::column::{Chunk, PropertyChunk, StateChunk, property, states};
 use crate::error::{Error, Object};
+use crate::format::{self, KEY_BYTES, Kind, key};
 use crate::latch::ALL_STRIPES;
 use crate::shared::Shared;
-use crate::txn::record;
 
 /// Between two looks whether the snapshots that were open have been closed.
 const READER_POLL: Duration = Duration::from_micros(200);
@@ -479,7 +479,7 @@ fn write<'s>(
     for t in &staged.types {
         for (direction, bases) in Direction::ALL.into_iter().zip(&t.bases) {
             for (number, base) in bases {
-                segment::encode_base(base, t.kind.columns(), &mut value);
+                stored::encode_base(base, t.kind.columns(), &mut value);
                 let key = key(Kind::Adjacency, t.id.get(), direction as u16, *number);
                 put(&mut changes, key, &mut value)?;
             }
@@ -494,7 +494,7 @@ fn write<'s>(
     for (number, chunk) in &staged.states {
         start(&mut value);
         let states = std::array::from_fn(|local| chunk.get(local));
-        segment::put_states(&states, &mut value);
+        states::encode(&states, &mut value);
         put(&mut changes, key(Kind::States, 0, 0, *number), &mut value)?;
     }
     for (property, number, chunk) in &staged.vertex_chunks {
@@ -503,7 +503,7 @@ fn write<'s>(
         put(&mut changes, key(Kind::VertexProperty, property.get(), 0, *number), &mut value)?;
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
-    crate::history::stored::put_nothing(&mut changes, shared, before + 1)?;
+    crate::checkpoint::history::put_nothing(&mut changes, shared, before + 1)?;
     changes.put_indexes(shared, before, &|id| entered.items(id), &entered.made)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);
@@ -545,7 +545,7 @@ fn pause(shared: &Shared, wait_ms: u64) -> Result<Paused<'_>, Error> {
 
 /// Takes the timestamp after `before`, on disk as an empty commit.
 fn stamp(shared: &Shared, before: u64) -> Result<u64, Error> {
-    let payload = shared.records().then_some(record::EMPTY_COMMIT);
+    let payload = shared.records().then_some(format::EMPTY_COMMIT);
     let ts = shared.take_timestamp(payload.map(Cow::Borrowed))?;
     let flushed = shared.durable.as_ref().map_or(Ok(()), |d| d.wal.flush());
     if let Err(e) = flushed {

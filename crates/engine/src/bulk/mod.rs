@@ -27,7 +27,6 @@
 mod column;
 mod constraints;
 mod entries;
-pub(crate) mod gate;
 mod index;
 mod install;
 mod lists;
@@ -47,7 +46,8 @@ pub use column::Column;
 use crate::adjacency::{ListKind, SEGMENT_VERTICES};
 use crate::catalog::{EdgeOrder, EdgeTypeOptions};
 use crate::error::Error;
-use crate::shared::{Shared, VERTICES_MAX};
+use crate::graph::VERTICES_MAX;
+use crate::shared::Shared;
 use crate::store::temporary_path;
 use sort::EdgeSorter;
 

@@ -6,10 +6,10 @@
 
 use std::panic::catch_unwind;
 
+use crate::clock::Clock;
+use crate::clock::readers::Readers;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::{Arc, thread};
-use crate::txn::clock::Clock;
-use crate::txn::readers::Readers;
 
 const ITERATIONS: usize = 1_500;
 

@@ -5,14 +5,16 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::codec::put_varint;
 use telar_graph::{Direction, PropertyKeyId};
 
 use super::Catalog;
 use super::places::{Placed, Places};
 use crate::adjacency::{AdjTable, ListKind, SEGMENT_VERTICES};
-use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
+use crate::format::Kind;
+use crate::format::reader::Reader;
 use crate::table::SparseArray;
 
 /// How an edge type keeps its neighbour lists. Fixed when the type is made.
@@ -261,5 +263,38 @@ impl EdgeType {
     ) -> impl Iterator<Item = (PropertyKeyId, &ColTable<PropertyChunk>)> {
         let made = self.properties.iter().filter_map(|(key, cell)| Some((key, cell.get()?)));
         made.map(|(key, column)| (PropertyKeyId::from_raw(key as u16), &**column))
+    }
+}
+
+const FLAG_SIMPLE: u8 = 1;
+const FLAG_NEWEST_FIRST: u8 = 2;
+/// In the meta value only: edges may have no ordinal though the type is one of ordinals.
+pub(crate) const FLAG_UNNUMBERED: u8 = 4;
+
+/// Encodes the options of an edge type: flags, then the sort property if there is one.
+pub(crate) fn put_edge_type_options(options: EdgeTypeOptions, out: &mut Vec<u8>) {
+    let simple = if options.simple { FLAG_SIMPLE } else { 0 };
+    match options.order {
+        EdgeOrder::Neighbour => out.push(simple),
+        EdgeOrder::NewestFirst(key) => {
+            out.push(simple | FLAG_NEWEST_FIRST);
+            put_varint(key.get().into(), out);
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// Options of an edge type, and those of the flags `more` that are set.
+    pub(crate) fn edge_type_options(&mut self, more: u8) -> Result<(EdgeTypeOptions, u8), String> {
+        let flags = self.byte()?;
+        let order = match flags & FLAG_NEWEST_FIRST {
+            0 => EdgeOrder::Neighbour,
+            _ => EdgeOrder::NewestFirst(PropertyKeyId::from_raw(self.number("property key")?)),
+        };
+        let options = EdgeTypeOptions { simple: flags & FLAG_SIMPLE != 0, order };
+        if flags & !(FLAG_SIMPLE | FLAG_NEWEST_FIRST | more) != 0 {
+            return Err(format!("unknown edge type flags {flags}"));
+        }
+        Ok((options, flags & more))
     }
 }

@@ -4,7 +4,7 @@
 //! A new name is logged on its own when the transaction that uses it begins to commit, and is on
 //! disk no later than that commit; one that rolls back gives it back (`names.rs`).
 
-mod edge_type;
+pub(crate) mod edge_type;
 mod label_set;
 mod names;
 pub(crate) mod places;
@@ -24,14 +24,13 @@ use names::Names;
 pub(crate) use names::{is_placeholder, placeholder};
 
 use crate::adjacency::{AdjTable, segment_of};
-use crate::checkpoint::Kind;
 use crate::column::{ColTable, PropertyChunk};
 use crate::error::Error;
+use crate::format::Kind;
 use crate::mapped::{Source, Stored};
+use crate::stop::Stop;
 use crate::sync::thread;
 use crate::table::{GrowArray, SparseArray};
-use crate::txn::stop::Stop;
-use crate::txn::write_set::EdgeWrite;
 
 /// Table number of the vertex state column; others are given out from 1.
 pub(crate) const STATE_TABLE: u32 = 0;
@@ -273,25 +272,29 @@ impl Catalog {
         waiting(stop, || self.lists_fixed.try_read_for(ASK_AFTER))
     }
 
-    /// Says that these edges are about to be written: whoever deletes a vertex looks at their lists
-    /// from now on. Nothing that commits take is held.
-    pub(crate) fn use_segments(&self, edges: &[EdgeWrite], stop: &Stop<'_>) -> Result<(), Error> {
-        let of = |w: &EdgeWrite, f: &mut dyn FnMut(&AdjTable, u32)| -> Result<(), Error> {
-            let ty = self.edge_type(w.ty)?;
-            f(ty.table(Direction::Out), segment_of(w.src));
-            f(ty.table(Direction::In), segment_of(w.dst));
+    /// Says that edges of these types, sources and targets are about to be written: whoever deletes
+    /// a vertex looks at their lists from now on. Nothing that commits take is held.
+    pub(crate) fn use_segments(
+        &self,
+        edges: impl Iterator<Item = (EdgeTypeId, u32, u32)> + Clone,
+        stop: &Stop<'_>,
+    ) -> Result<(), Error> {
+        let of = |(ty, src, dst), f: &mut dyn FnMut(&AdjTable, u32)| -> Result<(), Error> {
+            let ty = self.edge_type(ty)?;
+            f(ty.table(Direction::Out), segment_of(src));
+            f(ty.table(Direction::In), segment_of(dst));
             Ok(())
         };
         let mut all_used = true;
-        for w in edges {
-            of(w, &mut |table, number| all_used &= table.is_used(number))?;
+        for edge in edges.clone() {
+            of(edge, &mut |table, number| all_used &= table.is_used(number))?;
         }
         if all_used {
             return Ok(());
         }
         let _changing = waiting(stop, || self.lists_fixed.try_write_for(ASK_AFTER))?;
-        for w in edges {
-            of(w, &mut |table, number| table.segment_for_write(number).use_it())?;
+        for edge in edges {
+            of(edge, &mut |table, number| table.segment_for_write(number).use_it())?;
         }
         Ok(())
     }

@@ -21,12 +21,13 @@ use telar_graph::codec::put_varint;
 use telar_graph::name::NameKind;
 use telar_graph::{EdgeTypeId, IndexId, LabelId};
 
+use crate::catalog::edge_type::{FLAG_UNNUMBERED, put_edge_type_options};
 use crate::catalog::placeholder;
-use crate::checkpoint::Totals;
+use crate::format::reader::Reader;
 use crate::index::{Definition, Index, check_definition};
 use crate::mapped::ranges::Inventory;
 use crate::shared::Shared;
-use crate::txn::record::{FLAG_UNNUMBERED, Reader, put_edge_type_options};
+use crate::store::progress::Totals;
 
 /// Version of the values a checkpoint is written with.
 pub(crate) const VERSION: u64 = 3;
@@ -172,7 +173,7 @@ pub(crate) fn decode(body: &[u8], shared: &Shared) -> Result<Meta, String> {
         for _ in 0..r.varint()? {
             let id = IndexId::from_raw(r.number("index")?);
             let definition = Definition::decode(&mut r)?;
-            check_definition(shared, &definition).map_err(|e| e.to_string())?;
+            check_definition(&shared.catalog, &definition).map_err(|e| e.to_string())?;
             if indexes.iter().any(|(i, _)| *i == id) {
                 return Err(format!("index {id} is there twice"));
             }
@@ -209,12 +210,12 @@ mod tests {
                 properties: vec![PropertyKeyId::from_raw(0)],
             },
         );
-        crate::index::replayed(IndexId::from_raw(3), definition, 1, shared).unwrap()
+        Index::replayed(IndexId::from_raw(3), definition, 1, &shared.catalog).unwrap()
     }
 
     fn totals() -> Totals {
         let mut totals = Totals::default();
-        totals.put(&crate::checkpoint::key(crate::checkpoint::Kind::States, 0, 0, 0), None, 7);
+        totals.put(&crate::format::key(crate::format::Kind::States, 0, 0, 0), None, 7);
         totals
     }
 

@@ -1,25 +1,5 @@
-//! Checkpoints: the state at one commit timestamp, in the key-value store.
-//!
-//! ```text
-//!  key (big-endian, so that a table's segments are neighbours)
-//!   0      1          3          5            9
-//!   ├──────┼──────────┼──────────┼────────────┤
-//!   │ kind │ a: u16   │ b: u16   │ segment u32│
-//!   └──────┴──────────┴──────────┴────────────┘
-//!   kind 0  meta            a = b = segment = 0
-//!   kind 1  adjacency       a = edge type, b = 0 out, 1 in
-//!   kind 2  vertex states
-//!   kind 3  vertex property a = property key
-//!   kind 4  edge property   a = edge type, b = property key
-//!   kind 5  index           a = index, segment = partition
-//!   kind 6, 7  history     see history/stored.rs
-//!   kind 8  places          a = edge type, segment = that of the source: where the properties of
-//!                           edges without an ordinal are
-//!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
-//!
-//!  value = crc32 u32 of key and rest, rest   (see segment.rs, property.rs, meta.rs, changes.rs,
-//!          index/page.rs and catalog/places.rs)
-//! ```
+//! Checkpoints: the state at one commit timestamp, in the key-value store. Keys and values:
+//! `format/mod.rs`.
 //!
 //! A checkpoint at timestamp C is one LMDB transaction. It holds, for every segment written since
 //! the last one, what a snapshot at C sees; the other segments' values are still right. While it is
@@ -28,10 +8,9 @@
 //! Crash cases: before the LMDB commit nothing has changed; after it, the log may still hold
 //! records up to C, which recovery skips. The log is cut only after the commit.
 
-pub(crate) mod changes;
+pub(crate) mod history;
 pub(crate) mod meta;
-pub(crate) mod property;
-pub(crate) mod segment;
+pub(crate) mod relief;
 
 use std::collections::BTreeSet;
 use std::ops::{Bound, Range};
@@ -43,130 +22,20 @@ use crossbeam_epoch as epoch;
 use heed::RwTxn;
 use telar_graph::{Direction, EdgeTypeId, IndexId, Value};
 
-use crate::adjacency::SEGMENT_VERTICES;
 use crate::adjacency::scan::TableView;
+use crate::adjacency::{SEGMENT_VERTICES, stored};
 use crate::catalog::{EdgeType, places};
-use crate::column::{Chunk, ColTable, PropertyChunk};
+use crate::column::{Chunk, ColTable, PropertyChunk, property, states};
 use crate::error::Error;
 use crate::failpoint;
-use crate::history;
+use crate::format::subject::is_history;
+use crate::format::{KEY_BYTES, Kind, crc_of, key, seal};
+use crate::graph::Durable;
 use crate::index::{self, Index};
-use crate::mapped::ranges::Inventory;
-use crate::ops::archive;
-use crate::shared::{Durable, Shared};
+use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
-use crate::store::Store;
-
-/// What a stored value describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    Meta = 0,
-    Adjacency = 1,
-    States = 2,
-    VertexProperty = 3,
-    EdgeProperty = 4,
-    Index = 5,
-    History = 6,
-    EdgeHistory = 7,
-    Places = 8,
-}
-
-/// Length of a key.
-pub(crate) const KEY_BYTES: usize = 9;
-
-/// Key of a stored value. Big-endian, so that keys sort by table and segment.
-pub(crate) fn key(kind: Kind, a: u16, b: u16, segment: u32) -> [u8; KEY_BYTES] {
-    let mut key = [0; KEY_BYTES];
-    key[0] = kind as u8;
-    for (i, word) in [a >> 8, a, b >> 8, b].into_iter().enumerate() {
-        key[1 + i] = word as u8;
-    }
-    for i in 0..4 {
-        key[5 + i] = (segment >> (24 - 8 * i)) as u8;
-    }
-    key
-}
-
-/// A key's parts: kind, a, b, segment.
-pub(crate) fn parts(key: &[u8]) -> Option<(u8, u16, u16, u32)> {
-    let key: &[u8; KEY_BYTES] = key.try_into().ok()?;
-    let short = |i: usize| u16::from(key[i]) << 8 | u16::from(key[i + 1]);
-    Some((key[0], short(1), short(3), u32::from(short(5)) << 16 | u32::from(short(7))))
-}
-
-fn checksum(key: &[u8], body: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(key);
-    crc.update(body);
-    crc.finalize()
-}
-
-/// Fills in the checksum at the start of `value`, which covers the key, too; returns it.
-pub(crate) fn seal(key: &[u8], value: &mut [u8]) -> u32 {
-    let crc = checksum(key, &value[4..]);
-    value[..4].copy_from_slice(&crc.to_le_bytes());
-    crc
-}
-
-/// Checks the checksum; returns it and what follows it.
-pub(crate) fn unseal<'v>(key: &[u8], value: &'v [u8]) -> Result<(u32, &'v [u8]), &'static str> {
-    let (crc, body) = value.split_first_chunk::<4>().ok_or("the value is too short")?;
-    let crc = u32::from_le_bytes(*crc);
-    if crc != checksum(key, body) {
-        return Err("the checksum does not fit key and value");
-    }
-    Ok((crc, body))
-}
-
-/// What the store holds beside the meta value and change lists: stands in the meta value, so that a
-/// value that got lost is noticed.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Totals {
-    /// Number of keys.
-    pub(crate) keys: u64,
-    /// Sum of the checksums of all values.
-    pub(crate) crcs: u64,
-    /// Which keys there are: whoever looks for one knows whether it must be there.
-    pub(crate) inventory: Arc<Inventory>,
-}
-
-impl Totals {
-    /// Notes that `key` holds a value with checksum `new`, and one with `old` before.
-    pub(crate) fn put(&mut self, key: &[u8; KEY_BYTES], old: Option<u32>, new: u32) {
-        self.keys += u64::from(old.is_none());
-        self.crcs = self.crcs.wrapping_sub(old.map_or(0, u64::from)).wrapping_add(new.into());
-        if !self.inventory.contains(key) {
-            Arc::make_mut(&mut self.inventory).insert(key);
-        }
-    }
-
-    /// Notes that `key`, with this checksum, is gone.
-    fn remove(&mut self, key: &[u8; KEY_BYTES], old: u32) {
-        self.keys -= 1;
-        self.crcs = self.crcs.wrapping_sub(old.into());
-        Arc::make_mut(&mut self.inventory).remove(key);
-    }
-}
-
-/// The checksum that a value carries, right or wrong.
-pub(crate) fn crc_of(value: &[u8]) -> u32 {
-    value.first_chunk::<4>().map_or(0, |crc| u32::from_le_bytes(*crc))
-}
-
-/// How far a database's checkpoints are.
-#[derive(Debug, Default)]
-pub(crate) struct Progress {
-    /// Timestamp of the last checkpoint.
-    pub(crate) last: u64,
-    pub(crate) stored: Totals,
-    /// Indexes that have values in the store.
-    pub(crate) indexes: BTreeSet<u16>,
-    /// The store was written by an older version: the next checkpoint writes all of it anew.
-    pub(crate) outdated: bool,
-    /// Which keys the last checkpoints wrote; read from the store when it is first written to.
-    pub(crate) changes: Option<changes::Lists>,
-}
+use crate::store::progress::{Progress, Totals};
+use crate::store::{Store, archive, changes, damaged};
 
 /// Writes a checkpoint of what is published now; returns its timestamp.
 pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
@@ -218,7 +87,7 @@ fn write(
 ) -> Result<(), Error> {
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
-    history::stored::put(&mut changes, shared, at)?;
+    history::put(&mut changes, shared, at)?;
     changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     failpoint!("checkpoint::before_commit");
@@ -306,7 +175,7 @@ impl<'s> Changes<'s> {
         let items = self.store.database().range(&self.txn, &range);
         for item in items.map_err(|e| self.store.error(e))? {
             let (key, value) = item.map_err(|e| self.store.error(e))?;
-            if !history::stored::is_history(key) {
+            if !is_history(key) {
                 break;
             }
             if unwanted(key, value) {
@@ -358,7 +227,7 @@ impl<'s> Changes<'s> {
                     if self.is_new(last_write, &key) && !skip(&key) {
                         let guard = &epoch::pin();
                         let view = TableView::new(table, at, guard);
-                        segment::encode_adjacency(&view, number, &mut value);
+                        stored::encode_adjacency(&view, number, &mut value);
                         self.put(key, &mut value)?;
                         failpoint!("checkpoint::segment");
                     }
@@ -370,8 +239,8 @@ impl<'s> Changes<'s> {
                 self.put_column(column, at, &mut value, put_properties, key, skip)?;
             }
         }
-        let states = |n| key(Kind::States, 0, 0, n);
-        self.put_column(&shared.states, at, &mut value, segment::put_states, states, skip)?;
+        let key_of_states = |n| key(Kind::States, 0, 0, n);
+        self.put_column(&shared.states, at, &mut value, states::encode, key_of_states, skip)?;
         for (property, column) in shared.catalog.vertex_columns() {
             let key = |n| key(Kind::VertexProperty, property.get(), 0, n);
             self.put_column(column, at, &mut value, put_properties, key, skip)?;
@@ -419,14 +288,18 @@ impl<'s> Changes<'s> {
         for index in &self.indexes.clone() {
             let id = index.id.get();
             let since = self.stored_indexes.contains(&id).then_some(self.previous);
-            index::page::store(
-                index,
-                shared,
-                (since, at),
-                &loaded(index.id),
-                &mut value,
-                |n, value| self.put(key(Kind::Index, id, 0, n), value),
-            )?;
+            // Nothing was written to another: its values are still right.
+            if index.is_loaded() || index.was_replayed_to() {
+                shared.indexes.load(index, shared)?;
+                index::page::store(
+                    index,
+                    shared,
+                    (since, at),
+                    &loaded(index.id),
+                    &mut value,
+                    |n, value| self.put(key(Kind::Index, id, 0, n), value),
+                )?;
+            }
             kept.insert(id);
         }
         let gone: Vec<u16> = self.stored_indexes.difference(&kept).copied().collect();
@@ -517,10 +390,4 @@ fn read_lists(store: &Store, txn: &RwTxn<'_>) -> Result<changes::Lists, Error> {
 
 fn put_properties(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {
     property::encode(&PropertyChunk::build(values), out);
-}
-
-/// Names a stored value in an error message.
-pub(crate) fn damaged(store: &Store, key: &[u8], reason: impl Into<String>) -> Error {
-    let hex: String = key.iter().map(|b| format!("{b:02x}")).collect();
-    Error::Damaged { path: store.path(), place: format!("key {hex}"), reason: reason.into() }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use telar_graph::{Column, Value};
 
-use super::Chunk;
+use super::{Chunk, states};
 use crate::adjacency::SEGMENT_VERTICES;
-use crate::checkpoint::{property, segment};
+use crate::column::property;
 use crate::mapped;
 
 /// So few values are kept as a list. A schema may have thousands of keys that a handful of vertices
@@ -65,7 +65,7 @@ impl Chunk for StateChunk {
     }
 
     fn decode(value: &mapped::Value<'_>) -> Result<Self, String> {
-        let states = segment::decode_states(value.body, value.label_sets, value.version)?;
+        let states = states::decode(value.body, value.label_sets, value.version)?;
         Ok(Self::build(&states))
     }
 

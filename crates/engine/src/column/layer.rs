@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::column::{ColTable, PropertyChunk, Room, Segments};
-    use crate::history::Horizon;
+    use crate::horizon::Horizon;
     use crate::mapped::Source;
 
     const PLACES: u32 = SEGMENT_VERTICES as u32;

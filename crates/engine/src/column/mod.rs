@@ -21,6 +21,8 @@
 pub(crate) mod chunk;
 pub(crate) mod cursor;
 mod layer;
+pub(crate) mod property;
+pub(crate) mod states;
 mod table;
 pub(crate) mod undo;
 mod version;

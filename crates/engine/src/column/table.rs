@@ -3,6 +3,8 @@
 //! A segment without a version is not loaded, or was never written to; see `mapped/mod.rs`.
 #![expect(unsafe_code, reason = "version pointers read without a latch, under an epoch pin")]
 
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
 use crossbeam_epoch::{self as epoch, Atomic, Guard, Owned, Shared};
 
 use super::cursor::{At, Cursor};
@@ -12,13 +14,12 @@ use super::version::{ColTail, ColVersion};
 use super::{Chunk, PropertyChunk, StateChunk};
 use crate::adjacency::{SEGMENT_BITS, SEGMENT_VERTICES, local_of};
 use crate::error::Error;
-use crate::history::Horizon;
+use crate::horizon::Horizon;
 use crate::latch::{ALL_STRIPES, Latch};
 use crate::mapped::Source;
 use crate::mapped::map::Scratch;
 use crate::mapped::memory::{Droppable, Limits};
 use crate::table::SparseArray;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 /// One segment of a column.
 #[derive(Debug)]

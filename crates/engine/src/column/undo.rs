@@ -20,8 +20,8 @@ use parking_lot::{Mutex, MutexGuard};
 use super::Chunk;
 use super::layer::Places;
 use crate::adjacency::SEGMENT_VERTICES;
-use crate::history::lazy::Lazy;
-use crate::history::stored::Subject;
+use crate::format::subject::Subject;
+use crate::mapped::lazy::Lazy;
 use crate::mapped::{Stored, Value};
 use crate::table::SparseArray;
 

@@ -13,8 +13,8 @@
 //! Cost: a few passes over the entries, most of them by counting; items of one block are sorted as
 //! they come, but for ages. The memory is kept for the next segment.
 
-use super::block::{UndoBlock, Unpacked};
 use crate::adjacency::list::compare;
+use crate::adjacency::undo_block::{UndoBlock, Unpacked};
 use crate::adjacency::{Entry, ListKind, SEGMENT_BITS};
 
 /// Bits of a rank that is a neighbour.
@@ -190,8 +190,8 @@ impl Changes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::undo::Undo;
     use super::*;
+    use crate::adjacency::undo::Undo;
 
     /// What `read` makes of blocks, as places, entries and deletes.
     fn told(changes: &Changes) -> Vec<(u32, Entry, bool)> {

@@ -27,10 +27,11 @@ use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 use telar_graph::Direction;
 
-use super::Horizon;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{SEGMENT_VERTICES, local_of, segment_of};
-use crate::shared::Shared;
+use crate::catalog::Catalog;
+use crate::column::{ColTable, StateChunk};
+use crate::horizon::Horizon;
 
 /// The read timestamp that sees everything applied.
 const NOW: u64 = u64::MAX;
@@ -113,7 +114,12 @@ impl FreeVertices {
     }
 
     /// Makes ids ready that no reader can see the old vertex of.
-    pub(crate) fn harvest(&self, shared: &Shared, horizon: Horizon) {
+    pub(crate) fn harvest(
+        &self,
+        catalog: &Catalog,
+        states: &ColTable<StateChunk>,
+        horizon: Horizon,
+    ) {
         let seen = horizon.watermark.min(horizon.floor);
         let mut waiting = self.waiting.lock();
         let mut found = Vec::new();
@@ -123,8 +129,7 @@ impl FreeVertices {
         if let Some(sweep) = waiting.sweep.as_mut().filter(|s| s.opened_at <= seen) {
             let guard = &epoch::pin();
             let end = sweep.end.min(sweep.next.saturating_add(SWEEP_IDS));
-            let unused =
-                |v: &u32| shared.states.get(*v, NOW, guard) == 0 && !sweep.deleted.contains(v);
+            let unused = |v: &u32| states.get(*v, NOW, guard) == 0 && !sweep.deleted.contains(v);
             found.extend((sweep.next..end).filter(unused));
             sweep.next = end;
             if end == sweep.end {
@@ -133,7 +138,7 @@ impl FreeVertices {
         }
         drop(waiting);
         found.sort_unstable();
-        let mut found = clean(shared, &found);
+        let mut found = clean(catalog, states, &found);
         if !found.is_empty() {
             // Ids are taken from the end: the smallest first.
             found.reverse();
@@ -143,18 +148,18 @@ impl FreeVertices {
 }
 
 /// Those of these vertices, ascending, of which nothing is left.
-fn clean(shared: &Shared, deleted: &[u32]) -> Vec<u32> {
+fn clean(catalog: &Catalog, states: &ColTable<StateChunk>, deleted: &[u32]) -> Vec<u32> {
     let mut found = Vec::new();
     for same in deleted.chunk_by(|a, b| segment_of(*a) == segment_of(*b)) {
         let guard = &epoch::pin();
         let number = segment_of(same[0]);
         let mut has_something = [false; SEGMENT_VERTICES];
-        for (_, column) in shared.catalog.vertex_columns() {
+        for (_, column) in catalog.vertex_columns() {
             if column.may_hold(number, guard) {
                 column.present(number, NOW, guard, |l| has_something[l as usize] = true);
             }
         }
-        for (_, ty) in shared.catalog.edge_types() {
+        for (_, ty) in catalog.edge_types() {
             for table in Direction::ALL.map(|d| ty.table(d)).iter().filter(|t| t.may_hold(number)) {
                 let lists = TableView::new(table, NOW, guard);
                 for v in same.iter().filter(|v| lists.degree(**v) > 0) {
@@ -162,9 +167,8 @@ fn clean(shared: &Shared, deleted: &[u32]) -> Vec<u32> {
                 }
             }
         }
-        let is_clean = |v: &&u32| {
-            !has_something[local_of(**v) as usize] && shared.states.get(**v, NOW, guard) == 0
-        };
+        let is_clean =
+            |v: &&u32| !has_something[local_of(**v) as usize] && states.get(**v, NOW, guard) == 0;
         found.extend(same.iter().filter(is_clean));
     }
     found

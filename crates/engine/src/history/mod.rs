@@ -12,12 +12,15 @@
 //! *undo entry* for each insert, delete or change of value that is newer than the *floor*, the
 //! oldest timestamp that is retained.
 //!
-//! - `undo.rs`, `block.rs`: undo entries of adjacency, packed, per table and segment.
+//! - `adjacency/undo.rs`, `adjacency/undo_block.rs`: undo entries of adjacency, packed, per table
+//!   and segment.
 //! - `column/undo.rs`: superseded values of columns.
 //! - `changes.rs`, `rebuild.rs`: a segment as it was.
 //! - `past.rs`: a snapshot at a past timestamp: the segments it touched, as they were.
-//! - `past_index.rs`: index lookups in it.
-//! - `stored.rs`, `lazy.rs`: history in checkpoints, and what of it is in memory.
+//! - `index/past.rs`: index lookups in it.
+//! - `stored.rs`, `checkpoint/history.rs`, `mapped/lazy.rs`: history in checkpoints, and what of it
+//!   is in memory.
+//! - `memory_log.rs`: the records of a database in memory, for the change stream.
 //! - `free.rs`: which vertex ids can be used again.
 //!
 //! Invariants
@@ -31,15 +34,12 @@
 //!
 //! Why like this: docs/decisions/0013-history-beside-the-bases.md.
 
-pub(crate) mod block;
 pub(crate) mod changes;
 pub(crate) mod free;
-pub(crate) mod lazy;
+pub(crate) mod memory_log;
 pub(crate) mod past;
-pub(crate) mod past_index;
 pub(crate) mod rebuild;
 pub(crate) mod stored;
-pub(crate) mod undo;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -49,22 +49,12 @@ use parking_lot::Mutex;
 use telar_graph::CommitTs;
 
 use crate::error::Error;
+use crate::horizon::NONE;
 use crate::settings::Retention;
 use stored::About;
 
-/// A floor that nothing is above: no history.
-pub(crate) const NONE: u64 = u64::MAX;
 /// Samples of when which commit was the newest; half of them go when there are more.
 const SAMPLES_MAX: usize = 1024;
-
-/// What settling may fold, and what of it has to be written down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Horizon {
-    /// The oldest timestamp a live or future reader of the present can read at.
-    pub(crate) watermark: u64,
-    /// The oldest retained timestamp; [`NONE`] without history.
-    pub(crate) floor: u64,
-}
 
 /// How much history is kept, and who reads it.
 #[derive(Debug)]

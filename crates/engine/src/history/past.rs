@@ -18,10 +18,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crossbeam_epoch::Guard;
-use parking_lot::Mutex;
-use telar_graph::IndexId;
 
-use super::past_index::PastIndex;
 use super::rebuild::Rebuild;
 use crate::adjacency::base::Base;
 use crate::adjacency::head::Heads;
@@ -35,7 +32,6 @@ pub(crate) struct Past {
     at: u64,
     /// By table number.
     tables: GrowArray<OnceLock<Box<PastTable>>>,
-    indexes: Mutex<Vec<(IndexId, Arc<PastIndex>)>>,
 }
 
 /// A table as it was.
@@ -58,7 +54,7 @@ struct PastLists {
 
 impl Past {
     pub(crate) fn new(at: u64) -> Self {
-        Self { at, tables: GrowArray::default(), indexes: Mutex::default() }
+        Self { at, tables: GrowArray::default() }
     }
 
     /// `table` as it was; what of it is read must be touched before.
@@ -102,17 +98,6 @@ impl Past {
         let past = self.table(table);
         vertices.for_each(|v| past.touch(table, segment_of(v)));
         TableView::past(table, past.whole().heads.pinned(guard), at, guard)
-    }
-
-    /// An index as it was, made by `make` when it is read for the first time.
-    pub(crate) fn index(&self, id: IndexId, make: impl FnOnce() -> PastIndex) -> Arc<PastIndex> {
-        let mut indexes = self.indexes.lock();
-        if let Some((_, index)) = indexes.iter().find(|(i, _)| *i == id) {
-            return Arc::clone(index);
-        }
-        let index = Arc::new(make());
-        indexes.push((id, Arc::clone(&index)));
-        index
     }
 }
 

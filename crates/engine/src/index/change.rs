@@ -4,11 +4,11 @@ use super::key::{Item, SortKey};
 
 /// An object's key before and after the commit, where they differ.
 #[derive(Debug, PartialEq)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// Place of the index in the list.
     index: u32,
     /// `[vertex, 0, 0]` or `[ordinal, source, destination]`.
-    pub(super) item: Item<3>,
+    pub(crate) item: Item<3>,
     keys: Keys,
 }
 
@@ -25,7 +25,7 @@ enum Keys {
 
 impl Change {
     /// None if there is no key before and after.
-    pub(super) fn new(index: usize, item: Item<3>, keys: [Option<SortKey>; 2]) -> Option<Self> {
+    pub(crate) fn new(index: usize, item: Item<3>, keys: [Option<SortKey>; 2]) -> Option<Self> {
         let keys = match keys {
             [None, None] => return None,
             [Some(old), None] => Keys::Old(old),
@@ -36,13 +36,13 @@ impl Change {
     }
 
     /// Place of the index in the list.
-    pub(super) fn place(&self) -> usize {
+    pub(crate) fn place(&self) -> usize {
         self.index as usize
     }
 
     /// The key before.
     #[inline]
-    pub(super) fn before(&self) -> Option<&SortKey> {
+    pub(crate) fn before(&self) -> Option<&SortKey> {
         match &self.keys {
             Keys::Old(old) => Some(old),
             Keys::New(_) => None,
@@ -52,7 +52,7 @@ impl Change {
 
     /// The key after.
     #[inline]
-    pub(super) fn after(&self) -> Option<&SortKey> {
+    pub(crate) fn after(&self) -> Option<&SortKey> {
         match &self.keys {
             Keys::Old(_) => None,
             Keys::New(new) => Some(new),

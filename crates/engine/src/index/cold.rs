@@ -32,13 +32,13 @@ use super::key::{Entry, Item, SortKey};
 use super::page::{decode, decode_bounds};
 use super::replayed::{REPLAYED_MAX, Replayed};
 use super::tree::Piece;
-use crate::checkpoint::{Kind, key};
+use crate::format::{Kind, key};
 use crate::mapped::Stored;
 use crate::mapped::map::Scratch;
 
 /// What there is of an index in the store, beside its values.
 #[derive(Debug, Default)]
-pub(super) struct Cold {
+pub(crate) struct Cold {
     /// Partitions looked at so far.
     looks: AtomicU32,
     /// Whether somebody looked since the background thread was here.
@@ -53,17 +53,17 @@ impl Cold {
     }
 
     /// Notes what the commit `ts`, which is being replayed, changes.
-    pub(super) fn replay(&self, ts: u64, change: &Change) {
+    pub(crate) fn replay(&self, ts: u64, change: &Change) {
         self.change(|replayed| replayed.push(ts, change));
     }
 
     /// Says that the log has been read.
-    pub(super) fn replay_ends(&self) {
+    pub(crate) fn replay_ends(&self) {
         self.change(Replayed::sort);
     }
 
     /// Whether more changes had better not be kept.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.replayed.read().len() >= REPLAYED_MAX
     }
 
@@ -73,12 +73,12 @@ impl Cold {
     }
 
     /// Says that the index is in memory.
-    pub(super) fn loaded(&self) {
+    pub(crate) fn loaded(&self) {
         *self.replayed.write() = Arc::default();
     }
 
     /// Whether somebody read it since this was asked.
-    pub(super) fn take_wanted(&self) -> bool {
+    pub(crate) fn take_wanted(&self) -> bool {
         self.is_wanted.swap(false, Ordering::Relaxed)
     }
 }
@@ -96,7 +96,7 @@ impl Index {
     /// it breaks.
     ///
     /// What was read counts only if the index is not in memory afterwards, either.
-    pub(super) fn read_stored<const N: usize>(
+    pub(crate) fn read_stored<const N: usize>(
         &self,
         stored: &Stored,
         from: &SortKey,

@@ -29,7 +29,7 @@ pub(crate) enum KeyFilter {
 
 impl KeyFilter {
     /// What is asked of the keys of a TEXT index; `None` for what is not asked of strings.
-    pub(super) fn of_texts(filter: &EntryFilter) -> Option<Self> {
+    pub(crate) fn of_texts(filter: &EntryFilter) -> Option<Self> {
         match filter {
             EntryFilter::Contains(part) => Some(Self::Contains(Arc::clone(part))),
             EntryFilter::EndsWith(end) => Some(Self::EndsWith(Arc::clone(end))),
@@ -38,7 +38,7 @@ impl KeyFilter {
     }
 
     #[inline]
-    pub(super) fn passes(&self, key: &SortKey) -> bool {
+    pub(crate) fn passes(&self, key: &SortKey) -> bool {
         let text = |is_wanted: &dyn Fn(&str) -> bool| {
             // The value decides of a key that is no string's, which there should not be.
             str::from_utf8(&text_of(key)).map_or(true, is_wanted)
@@ -68,7 +68,7 @@ fn text_of(key: &SortKey) -> SmallVec<[u8; 64]> {
 }
 
 /// What a read of a range passed over.
-pub(super) struct Skips<'r> {
+pub(crate) struct Skips<'r> {
     /// None where the next wanted key cannot be told from others.
     cells: Option<(&'r CodeBox, Option<&'r SortKey>)>,
     passed_over: u32,
@@ -76,7 +76,7 @@ pub(super) struct Skips<'r> {
 
 impl KeyRange {
     /// For a read of it from the start.
-    pub(super) fn skips(&self, descending: bool) -> Skips<'_> {
+    pub(crate) fn skips(&self, descending: bool) -> Skips<'_> {
         let cells = match &self.filter {
             Some(KeyFilter::Cells(cells)) if !descending => Some((cells, self.to.as_ref())),
             _ => None,
@@ -88,7 +88,7 @@ impl KeyRange {
 impl Skips<'_> {
     /// A key was passed over: where to go on from, if not at the next one.
     #[inline]
-    pub(super) fn after(&mut self, key: &SortKey) -> Option<SortKey> {
+    pub(crate) fn after(&mut self, key: &SortKey) -> Option<SortKey> {
         let (cells, end) = self.cells?;
         self.passed_over += 1;
         if self.passed_over < SKIPPED_AFTER {
@@ -102,7 +102,7 @@ impl Skips<'_> {
 
     /// A key was wanted.
     #[inline]
-    pub(super) fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.passed_over = 0;
     }
 }

@@ -2,8 +2,8 @@
 
 use telar_graph::{IndexId, IndexUnavailable, LabelId, PropertyKeyId, Value};
 
-use crate::checkpoint::{Kind, key};
 use crate::error::{Error, ErrorKind};
+use crate::format::{Kind, key};
 use crate::{ConstraintKind, ConstraintSpec, Engine, IndexTarget, Settings};
 
 struct World {

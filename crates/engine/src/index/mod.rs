@@ -10,13 +10,15 @@
 //!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
-//!  commit    what a commit changes; validation of constraints  commit.rs created.rs check.rs
-//!  read      lookups and ranges at a snapshot                  read.rs
-//!  build     making and dropping beside writers                build.rs
+//!  read      ranges of keys                                    read.rs
+//!  past      copies for snapshots of the past                  past.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
 //! ```
+//!
+//! What a commit changes in indexes: `commit/maintenance/mod.rs`. Lookups at a snapshot:
+//! `snapshot/index.rs`. Making and dropping beside writers: `schema/build.rs`.
 //!
 //! **Visibility.** An entry says "this object had this key at some time". What an index holds is a
 //! superset of what any snapshot may see, and each find is checked against the object's values at
@@ -40,12 +42,8 @@
 //!
 //! Why like this: docs/indexes.md.
 
-mod build;
-mod change;
-mod check;
-mod cold;
-pub(crate) mod commit;
-mod created;
+pub(crate) mod change;
+pub(crate) mod cold;
 mod directory;
 mod filter;
 mod front;
@@ -55,6 +53,7 @@ mod kind;
 mod model;
 pub(crate) mod page;
 mod partition;
+pub(crate) mod past;
 pub(crate) mod read;
 mod replayed;
 mod run;
@@ -73,19 +72,15 @@ use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
 use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexState, IndexUnavailable, PropertyKeyId};
 
-pub(crate) use build::{
-    change, check_definition, check_shape, create, drop_index, finish_recovery, load_much_replayed,
-    replayed, scanned,
-};
-pub(crate) use check::violation;
 pub use spec::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
-pub(crate) use spec::{Definition, KEYS_MAX};
+pub(crate) use spec::{Definition, KEYS_MAX, check_definition, check_shape, violation};
 pub(crate) use tree::Tree;
 
+use crate::catalog::Catalog;
 use crate::error::Error;
+use crate::graph::Graph;
 use crate::latch::Latch;
 use crate::reclaim::EpochCell;
-use crate::shared::Shared;
 use crate::store::Store;
 use cold::Cold;
 use front::Front;
@@ -93,7 +88,7 @@ use key::{Entry, Item, SortKey};
 use source::{Holders, Objects, Source};
 
 /// Latch words of a unique constraint: keys that share a stripe wait for each other.
-const UNIQUE_WORDS: usize = 64;
+pub(crate) const UNIQUE_WORDS: usize = 64;
 
 /// The entries of an index.
 #[derive(Debug)]
@@ -139,13 +134,13 @@ pub(crate) struct Index {
     /// Of an index in the store: empty until it is loaded.
     content: OnceLock<Content>,
     /// Until then.
-    cold: Cold,
+    pub(crate) cold: Cold,
     /// Held while the content is read.
     loading: Mutex<()>,
     /// Number in the global latch order.
-    table: u32,
+    pub(crate) table: u32,
     /// By stripe of the key for a unique constraint; else one word, a stripe for each commit.
-    order: Box<[Latch]>,
+    pub(crate) order: Box<[Latch]>,
     pub(crate) holders: Holders,
     online: AtomicBool,
     /// Timestamp of its log record.
@@ -154,12 +149,25 @@ pub(crate) struct Index {
     pub(crate) valid_from: AtomicU64,
     /// Timestamp from which on no entry was dropped that a snapshot would want.
     complete_from: AtomicU64,
-    done: AtomicU64,
-    total: AtomicU64,
+    pub(crate) done: AtomicU64,
+    pub(crate) total: AtomicU64,
 }
 
 impl Index {
-    fn new(id: IndexId, definition: Definition, table: u32) -> Self {
+    /// An index from the log, to be built once all of it was replayed.
+    pub(crate) fn replayed(
+        id: IndexId,
+        definition: Definition,
+        ts: u64,
+        catalog: &Catalog,
+    ) -> Result<Arc<Self>, Error> {
+        check_definition(catalog, &definition)?;
+        let index = Self::new(id, definition, catalog.table_number());
+        index.made_at.store(ts, Ordering::Relaxed);
+        Ok(Arc::new(index))
+    }
+
+    pub(crate) fn new(id: IndexId, definition: Definition, table: u32) -> Self {
         let entries = match definition.target {
             _ if !definition.kind.has_entries() => Entries::None,
             IndexTarget::Vertices(_) => Entries::Vertices(Tree::new()),
@@ -202,35 +210,6 @@ impl Index {
         self.content.get().is_some()
     }
 
-    /// Reads the entries from the store, unless they are in memory. Nothing but the log was written
-    /// to an index that was not read yet, so they are those of the last checkpoint, whichever that
-    /// is.
-    pub(crate) fn load(&self, shared: &Shared) -> Result<(), Error> {
-        match &shared.durable {
-            _ if self.is_loaded() => Ok(()),
-            Some(durable) => self.load_from(&durable.store, shared),
-            None => unreachable!("INVARIANT: indexes in memory are made loaded"),
-        }
-    }
-
-    /// As [`load`](Self::load), while the database is being opened.
-    #[cold]
-    fn load_from(&self, store: &Store, shared: &Shared) -> Result<(), Error> {
-        let _one_at_a_time = self.loading.lock();
-        if !self.is_loaded() {
-            let entries = page::load(store, self.id, &self.definition)?;
-            let content = Content::new(&self.definition, entries);
-            let guard = &epoch::pin();
-            let objects = self.objects_of(content.front.as_ref(), shared, guard);
-            self.cold.replayed().apply_to(&content, &objects);
-            let _ = self.content.set(content);
-            self.cold.loaded();
-            // Only now it is known how many keys there are.
-            shared.indexes.note_change();
-        }
-        Ok(())
-    }
-
     /// Whether the log changed it, and nobody has loaded it since.
     pub(crate) fn was_replayed_to(&self) -> bool {
         self.cold.replayed().len() > 0
@@ -270,33 +249,29 @@ impl Index {
             && self.valid_from.load(Ordering::Relaxed) <= ts
     }
 
-    pub(crate) fn objects<'a>(&'a self, shared: &'a Shared, guard: &'a Guard) -> Objects<'a> {
-        self.objects_of(self.front(), shared, guard)
+    pub(crate) fn objects<'a>(&'a self, graph: &'a Graph, guard: &'a Guard) -> Objects<'a> {
+        self.objects_of(self.front(), graph, guard)
     }
 
     /// Of an index that is not in memory.
-    pub(crate) fn objects_stored<'a>(
-        &'a self,
-        shared: &'a Shared,
-        guard: &'a Guard,
-    ) -> Objects<'a> {
-        self.objects_of(None, shared, guard)
+    pub(crate) fn objects_stored<'a>(&'a self, graph: &'a Graph, guard: &'a Guard) -> Objects<'a> {
+        self.objects_of(None, graph, guard)
     }
 
     /// Of an index with this front.
     fn objects_of<'a>(
         &'a self,
         front: Option<&'a Front>,
-        shared: &'a Shared,
+        graph: &'a Graph,
         guard: &'a Guard,
     ) -> Objects<'a> {
         Objects {
-            source: Source::new(shared, guard),
+            source: Source::new(graph, guard),
             definition: &self.definition,
             holders: &self.holders,
             front,
             complete_from: &self.complete_from,
-            shared,
+            graph,
         }
     }
 
@@ -304,12 +279,12 @@ impl Index {
     pub(crate) fn add_sorted<const N: usize>(
         &self,
         tree: &Tree<N>,
-        shared: &Shared,
+        graph: &Graph,
         entries: &[Entry<N>],
         ts: u64,
         guard: &Guard,
     ) {
-        tree.add_sorted(entries, ts, &self.objects(shared, guard), guard);
+        tree.add_sorted(entries, ts, &self.objects(graph, guard), guard);
         if let Some(front) = self.front() {
             entries.iter().for_each(|(key, item)| front.insert(key, item[0], guard));
         }
@@ -334,9 +309,9 @@ impl Index {
 
     /// Takes entries out that were added for what did not come to be: no reader has seen, or will
     /// see, one of these items.
-    pub(crate) fn take_back(&self, shared: &Shared, items: &Range<u32>) {
+    pub(crate) fn take_back(&self, graph: &Graph, items: &Range<u32>) {
         let guard = &epoch::pin();
-        let objects = self.objects(shared, guard);
+        let objects = self.objects(graph, guard);
         match self.entries() {
             Entries::None => {}
             Entries::Vertices(tree) => tree.take_back(items, &objects, guard),
@@ -345,15 +320,15 @@ impl Index {
     }
 
     /// Drops entries that no reader wants any more.
-    pub(crate) fn settle(&self, shared: &Shared) {
+    pub(crate) fn settle(&self, graph: &Graph) {
         if !self.is_loaded() {
             return;
         }
         let guard = &epoch::pin();
         match self.entries() {
             Entries::None => {}
-            Entries::Vertices(tree) => tree.settle(&self.objects(shared, guard)),
-            Entries::Edges(tree) => tree.settle(&self.objects(shared, guard)),
+            Entries::Vertices(tree) => tree.settle(&self.objects(graph, guard)),
+            Entries::Edges(tree) => tree.settle(&self.objects(graph, guard)),
         }
     }
 
@@ -433,7 +408,7 @@ impl Indexes {
     }
 
     /// Waits for every commit that began before.
-    fn wait_for_commits(&self) {
+    pub(crate) fn wait_for_commits(&self) {
         drop(self.gate.write().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -470,7 +445,7 @@ impl Indexes {
     }
 
     /// Says that an index came, went, can be read from now on, or lies in memory now.
-    fn note_change(&self) {
+    pub(crate) fn note_change(&self) {
         // ORDERING: release pairs with the acquire in `changes`: who sees it sees what changed.
         self.changes.fetch_add(1, Ordering::Release);
     }
@@ -486,7 +461,7 @@ impl Indexes {
         self.all().into_iter().find(|i| i.id == id)
     }
 
-    fn find_named(&self, name: &str) -> Option<Arc<Index>> {
+    pub(crate) fn find_named(&self, name: &str) -> Option<Arc<Index>> {
         self.all().into_iter().find(|i| i.definition.name == name)
     }
 
@@ -553,16 +528,53 @@ impl Indexes {
     }
 
     /// Drops entries that no reader wants any more.
-    pub(crate) fn settle(&self, shared: &Shared) {
-        self.all().iter().for_each(|i| i.settle(shared));
+    pub(crate) fn settle(&self, graph: &Graph) {
+        self.all().iter().for_each(|i| i.settle(graph));
     }
 
     /// Loads those that were read where they are stored.
-    pub(crate) fn load_wanted(&self, shared: &Shared) {
+    pub(crate) fn load_wanted(&self, graph: &Graph) {
         for index in self.all().iter().filter(|i| !i.is_loaded() && i.cold.take_wanted()) {
             // Whoever needs it next finds out what is wrong, and says so.
-            drop(index.load(shared));
+            drop(self.load(index, graph));
         }
+    }
+
+    /// Reads the entries of an index from the store, unless they are in memory. Nothing but the log
+    /// was written to an index that was not read yet, so they are those of the last checkpoint,
+    /// whichever that is.
+    pub(crate) fn load(&self, index: &Index, graph: &Graph) -> Result<(), Error> {
+        match &graph.durable {
+            _ if index.is_loaded() => Ok(()),
+            Some(durable) => self.load_from(&durable.store, index, graph),
+            None => unreachable!("INVARIANT: indexes in memory are made loaded"),
+        }
+    }
+
+    /// As [`load`](Self::load), while the database is being opened.
+    #[cold]
+    fn load_from(&self, store: &Store, index: &Index, graph: &Graph) -> Result<(), Error> {
+        let _one_at_a_time = index.loading.lock();
+        if !index.is_loaded() {
+            let entries = page::load(store, index.id, &index.definition)?;
+            let content = Content::new(&index.definition, entries);
+            let guard = &epoch::pin();
+            let objects = index.objects_of(content.front.as_ref(), graph, guard);
+            index.cold.replayed().apply_to(&content, &objects);
+            let _ = index.content.set(content);
+            index.cold.loaded();
+            // Only now it is known how many keys there are.
+            self.note_change();
+        }
+        Ok(())
+    }
+
+    /// Loads those in the store that the log has changed too often to keep the changes beside them.
+    pub(crate) fn load_much_replayed(&self, store: &Store, graph: &Graph) -> Result<(), Error> {
+        let guard = &epoch::pin();
+        let list = self.list(guard).iter();
+        let mut much = list.filter(|i| !i.is_loaded() && i.cold.is_full());
+        much.try_for_each(|index| self.load_from(store, index, graph))
     }
 
     /// Heap bytes.

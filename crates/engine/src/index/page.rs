@@ -26,10 +26,10 @@ use super::spec::Definition;
 use super::stored::is_made_of;
 use super::tree::{Piece, RUN_CUT, Tree, Version};
 use super::{Entries, Index, IndexTarget};
-use crate::checkpoint::{Kind, damaged, key, unseal};
 use crate::error::Error;
-use crate::shared::Shared;
-use crate::store::Store;
+use crate::format::{Kind, key, unseal};
+use crate::graph::Graph;
+use crate::store::{Store, damaged};
 
 /// Longest key that is read back: far above what a property of a commit can hold.
 const KEY_BYTES_MAX: u64 = 1 << 30;
@@ -185,33 +185,26 @@ pub(crate) fn fuzz(number: u32, body: &[u8]) {
 }
 
 /// Calls `put` with the value of each partition, or of those written to after `since`, as it is at
-/// `at`; with the items in `loaded`, which a bulk load is adding.
+/// `at`; with the items in `loaded`, which a bulk load is adding. The index has been loaded.
 pub(crate) fn store(
     index: &Index,
-    shared: &Shared,
+    graph: &Graph,
     when: (Option<u64>, u64),
     loaded: &Range<u32>,
     value: &mut Vec<u8>,
     mut put: impl FnMut(u32, &mut [u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    if !index.is_loaded() {
-        if !index.was_replayed_to() {
-            // Nothing was written to it: its values are still right.
-            return Ok(());
-        }
-        index.load(shared)?;
-    }
     match index.entries() {
         Entries::None => Ok(()),
-        Entries::Vertices(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
-        Entries::Edges(tree) => store_tree(index, tree, shared, when, loaded, value, &mut put),
+        Entries::Vertices(tree) => store_tree(index, tree, graph, when, loaded, value, &mut put),
+        Entries::Edges(tree) => store_tree(index, tree, graph, when, loaded, value, &mut put),
     }
 }
 
 fn store_tree<const N: usize>(
     index: &Index,
     tree: &Tree<N>,
-    shared: &Shared,
+    graph: &Graph,
     (since, at): (Option<u64>, u64),
     loaded: &Range<u32>,
     value: &mut Vec<u8>,
@@ -222,7 +215,7 @@ fn store_tree<const N: usize>(
             return Ok(());
         }
         let guard = &crossbeam_epoch::pin();
-        let objects = index.objects(shared, guard);
+        let objects = index.objects(graph, guard);
         let holds =
             |(key, item): &Entry<N>| loaded.contains(&item[0]) || objects.has_key(key, item, at);
         encode_version(version, holds, value);

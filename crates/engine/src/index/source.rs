@@ -12,15 +12,13 @@ use super::key::{Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Upkeep;
 use crate::adjacency::scan::TableView;
-use crate::adjacency::{AdjTable, COL_ORDINAL, local_of, segment_of};
+use crate::adjacency::{AdjTable, COL_ORDINAL, local_of, segment_of, vertex_id};
 use crate::catalog::{Catalog, LabelSets};
 use crate::column::{Chunk, ColTable, PropertyChunk, StateChunk};
 use crate::error::Object;
+use crate::graph::Graph;
 use crate::history::past::Past;
-use crate::shared::Shared;
 use crate::table::GrowArray;
-use crate::txn::validate::vertex_id;
-use crate::txn::write_set::EdgeWrite;
 
 /// The read timestamp that sees everything applied.
 pub(crate) const NOW: u64 = u64::MAX;
@@ -74,8 +72,8 @@ pub(crate) struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(shared: &'a Shared, guard: &'a Guard) -> Self {
-        Self { catalog: &shared.catalog, states: &shared.states, past: None, guard }
+    pub(crate) fn new(graph: &'a Graph, guard: &'a Guard) -> Self {
+        Self { catalog: &graph.catalog, states: &graph.states, past: None, guard }
     }
 
     /// The lists of `vertices` in a table at a timestamp.
@@ -117,11 +115,6 @@ impl<'a> Source<'a> {
     pub(crate) fn place(&self, ty: EdgeTypeId, src: u32, dst: u32, ordinal: u32) -> u32 {
         let of = self.catalog.edge_type(ty).ok();
         of.map_or(ordinal, |ty| ty.place(src, dst, ordinal, self.guard))
-    }
-
-    /// The edge of a write as an item.
-    pub(crate) fn written_item(&self, w: &EdgeWrite) -> Item<3> {
-        edge_item(w.src, w.dst, self.place(w.ty, w.src, w.dst, w.ordinal))
     }
 
     fn edge_column(
@@ -188,7 +181,7 @@ pub(crate) struct Objects<'a> {
     pub(crate) front: Option<&'a Front>,
     /// Timestamp from which on nothing was dropped.
     pub(crate) complete_from: &'a AtomicU64,
-    pub(crate) shared: &'a Shared,
+    pub(crate) graph: &'a Graph,
 }
 
 impl Index {
@@ -237,11 +230,11 @@ impl Objects<'_> {
 
 impl<const N: usize> Upkeep<N> for Objects<'_> {
     fn watermark(&self) -> u64 {
-        self.shared.watermark()
+        self.graph.watermark()
     }
 
     fn last_ts(&self) -> u64 {
-        self.shared.last_ts()
+        self.graph.last_ts()
     }
 
     fn is_gone(&self, key: &SortKey, item: &Item<N>, watermark: u64) -> Option<bool> {

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 use telar_graph::codec::put_varint;
+use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{
     ConstraintKind, EdgeTypeId, IndexId, IndexKind, IndexState, LabelId, PropertyKeyId,
     PropertyType, SchemaKind, Value,
@@ -9,7 +10,10 @@ use telar_graph::{
 
 use super::key::SortKey;
 use super::kind;
-use crate::txn::record::Reader;
+use crate::adjacency::ListKind;
+use crate::catalog::Catalog;
+use crate::error::{Error, Object, Violation};
+use crate::format::reader::Reader;
 
 /// Greatest number of properties of one index.
 pub(crate) const KEYS_MAX: usize = telar_graph::index_kind::PROPERTIES_MAX;
@@ -173,6 +177,66 @@ impl Definition {
             (0..count).map(|_| Ok(PropertyKeyId::from_raw(r.number("property key")?))).collect();
         Ok(Self { name, target, properties: properties?, kind })
     }
+}
+
+/// Checks that an index can be made like this.
+pub(crate) fn check_definition(catalog: &Catalog, definition: &Definition) -> Result<(), Error> {
+    check_shape(catalog, definition)?;
+    definition.properties.iter().try_for_each(|key| catalog.check_property_key(*key))?;
+    match definition.target {
+        IndexTarget::Vertices(label) => catalog.check_label(label),
+        IndexTarget::Edges(ty) => catalog.check_edge_type(ty),
+    }
+}
+
+/// As [`check_definition`], but that the names exist.
+pub(crate) fn check_shape(catalog: &Catalog, definition: &Definition) -> Result<(), Error> {
+    validate_name(NameKind::Index, &definition.name)?;
+    let refuse = |reason: &str| {
+        Err(Error::IndexSpec { name: definition.name.clone(), reason: reason.to_owned() })
+    };
+    let properties = &definition.properties;
+    if properties.is_empty() || properties.len() > KEYS_MAX {
+        return refuse("it needs 1 to 16 properties");
+    }
+    if let Some(kind) = definition.kind.index()
+        && properties.len() > kind.capability().properties_max
+    {
+        return refuse(&format!("a {} index is of one property", kind.name().to_lowercase()));
+    }
+    if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
+        return refuse("it names a property twice");
+    }
+    match definition.target {
+        IndexTarget::Edges(ty) if catalog.edge_type(ty)?.kind() == ListKind::Simple => {
+            refuse("edges of a `simple` type have no properties")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is wrong with an object under a constraint on its values alone.
+pub(crate) fn violation(
+    definition: &Definition,
+    object: impl Fn() -> Object,
+    value: impl Fn(telar_graph::PropertyKeyId) -> Value,
+) -> Option<Violation> {
+    let kind = definition.kind.constraint()?;
+    definition.properties.iter().find_map(|key| match kind {
+        ConstraintKind::Unique => None,
+        ConstraintKind::Exists | ConstraintKind::Key => {
+            value(*key).is_null().then(|| Violation::Missing { object: object(), property: *key })
+        }
+        ConstraintKind::Type(ty) => {
+            let found = value(*key);
+            (!ty.admits(&found)).then(|| Violation::WrongType {
+                object: object(),
+                property: *key,
+                expected: ty.name(),
+                found: found.type_name(),
+            })
+        }
+    })
 }
 
 #[cfg(test)]

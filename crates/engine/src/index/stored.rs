@@ -18,13 +18,13 @@ use super::Entries;
 use super::key::{Entry, Item, SortKey};
 use super::spec::{Definition, IndexTarget};
 use super::tree::Tree;
-use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES, stored};
 use crate::catalog::places;
-use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Kind, key, property, segment};
-use crate::column::Chunk;
 use crate::column::chunk::PropertyChunk;
-use crate::shared::Shared;
+use crate::column::{Chunk, property, states};
+use crate::format::{Kind, key};
+use crate::graph::Graph;
+use crate::store::changes::Key;
 
 /// Objects named in a finding; more are only counted.
 const NAMED_MAX: usize = 5;
@@ -35,7 +35,7 @@ pub(crate) type ValueOf<'a> = dyn Fn(&Key) -> Result<Option<Cow<'a, [u8]>>, Stri
 /// The values of a checkpoint.
 pub(crate) struct Stored<'a> {
     /// The schema.
-    pub(crate) shared: &'a Shared,
+    pub(crate) graph: &'a Graph,
     /// Version of the values.
     pub(crate) version: u64,
     pub(crate) value: &'a ValueOf<'a>,
@@ -99,7 +99,7 @@ impl Stored<'_> {
     }
 
     fn segments(&self) -> std::ops::Range<u32> {
-        0..self.shared.vertex_bound().div_ceil(SEGMENT_VERTICES as u32)
+        0..self.graph.vertex_bound().div_ceil(SEGMENT_VERTICES as u32)
     }
 
     fn vertices(
@@ -108,12 +108,12 @@ impl Stored<'_> {
         label: LabelId,
         f: &mut dyn FnMut(SortKey, Item<3>),
     ) -> Result<(), String> {
-        let sets = &self.shared.catalog.label_sets;
+        let sets = &self.graph.catalog.label_sets;
         for number in self.segments() {
             let Some(body) = (self.value)(&key(Kind::States, 0, 0, number))? else { continue };
             let of = |property: PropertyKeyId| key(Kind::VertexProperty, property.get(), 0, number);
             let Some(columns) = self.columns(definition, of)? else { continue };
-            let states = segment::decode_states(&body, sets.len(), self.version)?;
+            let states = states::decode(&body, sets.len(), self.version)?;
             for (local, state) in states.iter().enumerate() {
                 if *state != 0
                     && sets.labels(*state).contains(&label)
@@ -132,13 +132,12 @@ impl Stored<'_> {
         ty: EdgeTypeId,
         f: &mut dyn FnMut(SortKey, Item<3>),
     ) -> Result<(), String> {
-        let columns =
-            self.shared.catalog.edge_type(ty).map_err(|e| e.to_string())?.kind().columns();
+        let columns = self.graph.catalog.edge_type(ty).map_err(|e| e.to_string())?.kind().columns();
         let mut edges: Vec<Item<3>> = Vec::new();
         for number in self.segments() {
             let out = key(Kind::Adjacency, ty.get(), Direction::Out as u16, number);
             let Some(body) = (self.value)(&out)? else { continue };
-            let base = segment::decode_adjacency(&body, columns, self.version)?;
+            let base = stored::decode_adjacency(&body, columns, self.version)?;
             let placed = (self.value)(&key(Kind::Places, ty.get(), 0, number))?;
             let placed = placed.map_or(Ok(Vec::new()), |body| places::decode(number, &body))?;
             let place = |src, dst| {

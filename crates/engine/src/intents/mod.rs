@@ -33,6 +33,7 @@ mod holder;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+pub(crate) mod pairs;
 mod queue;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
@@ -49,6 +50,7 @@ use telar_graph::{EdgeTypeId, IndexId, PropertyKeyId};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Arc, Mutex, lock, wait_timeout};
 use graph::Graph;
+
 pub(crate) use holder::Holder;
 pub use holder::WriteWait;
 use queue::{Entry, State, Waiter};

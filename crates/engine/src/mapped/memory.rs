@@ -24,13 +24,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
-use telar_graph::Direction;
 
 use super::machine;
 use crate::settings::Settings;
-use crate::shared::Shared;
+
+/// Where dropping goes on: table and segment.
+pub(crate) type Hand = (usize, u32);
 
 /// What the limit is, and how much is held.
 #[derive(Debug)]
@@ -39,13 +39,13 @@ pub(crate) struct Memory {
     /// Memory there is, for this and all else.
     machine: u64,
     /// Bytes held at the last look, and those loaded since.
-    used: AtomicU64,
+    pub(crate) used: AtomicU64,
     /// Segments that were read from the store.
     loads: AtomicU64,
     /// Bytes that the last pass could not get rid of; 0 if it got below the limit.
-    stuck: AtomicU64,
-    /// Where dropping goes on: table and segment. Held during a pass.
-    hand: Mutex<(usize, u32)>,
+    pub(crate) stuck: AtomicU64,
+    /// Held during a pass.
+    pub(crate) hand: Mutex<Hand>,
 }
 
 impl Memory {
@@ -78,9 +78,15 @@ impl Memory {
         self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.machine / 8 * 7
     }
 
+    /// Notes what is held after a pass.
+    pub(crate) fn passed(&self, used: u64) {
+        self.used.store(used, Ordering::Relaxed);
+        self.stuck.store(if used > self.limit { used } else { 0 }, Ordering::Relaxed);
+    }
+
     /// Whether more is held than `limit`, and noticeably more than the last pass had to leave: an
     /// old snapshot may hold on to it, or an index.
-    fn is_above(&self, limit: u64) -> bool {
+    pub(crate) fn is_above(&self, limit: u64) -> bool {
         let used = self.used.load(Ordering::Relaxed);
         used > limit && used > self.stuck.load(Ordering::Relaxed).saturating_add(self.limit / 16)
     }
@@ -90,9 +96,9 @@ impl Memory {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Of a segment nothing of which is unsettled.
-    settled: u64,
+    pub(crate) settled: u64,
     /// Of another: what its tail tells a retained timestamp has no undo entry yet.
-    unsettled: u64,
+    pub(crate) unsettled: u64,
 }
 
 impl Limits {
@@ -111,111 +117,4 @@ pub(crate) trait Droppable {
     /// to it after `limits`. Unless `all` are wanted, one that was loaded since the last time is
     /// spared. Returns the heap bytes let go.
     fn drop_segment(&self, number: u32, limits: Limits, all: bool) -> usize;
-}
-
-fn tables(shared: &Shared) -> Vec<&dyn Droppable> {
-    let mut tables: Vec<&dyn Droppable> = vec![&shared.states];
-    for (_, ty) in shared.catalog.edge_types() {
-        tables.extend(Direction::ALL.map(|d| -> &dyn Droppable { ty.table(d) }));
-        tables.extend(ty.columns().map(|(_, c)| -> &dyn Droppable { c }));
-    }
-    tables.extend(shared.catalog.vertex_columns().map(|(_, c)| -> &dyn Droppable { c }));
-    tables
-}
-
-/// Drops segments until `wanted` bytes are let go, or all of them were looked at twice. Returns the
-/// bytes let go.
-fn drop_clean(shared: &Shared, wanted: u64, all: bool, hand: &mut (usize, u32)) -> u64 {
-    let Some(durable) = &shared.durable else { return 0 };
-    // ORDERING: acquire pairs with the release of the checkpoint: the generation that holds what
-    // was stored up to here is the current one.
-    let stored = durable.checkpoint_ts.load(Ordering::Acquire);
-    let horizon = shared.horizon();
-    let settled = stored.min(horizon.watermark);
-    let limits = Limits { settled, unsettled: settled.min(horizon.floor) };
-    let tables = tables(shared);
-    let mut freed = 0;
-    // The first table is gone through in two parts.
-    for step in 0..=2 * tables.len() {
-        if step > 0 {
-            *hand = (hand.0 + 1, 0);
-        }
-        hand.0 %= tables.len();
-        let table = tables[hand.0];
-        while hand.1 < table.bound() {
-            if freed >= wanted {
-                return freed;
-            }
-            freed += table.drop_segment(hand.1, limits, all) as u64;
-            hand.1 += 1;
-        }
-    }
-    freed
-}
-
-/// Lets the epoch get on, so that what was let go is given back.
-fn collect() {
-    for _ in 0..3 {
-        epoch::pin().flush();
-    }
-}
-
-/// Drops everything that the store holds as it is; returns the bytes let go.
-pub(crate) fn drop_all(shared: &Shared) -> u64 {
-    let Some(stored) = &shared.stored else { return 0 };
-    let mut hand = stored.memory.hand.lock();
-    let freed = drop_clean(shared, u64::MAX, true, &mut hand);
-    collect();
-    stored.memory.used.store(shared.memory_use().heap() as u64, Ordering::Relaxed);
-    freed
-}
-
-/// Looks how much memory is held, and brings it under the limit if need be and as far as possible:
-/// by dropping, and, with `write`, by a checkpoint if that does not do.
-pub(crate) fn pass(shared: &Shared, write: bool) {
-    let Some(stored) = &shared.stored else { return };
-    let memory = &stored.memory;
-    if memory.limit == u64::MAX {
-        return;
-    }
-    // One at a time; with `write`, whoever comes second finds the work done.
-    let hand = if write { Some(memory.hand.lock()) } else { memory.hand.try_lock() };
-    let Some(mut hand) = hand else { return };
-    let measure = || shared.memory_use().heap() as u64;
-    let target = memory.limit - memory.limit / 8;
-    let mut used = measure();
-    if used > memory.limit {
-        drop_clean(shared, used - target, false, &mut hand);
-        used = measure();
-        let stuck = memory.stuck.load(Ordering::Relaxed).saturating_add(memory.limit / 16);
-        if write && used > memory.limit.max(stuck) {
-            // A failure leaves the last checkpoint in force and is told by `Engine::health`.
-            drop(crate::checkpoint::checkpoint(shared));
-            drop_clean(shared, used.saturating_sub(target), false, &mut hand);
-            used = measure();
-        }
-        collect();
-    }
-    memory.used.store(used, Ordering::Relaxed);
-    memory.stuck.store(if used > memory.limit { used } else { 0 }, Ordering::Relaxed);
-}
-
-/// Called by whoever opens a reader, before it pins: drops if too much was loaded.
-#[inline]
-pub(crate) fn relieve(shared: &Shared) {
-    if let Some(stored) = &shared.stored
-        && stored.memory.is_above(stored.memory.limit)
-    {
-        pass(shared, false);
-    }
-}
-
-/// Called after a commit, with nothing held: far above the limit, writers wait for memory.
-#[inline]
-pub(crate) fn hold_back(shared: &Shared) {
-    if let Some(stored) = &shared.stored
-        && stored.memory.is_above(stored.memory.limit.saturating_add(stored.memory.limit / 4))
-    {
-        pass(shared, true);
-    }
 }

@@ -25,6 +25,7 @@
 //!    every later begin, commit, snapshot and checkpoint fails with it (decisions/0016).
 
 pub(crate) mod generation;
+pub(crate) mod lazy;
 pub(crate) mod machine;
 pub(crate) mod map;
 pub(crate) mod memory;
@@ -38,8 +39,8 @@ use crossbeam_epoch as epoch;
 use heed::{Env, WithoutTls};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::checkpoint::{Kind, key, unseal};
 use crate::error::Error;
+use crate::format::{Kind, key, unseal};
 use crate::settings::Settings;
 use generation::{Generation, Generations, Refused};
 use map::{Files, Map, Scratch};
@@ -189,7 +190,7 @@ impl Stored {
     /// it is the caller's to report.
     pub(crate) fn read<T>(
         &self,
-        key: &[u8; crate::checkpoint::KEY_BYTES],
+        key: &[u8; crate::format::KEY_BYTES],
         scratch: &mut Scratch,
         decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Result<Option<T>, String> {
@@ -219,7 +220,7 @@ impl Stored {
     /// `mapped/generation.rs` says.
     pub(crate) fn load<T>(
         &self,
-        key: &[u8; crate::checkpoint::KEY_BYTES],
+        key: &[u8; crate::format::KEY_BYTES],
         scratch: &mut Scratch,
         decode: impl FnOnce(&Value<'_>) -> Result<T, String>,
     ) -> Found<T> {

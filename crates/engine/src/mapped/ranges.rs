@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 
 use telar_graph::codec::put_varint;
 
-use crate::checkpoint::KEY_BYTES;
-use crate::txn::record::Reader;
+use crate::format::KEY_BYTES;
+use crate::format::reader::Reader;
 
 /// A set of numbers, as ranges with gaps between them, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Inventory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checkpoint::{Kind, key};
+    use crate::format::{Kind, key};
     use std::collections::BTreeSet;
 
     #[test]

@@ -9,10 +9,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::checkpoint::meta;
-use crate::checkpoint::{Kind, key, unseal};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::format::{Kind, key, unseal};
 use crate::io::folder;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -94,7 +94,7 @@ impl NewDatabase {
     /// Adds a stored value; its checksum is verified.
     pub(crate) fn put(&mut self, key: &[u8], value: Vec<u8>) -> Result<(), Error> {
         let (crc, _) = unseal(key, &value)
-            .map_err(|reason| crate::checkpoint::damaged(&self.store, key, reason))?;
+            .map_err(|reason| crate::store::damaged(&self.store, key, reason))?;
         if key == self::key(Kind::Meta, 0, 0, 0) {
             self.meta = Some(value.clone());
         } else {

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use crc32fast::Hasher;
 
-use crate::checkpoint::KEY_BYTES;
-use crate::checkpoint::changes::Key;
 use crate::error::Error;
+use crate::format::KEY_BYTES;
 use crate::io::folder;
 use crate::ops::manifest::FileEntry;
+use crate::store::changes::Key;
 
 const HEAD: &[u8; 16] = b"TELARIMG\x01\0\0\0\0\0\0\0";
 const GONE: u32 = u32::MAX;

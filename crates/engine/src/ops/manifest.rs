@@ -24,8 +24,8 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::io::folder;
-use crate::ops::identity::Identity;
 use crate::store::FORMAT_VERSION;
+use crate::store::identity::Identity;
 
 /// Name of the file.
 pub(crate) const NAME: &str = "MANIFEST";

@@ -12,27 +12,37 @@
 //!
 //! docs/operations.md is the operators' manual.
 
-pub(crate) mod archive;
 mod assemble;
 mod backup;
 mod check;
 mod compact;
-pub(crate) mod health;
-pub(crate) mod identity;
+mod health;
 mod image;
 mod manifest;
 mod reindex;
 mod repair;
 mod restore;
-pub mod time;
 mod upgrade;
 
+pub use crate::store::identity::Identity;
 pub use backup::{BackupDone, BackupOptions};
 pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};
 pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
-pub use identity::Identity;
 pub use manifest::{BasedOn, FileEntry, Manifest};
 pub use repair::{RepairOptions, Repaired, repair};
 pub use restore::{RestoreOptions, RestorePoint, Restored, restore};
 pub use upgrade::{Upgraded, upgrade};
+
+/// Wall-clock time, as operators name it and as the log keeps it: milliseconds since 1970, UTC.
+///
+/// ```
+/// use telar_engine::ops::time;
+///
+/// let ms = time::parse("2026-11-21T10:44:07.25Z")?;
+/// assert_eq!(time::show(ms), "2026-11-21T10:44:07.25Z");
+/// # Ok::<(), String>(())
+/// ```
+pub mod time {
+    pub use crate::clock::wall::{now_ms, parse, show};
+}

@@ -14,14 +14,15 @@ use telar_graph::IndexId;
 
 use super::assemble::NewDatabase;
 use super::repair::{Repaired, Salvage, refuse};
-use crate::checkpoint::changes::Key;
 use crate::checkpoint::meta::{self, Meta};
-use crate::checkpoint::{Kind, Totals, key, parts, seal};
 use crate::error::Error;
+use crate::format::{Kind, key, parts, seal};
 use crate::index::page::{Pieces, encode_all};
 use crate::index::stored::Stored;
 use crate::index::{Definition, Index, is_unique_violated};
 use crate::shared::Shared;
+use crate::store::changes::Key;
+use crate::store::progress::Totals;
 
 /// Indexes that are made anew, and why.
 #[derive(Debug, Default)]
@@ -58,7 +59,7 @@ impl Damaged {
             return Ok(damaged);
         }
         let value = |key: &Key| salvage.body(key).map_err(|e| e.to_string());
-        let stored = Stored { shared, version: meta.version, value: &value };
+        let stored = Stored { graph: shared, version: meta.version, value: &value };
         for (id, definition) in &meta.indexes {
             let wrong = entries_of(salvage, path, *id, definition)?
                 .and_then(|entries| stored.contradictions(definition, &entries));
@@ -83,7 +84,7 @@ impl Damaged {
             Some(value) => Ok(Some(Cow::Borrowed(&value[4..]))),
             None => salvage.body(key).map_err(|e| e.to_string()),
         };
-        let stored = Stored { shared, version: meta.version, value: &value };
+        let stored = Stored { graph: shared, version: meta.version, value: &value };
         for (id, definition) in &meta.indexes {
             let Some(why) = self.0.get(&id.get()) else { continue };
             let name = &definition.name;

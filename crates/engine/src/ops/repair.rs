@@ -31,10 +31,12 @@ use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
 use crate::adjacency::base::Base;
 use crate::adjacency::list::compare;
-use crate::adjacency::{Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of};
-use crate::checkpoint::changes::{self, Key};
-use crate::checkpoint::{Kind, Totals, crc_of, key, meta, parts, seal, segment, unseal};
+use crate::adjacency::{
+    Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, local_of, segment_of, stored,
+};
+use crate::checkpoint::meta;
 use crate::error::Error;
+use crate::format::{Kind, crc_of, key, parts, seal, unseal};
 use crate::lmdb_check;
 use crate::ops::assemble::NewDatabase;
 use crate::ops::check::closed_at;
@@ -42,6 +44,8 @@ use crate::ops::check::graph::entries;
 use crate::ops::reindex::Damaged;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::store::changes::{self, Key};
+use crate::store::progress::Totals;
 use crate::store::{StoreState, log_files, log_is_lost, log_without_store, store_state, wal_path};
 use crate::wal::inspect;
 
@@ -163,7 +167,7 @@ fn encode_lists(kind: ListKind, number: u32, mut rows: Vec<(u32, Entry)>) -> Vec
     }
     let base = Base::from_words(&words, kind.columns()).expect("INVARIANT: offsets count the rows");
     let mut value = Vec::new();
-    segment::encode_base(&base, kind.columns(), &mut value);
+    stored::encode_base(&base, kind.columns(), &mut value);
     value
 }
 
@@ -188,7 +192,7 @@ fn rebuild_direction(
     for (key, _) in salvage.whole.range(range) {
         let value = salvage.value(key).map_err(Error::file("cannot read", path))?;
         let number = parts(key).map_or(0, |(_, _, _, n)| n);
-        let base = match segment::decode_adjacency(&value[4..], kind.columns(), version) {
+        let base = match stored::decode_adjacency(&value[4..], kind.columns(), version) {
             Ok(base) => base,
             Err(reason) => return refuse(path, reason),
         };

@@ -19,13 +19,14 @@ use std::path::{Path, PathBuf};
 
 use telar_graph::CommitTs;
 
-use crate::checkpoint::changes::Key;
+use crate::clock::wall;
+use crate::commit::record;
 use crate::error::Error;
+use crate::format;
 use crate::ops::assemble::NewDatabase;
 use crate::ops::image::{ImageFault, read_image};
 use crate::ops::manifest::Manifest;
-use crate::ops::time;
-use crate::txn::record;
+use crate::store::changes::Key;
 use crate::wal::inspect;
 
 /// To which commit a database is restored.
@@ -36,7 +37,7 @@ pub enum RestorePoint {
     Latest,
     /// This one.
     Commit(CommitTs),
-    /// The last one not later than this time, in milliseconds since 1970; see [`time::parse`].
+    /// The last one not later than this time, in milliseconds since 1970; see [`wall::parse`].
     Time(u64),
 }
 
@@ -136,7 +137,7 @@ fn read_piece(path: &Path, first_ts: u64, crc: Option<(u64, u32)>) -> Result<Pie
     }
     let (mut records, mut bulk_loads) = (Vec::new(), Vec::new());
     let scan = inspect::scan(path, &bytes, first_ts, &mut |seen| {
-        if seen.payload == record::EMPTY_COMMIT {
+        if seen.payload == format::EMPTY_COMMIT {
             bulk_loads.push(first_ts + records.len() as u64);
         }
         records.push((seen.offset, seen.end, record::time_ms(seen.payload)));
@@ -240,7 +241,7 @@ fn resolve_time(
                 match time {
                     Some(time) if time > time_ms && known => return Ok(next - 1),
                     Some(time) if time > time_ms => {
-                        let begins = time::show(time);
+                        let begins = wall::show(time);
                         let reason = format!("its log begins at {begins}: use an earlier backup");
                         return refuse(path, reason);
                     }
@@ -260,7 +261,7 @@ fn resolve_time(
                 format!(
                     "there is no log of the commits {next} to {last}, among which {} may lie: \
                      restore to a commit, or give the directory of the archived log",
-                    time::show(time_ms)
+                    wall::show(time_ms)
                 ),
             );
         }
@@ -269,7 +270,7 @@ fn resolve_time(
     if known || time_ms >= taken_after(limit) {
         return Ok(limit);
     }
-    let taken = time::show(taken_after(limit));
+    let taken = wall::show(taken_after(limit));
     refuse(path, format!("it was taken at {taken} and has no log from before"))
 }
 

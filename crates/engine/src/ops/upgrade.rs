@@ -14,7 +14,7 @@ use std::path::Path;
 
 use crate::error::Error;
 use crate::failpoint;
-use crate::ops::identity::{self, Identity};
+use crate::store::identity::{self, Identity};
 use crate::store::{FORMAT_VERSION, Lock, create_format, read_format};
 
 /// One step: from a version to the next.

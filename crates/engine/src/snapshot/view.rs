@@ -532,6 +532,6 @@ impl Counts for Reader<'_> {
     }
 
     fn estimates(&self) -> Arc<Estimates> {
-        self.shared.sample.get(self.shared)
+        super::estimates::estimates(self.shared)
     }
 }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use super::{read_format, wal_path};
 use crate::error::Error;
+use crate::format::EMPTY_COMMIT;
 use crate::io::folder;
 use crate::lmdb_check;
-use crate::txn::record::EMPTY_COMMIT;
 use crate::wal::inspect;
 
 /// LMDB's two meta pages, at its largest page size: what a store has that was never written.

@@ -5,13 +5,13 @@ use telar_graph::{
     CommitTs, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, SchemaKind, Value, VertexId,
 };
 
-use crate::catalog::EdgeTypeOptions;
-use crate::catalog::is_placeholder;
+use crate::adjacency::vertex_id;
+use crate::catalog::{EdgeTypeOptions, is_placeholder};
+use crate::commit::record::{self, IndexChange, Record};
+use crate::commit::write_set::{EdgeOp, EdgeWrite, WriteSet};
+use crate::format;
 use crate::index::IndexTarget;
 use crate::shared::Shared;
-use crate::txn::record::{self, IndexChange, Record};
-use crate::txn::validate::vertex_id;
-use crate::txn::write_set::{EdgeOp, EdgeWrite, WriteSet};
 
 /// One commit and what it changed.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,7 +141,7 @@ impl CommitChanges {
     /// What the log's record of commit `ts` says.
     pub(crate) fn decode(ts: u64, payload: &[u8], shared: &Shared) -> Result<Self, String> {
         let changes = match record::decode(payload, &shared.catalog.label_sets)? {
-            Record::Commit(_) if payload == record::EMPTY_COMMIT => vec![Change::BulkLoaded],
+            Record::Commit(_) if payload == format::EMPTY_COMMIT => vec![Change::BulkLoaded],
             Record::Commit(writes) => changes_of(&writes, shared)?,
             Record::Name { name, .. } | Record::EdgeType { name, .. } if is_placeholder(&name) => {
                 Vec::new()

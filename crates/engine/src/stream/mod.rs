@@ -17,7 +17,6 @@
 //! commits is a look at two words every few milliseconds.
 
 mod change;
-mod memory;
 mod time;
 
 use std::time::{Duration, Instant};
@@ -25,13 +24,12 @@ use std::time::{Duration, Instant};
 use telar_graph::CommitTs;
 
 pub use change::{Change, CommitChanges};
-pub(crate) use memory::MemoryLog;
 pub(crate) use time::commit_at_time;
 
 use crate::error::Error;
-use crate::ops::archive;
 use crate::shared::Shared;
 use crate::snapshot::Handle;
+use crate::store::archive;
 use crate::store::wal_path;
 use crate::wal::follow::{Followed, Follower};
 

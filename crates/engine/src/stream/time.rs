@@ -1,8 +1,8 @@
 //! Which commit was the newest at a time of the wall clock.
 
+use crate::commit::record;
 use crate::error::Error;
 use crate::shared::Shared;
-use crate::txn::record;
 use crate::wal::follow::{Followed, Follower};
 
 /// The newest commit that was made at or before `time_ms`, up to the published one, among those the

@@ -3,10 +3,10 @@
 use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, Value};
 
 use super::Transaction;
+use crate::commit::claim::{Claim, Like, OtherEnd};
 use crate::error::{Error, Object};
 use crate::index::key::SortKey;
 use crate::snapshot::number;
-use crate::txn::claim::{Claim, Like, OtherEnd};
 
 /// Writes that are looked at for properties of what was made last. Beyond them a claim is for
 /// whatever leads there: it may conflict more often, and never less.

@@ -6,12 +6,12 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, PropertyKeyId, Value, VertexId}
 use super::{Transaction, check_value, vid};
 use crate::adjacency::ListKind;
 use crate::catalog::{EdgeOrder, EdgeType};
+use crate::commit::write_set::{
+    EdgeOp, EdgePropertyWrite, EdgeWrite, Read, edge_key, edge_property_key,
+};
 use crate::error::{Error, Object};
 use crate::intents::Part;
 use crate::snapshot::number;
-use crate::txn::write_set::{
-    EdgeOp, EdgePropertyWrite, EdgeWrite, Read, edge_key, edge_property_key,
-};
 
 impl Transaction<'_> {
     fn edge_type(&self, ty: EdgeTypeId) -> Result<&EdgeType, Error> {

@@ -6,14 +6,14 @@ use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
 
 use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
+use crate::commit::maintenance::{edges_concerned, vertices_concerned};
+use crate::commit::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 use crate::error::Error;
-use crate::index::commit::{edges_concerned, vertices_concerned};
 use crate::index::key::Entry;
 use crate::index::read::{IndexRead, KeyRange, TreeOf};
 use crate::index::source::Source;
 use crate::index::{Entries, Index, IndexTarget};
 use crate::snapshot::Reader;
-use crate::txn::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 
 impl Transaction<'_> {
     /// The vertices whose indexed properties have exactly these values, or begin with them.

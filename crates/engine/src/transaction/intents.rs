@@ -11,18 +11,18 @@ use super::{Transaction, vid};
 use crate::adjacency::ListKind;
 use crate::adjacency::scan::TableView;
 use crate::catalog::EdgeType;
+use crate::commit::claim::Claim;
+use crate::commit::plan::{Latches, ListGuard, edge_columns_changed};
+use crate::commit::validate::newest;
+use crate::commit::write_set::{
+    EdgeOp, EdgeWrite, WriteSet, edge_key, edge_property_key, vertex_property_key,
+};
 use crate::error::{Error, Object};
 use crate::index::key::SortKey;
 use crate::index::source::{NOW, Source, edge_item, numbered_edge};
 use crate::index::{Definition, IndexTarget};
+use crate::intents::pairs::Pair;
 use crate::intents::{Holder, Intent, Part, Refused, Thing, WriteWait};
-use crate::txn::claim::Claim;
-use crate::txn::pairs::Pair;
-use crate::txn::plan::{Latches, ListGuard, edge_columns_changed};
-use crate::txn::validate::newest;
-use crate::txn::write_set::{
-    EdgeOp, EdgeWrite, WriteSet, edge_key, edge_property_key, vertex_property_key,
-};
 
 /// A vertex that is deleted is looked at for changes of every property if there are no more than
 /// these, or if the transaction has waited for it: then something has been changed for sure.

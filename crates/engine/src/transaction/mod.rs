@@ -20,17 +20,16 @@ use std::collections::HashSet;
 use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, EdgeTypeId, PropertyKeyId, Value, VertexId};
 
-pub(crate) use rules::PendingRules;
-
+use crate::commit::edge_ends::EdgeEnds;
+use crate::commit::protocol::{Mode, commit};
+use crate::commit::write_set::{Read, WriteSet};
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
+use crate::schema::PendingRules;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration};
-use crate::txn::commit::{Mode, commit};
-use crate::txn::edge_ends::EdgeEnds;
-use crate::txn::stop::{Interrupt, Stop};
-use crate::txn::write_set::{Read, WriteSet};
+use crate::stop::{Interrupt, Stop};
 use around::Around;
 use names::OwnNames;
 use own_keys::OwnKeys;

@@ -13,11 +13,11 @@ use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Rule, Schema};
 
 use super::Transaction;
 use crate::catalog::{Catalog, EdgeTypeOptions};
+use crate::commit::write_set::Read;
 use crate::error::{Error, Object};
 use crate::schema::rule;
 use crate::shared::Shared;
-use crate::txn::stop::Stop;
-use crate::txn::write_set::Read;
+use crate::stop::Stop;
 
 /// Names that a transaction holds: numbers by name.
 #[derive(Debug, Default)]

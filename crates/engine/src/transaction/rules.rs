@@ -1,6 +1,6 @@
 //! Indexes and constraints that a transaction makes and drops: a list until it commits.
 //!
-//! Nobody else sees anything of them before, and no writer keeps to them; `index/build.rs` makes
+//! Nobody else sees anything of them before, and no writer keeps to them; `schema/build.rs` makes
 //! all of the list or nothing.
 //! Why like this: docs/decisions/0028-schema-commands-in-transactions.md.
 
@@ -9,18 +9,8 @@ use telar_graph::{CommitTs, IndexId, IndexKind, IndexState};
 use super::{Committed, Transaction};
 use crate::error::{Error, Object};
 use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexTarget, List};
+use crate::schema::{PendingRules, build};
 use crate::shared::Shared;
-
-/// What becomes of indexes and constraints when a transaction commits.
-#[derive(Debug)]
-pub(crate) struct PendingRules {
-    /// Those there were when it first looked: if there are others, it does not commit.
-    pub(crate) seen: Vec<IndexId>,
-    /// Those of them that it drops.
-    pub(crate) dropped: Vec<IndexId>,
-    /// What it makes.
-    pub(crate) made: Vec<Definition>,
-}
 
 impl PendingRules {
     pub(crate) fn are_changes(&self) -> bool {
@@ -153,7 +143,7 @@ impl Transaction<'_> {
     }
 
     pub(super) fn make_rule(&mut self, definition: Definition) -> Result<(), Error> {
-        index::check_shape(self.shared(), &definition)?;
+        index::check_shape(&self.shared().catalog, &definition)?;
         definition.properties.iter().try_for_each(|key| self.check_property_key(*key))?;
         match definition.target {
             IndexTarget::Vertices(label) => self.check_label(label)?,
@@ -187,7 +177,7 @@ impl Transaction<'_> {
         self.refuse_mixing()?;
         // Nothing is read any more: what others do while indexes are built need not be kept.
         self.registration.close();
-        let ts = index::change(self.shared(), rules)?;
+        let ts = build::change(self.shared(), rules)?;
         Ok(Committed { ts: CommitTs::from_raw(ts), edges_added: 0, edges_removed: 0 })
     }
 }

@@ -7,11 +7,11 @@ use telar_graph::{
 
 use super::around::Around;
 use super::{Transaction, check_value, vid};
+use crate::commit::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
 use crate::error::{Error, Object};
 use crate::intents::Part;
 use crate::snapshot::number;
-use crate::txn::stop::Stop;
-use crate::txn::write_set::{Read, StateWrite, VertexPropertyWrite, vertex_property_key};
+use crate::stop::Stop;
 
 impl Transaction<'_> {
     /// Creates a vertex with these labels.

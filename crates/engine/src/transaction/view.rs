@@ -23,9 +23,9 @@ use telar_graph::{
 
 use super::{Transaction, vid};
 use crate::catalog::Catalog;
+use crate::commit::write_set::{Read, edge_property_group, edge_property_key, vertex_property_key};
 use crate::error::Error;
 use crate::snapshot::number;
-use crate::txn::write_set::{Read, edge_property_group, edge_property_key, vertex_property_key};
 
 /// Of a read of this transaction. An object that is not there has nothing: that is no error.
 fn failed(error: Error) -> ReadError {

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::LogEntries;
 use crate::error::Error;
-use crate::ops::archive;
 use crate::ops::image::{Pace, Sink};
-use crate::store::wal_path;
+use crate::store::{archive, wal_path};
 use crate::wal::inspect;
 
 /// A log file, opened while it was there.

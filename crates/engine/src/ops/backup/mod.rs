@@ -11,7 +11,7 @@
 //!    the log durable up to T, open the log files. An open file stays readable when it is removed.
 //! 2. Copy the log, every record checked, up to T.
 //! 3. Copy the values: all, or with a predecessor those that checkpoints after its C wrote, which
-//!    the change lists name (`checkpoint/changes.rs`).
+//!    the change lists name (`store/changes.rs`).
 //! 4. Sync, then write the manifest.
 //!
 //! T is durable before anything is copied, so no crash can take a commit back that a backup holds.
@@ -31,18 +31,18 @@ use std::time::{Duration, Instant};
 
 use telar_graph::CommitTs;
 
-use crate::checkpoint::changes::{self, Key, List, keys_since};
-use crate::checkpoint::{Kind, damaged, key};
+use crate::clock::wall::now_ms;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::format::{Kind, key};
+use crate::graph::Durable;
 use crate::io::folder;
-use crate::ops::identity::Identity;
 use crate::ops::image::{Pace, Sink};
 use crate::ops::manifest::{BasedOn, FileEntry, Manifest};
-use crate::ops::time::now_ms;
-use crate::shared::Durable;
-use crate::store::{FORMAT_VERSION, Store};
+use crate::store::changes::{self, Key, List, keys_since};
+use crate::store::identity::Identity;
+use crate::store::{FORMAT_VERSION, Store, damaged};
 
 /// How a backup is taken.
 #[derive(Debug, Clone, Default)]

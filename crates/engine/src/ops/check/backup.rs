@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::store::{Values, name_of};
 use super::{CheckReport, log};
-use crate::checkpoint::unseal;
 use crate::error::Error;
+use crate::format::unseal;
 use crate::ops::image::{ImageFault, read_image};
 use crate::ops::manifest::{self, Manifest};
 use crate::wal::inspect;

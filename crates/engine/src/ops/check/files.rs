@@ -6,8 +6,7 @@ use std::path::Path;
 use super::{CheckReport, Severity};
 use crate::error::Error;
 use crate::ops::assemble::REPAIRED;
-use crate::ops::identity;
-use crate::store::{FORMAT_VERSION, parse_closed_mark, read_format};
+use crate::store::{FORMAT_VERSION, identity, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
 const KNOWN: [&str; 7] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp"];

@@ -14,18 +14,18 @@ use telar_graph::name::NameKind;
 use telar_graph::{Direction, EdgeTypeId, IndexId, LabelId, PropertyKeyId};
 
 use super::history::HistoryCheck;
-
 use crate::adjacency::base::{Base, is_sorted};
-use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES};
+use crate::adjacency::{COL_ORDINAL, Entry, ListKind, SEGMENT_BITS, SEGMENT_VERTICES, stored};
 use crate::catalog::EdgeType;
 use crate::catalog::places::{self, Placed};
-use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Kind, parts, property, segment};
-use crate::history::stored::Subject;
+use crate::column::{property, states};
+use crate::format::subject::Subject;
+use crate::format::{Kind, parts};
 use crate::index::Definition;
 use crate::index::page::StoredIndexes;
 use crate::index::stored::Stored;
 use crate::shared::Shared;
+use crate::store::changes::Key;
 
 /// Vertices named in a finding; more are only counted.
 const NAMED_MAX: usize = 5;
@@ -217,7 +217,7 @@ impl Graph {
         let kind = ty.kind();
         let ordinals = (ty.ordinal_bound(), ty.has_unnumbered());
         let bound = self.shared.vertex_bound();
-        let base = segment::decode_adjacency(body, kind.columns(), self.version)?;
+        let base = stored::decode_adjacency(body, kind.columns(), self.version)?;
         let check = &mut self.types[usize::from(a)];
         let mut wrong = None;
         for local in 0..SEGMENT_VERTICES {
@@ -262,7 +262,7 @@ impl Graph {
 
     fn states(&mut self, number: u32, body: &[u8]) -> Result<(), String> {
         let sets = &self.shared.catalog.label_sets;
-        let states = segment::decode_states(body, sets.len(), self.version)?;
+        let states = states::decode(body, sets.len(), self.version)?;
         let bound = self.shared.vertex_bound();
         let mut wrong = None;
         for (local, state) in states.iter().enumerate().filter(|(_, state)| **state != 0) {
@@ -291,7 +291,7 @@ impl Graph {
         let mut found = Vec::new();
         let indexes = self.indexes.take();
         let value = |key: &Key| Ok(self.indexed.get(key).map(|body| Cow::Borrowed(&body[..])));
-        let stored = Stored { shared: &self.shared, version: self.version, value: &value };
+        let stored = Stored { graph: &self.shared, version: self.version, value: &value };
         for (_, definition, pieces) in indexes {
             let compared = match pieces.into_entries() {
                 Ok(entries) => stored.contradictions(&definition, &entries),

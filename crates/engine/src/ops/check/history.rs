@@ -8,7 +8,8 @@ use telar_graph::Direction;
 
 use super::graph::hash;
 use crate::adjacency::SEGMENT_BITS;
-use crate::history::stored::{About, Subject, decode_lists, decode_states, decode_values};
+use crate::format::subject::Subject;
+use crate::history::stored::{About, decode_lists, decode_states, decode_values};
 use crate::shared::Shared;
 
 /// The history of a store, as far as it was seen.

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::{CheckReport, RESTORE, Severity};
 use crate::catalog::LabelSets;
+use crate::commit::record;
 use crate::error::Error;
-use crate::ops::archive;
-use crate::store::{log_files, log_is_lost};
-use crate::txn::record;
+use crate::store::{archive, log_files, log_is_lost};
 use crate::wal::WalError;
 use crate::wal::inspect::{self, Fault};
 

@@ -6,13 +6,15 @@ use std::path::Path;
 
 use super::graph::Graph;
 use super::{CheckReport, REPAIR_OR_RESTORE, RESTORE, Severity};
-use crate::checkpoint::changes::{self, List};
-use crate::checkpoint::{Kind, Totals, key, meta, unseal};
+use crate::checkpoint::meta;
 use crate::error::Error;
+use crate::format::{Kind, key, unseal};
 use crate::lmdb_check;
 use crate::mapped::ranges::Inventory;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::store::changes::{self, List};
+use crate::store::progress::Totals;
 use crate::store::{StoreState, read_format, store_state};
 
 /// Below what is checked.

@@ -7,10 +7,10 @@ use telar_graph::{Value, VertexId};
 
 use super::check;
 use crate::catalog::places::{Placed, decode as decode_places, encode as encode_places};
-use crate::checkpoint::changes::Key;
-use crate::checkpoint::{Kind, Totals, changes, key, meta, property, seal, unseal};
-use crate::column::Chunk;
+use crate::checkpoint::meta;
 use crate::column::chunk::PropertyChunk;
+use crate::column::{Chunk, property};
+use crate::format::{Kind, key, seal, unseal};
 use crate::index::key::{Entry, SortKey};
 use crate::index::page::encode_all;
 use crate::index::{Definition, Index};
@@ -19,6 +19,8 @@ use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::Store;
+use crate::store::changes::{self, Key};
+use crate::store::progress::Totals;
 use crate::{
     ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind, IndexSpec,
     IndexTarget,

@@ -1,0 +1,361 @@
+//! Making and dropping indexes and constraints beside writers.
+//!
+//! ```text
+//!  register   from here on every commit keeps to it
+//!  wait       until the commits that did not are visible; open a snapshot
+//!  scan       the snapshot: add entries, or check values
+//!  unique     wait again, open a second snapshot, look for keys that two objects have
+//!  log        one record; then it is online
+//! ```
+//!
+//! What a transaction makes goes through each step but the last by itself; the record has all of
+//! it, and what the transaction drops. Nothing is durable before: a crash, an error or a violation
+//! leaves nothing behind.
+//! An index that is only in the log is built anew when the database is opened.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Guard};
+use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
+
+use super::PendingRules;
+use crate::adjacency::{SEGMENT_VERTICES, vertex_id};
+use crate::commit::record::{self, IndexChange};
+use crate::error::{Error, Object, Violation};
+use crate::failpoint;
+use crate::index::key::{Entry, SortKey};
+use crate::index::source::{Objects, Source};
+use crate::index::{
+    Definition, Entries, Index, IndexTarget, List, Tree, check_definition, violation,
+};
+use crate::shared::Shared;
+use crate::snapshot::{Handle, Registration};
+
+/// Entries that are sorted together.
+const SORTED_MAX: usize = 1 << 20;
+/// Sorted entries that are added under one pin.
+const ADDED_MAX: usize = 4096;
+/// Most indexes and constraints ever made: numbers are 16 bits.
+const INDEXES_MAX: u64 = u16::MAX as u64;
+
+/// Makes an index or constraint; returns when it is online.
+pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId, Error> {
+    let indexes = &shared.indexes;
+    check_definition(&shared.catalog, &definition)?;
+    let _one_at_a_time = indexes.making.lock();
+    if let Some(there) = indexes.find_named(&definition.name) {
+        return if there.definition == definition {
+            Ok(there.id)
+        } else {
+            Err(Error::IndexExists { name: definition.name })
+        };
+    }
+    let made = new_indexes(shared, vec![definition])?;
+    make_and_drop(shared, &made, &[])?;
+    Ok(made[0].id)
+}
+
+/// Drops an index or constraint.
+pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
+    let _one_at_a_time = shared.indexes.making.lock();
+    match shared.indexes.find(id) {
+        Some(_) => make_and_drop(shared, &[], &[id]).map(drop),
+        None => Err(Error::UnknownIndex(id)),
+    }
+}
+
+/// Makes and drops what a transaction wants; returns the timestamp of it when all of it is online.
+pub(crate) fn change(shared: &Shared, wanted: PendingRules) -> Result<u64, Error> {
+    let PendingRules { seen, made, dropped } = wanted;
+    let _one_at_a_time = shared.indexes.making.lock();
+    if shared.indexes.all().iter().map(|i| i.id).ne(seen) {
+        return Err(Error::Conflict { object: Object::Schema });
+    }
+    let made = new_indexes(shared, made)?;
+    make_and_drop(shared, &made, &dropped)
+}
+
+/// Indexes with the next numbers, which nobody knows of yet.
+fn new_indexes(shared: &Shared, definitions: Vec<Definition>) -> Result<List, Error> {
+    let first = shared.indexes.numbers();
+    if first + definitions.len() as u64 > INDEXES_MAX {
+        return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
+    }
+    let index = |(number, definition)| {
+        let id = IndexId::from_raw(number as u16);
+        Arc::new(Index::new(id, definition, shared.catalog.table_number()))
+    };
+    Ok((first..).zip(definitions).map(index).collect())
+}
+
+/// Makes and drops all of it or nothing; returns its timestamp. The caller holds `making`.
+fn make_and_drop(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
+    shared.check_log()?;
+    if !made.is_empty() {
+        shared.indexes.add(made);
+    }
+    let built = made.iter().try_for_each(|index| build(shared, index));
+    let done = built.and_then(|()| finish(shared, made, dropped));
+    if done.is_err() && !made.is_empty() {
+        let ids: Vec<IndexId> = made.iter().map(|index| index.id).collect();
+        shared.indexes.remove(&ids);
+    }
+    done
+}
+
+/// Waits until everything that was stamped before is visible, and opens a snapshot of it.
+fn snapshot_of_all(shared: &Shared) -> Result<Registration<'_>, Error> {
+    shared.publish(shared.last_ts())?;
+    Registration::new(Handle::Borrowed(shared))
+}
+
+fn build(shared: &Shared, index: &Index) -> Result<(), Error> {
+    failpoint!("index::registered");
+    let snapshot = snapshot_of_all(shared)?;
+    scan(shared, index, snapshot.read_ts)?;
+    failpoint!("index::scanned");
+    index.valid_from.store(snapshot.read_ts, Ordering::Relaxed);
+    drop(snapshot);
+    if index.definition.kind.is_unique() {
+        // Commits that did not find all entries yet are applied after this, and visible after the
+        // next line.
+        shared.indexes.wait_for_commits();
+        let snapshot = snapshot_of_all(shared)?;
+        no_duplicates(shared, index, snapshot.read_ts)?;
+        failpoint!("index::checked");
+    }
+    Ok(())
+}
+
+/// Logs what was built and what is to go; from then on the one can be read and the other is gone.
+fn finish(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
+    let mut changes: Vec<IndexChange> =
+        dropped.iter().map(|id| IndexChange::Dropped { id: *id }).collect();
+    changes.extend(
+        made.iter()
+            .map(|index| IndexChange::Made { id: index.id, definition: index.definition.clone() }),
+    );
+    // As with names: a checkpoint is not to be later than the record and yet without the index.
+    let _making = shared.catalog.making.lock();
+    // Readers know an index by when it can be read, not by its record.
+    let (ts, ()) = shared.log_schema(&record::encode_indexes(&changes), || ())?;
+    failpoint!("index::logged");
+    let published = shared.clock.published();
+    made.iter().for_each(|index| index.set_online(published));
+    if dropped.is_empty() {
+        shared.indexes.note_change();
+    } else {
+        shared.indexes.remove(dropped);
+    }
+    Ok(ts)
+}
+
+/// A new index with what is there at `ts`, while nobody writes; the caller lists it.
+pub(crate) fn scanned(
+    shared: &Shared,
+    definition: Definition,
+    ts: u64,
+) -> Result<Arc<Index>, Error> {
+    let number = shared.indexes.numbers();
+    if number >= INDEXES_MAX {
+        return Err(Error::TooMany { what: "indexes and constraints", max: INDEXES_MAX });
+    }
+    shared.indexes.raise_numbers(number + 1);
+    let id = IndexId::from_raw(number as u16);
+    let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
+    scan(shared, &index, ts)?;
+    no_duplicates(shared, &index, ts)?;
+    Ok(index)
+}
+
+/// Builds the indexes that the log, but not the checkpoint, knows of. Nobody else uses the database
+/// yet.
+pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
+    let now = shared.clock.published();
+    for index in shared.indexes.all() {
+        index.cold.replay_ends();
+        if !index.is_online() {
+            failpoint!("index::rebuild");
+            scan_unchecked(shared, &index, now);
+            index.valid_from.store(now, Ordering::Relaxed);
+            index.set_online(index.made_at.load(Ordering::Relaxed));
+        }
+    }
+    Ok(())
+}
+
+fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+    if index.definition.kind.has_entries() {
+        scan_unchecked(shared, index, ts);
+    }
+    if !index.definition.kind.constraint().is_some_and(ConstraintKind::checks_values) {
+        return Ok(());
+    }
+    let mut found = None;
+    let definition = &index.definition;
+    each_object(shared, index, ts, |objects, object| {
+        let value = |key: PropertyKeyId| match object {
+            Scanned::Vertex(v) => objects.source.vertex_value(v, key, ts),
+            Scanned::Edge([place, ..]) => match definition.target {
+                IndexTarget::Edges(ty) => objects.source.edge_value(ty, place, key, ts),
+                IndexTarget::Vertices(_) => telar_graph::Value::Null,
+            },
+        };
+        found = violation(definition, || object.name(definition, &objects.source), value);
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    found.map_or(Ok(()), |violation| Err(violation.of(&definition.name)))
+}
+
+/// What a scan comes across.
+#[derive(Clone, Copy)]
+enum Scanned {
+    Vertex(u32),
+    Edge([u32; 3]),
+}
+
+impl Scanned {
+    fn name(self, definition: &Definition, source: &Source<'_>) -> Object {
+        match (self, definition.target) {
+            (Self::Edge(item), IndexTarget::Edges(ty)) => Object::Edge(source.edge_id(ty, item)),
+            (Self::Edge([v, ..]) | Self::Vertex(v), _) => Object::Vertex(vertex_id(v)),
+        }
+    }
+}
+
+/// Calls `f` with every object at `ts` that the index is about, a segment under each pin.
+fn each_object(
+    shared: &Shared,
+    index: &Index,
+    ts: u64,
+    mut f: impl FnMut(&Objects<'_>, Scanned) -> ControlFlow<()>,
+) {
+    let bound = shared.vertex_bound();
+    index.total.store(bound.into(), Ordering::Relaxed);
+    for first in (0..bound).step_by(SEGMENT_VERTICES) {
+        let guard = &epoch::pin();
+        let objects = index.objects(shared, guard);
+        let source = objects.source;
+        let end = bound.min(first.saturating_add(SEGMENT_VERTICES as u32));
+        let flow = match index.definition.target {
+            IndexTarget::Vertices(label) => (first..end)
+                .filter(|v| {
+                    let state = source.states.get(*v, ts, guard);
+                    source.has_label(&index.holders, label, state)
+                })
+                .try_for_each(|v| f(&objects, Scanned::Vertex(v))),
+            IndexTarget::Edges(ty) => {
+                source.for_each_edge(ty, first..end, ts, |item| f(&objects, Scanned::Edge(item)))
+            }
+        };
+        index.done.store(end.into(), Ordering::Relaxed);
+        failpoint!("index::segment");
+        if flow.is_break() {
+            return;
+        }
+    }
+}
+
+/// Adds an entry for everything that has one at `ts`.
+fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
+    let definition = &index.definition;
+    match (index.entries(), definition.target) {
+        (Entries::Vertices(tree), _) => {
+            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
+            each_object(shared, index, ts, |objects, object| {
+                if let Scanned::Vertex(v) = object {
+                    let value = |key| objects.source.vertex_value(v, key, ts);
+                    sorter.add(definition.key(value), [v]);
+                }
+                ControlFlow::Continue(())
+            });
+            sorter.flush();
+        }
+        (Entries::Edges(tree), IndexTarget::Edges(ty)) => {
+            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
+            each_object(shared, index, ts, |objects, object| {
+                if let Scanned::Edge(item) = object {
+                    sorter.add(objects.source.edge_key(ty, definition, item[0], ts), item);
+                }
+                ControlFlow::Continue(())
+            });
+            sorter.flush();
+        }
+        _ => {}
+    }
+}
+
+/// Collects entries and adds them in order, so that each partition is rebuilt few times.
+struct Sorter<'a, const N: usize> {
+    shared: &'a Shared,
+    index: &'a Index,
+    tree: &'a Tree<N>,
+    entries: Vec<Entry<N>>,
+}
+
+impl<const N: usize> Sorter<'_, N> {
+    fn add(&mut self, key: Option<SortKey>, item: [u32; N]) {
+        if let Some(key) = key {
+            self.entries.push((key, item));
+            if self.entries.len() >= SORTED_MAX {
+                self.flush();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.entries.sort_unstable();
+        for some in self.entries.chunks(ADDED_MAX) {
+            let guard: &Guard = &epoch::pin();
+            self.index.add_sorted(self.tree, self.shared, some, 0, guard);
+        }
+        self.entries.clear();
+    }
+}
+
+/// Fails if a unique constraint is not fulfilled at `ts`.
+fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+    match index.entries() {
+        Entries::None => Ok(()),
+        Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts),
+        Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts),
+    }
+}
+
+fn no_duplicates_in<const N: usize>(
+    shared: &Shared,
+    index: &Index,
+    tree: &Tree<N>,
+    ts: u64,
+) -> Result<(), Error> {
+    let guard = &epoch::pin();
+    let objects = index.objects(shared, guard);
+    // The entry before, and whether it holds; found out only where the next has the same key.
+    let mut before: Option<Entry<N>> = None;
+    tree.for_each_partition(|_, _, version| {
+        let entries = version.entries();
+        for i in 0..entries.len() {
+            let (key, item) = entries.get(i);
+            if let Some((last, other)) = &before
+                && *last == key
+                && *other != item
+            {
+                if !objects.has_key(&key, &item, ts) {
+                    continue;
+                }
+                if objects.has_key(last, other, ts) {
+                    let violation = Violation::Duplicate {
+                        key: objects.values(&item, ts),
+                        object: objects.object(&item),
+                        existing: objects.object(other),
+                    };
+                    return Err(violation.of(&index.definition.name));
+                }
+            }
+            before = Some((key, item));
+        }
+        Ok(())
+    })
+}

@@ -169,23 +169,25 @@ impl View for Reader<'_> {
             return Ok(());
         };
         let table = self.table_of(t, dir, sources);
-        for source in sources {
-            if let Some(v) = number(*source) {
-                if t.kind() == ListKind::Simple {
-                    table.for_each_run(v, |run| {
-                        out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
-                        out.ordinals.resize(out.neighbours.len(), 0);
-                    });
-                } else {
-                    table.for_each_numbered(v, |nbrs, ordinals| {
-                        let ids = nbrs.iter().map(|n| VertexId::from_raw((*n).into()));
-                        out.neighbours.extend(ids);
-                        ordinals.append_to(nbrs.len(), &mut out.ordinals);
-                    });
-                }
+        let Expansion { offsets, neighbours, ordinals } = out;
+        let wide = |n: &u32| VertexId::from_raw((*n).into());
+        offsets.extend(sources.iter().map(|source| {
+            let Some(v) = number(*source) else { return neighbours.len() as u32 };
+            if t.kind() == ListKind::Simple {
+                table.for_each_run(v, |run| neighbours.extend(run.iter().map(wide)));
+            } else {
+                table.for_each_numbered(v, |nbrs, found| {
+                    // Ordinals of 0 are filled in once for all lists since the last other one.
+                    if !found.is_zero() {
+                        ordinals.resize(neighbours.len(), 0);
+                        found.append_to(nbrs.len(), ordinals);
+                    }
+                    neighbours.extend(nbrs.iter().map(wide));
+                });
             }
-            out.offsets.push(out.neighbours.len() as u32);
-        }
+            neighbours.len() as u32
+        }));
+        ordinals.resize(neighbours.len(), 0);
         self.checked(())
     }
 

@@ -25,6 +25,24 @@ enum InSegment {
     All,
 }
 
+/// Room for the values of a batch, made once the first of them has given the column a type: a
+/// column without one has nothing to make room in.
+#[derive(Debug, Default)]
+struct Room {
+    made: bool,
+}
+
+impl Room {
+    /// Makes room for so many values more, if it can and has not yet.
+    #[inline]
+    fn make(&mut self, values: usize, out: &mut Column) {
+        if !self.made && !matches!(out, Column::Same(..)) {
+            self.made = true;
+            out.reserve(values);
+        }
+    }
+}
+
 impl Reader<'_> {
     /// Result of a call that read: damage that it or an earlier one met is its error. Lists and
     /// values that cannot be read come out empty, and that is noted (docs/decisions/0016).
@@ -347,10 +365,11 @@ impl View for Reader<'_> {
             out.push_nulls(vertices.len());
             return Ok(());
         };
-        out.reserve(vertices.len());
+        let mut room = Room::default();
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         let mut rest = vertices;
         while let Some(first) = rest.first() {
+            room.make(rest.len(), out);
             let Some(first) = number(*first) else {
                 out.push_nulls(1);
                 rest = &rest[1..];
@@ -385,11 +404,12 @@ impl View for Reader<'_> {
         key: PropertyKeyId,
         out: &mut Column,
     ) -> Result<(), ReadError> {
-        out.reserve(edges.len());
+        let (mut room, mut left) = (Room::default(), edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = self.shared.catalog.edge_type(same[0].ty).ok();
             let Some((ty, column)) = ty.and_then(|ty| Some((ty, ty.column(key)?))) else {
                 out.push_nulls(same.len());
+                left -= same.len();
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
@@ -397,6 +417,8 @@ impl View for Reader<'_> {
             let near =
                 |a: &u32, b: &u32| a >> SEGMENT_BITS == b >> SEGMENT_BITS && *a != 0 && *b != 0;
             for here in places.chunk_by(near) {
+                room.make(left, out);
+                left -= here.len();
                 match here[0] {
                     0 => out.push_nulls(1),
                     _ => values.append_to(here.iter().copied(), out),

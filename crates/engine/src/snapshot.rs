@@ -65,7 +65,7 @@ impl<'e> Registration<'e> {
     }
 
     fn place(shared: &Shared) -> Result<(usize, u64), Error> {
-        shared.readers.open(&shared.clock).ok_or(Error::TooMany {
+        shared.readers.open(&shared.clock).ok_or_else(|| Error::TooMany {
             what: "snapshots and transactions open at once",
             max: crate::clock::readers::READERS_MAX as u64,
         })

@@ -481,13 +481,11 @@ impl<'a> BaseRef<'a> {
     pub(crate) fn ordinals(self, local: u32) -> Ordinals<'a> {
         let (offsets, entries) = (self.offsets(), self.entries());
         let section = self.words.wrapping_add(OFFSET_WORDS + entries);
-        // SAFETY: the section of these entries stands behind the neighbours.
-        let all = unsafe { Ordinals::at(section, entries) };
-        if all.is_zero() {
-            return Ordinals::Zero;
-        }
         let i = local as usize & (SEGMENT_VERTICES - 1);
-        all.slice(offsets[i] as usize..offsets[i + 1] as usize)
+        let rows = offsets[i] as usize..offsets[i + 1] as usize;
+        // SAFETY: the section of these entries stands behind the neighbours; offsets ascend to
+        // their number.
+        unsafe { Ordinals::of_rows(section, rows) }
     }
 
     /// Address of the offset of `local`, for prefetching.

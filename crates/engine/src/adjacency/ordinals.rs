@@ -68,20 +68,35 @@ impl<'a> Ordinals<'a> {
         Self::parse(section, entries)
     }
 
-    /// The section at `words`, for `entries` rows.
+    /// The ordinals of rows `rows` of the section at `words`: no more of it is looked at than they
+    /// need.
     ///
     /// # Safety
-    /// A whole section, of that many rows, stands there, alive and unwritten for `'a`.
+    /// A whole section, of at least `rows.end` rows, stands there, alive and unwritten for `'a`;
+    /// the range does not end before it starts.
     #[inline(always)]
-    pub(crate) unsafe fn at(words: *const u32, entries: usize) -> Self {
+    pub(crate) unsafe fn of_rows(words: *const u32, rows: Range<usize>) -> Self {
         // SAFETY: a section begins with its form.
         let form = unsafe { words.read() };
-        if form == ZERO {
-            return Self::Zero;
+        match form {
+            ZERO => Self::Zero,
+            // SAFETY: the ordinal of row 0 stands behind the form.
+            LINE => Self::Line(unsafe { words.add(1).read() }.wrapping_add(rows.start as u32)),
+            EACH => {
+                // SAFETY: an ordinal per row stands behind the form.
+                let first = unsafe { words.add(1 + rows.start) };
+                // SAFETY: as above; the rows are some of the section's.
+                Self::Each(unsafe { std::slice::from_raw_parts(first, rows.end - rows.start) })
+            }
+            // SAFETY: the form says how many words the section has.
+            _ => Self::of_few(unsafe { std::slice::from_raw_parts(words, few_len(form)) }, rows),
         }
-        let len = len_of(form, entries);
-        // SAFETY: the form says how many words the section has.
-        Self::parse(unsafe { std::slice::from_raw_parts(words, len) }, entries)
+    }
+
+    /// The ordinals of `range` of the rows of a section of the form `few`.
+    #[inline(never)]
+    fn of_few(section: &'a [u32], range: Range<usize>) -> Self {
+        Self::parse(section, range.end).slice(range)
     }
 
     /// The ordinals of `range` of these rows.
@@ -133,6 +148,14 @@ impl<'a> Ordinals<'a> {
     /// Appends the ordinals of the first `len` rows to `out`.
     #[inline]
     pub(crate) fn append_to(&self, len: usize, out: &mut Vec<u32>) {
+        match self {
+            Self::Each(ordinals) => out.extend_from_slice(&ordinals[..len]),
+            _ => self.append_computed(len, out),
+        }
+    }
+
+    #[inline(never)]
+    fn append_computed(&self, len: usize, out: &mut Vec<u32>) {
         match *self {
             Self::Zero => out.resize(out.len() + len, 0),
             Self::Line(first) => out.extend((0..len as u32).map(|i| first.wrapping_add(i))),
@@ -148,14 +171,9 @@ impl<'a> Ordinals<'a> {
     }
 }
 
-/// Words of a section of this form.
-fn len_of(form: u32, entries: usize) -> usize {
-    match form {
-        ZERO => 1,
-        LINE => 2,
-        EACH => 1 + entries,
-        _ => 1 + 2 * (form - FEW) as usize,
-    }
+/// Words of a section of this form of `few`.
+fn few_len(form: u32) -> usize {
+    1 + 2 * (form - FEW) as usize
 }
 
 /// The ordinals of rows that are being put together.
@@ -346,9 +364,13 @@ mod tests {
             let section = section_of(rows.iter().copied());
             let ordinals = Ordinals::of(&section, len);
             assert_eq!(all(ordinals, len), rows, "{len} rows, {share} per cent");
-            assert_eq!(len_of(section[0], len), section.len());
-            // SAFETY: the section lives until the end of the loop.
-            assert_eq!(all(unsafe { Ordinals::at(section.as_ptr(), len) }, len), rows);
+            let words = match section[0] {
+                ZERO => 1,
+                LINE => 2,
+                EACH => 1 + len,
+                form => few_len(form),
+            };
+            assert_eq!(words, section.len());
             let numbered = rows.iter().filter(|o| **o != 0).count();
             assert!(
                 section.len() <= 1 + len.min(2 * numbered).max(1),
@@ -361,6 +383,9 @@ mod tests {
                 let end = start + random(&mut state, (len - start) as u64 + 1) as usize;
                 let piece = ordinals.slice(start..end);
                 assert_eq!(all(piece, end - start), rows[start..end]);
+                // SAFETY: the section lives until the end of the loop.
+                let found = unsafe { Ordinals::of_rows(section.as_ptr(), start..end) };
+                assert_eq!(all(found, end - start), rows[start..end]);
                 numbers.extend(piece, end - start);
                 wanted.extend_from_slice(&rows[start..end]);
                 numbers.zeros(3);

@@ -558,8 +558,11 @@ impl<'g> TableView<'g> {
     /// Calls `f` with rows of `v`'s list, and their ordinals.
     #[inline]
     pub(crate) fn for_each_numbered(&self, v: u32, mut f: impl FnMut(&[u32], Ordinals<'_>)) {
-        if let Some(base) = self.head(v).settled() {
-            let local = local_of(v);
+        let (head, local) = (self.head(v), local_of(v));
+        // Lists of a written segment that nothing was written to are read as settled ones.
+        let clean = |ver: &&'g SegVersion| ver.base.is_whole() && ver.slot_word(local) == 0;
+        let written = || head.written().filter(clean).map(SegVersion::rows);
+        if let Some(base) = head.settled().or_else(written) {
             let ordinals = match self.kind {
                 ListKind::Simple => Ordinals::Zero,
                 ListKind::Multi => base.ordinals(local),

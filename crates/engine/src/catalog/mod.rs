@@ -310,7 +310,7 @@ impl Catalog {
         self.types
             .get(u32::from(id.get()))
             .and_then(OnceLock::get)
-            .ok_or(Error::UnknownEdgeType(id))
+            .ok_or_else(|| Error::UnknownEdgeType(id))
     }
 
     /// Every edge type with its number.

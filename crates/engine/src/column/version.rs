@@ -135,6 +135,10 @@ impl<C: Chunk> ColVersion<C> {
     /// The value of `local` at `read_ts`, no older than the watermark.
     #[inline]
     pub(super) fn get(&self, local: u32, read_ts: u64) -> C::Value {
+        // PERF: inserted edges, whose ends are looked up: most segments are settled.
+        if self.is_settled() {
+            return self.chunk.get(local as usize);
+        }
         self.unsettled(local, read_ts).unwrap_or_else(|| self.settled().get(local as usize))
     }
 

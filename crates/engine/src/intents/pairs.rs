@@ -115,7 +115,7 @@ impl Pairs {
         let mine = pair.slot(owner);
         for slot in &self.bucket(pair).0 {
             if slot.load(Ordering::Relaxed) == mine {
-                slot.store(0, Ordering::SeqCst);
+                return slot.store(0, Ordering::SeqCst);
             }
         }
     }

@@ -25,6 +25,24 @@ enum InSegment {
     All,
 }
 
+/// Room for the values of a batch, made once the first of them has given the column a type: a
+/// column without one has nothing to make room in.
+#[derive(Debug, Default)]
+struct Room {
+    made: bool,
+}
+
+impl Room {
+    /// Makes room for so many values more, if it can and has not yet.
+    #[inline]
+    fn make(&mut self, values: usize, out: &mut Column) {
+        if !self.made && !matches!(out, Column::Same(..)) {
+            self.made = true;
+            out.reserve(values);
+        }
+    }
+}
+
 impl Reader<'_> {
     /// Result of a call that read: damage that it or an earlier one met is its error. Lists and
     /// values that cannot be read come out empty, and that is noted (docs/decisions/0016).
@@ -169,23 +187,25 @@ impl View for Reader<'_> {
             return Ok(());
         };
         let table = self.table_of(t, dir, sources);
-        for source in sources {
-            if let Some(v) = number(*source) {
-                if t.kind() == ListKind::Simple {
-                    table.for_each_run(v, |run| {
-                        out.neighbours.extend(run.iter().map(|n| VertexId::from_raw((*n).into())));
-                        out.ordinals.resize(out.neighbours.len(), 0);
-                    });
-                } else {
-                    table.for_each_numbered(v, |nbrs, ordinals| {
-                        let ids = nbrs.iter().map(|n| VertexId::from_raw((*n).into()));
-                        out.neighbours.extend(ids);
-                        ordinals.append_to(nbrs.len(), &mut out.ordinals);
-                    });
-                }
+        let Expansion { offsets, neighbours, ordinals } = out;
+        let wide = |n: &u32| VertexId::from_raw((*n).into());
+        offsets.extend(sources.iter().map(|source| {
+            let Some(v) = number(*source) else { return neighbours.len() as u32 };
+            if t.kind() == ListKind::Simple {
+                table.for_each_run(v, |run| neighbours.extend(run.iter().map(wide)));
+            } else {
+                table.for_each_numbered(v, |nbrs, found| {
+                    // Ordinals of 0 are filled in once for all lists since the last other one.
+                    if !found.is_zero() {
+                        ordinals.resize(neighbours.len(), 0);
+                        found.append_to(nbrs.len(), ordinals);
+                    }
+                    neighbours.extend(nbrs.iter().map(wide));
+                });
             }
-            out.offsets.push(out.neighbours.len() as u32);
-        }
+            neighbours.len() as u32
+        }));
+        ordinals.resize(neighbours.len(), 0);
         self.checked(())
     }
 
@@ -345,10 +365,11 @@ impl View for Reader<'_> {
             out.push_nulls(vertices.len());
             return Ok(());
         };
-        out.reserve(vertices.len());
+        let mut room = Room::default();
         let (mut states, mut values) = (self.states(), column.cursor(self.read_ts, &self.guard));
         let mut rest = vertices;
         while let Some(first) = rest.first() {
+            room.make(rest.len(), out);
             let Some(first) = number(*first) else {
                 out.push_nulls(1);
                 rest = &rest[1..];
@@ -383,11 +404,12 @@ impl View for Reader<'_> {
         key: PropertyKeyId,
         out: &mut Column,
     ) -> Result<(), ReadError> {
-        out.reserve(edges.len());
+        let (mut room, mut left) = (Room::default(), edges.len());
         for same in edges.chunk_by(|a, b| a.ty == b.ty) {
             let ty = self.shared.catalog.edge_type(same[0].ty).ok();
             let Some((ty, column)) = ty.and_then(|ty| Some((ty, ty.column(key)?))) else {
                 out.push_nulls(same.len());
+                left -= same.len();
                 continue;
             };
             let mut values = column.cursor(self.read_ts, &self.guard);
@@ -395,6 +417,8 @@ impl View for Reader<'_> {
             let near =
                 |a: &u32, b: &u32| a >> SEGMENT_BITS == b >> SEGMENT_BITS && *a != 0 && *b != 0;
             for here in places.chunk_by(near) {
+                room.make(left, out);
+                left -= here.len();
                 match here[0] {
                     0 => out.push_nulls(1),
                     _ => values.append_to(here.iter().copied(), out),

@@ -18,6 +18,16 @@ impl Transaction<'_> {
         self.shared().catalog.edge_type(ty)
     }
 
+    /// An edge type that edges are about to be made of.
+    #[inline]
+    fn edge_type_to_write(&self, ty: EdgeTypeId) -> Result<&EdgeType, Error> {
+        let edge_type = self.edge_type(ty)?;
+        if !edge_type.is_made() {
+            self.check_edge_type(ty)?;
+        }
+        Ok(edge_type)
+    }
+
     /// Creates an edge with properties. Types that allow it may get parallel edges this way.
     ///
     /// # Errors
@@ -32,9 +42,9 @@ impl Transaction<'_> {
         dst: VertexId,
         properties: &[(PropertyKeyId, Value)],
     ) -> Result<EdgeId, Error> {
-        let (u, v) = self.existing_ends(src, dst)?;
-        let edge_type = self.edge_type(ty)?;
-        self.check_edge_type(ty)?;
+        let guard = &epoch::pin();
+        let (u, v) = self.existing_ends(src, dst, guard)?;
+        let edge_type = self.edge_type_to_write(ty)?;
         if edge_type.kind() == ListKind::Simple {
             return Err(Error::SimpleEdgeType { name: self.shared().catalog.edge_type_name(ty) });
         }
@@ -52,7 +62,7 @@ impl Transaction<'_> {
         self.intend_vertex(u, Part::Existence)?;
         self.intend_vertex(v, Part::Existence)?;
         let has_values = properties.iter().any(|(_, value)| !value.is_null());
-        let ordinal = match !has_values && self.may_be_unnumbered(ty, u, v) {
+        let ordinal = match !has_values && self.may_be_unnumbered(ty, (u, v), guard) {
             true => 0,
             false => self.edge_type(ty)?.new_ordinal()?,
         };
@@ -111,8 +121,7 @@ impl Transaction<'_> {
         dst: VertexId,
         op: EdgeOp,
     ) -> Result<(), Error> {
-        let edge_type = self.edge_type(ty)?;
-        self.check_edge_type(ty)?;
+        let edge_type = self.edge_type_to_write(ty)?;
         if edge_type.kind() != ListKind::Simple {
             return Err(Error::NotSimpleEdgeType {
                 name: self.shared().catalog.edge_type_name(ty),

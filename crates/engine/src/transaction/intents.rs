@@ -232,8 +232,12 @@ impl Transaction<'_> {
 
     /// Before an edge is made without properties: true if it need not have an ordinal. Then it is
     /// the only one of its pair, and nobody else makes another before this transaction ends.
-    pub(super) fn may_be_unnumbered(&mut self, ty: EdgeTypeId, src: u32, dst: u32) -> bool {
-        let guard = &epoch::pin();
+    pub(super) fn may_be_unnumbered(
+        &mut self,
+        ty: EdgeTypeId,
+        (src, dst): (u32, u32),
+        guard: &Guard,
+    ) -> bool {
         let shared = &self.registration.shared;
         let Ok(edge_type) = shared.catalog.edge_type(ty) else { return false };
         if edge_type.kind() != ListKind::Multi

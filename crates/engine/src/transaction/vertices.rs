@@ -1,6 +1,6 @@
 //! What a transaction does with vertices, their labels and properties.
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::Guard;
 use telar_graph::{
     Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, ReadError, Value, VertexId, View,
 };
@@ -47,8 +47,12 @@ impl Transaction<'_> {
     }
 
     /// The numbers of two vertices that exist.
-    pub(super) fn existing_ends(&self, src: VertexId, dst: VertexId) -> Result<(u32, u32), Error> {
-        let guard = &epoch::pin();
+    pub(super) fn existing_ends(
+        &self,
+        src: VertexId,
+        dst: VertexId,
+        guard: &Guard,
+    ) -> Result<(u32, u32), Error> {
         let (shared, read_ts) = (self.shared(), self.registration.read_ts);
         let state = |v: u32| match self.writes.states.get(v.into()) {
             Some(w) => w.state,

@@ -230,6 +230,7 @@ impl Column {
     }
 
     /// The vertex in a row, if it is one.
+    #[inline]
     #[must_use]
     pub fn vertex(&self, row: usize) -> Option<VertexId> {
         match self {

@@ -70,7 +70,7 @@ impl Explainer<'_> {
             let inner = at > 0 && !matches!(plan, Plan::Union(_));
             let outer = if inner { 1.0 } else { outer };
             let (child, expected) = match inner {
-                true => facts.inside(|facts| self.node(input, live, outer, facts)),
+                true => facts.in_inner_plan(|facts| self.node(input, live, outer, facts)),
                 false => self.node(input, live, outer, facts),
             };
             if let (Plan::HashJoin(_), 1) = (plan, at) {
@@ -91,9 +91,9 @@ impl Explainer<'_> {
         for inner in subplans {
             let mut facts = facts.clone();
             let inside = |facts: &mut Facts| self.node(inner, &mut live.clone(), 1.0, facts).0;
-            children.push(facts.inside(inside));
+            children.push(facts.in_inner_plan(inside));
         }
-        let expected = self.counts.rows(plan, &rows, outer, facts);
+        let expected = self.counts.operator_rows(plan, &rows, outer, facts);
         let (operator, details) = plan.operator().explain(&Printer(self.names));
         let measured = self.measured.as_ref();
         let measured = measured.map(|m| m.get(&plan.address()).copied().unwrap_or_default());

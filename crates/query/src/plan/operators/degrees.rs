@@ -63,8 +63,8 @@ impl Operator for Degrees {
         if self.optional {
             return rows.first;
         }
-        let (degree, times) = counts.degree_of(facts, self.from, &self.types, self.way);
-        rows.first * (degree * times).min(1.0)
+        let fan_out = counts.fan_out(facts, self.from, &self.types, self.way);
+        rows.first * fan_out.rows().min(1.0)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -38,7 +38,7 @@ impl Operator for Distinct {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let keys: Vec<Expr> = self.slots.iter().map(|slot| Expr::Slot(*slot)).collect();
-        counts.groups(keys.iter(), rows.first, facts)
+        counts.group_count(keys.iter(), rows.first, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

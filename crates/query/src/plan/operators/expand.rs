@@ -1,6 +1,7 @@
 //! Relationships of nodes, with the nodes that they lead to.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 
 /// The relationships of a known node, with the nodes at their other ends.
 #[derive(Debug, Clone)]
@@ -61,21 +62,19 @@ impl Operator for Expand {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let found = counts.expand(facts, (self.from, self.to), &self.types, self.way, self.into);
-        counts.is_of(self.edge, &self.types, facts);
-        let ends = [(self.from, self.to, self.way), (self.to, self.from, self.way.reverse())];
-        let each = ends.map(|(node, _, way)| {
-            let (degree, times) = counts.degree_of(facts, node, &self.types, way);
-            degree * times
-        });
-        counts.are_behind(facts, (self.from, self.to), each[0]);
+        let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };
+        let hops = [hop, hop.reverse()];
+        let found = counts.expand_rows(facts, hop, self.into);
+        counts.narrow_to_type(facts, self.edge, &self.types);
+        let fan_outs = hops.map(|h| counts.fan_out(facts, h.from, h.types, h.way).rows());
+        counts.cap_distinct_ends(facts, self.from, self.to, fan_outs[0]);
         if self.into {
-            counts.are_behind(facts, (self.to, self.from), each[1]);
+            counts.cap_distinct_ends(facts, self.to, self.from, fan_outs[1]);
         } else {
-            counts.leads_to(facts, (self.from, self.to), &self.types, self.way);
+            counts.narrow_end(facts, hop);
         }
-        for (node, _, way) in ends {
-            facts.has(node, counts.tables(&self.types, way));
+        for hop in hops {
+            facts.note_reached(hop.from, counts.edge_ends(hop.types, hop.way));
         }
         rows.first * found
     }

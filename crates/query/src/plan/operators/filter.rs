@@ -37,7 +37,7 @@ impl Operator for Filter {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        rows.first * counts.share(&self.condition, facts)
+        rows.first * counts.selectivity(&self.condition, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

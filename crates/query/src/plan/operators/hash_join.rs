@@ -41,16 +41,16 @@ impl Operator for HashJoin {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let share = |(a, b): &(Expr, Expr)| match (a, b) {
+        let selectivity = |(a, b): &(Expr, Expr)| match (a, b) {
             (Expr::Slot(node), Expr::Slot(other)) => {
                 // Nodes with many relationships are often found on both sides.
                 let here = counts.reached_by(&self.input, *node);
                 let there = counts.reached_by(&self.build, *other);
-                counts.meet(facts, *node, here, &there) / counts.ends(facts, *node)
+                counts.join_skew(facts, *node, here, &there) / counts.candidates(facts, *node)
             }
-            (a, b) => counts.comparison(Binary::Equal, a, b, facts),
+            (a, b) => counts.comparison_selectivity(Binary::Equal, a, b, facts),
         };
-        rows.first * rows.second * self.keys.iter().map(share).product::<f64>()
+        rows.first * rows.second * self.keys.iter().map(selectivity).product::<f64>()
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

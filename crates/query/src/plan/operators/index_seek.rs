@@ -44,9 +44,9 @@ impl Operator for IndexSeek {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.node_objects(&self.label) else { return 0.0 };
-        counts.is(facts, self.slot, objects);
-        facts.has_sought(self.slot, &self.sought);
-        rows.first * counts.sought(objects, &self.sought, facts)
+        counts.narrow_to(facts, self.slot, objects);
+        facts.note_seek(self.slot, &self.sought);
+        rows.first * counts.seek_rows(objects, &self.sought, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

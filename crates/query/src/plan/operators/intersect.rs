@@ -1,6 +1,7 @@
 //! Nodes that several known nodes lead to.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 
 /// New nodes that each of several known nodes leads to, by what their lists have in common.
 #[derive(Debug, Clone)]
@@ -60,23 +61,22 @@ impl Operator for Intersect {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         for leg in &self.legs {
-            counts.is_of(leg.edge, &leg.types, facts);
-            counts.leads_to(facts, (leg.from, self.to), &leg.types, leg.way);
-            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
-            counts.are_behind(facts, (leg.from, self.to), degree * times);
+            counts.narrow_to_type(facts, leg.edge, &leg.types);
+            let hop = Hop { from: leg.from, to: self.to, types: &leg.types, way: leg.way };
+            counts.narrow_end(facts, hop);
+            let fan_out = counts.fan_out(facts, leg.from, &leg.types, leg.way).rows();
+            counts.cap_distinct_ends(facts, leg.from, self.to, fan_out);
         }
-        let ends = counts.ends(facts, self.to);
-        let share = |leg: &Leg| {
-            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
-            degree * times / ends
-        };
-        // A node that one leads to has more for the others to come by.
+        let candidates = counts.candidates(facts, self.to);
+        let selectivity =
+            |leg: &Leg| counts.fan_out(facts, leg.from, &leg.types, leg.way).rows() / candidates;
+        // A node that was found by one leg has more relationships for the other legs.
         let (to, lead) = (self.to, &self.legs[0]);
-        let back = |leg: &Leg| counts.tables(&leg.types, leg.way.reverse());
+        let back = |leg: &Leg| counts.edge_ends(&leg.types, leg.way.reverse());
         let others = self.legs.iter().skip(1);
-        let more = others.map(|leg| counts.skew(facts, to, &back(leg), back(lead)));
-        let more: f64 = more.product();
-        rows.first * ends * self.legs.iter().map(share).product::<f64>() * more
+        let skew = others.map(|leg| counts.skew(facts, to, &back(leg), back(lead)));
+        let skew: f64 = skew.product();
+        rows.first * candidates * self.legs.iter().map(selectivity).product::<f64>() * skew
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -12,9 +12,9 @@ pub(crate) struct Match {
     pub(crate) pattern: Pattern,
     /// Variables of the pattern that are known before.
     pub(crate) bound: HashSet<Slot>,
-    /// Where the rows are only counted: variables that are read behind the pattern. The search for
+    /// Where the rows are only count_only: variables that are read behind the pattern. The search for
     /// a plan goes by it, no answer does.
-    pub(crate) counted: Option<HashSet<Slot>>,
+    pub(crate) count_only: Option<HashSet<Slot>>,
 }
 
 impl Match {
@@ -28,7 +28,7 @@ impl Match {
         pattern.variables(&mut |slot| _ = named.insert(slot));
         pattern.exprs(&mut |e| e.slots(&mut |slot| _ = named.insert(slot)));
         let bound = before.into_iter().filter(|slot| named.contains(slot)).collect();
-        Self { input, pattern, bound, counted: None }
+        Self { input, pattern, bound, count_only: None }
     }
 }
 

@@ -44,11 +44,11 @@ impl Operator for NodeScan {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let Some(label) = &self.label else { return rows.first * counts.nodes() };
+        let Some(label) = &self.label else { return rows.first * counts.node_count() };
         if let Some(objects) = counts.node_objects(label) {
-            counts.is(facts, self.slot, objects);
+            counts.narrow_to(facts, self.slot, objects);
         }
-        rows.first * counts.label(label)
+        rows.first * counts.label_count(label)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

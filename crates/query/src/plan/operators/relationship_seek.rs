@@ -1,6 +1,7 @@
 //! Relationships by an index.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 use crate::plan::{NextKey, Sought};
 
 /// The relationships that an index has for a key or range, with both ends, for every row.
@@ -53,13 +54,14 @@ impl Operator for RelationshipSeek {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.relationship_objects(&self.ty) else { return 0.0 };
-        counts.is(facts, self.edge, objects);
-        facts.has_sought(self.edge, &self.sought);
+        counts.narrow_to(facts, self.edge, objects);
+        facts.note_seek(self.edge, &self.sought);
         let types = Types::Of(vec![self.ty.clone()]);
-        counts.leads_to(facts, (self.from, self.to), &types, self.way);
-        counts.leads_to(facts, (self.to, self.from), &types, self.way.reverse());
+        let hop = Hop { from: self.from, to: self.to, types: &types, way: self.way };
+        counts.narrow_end(facts, hop);
+        counts.narrow_end(facts, hop.reverse());
         let ways = if self.way == Way::Both { 2.0 } else { 1.0 };
-        rows.first * ways * counts.sought(objects, &self.sought, facts)
+        rows.first * ways * counts.seek_rows(objects, &self.sought, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -1,6 +1,7 @@
 //! Paths of several relationships from a known node.
 
 use super::prelude::*;
+use crate::estimate::{Hop, PathEnds, PathLength};
 
 /// Paths of a relationship that is repeated, from a known node.
 #[derive(Debug, Clone)]
@@ -67,15 +68,17 @@ impl Operator for VarExpand {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let (ends, types) = ((self.from, self.to), (&self.types, self.way));
-        let found = counts.paths(facts, ends, types, (self.min, self.max), self.into, self.once);
+        let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };
+        let length = PathLength { min: self.min, max: self.max };
+        let ends = PathEnds { into: self.into, once: self.once };
+        let found = counts.path_rows(facts, hop, length, ends);
         if !self.into && self.min > 0 {
-            counts.leads_to(facts, ends, &self.types, self.way);
-            facts.has(self.to, counts.tables(&self.types, self.way.reverse()));
-            counts.are_behind(facts, ends, found);
+            counts.narrow_end(facts, hop);
+            facts.note_reached(self.to, counts.edge_ends(&self.types, self.way.reverse()));
+            counts.cap_distinct_ends(facts, self.from, self.to, found);
         } else if !self.into {
-            let begins = 1.0 / found.max(1.0);
-            counts.begins_or_leads_to(facts, ends, types, begins);
+            let empty = 1.0 / found.max(1.0);
+            counts.narrow_path_end(facts, hop, empty);
         }
         rows.first * found
     }

@@ -10,8 +10,8 @@ use crate::batch::Slot;
 use crate::expr::area::areas;
 use crate::expr::{Binary, Expr, Labels, SubqueryKind, Unary};
 
-/// Upper bound on the selectivity of a condition that is no constant; 1 minus it is the lower bound.
-/// A condition that keeps every row would make its negation keep none.
+/// Upper bound on the selectivity of a condition that is no constant; 1 minus it is the lower
+/// bound. A condition that keeps every row would make its negation keep none.
 const SELECTIVITY_MAX: f64 = 0.95;
 
 impl Counts<'_> {

@@ -39,8 +39,8 @@ pub(super) struct Fact {
     pub(super) ty: Option<EdgeTypeId>,
     /// Properties that an index seek has compared already.
     pub(super) sought: Vec<Arc<str>>,
-    /// Relationships by which a node was found, so it has at least one of each entry. An entry lists
-    /// the types and directions that the relationship may have.
+    /// Relationships by which a node was found, so it has at least one of each entry. An entry
+    /// lists the types and directions that the relationship may have.
     pub(super) reached: Vec<Vec<EdgeEnd>>,
     /// True for a node that was found by a value that no other node has.
     pub(super) unique: bool,
@@ -170,8 +170,8 @@ impl Facts {
         }
     }
 
-    /// Upper bound on the distinct combinations of values of some variables, each given with its own
-    /// distinct count.
+    /// Upper bound on the distinct combinations of values of some variables, each given with its
+    /// own distinct count.
     pub(crate) fn combinations(&self, values: &[(Slot, f64)]) -> f64 {
         let all = |values: &mut dyn Iterator<Item = f64>| values.product::<f64>();
         let with = |JointDistinct { slots, max }: &JointDistinct| {

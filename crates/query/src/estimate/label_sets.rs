@@ -8,10 +8,10 @@
 //! |---|---|
 //! | none | `w(S) = n(S) / n` |
 //! | the node has the label `L` | 0 where `S` lacks it |
-//! | a relationship leads to the node | `w(S) * d(S)`, where `d(S)` is the degree of nodes of `S`: |
-//! | | relationships of this type that come from a node like the one at the other end |
+//! | a relationship leads to the node | `w(S) * d(S)` |
 //!
-//! Two nodes with the same distribution are the same node with probability
+//! `d(S)` is the degree of nodes of `S`: relationships of this type that come from a node like the
+//! one at the other end. Two nodes with the same distribution are the same node with probability
 //! `sum(w(S)^2 / n(S))`. The inverse is the number of candidates for a variable.
 
 use telar_graph::LabelId;
@@ -22,8 +22,8 @@ use super::facts::Fact;
 use super::{Counts, Facts, FanOut, Hop};
 use crate::batch::Slot;
 
-/// Lower bound on the skew of one relationship by another one: the sample may have missed nodes that
-/// have both.
+/// Lower bound on the skew of one relationship by another one: the sample may have missed nodes
+/// that have both.
 const SKEW_MIN: f64 = 0.05;
 
 /// Distribution over the label sets that a node may have.
@@ -60,8 +60,8 @@ impl Counts<'_> {
         }
     }
 
-    /// Multiplies the weight of each set by `f`. Returns the sum of the weights before they are made
-    /// to add up to 1 again. Changes nothing if that sum is 0.
+    /// Multiplies the weight of each set by `f`. Returns the sum of the weights before they are
+    /// made to add up to 1 again. Changes nothing if that sum is 0.
     fn narrow(&self, fact: &mut Fact, f: impl Fn(&LabelSet) -> f64) -> f64 {
         let mut sets = self.sets_of(Some(fact));
         sets.iter_mut().for_each(|s| s.weight *= f(&self.statistics.sets[s.set]));

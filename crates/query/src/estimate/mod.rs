@@ -20,13 +20,13 @@
 //! | paths of `i..j` relationships | `d` for the first, then `d` of its end; at most four terms |
 //! | groups; distinct rows | distinct combinations that so many random draws would meet |
 //!
-//! Selectivity of a condition: equality `1 / v(I)` where an index holds the property, else 0.1; that
-//! two nodes are the same, one of the candidates; a range or a prefix 0.3; the place of a point 0.1;
-//! a label the probability that the node has it; a pattern that exists `1 - e^-rows`; any other
-//! condition 0.75.
+//! Selectivity of a condition: equality `1 / v(I)` where an index holds the property, else 0.1;
+//! that two nodes are the same, one of the candidates; a range or a prefix 0.3; the place of a
+//! point 0.1; a label the probability that the node has it; a pattern that exists `1 - e^-rows`;
+//! any other condition 0.75.
 //!
-//! Facts about variables follow them (`facts`) through aliases, groups, and lists that are collected
-//! and unwound.
+//! Facts about variables follow them (`facts`) through aliases, groups, and lists that are
+//! collected and unwound.
 
 mod condition;
 mod facts;
@@ -110,8 +110,8 @@ pub(crate) struct PathEnds {
 pub(crate) struct FanOut {
     /// Mean over all nodes with the same label sets.
     pub(crate) mean: f64,
-    /// Factor of this node. A node that was found by one of its relationships, or by a unique value,
-    /// has more relationships than the mean.
+    /// Factor of this node. A node that was found by one of its relationships, or by a unique
+    /// value, has more relationships than the mean.
     pub(crate) skew: f64,
 }
 
@@ -123,7 +123,7 @@ impl FanOut {
 }
 
 impl<'g> Counts<'g> {
-    /// Estimator for a graph. Cost: that of [`telar_graph::View::estimates`].
+    /// Estimator for a graph. Cost: that of [`telar_graph::Counts::estimates`].
     pub(crate) fn of(graph: &'g dyn Graph) -> Self {
         Self {
             graph,

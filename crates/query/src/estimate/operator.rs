@@ -44,8 +44,8 @@ impl Counts<'_> {
         }
     }
 
-    /// Rows of the topmost operator of a plan, for the rows of its input. Estimates its other inputs
-    /// itself, and notes the facts that it implies.
+    /// Rows of the topmost operator of a plan, for the rows of its input. Estimates its other
+    /// inputs itself, and notes the facts that it implies.
     pub(crate) fn rows_over_input(&self, plan: &Plan, input: f64, facts: &mut Facts) -> f64 {
         let mut inputs = vec![input];
         for plan in plan.inputs().into_iter().skip(1) {

@@ -1,8 +1,9 @@
-//! Aggregate pushdown: expansions become counts of relationships where only the number of rows matters.
+//! Aggregate pushdown: expansions become counts of relationships where only the number of rows
+//! matters.
 //!
-//! An expansion to a node that no other operator reads becomes [`Degrees`]. The row stays one row and
-//! carries a count, and the counts of several expansions are multiplied. The number of rows is the
-//! sum of the last count:
+//! An expansion to a node that no other operator reads becomes [`Degrees`]. The row stays one row
+//! and carries a count, and the counts of several expansions are multiplied. The number of rows is
+//! the sum of the last count:
 //!
 //! ```text
 //!  count(*)                          sum(n2)
@@ -14,8 +15,8 @@
 //!
 //! The conditions on such a node may be one label, and that it differs from other nodes of the row
 //! (`a <> c`). Each is removed from its filter, and the count stands where the last of them was
-//! tested. A condition that is not deterministic, such as `rand() < 0.5`, must be evaluated for every
-//! row, so no expansion below it is counted.
+//! tested. A condition that is not deterministic, such as `rand() < 0.5`, must be evaluated for
+//! every row, so no expansion below it is counted.
 //!
 //! Relationships stay distinct: those that an expansion must differ from are not counted, and an
 //! expansion whose relationship a later one must differ from is not replaced.
@@ -32,8 +33,8 @@ use crate::plan::{Degrees, Expand, Plan};
 const ABOVE_MAX: usize = 128;
 
 /// Replaces expansions by counts in a plan of which only the variables in `reads` are read. Returns
-/// the variable whose sum is the number of rows; `None` if no expansion is replaced. `slot` makes new
-/// variables.
+/// the variable whose sum is the number of rows; `None` if no expansion is replaced. `slot` makes
+/// new variables.
 pub(crate) fn count_by_degrees(
     plan: &mut Plan,
     reads: &dyn Fn(Slot) -> bool,
@@ -141,7 +142,8 @@ impl Chain {
         Some(Countable { filter, node, degrees })
     }
 
-    /// Replaces the expansion at a position. Returns the position of the operator that was below it.
+    /// Replaces the expansion at a position. Returns the position of the operator that was below
+    /// it.
     fn replace(&mut self, at: usize, found: Countable) -> usize {
         let Countable { filter, node, degrees } = found;
         let place = filter.map_or(at, |filter| filter + 1);

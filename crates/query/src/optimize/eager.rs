@@ -1,10 +1,11 @@
-//! Placement of [`Eager`]: an operator that reads all rows of its input before it returns the first.
-//! With it, no clause sees the writes of a later clause, and each sees all writes of earlier ones.
+//! Placement of [`Eager`]: an operator that reads all rows of its input before it returns the
+//! first. With it, no clause sees the writes of a later clause, and each sees all writes of earlier
+//! ones.
 //!
-//! Operators run batch by batch: when an operator handles the first rows, its input has not read the
-//! others yet. So an `Eager` goes between an operator and its input where one writes what the other
-//! reads, or both write the same (`effects`). From the bottom up, the *pending* effects of a plan are
-//! those that it may still have after it has returned its first rows:
+//! Operators run batch by batch: when an operator handles the first rows, its input has not read
+//! the others yet. So an `Eager` goes between an operator and its input where one writes what the
+//! other reads, or both write the same (`effects`). From the bottom up, the *pending* effects of a
+//! plan are those that it may still have after it has returned its first rows:
 //!
 //! ```text
 //! pending(Sort, Aggregate, Eager, Delete) = none: all is read before the first row
@@ -12,8 +13,8 @@
 //! pending(operator over input)            = pending(input) + its own, with inner plans
 //! ```
 //!
-//! An operator may read what was written for the same row. If a variable is unique, which means that
-//! no two rows hold the same node, the labels and properties of that node belong to one row.
+//! An operator may read what was written for the same row. If a variable is unique, which means
+//! that no two rows hold the same node, the labels and properties of that node belong to one row.
 
 use crate::batch::Slot;
 use crate::plan::effects::{Effects, may_be_object};
@@ -76,7 +77,8 @@ fn place(plan: &mut Plan) -> Pipeline {
         Plan::HashJoin(p) => place(&mut p.build).all,
         _ => plan.inner_mut().map(place).unwrap_or_default().all,
     };
-    // The input of CALL IN TRANSACTIONS reads another snapshot, so the inner plan does not affect it.
+    // The input of CALL IN TRANSACTIONS reads another snapshot, so the inner plan does not affect
+    // it.
     if !matches!(plan, Plan::InTransactions(_)) {
         own.absorb(&inside);
     }

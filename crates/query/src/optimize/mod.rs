@@ -94,7 +94,8 @@ pub(crate) struct Planner<'a> {
     count_only: Option<HashSet<Slot>>,
 }
 
-/// Physical plan of a statement. `at` is the expression of `AT TIMESTAMP`, which is optimised as well.
+/// Physical plan of a statement. `at` is the expression of `AT TIMESTAMP`, which is optimised as
+/// well.
 ///
 /// # Errors
 /// If the statement is cancelled or out of time.

@@ -1,7 +1,8 @@
 //! Placement of [`Plan::Parallel`]: parts of a plan that several threads can run.
 //!
-//! A `Parallel` stands over a chain of row-wise operators that are deterministic and change nothing.
-//! Whether threads pay off is decided at run time; this rule leaves out chains that cannot take long.
+//! A `Parallel` stands over a chain of row-wise operators that are deterministic and change
+//! nothing. Whether threads pay off is decided at run time; this rule leaves out chains that cannot
+//! take long.
 
 use crate::plan::{Parallel, Plan, Shape};
 

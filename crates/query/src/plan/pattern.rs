@@ -39,7 +39,7 @@ impl Pattern {
     }
 }
 
-/// Walks over the expressions of a pattern, borrowed one way or the other.
+/// Walk over the expressions of a pattern, shared or mutable.
 macro_rules! exprs {
     ($pattern:expr, $f:ident, $iter:ident, $exprs:ident $(, $mut:tt)?) => {{
         let Pattern { nodes: _, relationships, conditions, paths, selections, hints: _ } = $pattern;
@@ -62,7 +62,7 @@ impl Pattern {
         exprs!(self, f, iter, exprs);
     }
 
-    /// The same, to be changed.
+    /// Mutable [`exprs`](Self::exprs).
     pub(crate) fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
         exprs!(self, f, iter_mut, exprs_mut, mut);
     }

@@ -1,13 +1,13 @@
-//! Syntactic order of a pattern, for [`Planning`](crate::planning::Planning) without join order. Tests
-//! compare the answers of cheaper plans with those of this one.
+//! Syntactic order of a pattern, for [`Planning`](crate::planning::Planning) without join order.
+//! Tests compare the answers of cheaper plans with those of this one.
 
 use super::Solver;
 use super::order::AccessPath;
 use crate::plan::pattern::Relationship;
 
 impl Solver<'_, '_> {
-    /// Finds every node and relationship in the order of the text: a relationship as soon as one end is
-    /// bound, else a scan of all nodes. Conditions are tested later.
+    /// Finds every node and relationship in the order of the text: a relationship as soon as one
+    /// end is bound, else a scan of all nodes. Conditions are tested later.
     pub(super) fn as_written(&mut self) {
         loop {
             let relationships = &self.pattern.relationships;

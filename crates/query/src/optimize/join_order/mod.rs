@@ -1,7 +1,7 @@
 //! Join order: the order in which the parts of a pattern are found.
 //!
-//! `search` looks for the cheapest order of nodes and relationships, and for parts that are found on
-//! their own and joined; `model` has its estimates, and `steps` makes operators of the order. A
+//! `search` looks for the cheapest order of nodes and relationships, and for parts that are found
+//! on their own and joined; `model` has its estimates, and `steps` makes operators of the order. A
 //! pattern that is too large for the search, or that asks for some of its paths only, is solved
 //! greedily (`order`): first relationships between two bound nodes, then those from a bound node,
 //! the fewest rows first, and a new access path only where no relationship is left. Conditions are
@@ -107,7 +107,8 @@ impl Planner<'_> {
             let mut has_subqueries = false;
             pattern.exprs(&mut |e| e.subqueries(&mut |_| has_subqueries = true));
             if has_subqueries || !self.planning.order {
-                // A subquery in a condition is estimated better once the patterns before it are solved.
+                // A subquery in a condition is estimated better once the patterns before it are
+                // solved.
                 plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
             }
             if has_subqueries {
@@ -220,8 +221,8 @@ impl Solver<'_, '_> {
         } else {
             self.as_written();
         }
-        // A cancelled statement is never run, so its plan may lack a part of the pattern. The planner
-        // checks again.
+        // A cancelled statement is never run, so its plan may lack a part of the pattern. The
+        // planner checks again.
         while watch::check().is_ok() {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -233,7 +234,8 @@ impl Solver<'_, '_> {
             } else if let Some(access) = self.next_access() {
                 self.access(access);
             } else if let Some(relationship) = self.pattern.relationships.pop() {
-                // Its condition needs a variable that only it would bind: evaluation fails with that.
+                // Its condition needs a variable that only it would bind: evaluation fails with
+                // that.
                 self.follow(relationship);
             } else if let Some(selection) = self.pattern.selections.pop() {
                 self.select(selection);
@@ -253,8 +255,8 @@ impl Solver<'_, '_> {
         }
     }
 
-    /// Adds a test that bound nodes are not null, since null matches nothing. Operators that follow a
-    /// relationship from a node test that themselves.
+    /// Adds a test that bound nodes are not null, since null matches nothing. Operators that follow
+    /// a relationship from a node test that themselves.
     fn test_bound_nodes(&mut self) {
         let pattern = &self.pattern;
         let touched = |node: Slot| {

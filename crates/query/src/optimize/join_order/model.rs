@@ -9,7 +9,8 @@
 //! ```
 //!
 //! where `selectivity(r) = edges(r) / (n(from) * n(to))`. `edges(r)` is the number of relationships
-//! that leave candidates for `from`, or of those that arrive at candidates for `to`, the smaller one.
+//! that leave candidates for `from`, or of those that arrive at candidates for `to`, the smaller
+//! one.
 
 use super::Solver;
 use super::order::follow_rank;

@@ -39,8 +39,8 @@ const AGAINST_HINT_COST: f64 = 1e15;
 /// Factor on the cost of following a relationship to an end that no expression can read: it may
 /// become a count of rows.
 const UNREAD_FACTOR: f64 = 0.75;
-/// Cost of counting the relationships of a node instead of following them; for each relationship, if
-/// the label of its end must be tested.
+/// Cost of counting the relationships of a node instead of following them; for each relationship,
+/// if the label of its end must be tested.
 const COUNT_COST: f64 = 0.5;
 /// Cost of an index seek beside its rows.
 const SEEK_COST: f64 = 3.0;
@@ -69,7 +69,8 @@ pub(super) enum Step {
     Follow(usize),
     /// Several relationships from found nodes to the same new node, at once.
     Intersect(Vec<usize>),
-    /// Hash join with the rows that these steps find on their own, on shared nodes and equal values.
+    /// Hash join with the rows that these steps find on their own, on shared nodes and equal
+    /// values.
     Join(Vec<Step>),
 }
 
@@ -340,8 +341,8 @@ impl Search<'_, '_, '_> {
         legs
     }
 
-    /// True if no other relationship leads to the end of this one, and neither of the two has a name
-    /// by which it could be read.
+    /// True if no other relationship leads to the end of this one, and neither of the two has a
+    /// name by which it could be read.
     fn is_unread_end(&self, number: usize, way: usize) -> bool {
         let r = &self.model.relationships[number];
         let end = if way == 0 { r.to } else { r.from };
@@ -351,9 +352,9 @@ impl Search<'_, '_, '_> {
         is_last && slots.iter().all(|slot| self.solver.planner.slots[*slot].is_none())
     }
 
-    /// Number of nodes that the end of a relationship must differ from; `None` unless the relationship
-    /// can be counted instead of followed (`optimize/counting.rs`). It can where the rows of the
-    /// pattern are only counted, and nothing else reads the end.
+    /// Number of nodes that the end of a relationship must differ from; `None` unless the
+    /// relationship can be counted instead of followed (`optimize/counting.rs`). It can where the
+    /// rows of the pattern are only counted, and nothing else reads the end.
     fn counted_end(&self, at: usize, number: usize, way: usize) -> Option<usize> {
         let Part { nodes, relationships } = self.states[at].scope.part;
         let (model, pattern) = (self.model, &self.solver.pattern);

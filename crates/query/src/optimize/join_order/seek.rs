@@ -146,8 +146,8 @@ impl Solver<'_, '_> {
         self.pattern.conditions.retain(|condition| !tested(condition));
     }
 
-    /// Moves the conditions that a seek makes true into `sought.test`: equalities with whole keys, and
-    /// the label.
+    /// Moves the conditions that a seek makes true into `sought.test`: equalities with whole keys,
+    /// and the label.
     pub(super) fn take_tested(&mut self, slot: Slot, label: Option<&str>, sought: &mut Sought) {
         let mut left: Vec<Option<Binary>> = vec![Some(Binary::Equal); sought.prefix.len()];
         if let Some(last) = left.last_mut().filter(|_| sought.any) {
@@ -200,8 +200,8 @@ impl Solver<'_, '_> {
         self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))], is_bound)
     }
 
-    /// Best index on these labels or types: the one with the fewest estimated rows; of equal ones the
-    /// one that compares most.
+    /// Best index on these labels or types: the one with the fewest estimated rows; of equal ones
+    /// the one that compares most.
     fn best_index(
         &self,
         slot: Slot,
@@ -301,7 +301,8 @@ fn sought(
         }
     }
     let bounded = usize::from(!matches!(next, NextKey::Anything));
-    // An object that lacks one of the properties is not in the index, so conditions must compare all.
+    // An object that lacks one of the properties is not in the index, so conditions must compare
+    // all.
     let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
     let useful =
         prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
@@ -325,8 +326,8 @@ fn predicate(op: Binary) -> Option<IndexPredicate> {
     })
 }
 
-/// True if an expression yields a value of a type or null, as far as can be told; of a parameter it
-/// is told when it runs.
+/// True if an expression yields a value of a type, or null, as far as the planner knows. A
+/// parameter is checked at run time.
 fn yields(e: &Expr, ty: PropertyType) -> bool {
     match e {
         Expr::Const(value) => ty.admits(value),
@@ -336,7 +337,7 @@ fn yields(e: &Expr, ty: PropertyType) -> bool {
     }
 }
 
-/// The same of every element of a list.
+/// True if every element of a list is a value of a type, or null.
 fn yields_all(e: &Expr, ty: PropertyType) -> bool {
     match e {
         Expr::Const(Value::List(values)) => values.iter().all(|value| ty.admits(value)),

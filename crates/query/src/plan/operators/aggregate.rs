@@ -1,4 +1,4 @@
-//! Rows in groups.
+//! Aggregation: rows in groups.
 
 use super::prelude::*;
 use crate::estimate::distinct_of_draws;
@@ -9,14 +9,14 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
-    /// The node by which it groups first: all keys are properties of it.
+    /// Node to group by first: all keys are properties of it.
     pub(crate) by_node: Option<Slot>,
 }
 
 /// A call of an aggregating function.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateCall {
-    /// Lower case; `count(*)` is `count` without arguments.
+    /// Name in lower case; `count(*)` is `count` without arguments.
     pub(crate) function: Arc<str>,
     pub(crate) distinct: bool,
     pub(crate) arguments: Vec<Expr>,

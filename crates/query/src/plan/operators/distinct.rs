@@ -1,8 +1,8 @@
-//! Each row once.
+//! Duplicate elimination.
 
 use super::prelude::*;
 
-/// Each row once, by these columns.
+/// Drops rows with the same values in these columns as an earlier row.
 #[derive(Debug, Clone)]
 pub(crate) struct Distinct {
     pub(crate) input: Plan,

@@ -9,18 +9,18 @@ pub(crate) struct Expand {
     pub(crate) input: Plan,
     pub(crate) from: Slot,
     pub(crate) to: Slot,
-    /// `to` is bound already.
+    /// True if `to` is bound already.
     pub(crate) into: bool,
     pub(crate) edge: Slot,
-    /// Somebody reads the relationship.
+    /// True if an operator above reads the relationship.
     pub(crate) keeps_edge: bool,
-    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    /// Columns of the input that operators above read, ascending; `None` for all.
     pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Relationships, and lists of them, that this one may not be.
+    /// Relationships, and lists of relationships, that this one must differ from.
     pub(crate) distinct_from: Vec<Slot>,
-    /// `from` is scanned for relationships ([`NodeScan::for_relationships`]).
+    /// True if `from` is scanned for its relationships ([`NodeScan::for_relationships`]).
     ///
     /// [`NodeScan::for_relationships`]: super::NodeScan::for_relationships
     pub(crate) scans: bool,

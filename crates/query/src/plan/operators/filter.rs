@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The rows of its input for which a condition holds.
+/// Keeps the rows of its input for which a condition holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
     pub(crate) input: Plan,

@@ -1,15 +1,15 @@
-//! Two plans joined.
+//! Hash join.
 
 use super::prelude::*;
 use crate::expr::Binary;
 
-/// Each row of the input with those of another plan that have the same nodes or values.
+/// Joins the rows of the input, the probe side, with rows of another plan that have equal keys.
 #[derive(Debug, Clone)]
 pub(crate) struct HashJoin {
     pub(crate) input: Plan,
-    /// Begins with `Unit`; is read once, and kept.
+    /// Build side: begins with `Unit`, is read once and kept in a hash table.
     pub(crate) build: Plan,
-    /// Keys of the input, and those of the other plan that they equal; none: all rows meet.
+    /// Pairs of equal keys: one of the input, one of the build side. Without keys, a cross product.
     pub(crate) keys: Vec<(Expr, Expr)>,
 }
 

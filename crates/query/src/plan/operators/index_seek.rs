@@ -1,9 +1,9 @@
-//! Nodes by an index.
+//! Index seek of nodes.
 
 use super::prelude::*;
 use crate::plan::{NextKey, Sought};
 
-/// The nodes that an index has for a key or range, for every row.
+/// Nodes that an index holds for a key or range, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexSeek {
     pub(crate) input: Plan,

@@ -1,29 +1,31 @@
-//! Nodes that several known nodes lead to.
+//! Intersection: nodes that several bound nodes lead to.
 
 use super::prelude::*;
 use crate::estimate::Hop;
 
-/// New nodes that each of several known nodes leads to, by what their lists have in common.
+/// Nodes to which each of several bound nodes has a relationship: the intersection of their
+/// neighbour lists.
 #[derive(Debug, Clone)]
 pub(crate) struct Intersect {
     pub(crate) input: Plan,
     pub(crate) to: Slot,
-    /// At least two.
+    /// Relationships to the node, at least two.
     pub(crate) legs: Vec<Leg>,
-    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    /// Columns of the input that operators above read, ascending; `None` for all.
     pub(crate) kept: Option<Vec<Slot>>,
 }
 
-/// A relationship from a known node to the one that is looked for.
+/// Relationship from a bound node to the node that is sought.
 #[derive(Debug, Clone)]
 pub(crate) struct Leg {
     pub(crate) from: Slot,
     pub(crate) edge: Slot,
-    /// Somebody reads the relationship.
+    /// True if an operator above reads the relationship.
     pub(crate) keeps_edge: bool,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Relationships, and lists of them, that this one may not be; those of earlier legs as well.
+    /// Relationships, and lists of relationships, that this one must differ from, with those of
+    /// earlier legs.
     pub(crate) distinct_from: Vec<Slot>,
 }
 

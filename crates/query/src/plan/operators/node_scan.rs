@@ -1,16 +1,15 @@
-//! All nodes, or those with a label.
+//! Scan of all nodes, or of those with a label.
 
 use super::prelude::*;
 
-/// Every node for every row.
+/// All nodes, or those with a label, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeScan {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    /// A label that all have.
     pub(crate) label: Option<Arc<str>>,
-    /// An expansion of all nodes is above it: together they find every relationship, those of
-    /// deleted nodes included.
+    /// True if an expansion of all these nodes stands above it. The two find every relationship,
+    /// those of deleted nodes included.
     pub(crate) for_relationships: bool,
 }
 

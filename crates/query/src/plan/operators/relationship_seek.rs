@@ -1,22 +1,22 @@
-//! Relationships by an index.
+//! Index seek of relationships.
 
 use super::prelude::*;
 use crate::estimate::Hop;
 use crate::plan::{NextKey, Sought};
 
-/// The relationships that an index has for a key or range, with both ends, for every row.
+/// Relationships that an index holds for a key or range, with both ends, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct RelationshipSeek {
     pub(crate) input: Plan,
     pub(crate) edge: Slot,
     pub(crate) from: Slot,
-    /// May be `from`: then only loops are found.
+    /// May be the same slot as `from`: then only loops are found.
     pub(crate) to: Slot,
-    /// Which of the ends is `from`; with `Both`, a relationship is found once each way.
+    /// Direction from `from` to `to`; with `Both`, a relationship is found once in each direction.
     pub(crate) way: Way,
     pub(crate) ty: Arc<str>,
     pub(crate) sought: Sought,
-    /// Relationships, and lists of them, that this one may not be.
+    /// Relationships, and lists of relationships, that this one must differ from.
     pub(crate) distinct_from: Vec<Slot>,
 }
 

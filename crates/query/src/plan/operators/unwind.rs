@@ -1,9 +1,9 @@
-//! Elements of lists.
+//! `UNWIND`.
 
 use super::prelude::*;
 use crate::estimate::LIST;
 
-/// A row for each element of a list.
+/// One row for each element of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Unwind {
     pub(crate) input: Plan,

@@ -1,20 +1,19 @@
-//! Places for connections: how many there may be, and who has to go for another.
+//! Admission control: limits on the connections of a protocol.
 //!
 //! ```text
-//!            takes a place                logs in, takes a place
-//! accept ──► among those that may ──────► among those that did ──► until it is closed
-//!            still log in: above
-//!            `newcomers`, the oldest
-//!            of them is closed
+//!            admitted                       logs in
+//! accept ──► unauthenticated connection ──► authenticated connection ──► closed
+//!            above the limit, the
+//!            oldest one is evicted
 //! ```
 //!
-//! INVARIANT: whoever has not logged in takes no place of those that have. However many connect and
-//! say nothing, they push out each other, and a client that logs in takes its next place long
-//! before it is the oldest.
+//! INVARIANT: an unauthenticated connection never takes a slot of the authenticated ones. Peers
+//! that connect and stay silent evict each other only. A client that logs in has a slot long before
+//! its connection is the oldest.
 //!
-//! INVARIANT: there are never more than `clients` and `newcomers` together, some that are kept for
-//! administrators (`dbms/quota.rs`), and [`LEAVING_MAX`] more, which have been closed and have not
-//! noticed yet. So the files they need are bounded, too.
+//! INVARIANT: there are never more connections than both limits allow together, with the slots that
+//! are reserved for administrators (`dbms/quota.rs`), and [`EVICTED_MAX`] evicted connections that
+//! have not ended yet. So the number of open files is bounded, too.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,184 +23,190 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::dbms::{Place, Quota, Standing};
 
-/// Connections that have been closed for others and have not ended yet: at so many the next one
-/// waits.
-const LEAVING_MAX: usize = 8;
-/// For how long; then it is refused.
-const LEAVING_PATIENCE: Duration = Duration::from_millis(100);
+/// Upper bound on evicted connections that have not ended yet. Above it, the next connection waits.
+const EVICTED_MAX: usize = 8;
+/// Grace period for that wait; after it, the connection is refused.
+const EVICTION_GRACE: Duration = Duration::from_millis(100);
 
-/// How many there may be.
+/// Connection limits of a protocol.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Most {
-    /// That have logged in.
-    pub(crate) clients: usize,
+pub(crate) struct ConnectionLimits {
+    /// Upper bound on authenticated connections.
+    pub(crate) authenticated: usize,
     /// Percent of these that one user may have.
     pub(crate) user_share: usize,
-    /// That have not.
-    pub(crate) newcomers: usize,
+    /// Upper bound on unauthenticated connections.
+    pub(crate) unauthenticated: usize,
 }
 
-/// What a protocol keeps of a connection, for others than those who serve it.
+/// Handle of a connection, by which other threads can close it.
 pub(crate) trait Close: Clone {
-    /// Ends the connection soon, whatever it does; must not wait.
+    /// Makes the connection end soon; must not block.
     fn close(&self);
 }
 
-/// The connections there are.
+/// Admission control with the open connections of a protocol.
 #[derive(Debug)]
-pub(crate) struct Places<C: Close> {
-    most: Most,
-    /// Places of those that have logged in.
-    clients: Arc<Quota>,
-    live: Mutex<Live<C>>,
-    /// Notified when the first one comes, when the last one goes, and at the end.
+pub(crate) struct Admission<C: Close> {
+    limits: ConnectionLimits,
+    /// Slots of authenticated connections.
+    slots: Arc<Quota>,
+    open: Mutex<Open<C>>,
+    /// Notified when the first connection is admitted, when the last one ends, and at the end.
     changed: Condvar,
-    /// Notified when one of them goes.
-    gone: Condvar,
+    /// Notified when a connection ends.
+    ended: Condvar,
 }
 
+/// Open connections, evicted ones that have not ended yet included.
 #[derive(Debug)]
-struct Live<C> {
-    /// How many there ever were.
+struct Open<C> {
+    /// Number of the last connection.
     number: u64,
     by_number: HashMap<u64, C>,
-    /// How many of them have logged in.
-    clients: usize,
-    /// Those that have not, the oldest first.
-    newcomers: BTreeMap<u64, Newcomer>,
-    /// There will be no more.
-    ended: bool,
+    /// Number of authenticated connections.
+    authenticated: usize,
+    /// Unauthenticated connections, the oldest first.
+    unauthenticated: BTreeMap<u64, LoginState>,
+    /// True once no more connections are admitted.
+    closed: bool,
 }
 
-/// What somebody does who has not logged in.
+/// State of an unauthenticated connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Newcomer {
-    /// It is waited for.
-    Silent,
-    /// Its password is compared: closing its connection would not end that.
-    LogsIn,
+enum LoginState {
+    /// The client has not sent its credentials.
+    Waiting,
+    /// The password is being compared. Closing the connection would not stop that.
+    Authenticating,
 }
 
-/// A place among the connections, given up when it is dropped.
+/// Admitted connection. It ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Admitted<C: Close> {
-    places: Arc<Places<C>>,
+    admission: Arc<Admission<C>>,
     pub(crate) number: u64,
     pub(crate) connection: C,
-    /// Its place among those that have logged in, once it has.
-    client: Mutex<Option<Place>>,
+    /// Slot of the connection, once it is authenticated.
+    slot: Mutex<Option<Place>>,
 }
 
-/// Who came, and whether somebody had to go for that.
+/// Outcome of an admission.
 #[derive(Debug)]
-pub(crate) struct Came<C: Close> {
+pub(crate) struct Outcome<C: Close> {
+    /// `None` if the connection is refused.
     pub(crate) admitted: Option<Admitted<C>>,
-    pub(crate) pushed_out: bool,
+    /// True if another connection was evicted.
+    pub(crate) evicted: bool,
 }
 
-impl<C: Close> Places<C> {
-    /// Nobody yet, and never more than `most`.
-    pub(crate) fn new(most: Most) -> Self {
-        let live = Live {
+impl<C: Close> Admission<C> {
+    /// Admission control without connections.
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
+        let open = Open {
             number: 0,
             by_number: HashMap::new(),
-            clients: 0,
-            newcomers: BTreeMap::new(),
-            ended: false,
+            authenticated: 0,
+            unauthenticated: BTreeMap::new(),
+            closed: false,
         };
-        let clients = Quota::new(most.clients, most.user_share);
+        let slots = Quota::new(limits.authenticated, limits.user_share);
         Self {
-            most,
-            clients,
-            live: Mutex::new(live),
+            limits,
+            slots,
+            open: Mutex::new(open),
             changed: Condvar::new(),
-            gone: Condvar::new(),
+            ended: Condvar::new(),
         }
     }
 
-    /// A place for a connection, that of the oldest that has not logged in, if there is no other.
-    /// None if all who might go are just logging in. Waits for a moment if many who had to go have
-    /// not noticed yet.
-    pub(crate) fn admit(self: &Arc<Self>, connection: C) -> Came<C> {
-        let mut live = self.live.lock();
-        let patience = Instant::now() + LEAVING_PATIENCE;
-        while live.leaving() >= LEAVING_MAX && !live.ended {
-            if self.gone.wait_until(&mut live, patience).timed_out() {
-                return Came { admitted: None, pushed_out: false };
+    /// Admits a connection. At the limit, evicts the oldest unauthenticated connection; refuses the
+    /// new one if all of them are being authenticated. Waits up to [`EVICTION_GRACE`] if many
+    /// evicted connections have not ended yet.
+    pub(crate) fn admit(self: &Arc<Self>, connection: C) -> Outcome<C> {
+        let mut open = self.open.lock();
+        let deadline = Instant::now() + EVICTION_GRACE;
+        while open.ending() >= EVICTED_MAX && !open.closed {
+            if self.ended.wait_until(&mut open, deadline).timed_out() {
+                return Outcome { admitted: None, evicted: false };
             }
         }
-        let full = live.newcomers.len() >= self.most.newcomers;
-        let pushed_out = full && live.push_out();
-        if live.ended || (full && !pushed_out) {
-            return Came { admitted: None, pushed_out };
+        let full = open.unauthenticated.len() >= self.limits.unauthenticated;
+        let evicted = full && open.evict_oldest();
+        if open.closed || (full && !evicted) {
+            return Outcome { admitted: None, evicted };
         }
-        live.number += 1;
-        let number = live.number;
-        live.by_number.insert(number, connection.clone());
-        live.newcomers.insert(number, Newcomer::Silent);
-        if live.by_number.len() == 1 {
+        open.number += 1;
+        let number = open.number;
+        open.by_number.insert(number, connection.clone());
+        open.unauthenticated.insert(number, LoginState::Waiting);
+        if open.by_number.len() == 1 {
             self.changed.notify_all();
         }
-        let client = Mutex::default();
-        let admitted = Admitted { places: Arc::clone(self), number, connection, client };
-        Came { admitted: Some(admitted), pushed_out }
+        let slot = Mutex::default();
+        let admission = Arc::clone(self);
+        let admitted = Admitted { admission, number, connection, slot };
+        Outcome { admitted: Some(admitted), evicted }
     }
 
-    /// How many there are.
+    /// Number of open connections.
     pub(crate) fn len(&self) -> usize {
-        self.live.lock().by_number.len()
+        self.open.lock().by_number.len()
     }
 
-    /// All of them.
+    /// Handles of all open connections.
     pub(crate) fn all(&self) -> Vec<C> {
-        self.live.lock().by_number.values().cloned().collect()
+        self.open.lock().by_number.values().cloned().collect()
     }
 
-    /// Waits for `tick`, and as long as there is nobody: then those for whom `wanted` is true, or
-    /// none at the [end](Self::end).
-    pub(crate) fn after(&self, tick: Duration, wanted: impl Fn(&C) -> bool) -> Option<Vec<C>> {
-        let mut live = self.live.lock();
-        while live.by_number.is_empty() && !live.ended {
-            self.changed.wait(&mut live);
+    /// Waits for `tick`, and while there are no connections. Returns those for which `wanted` is
+    /// true; `None` once this is [closed](Self::close).
+    pub(crate) fn after_tick(&self, tick: Duration, wanted: impl Fn(&C) -> bool) -> Option<Vec<C>> {
+        let mut open = self.open.lock();
+        while open.by_number.is_empty() && !open.closed {
+            self.changed.wait(&mut open);
         }
-        if !live.ended {
-            self.changed.wait_for(&mut live, tick);
+        if !open.closed {
+            self.changed.wait_for(&mut open, tick);
         }
-        let found = || live.by_number.values().filter(|c| wanted(c)).cloned().collect();
-        (!live.ended).then(found)
+        let found = || open.by_number.values().filter(|c| wanted(c)).cloned().collect();
+        (!open.closed).then(found)
     }
 
-    /// Waits until nobody is left. Whether that was within `patience`.
-    pub(crate) fn wait_until_empty(&self, patience: Duration) -> bool {
-        let deadline = Instant::now() + patience;
-        let mut live = self.live.lock();
-        while !live.by_number.is_empty() {
-            if self.changed.wait_until(&mut live, deadline).timed_out() {
-                return live.by_number.is_empty();
+    /// Waits until all connections have ended, for a grace period at most. Returns true if they
+    /// have.
+    pub(crate) fn wait_until_empty(&self, grace: Duration) -> bool {
+        let deadline = Instant::now() + grace;
+        let mut open = self.open.lock();
+        while !open.by_number.is_empty() {
+            if self.changed.wait_until(&mut open, deadline).timed_out() {
+                return open.by_number.is_empty();
             }
         }
         true
     }
 
-    /// Lets nobody in any more, and wakes who waits in [`after`](Self::after).
-    pub(crate) fn end(&self) {
-        self.live.lock().ended = true;
+    /// Admits no more connections, and wakes threads in [`after_tick`](Self::after_tick).
+    pub(crate) fn close(&self) {
+        self.open.lock().closed = true;
         self.changed.notify_all();
     }
 }
 
-impl<C: Close> Live<C> {
-    /// How many have been closed and not ended yet.
-    fn leaving(&self) -> usize {
-        self.by_number.len() - self.clients - self.newcomers.len()
+impl<C: Close> Open<C> {
+    /// Number of evicted connections that have not ended yet.
+    fn ending(&self) -> usize {
+        self.by_number.len() - self.authenticated - self.unauthenticated.len()
     }
 
-    /// Closes the oldest that has not logged in and is not about to. Whether there is one.
-    fn push_out(&mut self) -> bool {
-        let mut waiting = self.newcomers.iter().filter(|(_, what)| **what == Newcomer::Silent);
+    /// Closes the oldest unauthenticated connection that is not being authenticated. Returns false
+    /// if there is none.
+    fn evict_oldest(&mut self) -> bool {
+        let mut waiting =
+            self.unauthenticated.iter().filter(|(_, state)| **state == LoginState::Waiting);
         let Some((number, _)) = waiting.next() else { return false };
         let number = *number;
-        self.newcomers.remove(&number);
+        self.unauthenticated.remove(&number);
         if let Some(connection) = self.by_number.get(&number) {
             connection.close();
         }
@@ -210,42 +215,41 @@ impl<C: Close> Live<C> {
 }
 
 impl<C: Close> Admitted<C> {
-    /// Lets a client log in, which says who it is, and gives its connection a place among those
-    /// that have. Whoever has one keeps it until the connection ends, or somebody else logs in on
-    /// it. Whether there was a place.
+    /// Logs a client in, and gives its connection a slot. The connection keeps the slot until it
+    /// ends, or until another user logs in on it. Returns false if no slot is free.
     pub(crate) fn log_in<E>(
         &self,
         log_in: impl FnOnce() -> Result<Standing, E>,
     ) -> Result<bool, E> {
-        let mut client = self.client.lock();
-        if let Some(place) = &mut *client {
-            return log_in().map(|standing| place.pass_to(standing).is_ok());
+        let mut slot = self.slot.lock();
+        if let Some(slot) = &mut *slot {
+            return log_in().map(|standing| slot.pass_to(standing).is_ok());
         }
-        match self.places.live.lock().newcomers.get_mut(&self.number) {
-            Some(newcomer) => *newcomer = Newcomer::LogsIn,
-            // It was pushed out: its connection is closed, and nobody hears what is said.
+        match self.admission.open.lock().unauthenticated.get_mut(&self.number) {
+            Some(state) => *state = LoginState::Authenticating,
+            // It was evicted: its connection is closed, so an answer would not arrive.
             None => return Ok(false),
         }
         let logged_in = log_in();
-        let mut live = self.places.live.lock();
-        live.newcomers.insert(self.number, Newcomer::Silent);
-        let Ok(place) = self.places.clients.take(logged_in?) else { return Ok(false) };
-        live.clients += 1;
-        live.newcomers.remove(&self.number);
-        *client = Some(place);
+        let mut open = self.admission.open.lock();
+        open.unauthenticated.insert(self.number, LoginState::Waiting);
+        let Ok(taken) = self.admission.slots.take(logged_in?) else { return Ok(false) };
+        open.authenticated += 1;
+        open.unauthenticated.remove(&self.number);
+        *slot = Some(taken);
         Ok(true)
     }
 }
 
 impl<C: Close> Drop for Admitted<C> {
     fn drop(&mut self) {
-        let mut live = self.places.live.lock();
-        live.by_number.remove(&self.number);
-        live.newcomers.remove(&self.number);
-        live.clients -= usize::from(self.client.get_mut().take().is_some());
-        self.places.gone.notify_one();
-        if live.by_number.is_empty() {
-            self.places.changed.notify_all();
+        let mut open = self.admission.open.lock();
+        open.by_number.remove(&self.number);
+        open.unauthenticated.remove(&self.number);
+        open.authenticated -= usize::from(self.slot.get_mut().take().is_some());
+        self.admission.ended.notify_one();
+        if open.by_number.is_empty() {
+            self.admission.changed.notify_all();
         }
     }
 }
@@ -255,6 +259,9 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+
+    const LIMITS: ConnectionLimits =
+        ConnectionLimits { authenticated: 2, user_share: 100, unauthenticated: 2 };
 
     /// A connection that remembers that it was closed.
     #[derive(Debug, Clone, Default)]
@@ -266,30 +273,30 @@ mod tests {
         }
     }
 
-    fn is_closed(place: &Admitted<Flag>) -> bool {
-        place.connection.0.load(Ordering::Relaxed)
+    fn is_closed(admitted: &Admitted<Flag>) -> bool {
+        admitted.connection.0.load(Ordering::Relaxed)
     }
 
     #[test]
-    fn who_is_about_to_log_in_is_not_pushed_out() {
-        let all = Arc::new(Places::new(Most { clients: 2, user_share: 100, newcomers: 2 }));
+    fn a_connection_that_is_being_authenticated_is_not_evicted() {
+        let all = Arc::new(Admission::new(LIMITS));
         let admit = || {
-            let Came { admitted, pushed_out } = all.admit(Flag::default());
-            (admitted, pushed_out)
+            let Outcome { admitted, evicted } = all.admit(Flag::default());
+            (admitted, evicted)
         };
         let (first, _) = admit();
-        let (second, pushed_out) = admit();
-        assert!(!pushed_out);
+        let (second, evicted) = admit();
+        assert!(!evicted);
         let (first, second) = (first.unwrap(), second.unwrap());
         let mut third = None;
         let in_time = first.log_in(|| {
-            // The oldest is busy: the next one goes, and then nobody can.
-            let (newer, pushed_out) = admit();
-            assert!(pushed_out && is_closed(&second));
+            // The oldest is being authenticated: the next one is evicted, and then no other can be.
+            let (newer, evicted) = admit();
+            assert!(evicted && is_closed(&second));
             let newer = newer.unwrap();
             let placed = newer.log_in(|| {
-                let (newest, pushed_out) = admit();
-                assert!(newest.is_none() && !pushed_out);
+                let (newest, evicted) = admit();
+                assert!(newest.is_none() && !evicted);
                 Ok::<_, ()>(Standing::ANYONE)
             });
             assert_eq!(placed, Ok(true));
@@ -297,8 +304,12 @@ mod tests {
             Ok::<_, ()>(Standing::ANYONE)
         });
         assert_eq!(in_time, Ok(true));
-        assert_eq!(second.log_in(|| Err(())), Ok(false), "it is gone: nothing is compared for it");
-        // A login that fails takes no place, nor does one too many; the next one may.
+        assert_eq!(
+            second.log_in(|| Err(())),
+            Ok(false),
+            "it is evicted: no password is compared for it"
+        );
+        // A login that fails takes no slot, nor does one above the limit; the next one may.
         let (fourth, _) = admit();
         let fourth = fourth.unwrap();
         assert_eq!(fourth.log_in(|| Err(1)), Err(1));
@@ -308,29 +319,29 @@ mod tests {
         assert_eq!(
             first.log_in(|| Ok::<_, ()>(Standing::ANYONE)),
             Ok(true),
-            "who has a place keeps it"
+            "a connection keeps its slot"
         );
         assert!(!is_closed(&first) && !is_closed(&fourth));
-        assert_eq!((all.len(), all.live.lock().clients), (3, 2));
+        assert_eq!((all.len(), all.open.lock().authenticated), (3, 2));
         drop((first, second, fourth));
-        assert_eq!((all.len(), all.live.lock().clients), (0, 0));
-        assert!(all.live.lock().newcomers.is_empty());
+        assert_eq!((all.len(), all.open.lock().authenticated), (0, 0));
+        assert!(all.open.lock().unauthenticated.is_empty());
     }
 
     #[test]
-    fn those_who_were_closed_have_to_go_before_others_come() {
-        let all = Arc::new(Places::new(Most { clients: 2, user_share: 100, newcomers: 2 }));
+    fn evicted_connections_end_before_others_are_admitted() {
+        let all = Arc::new(Admission::new(LIMITS));
         let admit = || all.admit(Flag::default()).admitted;
-        let mut closed: Vec<_> = (0..LEAVING_MAX).map(|_| admit().unwrap()).collect();
+        let mut closed: Vec<_> = (0..EVICTED_MAX).map(|_| admit().unwrap()).collect();
         let last = [admit().unwrap(), admit().unwrap()];
         assert!(closed.iter().all(is_closed) && !last.iter().any(is_closed));
         assert!(admit().is_none(), "none of them has ended");
-        assert_eq!(all.len(), LEAVING_MAX + 2);
+        assert_eq!(all.len(), EVICTED_MAX + 2);
         let gone = closed.pop();
         std::thread::scope(|scope| {
             let waits = scope.spawn(admit);
             drop(gone);
-            // It may come before or after the other has gone.
+            // It may be admitted before or after the other has ended.
             assert!(waits.join().unwrap().is_some());
         });
         assert!(is_closed(&last[0]));

@@ -219,7 +219,7 @@ impl Binder<'_> {
         }
         if let (Plan::Match(p), Some(names)) = (&mut plan, read) {
             let slot = |name: &&str| self.scope.find(name).map(|variable| variable.slot);
-            p.counted = Some(names.iter().filter_map(slot).collect());
+            p.count_only = Some(names.iter().filter_map(slot).collect());
         }
         Ok(plan)
     }

@@ -1,36 +1,36 @@
-//! How many rows an operator may return: what the solver chooses by, and what people compare with
-//! what happened.
+//! Cardinality estimates: how many rows an operator may return. The planner compares plans by them,
+//! and `EXPLAIN` shows them beside the rows that there were.
 //!
 //! From [`Estimates`]: `n`, nodes; `n(L)`, nodes with a label; `r(T)`, relationships of a type;
-//! `v(I)`, distinct values in an index; and for each set of labels that nodes have, relationships
-//! of one of them, `d(T, way)`, how uneven those are, and where they lead.
+//! `v(I)`, distinct values in an index. For each label set: relationships per node `d(T, way)`, the
+//! skew of their distribution, and the label sets of their other ends.
 //!
-//! | Found | Rows, for each row before |
+//! | Operator finds | Rows, for each row of the input |
 //! |---|---|
-//! | all nodes; those with a label; one by number | `n`; `n(L)`; 1 |
+//! | all nodes; nodes with a label; a node by its number | `n`; `n(L)`; 1 |
 //! | by an index on all its properties | `n(L) / v(I)`, or `r(T) / v(I)`; 1 if it is unique |
 //! | by an index on `p` of `k` properties | `n(L) / v(I)^(p/k)`, `* 0.3` for a range behind them |
-//! | by a string's part, beginning or end; by a point's place | `n(L) * 0.3`; `n(L) * 0.1` |
-//! | by a list | as many times as it has elements, 100 if that is not known |
-//! | relationships of a node | `d(T, way)` of what it may be (`kind`), over types and ways |
-//! | of a node of which nothing is known | `r(T) / n` |
-//! | of one that others led to | times as many more as such nodes have |
-//! | of one that a unique value led to | the root of the mean square instead of the mean |
-//! | those that lead to a given node | divided by the number of nodes it may be |
-//! | paths of `i..j` | `d` for one step, for each more that of its beginning; at most four terms |
-//! | groups; different rows | as many as so many draws out of all combinations meet |
+//! | by a prefix, suffix or part of a text; by the place of a point | `n(L) * 0.3`; `n(L) * 0.1` |
+//! | by a list of keys | the same for each element; 100 elements if the length is unknown |
+//! | relationships of a node | `d(T, way)`, the mean over its label sets (`label_sets`) |
+//! | of a node without facts | `r(T) / n` |
+//! | of a node that was found by a relationship | the same, times the skew |
+//! | of a node that was found by a unique value | the root of the mean square of the degrees |
+//! | relationships to a node that is bound | divided by the candidates for that node |
+//! | paths of `i..j` relationships | `d` for the first, then `d` of its end; at most four terms |
+//! | groups; distinct rows | distinct combinations that so many random draws would meet |
 //!
-//! Of rows, a condition keeps: equality `1 / v(I)` where an index has the property, or else 0.1;
-//! that two nodes are the same, one of those it may be; a range or a beginning 0.3; the
-//! place of a point 0.1; a label the likelihood that the node has it; a pattern that exists
-//! `1 - e^-rows`; anything else 0.75.
+//! Selectivity of a condition: equality `1 / v(I)` where an index holds the property, else 0.1;
+//! that two nodes are the same, one of the candidates; a range or a prefix 0.3; the place of a
+//! point 0.1; a label the probability that the node has it; a pattern that exists `1 - e^-rows`;
+//! any other condition 0.75.
 //!
-//! What is known of variables follows them (`facts`): through other names, groups, and lists that
-//! are collected and taken apart again.
+//! Facts about variables follow them (`facts`) through aliases, groups, and lists that are
+//! collected and unwound.
 
 mod condition;
 mod facts;
-mod kind;
+mod label_sets;
 mod operator;
 
 use std::cell::Cell;
@@ -44,62 +44,118 @@ use crate::expr::Expr;
 use crate::plan::{NextKey, Sought, Types, Way};
 use facts::Fact;
 pub(crate) use facts::Facts;
+pub(crate) use label_sets::strongest;
 pub(crate) use operator::{InputRows, constant};
 
+/// Selectivity of an equality without statistics.
 const EQUAL: f64 = 0.1;
+/// Selectivity of a range.
 const RANGE: f64 = 0.3;
-const OTHER: f64 = 0.75;
-/// A point lies in a box, or near another.
+/// Selectivity of a point in an area.
 const AREA: f64 = 0.1;
-/// Elements of a list that is not written down.
+/// Selectivity of any other condition.
+const OTHER: f64 = 0.75;
+/// Length of a list that is not a constant.
 pub(crate) const LIST: f64 = 10.0;
-/// The same where an index is asked for each: rather too many, since a start that finds more than
-/// was expected makes everything behind it slow.
-const SOUGHT_LIST: f64 = 100.0;
-/// Steps of a path of any length that are counted.
+/// The same for a list of keys of an index seek. Rather too long: a seek that finds more than was
+/// estimated makes every operator above it slow.
+const SEEK_LIST: f64 = 100.0;
+/// Upper bound on the relationships of a path, beyond the first, that an estimate counts.
 const STEPS_MAX: u64 = 3;
 
-/// The figures of a graph.
+/// Estimator of rows, with the statistics of one graph.
 pub(crate) struct Counts<'g> {
     graph: &'g dyn Graph,
-    known: Arc<Estimates>,
+    statistics: Arc<Estimates>,
     indexes: Vec<ReadableIndex>,
-    /// Operators that were asked for their rows.
-    asked: Cell<usize>,
+    /// Number of estimates of an operator so far.
+    estimates: Cell<usize>,
+}
+
+/// Relationships that a pattern asks for between two variables, followed in one direction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hop<'t> {
+    pub(crate) from: Slot,
+    pub(crate) to: Slot,
+    pub(crate) types: &'t Types,
+    pub(crate) way: Way,
+}
+
+impl Hop<'_> {
+    /// The same relationships, followed in the other direction.
+    pub(crate) fn reverse(self) -> Self {
+        Self { from: self.to, to: self.from, way: self.way.reverse(), ..self }
+    }
+}
+
+/// Bounds on the number of relationships in a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathLength {
+    pub(crate) min: u64,
+    pub(crate) max: Option<u64>,
+}
+
+/// Ends of paths that are rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathEnds {
+    /// True if the end is bound already.
+    pub(crate) into: bool,
+    /// True if each end is one row, however many paths lead to it.
+    pub(crate) once: bool,
+}
+
+/// Relationships of one node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FanOut {
+    /// Mean over all nodes with the same label sets.
+    pub(crate) mean: f64,
+    /// Factor of this node. A node that was found by one of its relationships, or by a unique
+    /// value, has more relationships than the mean.
+    pub(crate) skew: f64,
+}
+
+impl FanOut {
+    /// Relationships of this node.
+    pub(crate) fn rows(self) -> f64 {
+        self.mean * self.skew
+    }
 }
 
 impl<'g> Counts<'g> {
-    /// Those of a graph. Cost: that of [`telar_graph::View::estimates`].
+    /// Estimator for a graph. Cost: that of [`telar_graph::Counts::estimates`].
     pub(crate) fn of(graph: &'g dyn Graph) -> Self {
         Self {
             graph,
-            known: graph.estimates(),
+            statistics: graph.estimates(),
             indexes: graph.readable_indexes(),
-            asked: Cell::new(0),
+            estimates: Cell::new(0),
         }
     }
 
-    /// How often an operator was asked for its rows.
-    pub(crate) fn asked(&self) -> usize {
-        self.asked.get()
+    /// Number of estimates of an operator so far.
+    pub(crate) fn estimates(&self) -> usize {
+        self.estimates.get()
     }
 
     // ---- counts ----
 
-    pub(crate) fn nodes(&self) -> f64 {
-        self.known.vertices
+    /// Nodes of the graph.
+    pub(crate) fn node_count(&self) -> f64 {
+        self.statistics.vertices
     }
 
-    fn count(&self, objects: IndexedObjects) -> f64 {
+    /// Nodes with a label, or relationships of a type.
+    fn object_count(&self, objects: IndexedObjects) -> f64 {
         let of = |counts: &[f64], at: u16| counts.get(usize::from(at)).copied().unwrap_or(0.0);
         match objects {
-            IndexedObjects::Vertices(label) => of(&self.known.vertices_by_label, label.get()),
-            IndexedObjects::Edges(ty) => of(&self.known.edges_by_type, ty.get()),
+            IndexedObjects::Vertices(label) => of(&self.statistics.vertices_by_label, label.get()),
+            IndexedObjects::Edges(ty) => of(&self.statistics.edges_by_type, ty.get()),
         }
     }
 
-    pub(crate) fn label(&self, name: &str) -> f64 {
-        self.node_objects(name).map_or(0.0, |objects| self.count(objects))
+    /// Nodes with a label.
+    pub(crate) fn label_count(&self, name: &str) -> f64 {
+        self.node_objects(name).map_or(0.0, |objects| self.object_count(objects))
     }
 
     pub(crate) fn node_objects(&self, label: &str) -> Option<IndexedObjects> {
@@ -110,21 +166,21 @@ impl<'g> Counts<'g> {
         self.graph.find_edge_type(ty).map(IndexedObjects::Edges)
     }
 
-    /// Different values in an index.
-    fn distinct(&self, index: &ReadableIndex) -> Option<f64> {
+    /// Distinct keys of an index, if they are known.
+    fn distinct_keys(&self, index: &ReadableIndex) -> Option<f64> {
         let found = match index.unique {
-            true => Some(self.count(index.objects)),
-            false => self.known.distinct.get(&index.id).copied(),
+            true => Some(self.object_count(index.objects)),
+            false => self.statistics.distinct.get(&index.id).copied(),
         };
         found.map(|values| values.max(1.0))
     }
 
-    /// What a seek finds.
-    pub(crate) fn sought(&self, objects: IndexedObjects, sought: &Sought, facts: &Facts) -> f64 {
-        let all = self.count(objects);
+    /// Objects that an index seek finds, for each row of the input.
+    pub(crate) fn seek_rows(&self, objects: IndexedObjects, sought: &Sought, facts: &Facts) -> f64 {
+        let all = self.object_count(objects);
         let index = self.indexes.iter().find(|index| index.id == sought.index);
         let (given, keys) = (sought.prefix.len() as f64, sought.keys.len() as f64);
-        let each = match index.and_then(|index| self.distinct(index)) {
+        let each = match index.and_then(|index| self.distinct_keys(index)) {
             _ if sought.is_unique() => 1.0,
             Some(values) => all / values.powf(given / keys),
             None => all * EQUAL.powf(given),
@@ -134,109 +190,93 @@ impl<'g> Counts<'g> {
             NextKey::In(_) => AREA,
             _ => RANGE,
         };
-        let times = match sought.prefix.last() {
-            Some(list) if sought.any => facts.length(list, SOUGHT_LIST),
+        let seeks = match sought.prefix.last() {
+            Some(list) if sought.any => facts.list_length(list, SEEK_LIST),
             _ => 1.0,
         };
-        (each * next * times).min(all).max(1.0)
+        (each * next * seeks).min(all).max(1.0)
     }
 
     // ---- relationships ----
 
-    /// Relationships of a node, on average, and how many times more it has than others with its
-    /// labels: those that were found by relationships that they have, or asked for, have more.
-    pub(crate) fn degree_of(
-        &self,
-        facts: &Facts,
-        node: Slot,
-        types: &Types,
-        way: Way,
-    ) -> (f64, f64) {
+    /// Fan-out of a node.
+    pub(crate) fn fan_out(&self, facts: &Facts, node: Slot, types: &Types, way: Way) -> FanOut {
         let unknown = Fact::default();
         let node = facts.get(node).unwrap_or(&unknown);
-        let (mean, met) = self.degree(node, &self.tables(types, way));
-        (mean, if mean > 0.0 { met / mean } else { 1.0 })
+        self.fan_out_of(node, &self.edge_ends(types, way))
     }
 
-    /// Types with the directions of storage that a way goes along.
-    pub(crate) fn tables(&self, types: &Types, way: Way) -> Vec<EdgeEnd> {
+    /// Each type with each direction of storage that `way` stands for.
+    pub(crate) fn edge_ends(&self, types: &Types, way: Way) -> Vec<EdgeEnd> {
         let types = types.ids(self.graph);
         let each = types.iter().flat_map(|ty| way.directions().iter().map(move |d| (*ty, *d)));
         each.collect()
     }
 
-    /// How many times more relationships a node has than one with its labels has on average, if it
-    /// was found by some that it has: nodes with many are found more often.
+    /// Skew of the fan-out of a node that was found by a relationship with one of the types and
+    /// directions `reached`.
     pub(crate) fn skew(
         &self,
         facts: &Facts,
         node: Slot,
-        tables: &[EdgeEnd],
+        ends: &[EdgeEnd],
         reached: Vec<EdgeEnd>,
     ) -> f64 {
-        let kind = facts.get(node).and_then(|fact| fact.kind.clone());
-        let (mean, met) =
-            self.degree(&Fact { kind, reached: vec![reached], ..Fact::default() }, tables);
-        if mean > 0.0 { met / mean } else { 1.0 }
+        let labels = facts.get(node).and_then(|fact| fact.labels.clone());
+        let fact = Fact { labels, reached: vec![reached], ..Fact::default() };
+        self.fan_out_of(&fact, ends).skew
     }
 
-    /// Rows of an expansion from `from`, for each row before.
-    pub(crate) fn expand(
-        &self,
-        facts: &Facts,
-        (from, to): (Slot, Slot),
-        types: &Types,
-        way: Way,
-        into: bool,
-    ) -> f64 {
-        let (degree, times) = self.degree_of(facts, from, types, way);
-        let found = degree * times;
+    /// Rows of an expansion along a hop, for each row of the input; `into` a node that is bound.
+    pub(crate) fn expand_rows(&self, facts: &Facts, hop: Hop<'_>, into: bool) -> f64 {
+        let found = self.fan_out(facts, hop.from, hop.types, hop.way).rows();
         if !into {
             return found;
         }
-        // That they meet is the likelier the more relationships the other has.
-        let (_, times) = self.degree_of(facts, to, types, way.reverse());
-        found * times / self.ends(facts, to)
+        // The more relationships the other node has, the likelier one of them meets.
+        let skew = self.fan_out(facts, hop.to, hop.types, hop.way.reverse()).skew;
+        found * skew / self.candidates(facts, hop.to)
     }
 
-    /// The same for paths of several relationships; if each end is found `once`, no more than there
-    /// are.
-    pub(crate) fn paths(
+    /// Rows of an expansion along paths, for each row of the input.
+    pub(crate) fn path_rows(
         &self,
         facts: &Facts,
-        (from, to): (Slot, Slot),
-        (types, way): (&Types, Way),
-        (min, max): (u64, Option<u64>),
-        into: bool,
-        once: bool,
+        hop: Hop<'_>,
+        length: PathLength,
+        ends: PathEnds,
     ) -> f64 {
-        let (degree, times) = self.degree_of(facts, from, types, way);
-        let first = degree * times;
-        // From a node that it leads to, by other relationships than the one that led there.
-        let mut after = facts.kind_of(from);
-        self.leads_to(&mut after, (from, to), types, way);
-        after.has(to, self.tables(types, way.reverse()));
-        let (degree, times) = self.degree_of(&after, to, types, way);
+        let Hop { from, to, types, way } = hop;
+        let first = self.fan_out(facts, from, types, way).rows();
+        // From the end of the first relationship, by other relationships than the first.
+        let mut after = facts.only_labels(from);
+        self.narrow_end(&mut after, hop);
+        after.note_reached(to, self.edge_ends(types, way.reverse()));
+        let fan_out = self.fan_out(&after, to, types, way);
         let back = if way == Way::Both { 1.0 } else { 0.0 };
-        let next = (degree * times - back).max(degree.min(1.0));
+        let next = (fan_out.rows() - back).max(fan_out.mean.min(1.0));
+        let PathLength { min, max } = length;
         let max = max.unwrap_or(u64::MAX).min(min.saturating_add(STEPS_MAX));
-        let steps = (min..=max).take(STEPS_MAX as usize + 1);
+        let lengths = (min..=max).take(STEPS_MAX as usize + 1);
         let of = |n: u64| match n {
             0 => 1.0,
             n => first * next.powi((n - 1).min(1000) as i32),
         };
-        let found: f64 = steps.map(of).sum();
-        let found = if once { drawn(found, self.ends(&after, to)) } else { found };
-        if into { found / self.ends(facts, to) } else { found }
+        let found: f64 = lengths.map(of).sum();
+        let found = match ends.once {
+            true => distinct_of_draws(found, self.candidates(&after, to)),
+            false => found,
+        };
+        if ends.into { found / self.candidates(facts, to) } else { found }
     }
 }
 
-/// How many different ones are met by so many draws out of `all`.
-pub(crate) fn drawn(draws: f64, all: f64) -> f64 {
+/// Distinct values that `draws` random draws out of `all` values meet.
+pub(crate) fn distinct_of_draws(draws: f64, all: f64) -> f64 {
     all * -(-draws / all).exp_m1()
 }
 
-/// The variable that an expression is.
+/// Slot of an expression that is a variable.
 fn slot_of(e: &Expr) -> Option<Slot> {
     match e {
         Expr::Slot(slot) => Some(*slot),

@@ -118,13 +118,13 @@ impl Pace {
 
 /// What tells a thread that its task is of no use any more.
 #[derive(Debug)]
-pub(super) struct Quit {
+pub(super) struct StopSignal {
     /// The first task that failed.
     failed: Arc<AtomicUsize>,
     task: usize,
 }
 
-impl Quit {
+impl StopSignal {
     /// An error that nobody will see, if a task before this one failed.
     pub(super) fn check(&self) -> Result<(), QueryError> {
         // ORDERING: relaxed, as nothing else is read because of it.
@@ -304,13 +304,13 @@ impl<'t, S: Send> Team<'t, S> {
             if let Some(done) = done {
                 self.states.lock().push(done);
             }
-            cx.quit = Some(Quit { failed: Arc::clone(&self.failed), task });
+            cx.stop = Some(StopSignal { failed: Arc::clone(&self.failed), task });
             if let Err(error) = (self.work.step)(state, task, cx) {
                 self.fail(task, error);
             }
         }
         self.states.lock().extend(hand.part);
-        cx.quit = None;
+        cx.stop = None;
     }
 
     /// Stays awake for helpers that are at their last task: to be woken takes longer than most

@@ -1,4 +1,4 @@
-//! What a running query carries along: its graph, parameters, limits, counters.
+//! State of a running query: its graph, parameters, limits and counters.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,7 @@ use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
 use super::degrees::KnownEnds;
 use super::memory::{Held, Memory, Used, WRITES};
 use super::profile::Profile;
-use super::share::Quit;
+use super::share::StopSignal;
 use super::spill::Scratch;
 use crate::batch::Slot;
 use crate::budget::Budget;
@@ -24,69 +24,68 @@ use crate::result::Counters;
 use crate::watch;
 use crate::workers::Threads;
 
-/// The graph a query runs on.
+/// Graph that a query runs on.
 pub enum Access<'g> {
     /// A snapshot.
     Read(&'g dyn Graph),
     /// A transaction.
     Write(&'g mut dyn Update),
-    /// A transaction of the query's own.
+    /// A transaction that the query began itself.
     Own(Box<dyn OpenTransaction + 'g>),
 }
 
-/// A transaction that a query began itself. Dropping it undoes everything.
+/// Transaction that a query began itself. Dropping it rolls it back.
 pub trait OpenTransaction {
-    /// What it sees.
+    /// Graph with its changes, for reading.
     fn graph(&self) -> &dyn Graph;
 
-    /// The same, for writing.
+    /// Graph with its changes, for writing.
     fn update(&mut self) -> &mut dyn Update;
 
-    /// Bytes that its changes take.
+    /// Bytes of memory that its changes take.
     fn written_bytes(&self) -> u64;
 
-    /// Makes everything that was changed visible to others.
+    /// Commits its changes.
     ///
     /// # Errors
     /// A conflict with another transaction, a violated constraint, and those of the database.
-    /// Nothing was changed.
+    /// After an error nothing is changed.
     fn commit(self: Box<Self>) -> Result<CommitTs, QueryError>;
 }
 
-/// Where `CALL { } IN TRANSACTIONS` gets its transactions from.
+/// Source of transactions for `CALL { } IN TRANSACTIONS`.
 pub trait Transactions: Sync {
-    /// Begins one, which sees everything committed so far.
+    /// Begins a transaction, which sees everything committed so far.
     ///
     /// # Errors
-    /// If too many are open.
+    /// If too many transactions are open.
     fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError>;
 }
 
-/// What a query may use.
+/// Limits of a query.
 #[derive(Debug, Clone, Default)]
 pub struct Limits {
-    /// When it is given up.
+    /// Time at which the query is cancelled.
     pub deadline: Option<Instant>,
-    /// Bytes it may hold at once where rows have to be kept: sorting, grouping, lists.
+    /// Upper bound on the bytes that the query holds at once, for sorting, grouping and lists.
     pub memory: Option<usize>,
-    /// Where rows go that would exceed `memory`; without it, such a query fails.
+    /// Temporary files for rows that exceed `memory`; without them, such a query fails.
     pub scratch: Option<Arc<dyn Scratch>>,
-    /// Bytes that one operator holds before its rows go there. Without it: half of what `memory`
-    /// leaves.
+    /// Bytes that one operator holds before it spills its rows to `scratch`. Without it: half of
+    /// the bytes that are left of `memory`.
     pub spill_after: Option<usize>,
-    /// The folder below which `LOAD CSV` may read files; without it, none.
+    /// Folder below which `LOAD CSV` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
-    /// Set from outside to give it up.
+    /// Flag that cancels the query.
     pub cancelled: Option<Arc<AtomicBool>>,
-    /// The same, set by `TERMINATE TRANSACTIONS`.
+    /// Flag that `TERMINATE TRANSACTIONS` sets to cancel the query.
     pub terminated: Option<Arc<AtomicBool>>,
-    /// What all statements, and all else in the process, may hold together: one for the process,
-    /// as its heap is.
+    /// Memory budget of the whole process, which all statements share.
     pub budget: Option<&'static Budget>,
 }
 
 impl Limits {
-    /// Fails if the query is to be given up.
+    /// Fails if the query is cancelled.
     ///
     /// # Errors
     /// [`ErrorKind::Terminated`], [`ErrorKind::TimedOut`], [`ErrorKind::OutOfMemory`].
@@ -96,7 +95,7 @@ impl Limits {
         Ok(watch::ended(self.deadline, flags.into_iter().flatten(), budget)?)
     }
 
-    /// Whether somebody wants it to be given up.
+    /// Fails if one of the two flags is set.
     #[inline]
     pub(crate) fn check_flags(&self) -> Result<(), QueryError> {
         let flags = [&self.cancelled, &self.terminated];
@@ -104,27 +103,27 @@ impl Limits {
     }
 }
 
-/// What a query runs with.
+/// Inputs of a query.
 #[derive(Clone, Copy)]
 pub struct Inputs<'g> {
-    /// By name.
+    /// Parameters, by name.
     pub parameters: &'g ValueMap,
-    /// The clock, and the like.
+    /// Clock, time zone and other context of functions.
     pub context: &'g Context,
-    /// What it can call.
+    /// Procedures that `CALL` finds.
     pub procedures: &'g Procedures,
-    /// What it may use.
+    /// Limits of time and memory.
     pub limits: &'g Limits,
-    /// Where transactions of its own come from, if it may have any.
+    /// Source of transactions, if the query may begin any.
     pub transactions: Option<&'g dyn Transactions>,
-    /// The server around the database, if there is one.
+    /// Server around the database, if there is one.
     pub host: Option<&'g dyn Host>,
-    /// What a query that only reads may share its work with.
+    /// Worker threads for queries that only read.
     pub threads: Option<Threads<'g>>,
 }
 
-/// Changes of the graph between two looks at how much the transaction has written.
-const UPDATES_PER_LOOK: u32 = 16;
+/// Changes of the graph between two measurements of the bytes that the transaction has written.
+const UPDATES_PER_MEASUREMENT: u32 = 16;
 
 /// State of one running query.
 pub(crate) struct Exec<'g> {
@@ -133,46 +132,50 @@ pub(crate) struct Exec<'g> {
     pub(crate) context: &'g Context,
     pub(crate) procedures: &'g Procedures,
     pub(crate) counters: Counters,
-    /// Where operators note what they do, for `PROFILE`.
+    /// Measurements of operators, for `PROFILE`.
     pub(crate) profile: Option<Arc<Profile>>,
-    /// What it holds.
+    /// Memory that the query holds.
     pub(crate) memory: Arc<Memory>,
-    /// What its threads found out of labels at the ends of relationships, by operator, once one of
-    /// them asks or there are several.
+    /// Cache of labels at the ends of relationships, by operator. All threads of the query share
+    /// it; it is made at the first use.
     pub(super) ends: Option<Arc<Mutex<KnownEnds>>>,
-    /// Columns that nobody reads before who takes the result, if they look at each text once.
+    /// Columns that no operator reads, but only the result, if it reads each text once.
     pub(crate) packed: Option<Arc<[Slot]>>,
-    /// What the operator that runs holds, if the query is profiled.
+    /// Memory that the running operator holds, if the query is profiled.
     pub(crate) used: Option<Arc<Used>>,
     limits: &'g Limits,
+    /// Calls of [`check`](Self::check) so far.
     checks: u32,
-    /// What the transaction has written, as far as it was looked at.
+    /// Bytes that the transaction had written at the last measurement.
     written: Held,
+    /// Changes of the graph so far.
     updates: u32,
-    /// What this thread may share its work with: nothing while it does.
+    /// Worker threads that this thread may use; `None` while it uses them.
     pub(crate) threads: Option<Threads<'g>>,
-    /// Levels of the plan: what a stack must hold.
+    /// Height of the plan: the frames that a stack must hold.
     pub(crate) levels: usize,
-    /// Whether what it is at is of use, while others are at work beside it.
-    pub(super) quit: Option<Quit>,
-    /// Nodes that this query has deleted, and those that statements of its transaction before it
-    /// have, as far as relationships of them are left.
+    /// Signal that the result of this worker is not needed any more, while several threads run.
+    pub(super) stop: Option<StopSignal>,
+    /// Nodes that this query has deleted. With nodes that earlier statements of its transaction
+    /// have deleted, if relationships of them are left.
     pub(crate) deleted_vertices: HashSet<VertexId>,
+    /// Relationships that this query has deleted.
     pub(crate) deleted_edges: HashSet<EdgeId>,
-    /// Set while only short paths are searched for.
+    /// Bound on the length of paths, while a search for short paths runs.
     pub(crate) search: Option<Search>,
-    /// Where transactions of its own come from, if it may have any.
+    /// Source of transactions, if the query may begin any.
     pub(crate) transactions: Option<&'g dyn Transactions>,
     pub(crate) host: Option<&'g dyn Host>,
-    /// What the inputs of `CALL { } IN TRANSACTIONS` see, by its number.
+    /// Graphs that the inputs of each `CALL { } IN TRANSACTIONS` read, by its slot.
     pub(crate) views: HashMap<Slot, Access<'g>>,
 }
 
-/// A search for paths up to some length.
+/// Search for paths up to some length.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Search {
+    /// Upper bound on the length.
     pub(crate) longest: u64,
-    /// Longer paths were left out.
+    /// True once a longer path was left out.
     pub(crate) cut: bool,
 }
 
@@ -208,7 +211,7 @@ impl<'g> Exec<'g> {
             updates: 0,
             threads,
             levels: 0,
-            quit: None,
+            stop: None,
             deleted_vertices,
             deleted_edges: HashSet::new(),
             search: None,
@@ -218,18 +221,18 @@ impl<'g> Exec<'g> {
         }
     }
 
-    /// The graph, for reading.
+    /// Graph, for reading.
     pub(crate) fn graph(&self) -> &dyn Graph {
         self.graph.graph()
     }
 
-    /// The graph, for writing.
+    /// Graph, for writing.
     ///
     /// # Errors
-    /// `OutOfMemory` if what the transaction has written is beyond the limit of the query.
+    /// `OutOfMemory` if the writes of the transaction exceed the limit of the query.
     pub(crate) fn update(&mut self) -> Result<&mut dyn Update, QueryError> {
         self.updates = self.updates.wrapping_add(1);
-        if self.updates.is_multiple_of(UPDATES_PER_LOOK) {
+        if self.updates.is_multiple_of(UPDATES_PER_MEASUREMENT) {
             self.count_writes()?;
         }
         match &mut self.graph {
@@ -243,7 +246,8 @@ impl<'g> Exec<'g> {
         }
     }
 
-    /// Counts what the transaction has written among what the query holds.
+    /// Measures the bytes that the transaction has written, and adds them to the memory of the
+    /// query.
     pub(crate) fn count_writes(&mut self) -> Result<(), QueryError> {
         let bytes = match &self.graph {
             Access::Read(_) => 0,
@@ -266,7 +270,7 @@ impl<'g> Exec<'g> {
         })
     }
 
-    /// Whether the query is to be given up.
+    /// Fails if the query is cancelled. Reads the clock at some calls only.
     #[inline]
     pub(crate) fn check(&mut self) -> Result<(), QueryError> {
         // Reading the clock costs some tens of nanoseconds, a flag next to nothing.
@@ -274,34 +278,36 @@ impl<'g> Exec<'g> {
         if self.checks.is_multiple_of(16) { self.check_now() } else { self.limits.check_flags() }
     }
 
+    /// Fails if the query is cancelled. Reads the clock.
     pub(crate) fn check_now(&self) -> Result<(), QueryError> {
-        if let Some(quit) = &self.quit {
-            quit.check()?;
+        if let Some(stop) = &self.stop {
+            stop.check()?;
         }
         self.limits.check()
     }
 
-    /// What ends it, for those who work on it without it.
+    /// Limits of the query, for code that runs without its state.
     pub(crate) fn limits(&self) -> &'g Limits {
         self.limits
     }
 
-    /// What another one runs with that is a part of this, on one thread, and begins no
-    /// transactions.
+    /// Inputs for a part of this query that runs on one thread and begins no transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
         let Self { parameters, context, procedures, limits, host, .. } = *self;
         let (transactions, threads) = (None, None);
         Inputs { parameters, context, procedures, limits, transactions, host, threads }
     }
 
-    /// Changes between what the input of a `CALL { } IN TRANSACTIONS` sees and what comes behind.
+    /// Swaps the graph that the input of a `CALL { } IN TRANSACTIONS` reads with the one that the
+    /// operators above it read.
     pub(crate) fn swap_view(&mut self, number: Slot) {
         if let Some(view) = self.views.get_mut(&number) {
             std::mem::swap(&mut self.graph, view);
         }
     }
 
-    /// What comes behind sees everything committed so far; its input goes on with what it saw.
+    /// Makes the operators above a `CALL { } IN TRANSACTIONS` read everything committed so far. Its
+    /// input goes on with the graph that it read before.
     pub(crate) fn renew_view(&mut self, number: Slot) -> Result<(), QueryError> {
         let Some(transactions) = self.transactions else { return Ok(()) };
         let seen = std::mem::replace(&mut self.graph, Access::Own(transactions.begin()?));
@@ -309,7 +315,7 @@ impl<'g> Exec<'g> {
         Ok(())
     }
 
-    /// Whether a path of this length may become longer in the search at hand.
+    /// True if a path of this length may become longer in the search that runs.
     pub(crate) fn may_grow(&mut self, length: u64) -> bool {
         match &mut self.search {
             Some(search) if length >= search.longest => {
@@ -320,8 +326,7 @@ impl<'g> Exec<'g> {
         }
     }
 
-    /// The file that an address in `LOAD CSV` means: `file:///name` or a plain path, below the
-    /// import folder.
+    /// File at an address in `LOAD CSV`: `file:///name` or a plain path, below the import folder.
     pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
         let Some(folder) = &self.limits.import_folder else {
             let message = "no import folder is set: import.folder names it (--import-folder in \
@@ -348,22 +353,22 @@ impl<'g> Exec<'g> {
         if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
     }
 
-    /// What its threads found out of labels at the ends of relationships.
+    /// Cache of labels at the ends of relationships, which is made at the first call.
     pub(super) fn ends(&mut self) -> Arc<Mutex<KnownEnds>> {
         Arc::clone(self.ends.get_or_insert_default())
     }
 
-    /// Where rows go that do not fit into memory.
+    /// Temporary files for rows that do not fit into memory.
     pub(crate) fn scratch(&self) -> Option<&dyn Scratch> {
         self.limits.scratch.as_deref()
     }
 
-    /// Refuses what has been deleted.
+    /// Fails if the node has been deleted.
     pub(crate) fn check_vertex(&self, vertex: VertexId) -> Result<(), QueryError> {
         if self.deleted_vertices.contains(&vertex) { Err(deleted("node")) } else { Ok(()) }
     }
 
-    /// Refuses what has been deleted.
+    /// Fails if one of the nodes has been deleted.
     pub(crate) fn check_vertices(&self, vertices: &[VertexId]) -> Result<(), QueryError> {
         if self.deleted_vertices.is_empty() {
             return Ok(());
@@ -371,7 +376,7 @@ impl<'g> Exec<'g> {
         vertices.iter().try_for_each(|vertex| self.check_vertex(*vertex))
     }
 
-    /// Whether it is a node or relationship that this query has deleted.
+    /// True for a node or relationship that has been deleted.
     pub(crate) fn is_deleted(&self, object: &Value) -> bool {
         match object {
             Value::Vertex(vertex) => self.deleted_vertices.contains(vertex),
@@ -380,13 +385,13 @@ impl<'g> Exec<'g> {
         }
     }
 
-    /// Refuses what this query has deleted.
+    /// Fails if this query has deleted the relationship.
     pub(crate) fn check_edge(&self, edge: EdgeId) -> Result<(), QueryError> {
         if self.deleted_edges.contains(&edge) { Err(deleted("relationship")) } else { Ok(()) }
     }
 }
 
-/// The text of an address: `%20` is a space.
+/// Text with its percent escapes decoded: `%20` is a space. `None` if one is malformed.
 fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -4,7 +4,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{Aggregate, CountStore, Counted, Plan, Types, Way};
 
-/// Replaces aggregations that only count all nodes or relationships by what knows their number.
+/// Replaces aggregations that only count all nodes or relationships by [`CountStore`].
 pub(super) fn use_count_store(plan: &mut Plan) {
     if let Plan::Aggregate(p) = plan
         && let Some(what) = counted(p)
@@ -17,7 +17,7 @@ pub(super) fn use_count_store(plan: &mut Plan) {
 
 fn counted(p: &Aggregate) -> Option<Counted> {
     let (what, found) = source(&p.input)?;
-    // What the pattern binds is never null.
+    // A variable that the pattern binds is never null.
     let each = |argument: &Expr| matches!(argument, Expr::Slot(slot) if found.contains(slot));
     let counts = p.aggregates.iter().all(|(_, call)| {
         *call.function == *"count" && !call.distinct && call.arguments.iter().all(each)
@@ -25,7 +25,7 @@ fn counted(p: &Aggregate) -> Option<Counted> {
     (p.keys.is_empty() && !p.aggregates.is_empty() && counts).then_some(what)
 }
 
-/// What a plan finds, if it is all nodes or relationships of a kind, and its variables.
+/// Kind of object of which a plan finds all, if it does, and its variables.
 fn source(plan: &Plan) -> Option<(Counted, Vec<Slot>)> {
     match plan {
         Plan::NodeScan(scan) if matches!(scan.input, Plan::Unit) => {

@@ -1,8 +1,9 @@
-//! Rows that nobody looks at are counted instead of made.
+//! Aggregate pushdown: expansions become counts of relationships where only the number of rows
+//! matters.
 //!
-//! Where only the number of rows is wanted, an expansion to a node that nothing else reads becomes
-//! [`Degrees`]: the row stays one row and carries a count, and the counts of several expansions are
-//! multiplied. The number of rows is the sum of the last count:
+//! An expansion to a node that no other operator reads becomes [`Degrees`]. The row stays one row
+//! and carries a count, and the counts of several expansions are multiplied. The number of rows is
+//! the sum of the last count:
 //!
 //! ```text
 //!  count(*)                          sum(n2)
@@ -12,13 +13,13 @@
 //!  Expand    (a)-->(b)
 //! ```
 //!
-//! The conditions on such a node may be one label, and that it is none of other nodes of the row
-//! (`a <> c`). Each is taken out of its filter; the count stands where the last of them was tested.
-//! A condition that may answer otherwise each time, such as `rand() < 0.5`, is asked for every row,
-//! so nothing below it is counted.
+//! The conditions on such a node may be one label, and that it differs from other nodes of the row
+//! (`a <> c`). Each is removed from its filter, and the count stands where the last of them was
+//! tested. A condition that is not deterministic, such as `rand() < 0.5`, must be evaluated for
+//! every row, so no expansion below it is counted.
 //!
-//! Relationships stay distinct: what an expansion may not find again is not counted, and an
-//! expansion whose relationship a later one must differ from is not counted itself.
+//! Relationships stay distinct: those that an expansion must differ from are not counted, and an
+//! expansion whose relationship a later one must differ from is not replaced.
 //!
 //! Source: D. Olteanu, M. Schleich, "Factorized databases", SIGMOD Record 2016.
 
@@ -28,12 +29,13 @@ use crate::batch::Slot;
 use crate::expr::{Binary, Expr, Labels};
 use crate::plan::{Degrees, Expand, Plan};
 
-/// Operators that may stand above an expansion that is counted: all of them are looked through.
+/// Upper bound on the operators above an expansion that is counted: each of them is checked.
 const ABOVE_MAX: usize = 128;
 
-/// The number of rows of a plan of which nothing is read but what `reads` says, as the sum of a
-/// variable that is added here; `None` if no expansion is counted. `slot` makes new variables.
-pub(crate) fn counted(
+/// Replaces expansions by counts in a plan of which only the variables in `reads` are read. Returns
+/// the variable whose sum is the number of rows; `None` if no expansion is replaced. `slot` makes
+/// new variables.
+pub(crate) fn count_by_degrees(
     plan: &mut Plan,
     reads: &dyn Fn(Slot) -> bool,
     slot: &mut dyn FnMut() -> Slot,
@@ -55,16 +57,16 @@ pub(crate) fn counted(
     product
 }
 
-/// An expansion that can be counted.
-struct Counted {
-    /// The filter under which the count goes, if not where the expansion stands.
+/// Expansion that can be replaced by a count.
+struct Countable {
+    /// Position of the filter below which the count goes; `None` for that of the expansion.
     filter: Option<usize>,
-    /// The node that nobody reads.
+    /// Node at its end, which no operator reads.
     node: Option<Slot>,
     degrees: Degrees,
 }
 
-/// Operators that make each row of one row, the topmost first, each without its input.
+/// Row-wise operators, the topmost first, each without its input.
 struct Chain {
     operators: Vec<Plan>,
     begin: Plan,
@@ -89,8 +91,8 @@ impl Chain {
         })
     }
 
-    /// The expansion at a place, if it can be counted.
-    fn find(&self, at: usize, reads: &dyn Fn(Slot) -> bool) -> Option<Counted> {
+    /// Expansion at a position, if it can be replaced.
+    fn find(&self, at: usize, reads: &dyn Fn(Slot) -> bool) -> Option<Countable> {
         let (new, mut degrees) = match &self.operators[at] {
             Plan::Expand(p) if !p.into => (vec![p.to, p.edge], degrees(p)),
             plan @ Plan::Apply(p) => {
@@ -113,14 +115,16 @@ impl Chain {
             if !is_read {
                 continue;
             }
-            // A node that may be null can be asked for in more ways.
+            // No other operator may read the node. A node that may be null has no conditions.
             let (Plan::Filter(p), Some(node)) = (operator, node) else { return None };
             for part in parts(&p.condition).iter().filter(|part| reads_any(part, &new)) {
                 match condition_on(part, node)? {
-                    On::Label(label) if degrees.label.is_none() => degrees.label = Some(label),
-                    On::Label(_) => return None,
-                    On::Other(other) if new.contains(&other) => return None,
-                    On::Other(other) => {
+                    NodeCondition::Label(label) if degrees.label.is_none() => {
+                        degrees.label = Some(label)
+                    }
+                    NodeCondition::Label(_) => return None,
+                    NodeCondition::Other(other) if new.contains(&other) => return None,
+                    NodeCondition::Other(other) => {
                         degrees.except.push(other);
                         filter = Some(place);
                     }
@@ -128,21 +132,22 @@ impl Chain {
             }
         }
         if let Some(filter) = filter {
-            // Those between are now asked for rows that the expansion would have dropped.
+            // Operators between now see rows that the expansion would have dropped.
             let between = &self.operators[filter + 1..at];
             if !between.iter().all(|operator| all_exprs(operator, &Expr::never_fails)) {
                 return None;
             }
             degrees.kept = None;
         }
-        Some(Counted { filter, node, degrees })
+        Some(Countable { filter, node, degrees })
     }
 
-    /// Replaces the expansion at a place. Returns the place of what was below it.
-    fn replace(&mut self, at: usize, found: Counted) -> usize {
-        let Counted { filter, node, degrees } = found;
+    /// Replaces the expansion at a position. Returns the position of the operator that was below
+    /// it.
+    fn replace(&mut self, at: usize, found: Countable) -> usize {
+        let Countable { filter, node, degrees } = found;
         let place = filter.map_or(at, |filter| filter + 1);
-        // What the last of several filters does not read may be dropped before it.
+        // Operators between may drop columns that the count reads.
         let read: Vec<Slot> =
             [&[degrees.from], &degrees.distinct_from[..], &degrees.except[..]].concat();
         self.operators[place..at].iter_mut().for_each(|operator| keep(operator, &read));
@@ -167,8 +172,7 @@ impl Chain {
         at + 1 - (before - self.operators.len())
     }
 
-    /// Lets each count multiply the one below it, and keeps it as long as it is read. Returns the
-    /// topmost, which is their product.
+    /// Makes each count multiply the one below it. Returns the topmost, which is their product.
     fn multiply(&mut self, counts: &[Slot]) -> Option<Slot> {
         let mut product = None;
         for operator in self.operators.iter_mut().rev() {
@@ -186,7 +190,7 @@ impl Chain {
     }
 }
 
-/// The count of an expansion.
+/// Count that replaces an expansion.
 fn degrees(p: &Expand) -> Degrees {
     Degrees {
         input: Plan::Unit,
@@ -199,13 +203,13 @@ fn degrees(p: &Expand) -> Degrees {
         optional: false,
         kept: p.kept.clone(),
         times: None,
-        // It has a variable once it is certain that there is a count.
+        // Set when the expansion is replaced.
         count: 0,
         scans: p.scans,
     }
 }
 
-/// The count of an `OPTIONAL MATCH` that makes one expansion and nothing else.
+/// Count that replaces an `OPTIONAL MATCH` of one expansion.
 fn optional(plan: &Plan) -> Option<Degrees> {
     let Plan::Apply(p) = plan else { return None };
     if !p.returns || p.optional.is_none() || p.by_row {
@@ -227,7 +231,7 @@ fn optional(plan: &Plan) -> Option<Degrees> {
     inner.operators.iter().all(|plan| !matches!(plan, Plan::Filter(_))).then_some(degrees)
 }
 
-/// Lets an operator hand these columns on.
+/// Makes an operator keep these columns.
 fn keep(operator: &mut Plan, slots: &[Slot]) {
     let kept = match operator {
         Plan::Prune(p) => Some(&mut p.slots),
@@ -251,29 +255,33 @@ fn keep(operator: &mut Plan, slots: &[Slot]) {
     }
 }
 
-/// Meaning of a condition for a node.
-enum On {
+/// Condition on a node that a count can test.
+enum NodeCondition {
     Label(Arc<str>),
-    /// The node is none of these.
+    /// The node differs from this one.
     Other(Slot),
 }
 
-fn condition_on(condition: &Expr, node: Slot) -> Option<On> {
+fn condition_on(condition: &Expr, node: Slot) -> Option<NodeCondition> {
     let slot = |e: &Expr| match e {
         Expr::Slot(slot) => Some(*slot),
         _ => None,
     };
     match condition {
         Expr::HasLabels(of, Labels::Name(label)) if slot(of) == Some(node) => {
-            Some(On::Label(Arc::clone(label)))
+            Some(NodeCondition::Label(Arc::clone(label)))
         }
-        Expr::Binary(Binary::NotEqual, a, b) if slot(a) == Some(node) => slot(b).map(On::Other),
-        Expr::Binary(Binary::NotEqual, a, b) if slot(b) == Some(node) => slot(a).map(On::Other),
+        Expr::Binary(Binary::NotEqual, a, b) if slot(a) == Some(node) => {
+            slot(b).map(NodeCondition::Other)
+        }
+        Expr::Binary(Binary::NotEqual, a, b) if slot(b) == Some(node) => {
+            slot(a).map(NodeCondition::Other)
+        }
         _ => None,
     }
 }
 
-/// The parts of a conjunction.
+/// Parts of a conjunction.
 fn parts(condition: &Expr) -> &[Expr] {
     match condition {
         Expr::And(parts) => parts,
@@ -293,7 +301,7 @@ fn all_exprs(plan: &Plan, holds: &dyn Fn(&Expr) -> bool) -> bool {
     all
 }
 
-/// True if the operator makes the same of the same row at any time.
+/// True if the operator is deterministic.
 fn is_fixed(plan: &Plan) -> bool {
     match plan {
         Plan::Apply(p) => p.inner.is_fixed_whole(),

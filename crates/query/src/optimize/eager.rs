@@ -1,110 +1,113 @@
-//! Where all rows must be there before the first goes on, so that no clause sees what a later one
-//! does, and each sees all that those before it did.
+//! Placement of [`Eager`]: an operator that reads all rows of its input before it returns the
+//! first. With it, no clause sees the writes of a later clause, and each sees all writes of earlier
+//! ones.
 //!
-//! Operators work batch by batch: while one does its work for the first rows, those below have
-//! read no others yet. So an operator is parted from its input where one of the two writes what
-//! the other reads, or both write the same (`effects` says what they do). From the bottom up, a
-//! plan's *flow* is what it may still do after its first rows have gone on:
+//! Operators run batch by batch: when an operator handles the first rows, its input has not read
+//! the others yet. So an `Eager` goes between an operator and its input where one writes what the
+//! other reads, or both write the same (`effects`). From the bottom up, the *pending* effects of a
+//! plan are those that it may still have after it has returned its first rows:
 //!
 //! ```text
-//! flow(Sort, Aggregate, Eager, Delete) = nothing: all is read before the first row
-//! flow(operator over one batch)        = nothing: all of it is done before the first row
-//! flow(operator over input)            = flow(input) + what it does, plans inside included
+//! pending(Sort, Aggregate, Eager, Delete) = none: all is read before the first row
+//! pending(operator over one batch)        = none: all of it is done before the first row
+//! pending(operator over input)            = pending(input) + its own, with inner plans
 //! ```
 //!
-//! Within one row an operator may well read what was written for that row: of a variable of which
-//! no two rows have the same node, labels and properties are its row's own business.
+//! An operator may read what was written for the same row. If a variable is unique, which means
+//! that no two rows hold the same node, the labels and properties of that node belong to one row.
 
 use crate::batch::Slot;
 use crate::plan::effects::{Effects, may_be_object};
 use crate::plan::{CreateStep, Eager, Plan, Shape};
 
-/// What a plan may still do after its first rows, and what is known of its rows.
+/// Effects of a plan, and facts about its rows.
 #[derive(Default)]
-struct Flow {
-    later: Effects,
-    /// What it does in all.
-    whole: Effects,
-    /// All rows come at once.
+struct Pipeline {
+    /// Effects that it may have after it has returned its first rows.
+    pending: Effects,
+    /// All its effects.
+    all: Effects,
+    /// True if all rows come in one batch.
     one_batch: bool,
-    /// There is no second row.
+    /// True if there is at most one row.
     one_row: bool,
     /// Variables that hold another node or relationship in each row.
     unique: Vec<Slot>,
 }
 
-/// Parts operators of a plan that writes, of whose rows `columns` are shown.
-pub(crate) fn separate(plan: &mut Plan, columns: &[Slot]) {
-    let flow = part(plan);
+/// Places [`Eager`]s in a plan that writes and returns `columns`.
+pub(crate) fn place_eager(plan: &mut Plan, columns: &[Slot]) {
+    let pipeline = place(plan);
     let mut shown = Effects::default();
-    let shows = |slot: &&Slot| flow.later.writes.changes() && may_hold_objects(plan, **slot);
+    let shows = |slot: &&Slot| pipeline.pending.writes.changes() && may_hold_objects(plan, **slot);
     columns.iter().filter(shows).for_each(|slot| shown.shows(*slot));
-    if shown.reads.meet(&flow.later.writes, &flow.unique) {
-        hold(plan);
+    if shown.reads.meet(&pipeline.pending.writes, &pipeline.unique) {
+        add_eager(plan);
     }
 }
 
-fn hold(plan: &mut Plan) {
+fn add_eager(plan: &mut Plan) {
     let input = std::mem::replace(plan, Plan::Unit);
     *plan = Plan::from(Eager { input });
 }
 
-fn part(plan: &mut Plan) -> Flow {
+fn place(plan: &mut Plan) -> Pipeline {
     let mut own = Effects::of(plan);
-    let mut flow = match &mut *plan {
-        Plan::Unit => return Flow { one_batch: true, one_row: true, ..Flow::default() },
-        Plan::Argument => return Flow { one_batch: true, ..Flow::default() },
+    let mut pipeline = match &mut *plan {
+        Plan::Unit => return Pipeline { one_batch: true, one_row: true, ..Pipeline::default() },
+        Plan::Argument => return Pipeline { one_batch: true, ..Pipeline::default() },
         // One row, which is counted before it goes on.
         Plan::CountStore(_) => {
-            return Flow { whole: own, one_batch: true, one_row: true, ..Flow::default() };
+            return Pipeline { all: own, one_batch: true, one_row: true, ..Pipeline::default() };
         }
         Plan::Union(p) => {
-            let mut flow = Flow::default();
-            for of_part in p.parts.iter_mut().map(part) {
-                flow.later.absorb(&of_part.later);
-                flow.whole.absorb(&of_part.whole);
+            let mut pipeline = Pipeline::default();
+            for of_part in p.parts.iter_mut().map(place) {
+                pipeline.pending.absorb(&of_part.pending);
+                pipeline.all.absorb(&of_part.all);
             }
-            return flow;
+            return pipeline;
         }
         plan => {
             let input = plan.input_mut().expect("INVARIANT: the others have one");
-            part(input)
+            place(input)
         }
     };
     let inside = match &mut *plan {
-        Plan::HashJoin(p) => part(&mut p.build).whole,
-        _ => plan.inner_mut().map(part).unwrap_or_default().whole,
+        Plan::HashJoin(p) => place(&mut p.build).all,
+        _ => plan.inner_mut().map(place).unwrap_or_default().all,
     };
-    // What runs in transactions of its own does not reach its input, which sees another graph.
+    // The input of CALL IN TRANSACTIONS reads another snapshot, so the inner plan does not affect
+    // it.
     if !matches!(plan, Plan::InTransactions(_)) {
         own.absorb(&inside);
     }
-    let (reads, writes) = (&flow.later.reads, &flow.later.writes);
+    let (reads, writes) = (&pipeline.pending.reads, &pipeline.pending.writes);
     // DELETE reads all of its input before it begins.
     let reaches_back = !matches!(plan, Plan::Delete(_))
-        && (reads.meet(&own.writes, &flow.unique)
+        && (reads.meet(&own.writes, &pipeline.unique)
             || reads.is_slow_beside(&own.writes)
-            || writes.meet(&own.writes, &flow.unique));
-    if reaches_back || own.reads.meet(writes, &flow.unique) {
-        hold(
+            || writes.meet(&own.writes, &pipeline.unique));
+    if reaches_back || own.reads.meet(writes, &pipeline.unique) {
+        add_eager(
             plan.input_mut()
                 .expect("INVARIANT: only what has an input goes on after its first rows"),
         );
-        flow.later = Effects::default();
-        flow.one_batch = false;
+        pipeline.pending = Effects::default();
+        pipeline.one_batch = false;
     }
     own.absorb(&inside);
-    flow.whole.absorb(&own);
-    if plan.operator().shape() == Shape::Gathers || (flow.one_batch && works_by_batch(plan)) {
-        flow.later = Effects::default();
+    pipeline.all.absorb(&own);
+    if plan.operator().shape() == Shape::Gathers || (pipeline.one_batch && works_by_batch(plan)) {
+        pipeline.pending = Effects::default();
     } else {
-        flow.later.absorb(&own);
+        pipeline.pending.absorb(&own);
     }
-    rows(plan, &mut flow);
-    flow
+    note_rows(plan, &mut pipeline);
+    pipeline
 }
 
-/// Whether an operator has done all it has to for a batch of its input when it asks for the next.
+/// True if an operator has finished a batch of its input before it asks for the next.
 fn works_by_batch(plan: &Plan) -> bool {
     match plan {
         Plan::Apply(p) => !p.streams(),
@@ -113,14 +116,14 @@ fn works_by_batch(plan: &Plan) -> bool {
     }
 }
 
-/// Whether an operator makes one batch of each, and no two rows of one but for `MERGE`.
+/// True if an operator returns one batch for each, and one row for each but for `MERGE`.
 fn one_for_one(plan: &Plan) -> bool {
     matches!(plan.operator().shape(), Shape::Computes | Shape::Projects | Shape::Changes)
 }
 
-/// What is known of the rows of an operator, by that of its input.
-fn rows(plan: &Plan, flow: &mut Flow) {
-    let Flow { one_batch, one_row, unique, .. } = flow;
+/// Changes the facts about the rows of the input to those about the rows of an operator.
+fn note_rows(plan: &Plan, pipeline: &mut Pipeline) {
+    let Pipeline { one_batch, one_row, unique, .. } = pipeline;
     let one_group = matches!(plan, Plan::Aggregate(p) if p.keys.is_empty());
     let drops = match plan.operator().shape() {
         Shape::Passes => true,
@@ -139,13 +142,13 @@ fn rows(plan: &Plan, flow: &mut Flow) {
         _ if drops || as_many => {}
         _ => unique.clear(),
     }
-    let asks = matches!(plan, Plan::Limit(_) | Plan::Skip(_));
-    *one_batch = one_group || (*one_batch && (one_for_one(plan) || asks));
+    let limits = matches!(plan, Plan::Limit(_) | Plan::Skip(_));
+    *one_batch = one_group || (*one_batch && (one_for_one(plan) || limits));
     *one_row = one_group || (*one_row && (as_many || drops));
 }
 
-/// Whether a column of a plan may hold nodes, relationships or paths, of which a result shows more
-/// than is in its rows.
+/// True if a column of a plan may hold nodes, relationships or paths. A result shows properties of
+/// these, which are read after the plan.
 fn may_hold_objects(plan: &Plan, slot: Slot) -> bool {
     match plan {
         Plan::Extend(p) if let Some((_, e)) = p.items.iter().find(|(s, _)| *s == slot) => {

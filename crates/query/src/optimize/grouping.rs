@@ -1,10 +1,10 @@
-//! Which aggregations had better group by a node first.
+//! Rewrite rule: aggregations whose keys are properties of one node group by that node first.
 
 use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{Aggregate, Plan};
 
-/// Lets aggregations group by a node first where that reads fewer properties.
+/// Makes aggregations group by a node first where that reads fewer properties.
 pub(super) fn group_by_node(plan: &mut Plan) {
     if let Plan::Aggregate(p) = plan {
         p.by_node = p.grouped_node();
@@ -13,10 +13,10 @@ pub(super) fn group_by_node(plan: &mut Plan) {
 }
 
 impl Aggregate {
-    /// The node of which all keys are properties, if many rows may have the same one. Grouping by
-    /// it first reads the properties once per node instead of once per row.
+    /// Node of which all keys are properties, if many rows may have the same node. Grouping by it
+    /// first reads the properties once per node instead of once per row.
     ///
-    /// Only counts do not depend on the order of rows, bit by bit.
+    /// Only for counts: a sum of floats depends on the order of the rows.
     fn grouped_node(&self) -> Option<Slot> {
         let node_of = |key: &Expr| match key {
             Expr::Property(object, _) => match &**object {
@@ -33,7 +33,7 @@ impl Aggregate {
 }
 
 impl Plan {
-    /// Whether an expansion stands between where `node` is found and here, or finds it.
+    /// True if many rows may have the same `node`: an expansion finds it, or stands above it.
     fn repeats(&self, node: Slot) -> bool {
         match self {
             Self::Expand(p) => !p.into || p.input.repeats(node),

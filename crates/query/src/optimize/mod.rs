@@ -1,20 +1,20 @@
-//! From what a statement means to how it is run: the logical plan of the binder becomes a physical
-//! one, by rules that no answer may depend on.
+//! Optimiser: rewrite rules make a physical plan of the logical plan of the binder. No answer may
+//! depend on a rule.
 //!
 //! ```text
 //!  logical plan: clauses one above the other, patterns as `Match`
-//!    │ join order     in which order patterns are found, by which indexes and joins
-//!    │ count store    counts that the graph knows
-//!    │ prune          columns that nobody reads
-//!    │ count rows     rows of which nobody reads anything are counted, or found once
+//!    │ join order     order in which patterns are found, with indexes and joins
+//!    │ count store    counts of all nodes or relationships come from the statistics
+//!    │ prune          columns that no operator reads are dropped
+//!    │ unread rows    rows whose columns are not read are counted, or found once
 //!    │ group by node  properties of a node that are grouping keys are read once per node
-//!    │ eager          clauses do not see what later ones write
+//!    │ eager          clauses do not see writes of later clauses
 //!    ▼ parallel       parts that several threads can run
-//!  physical plan: what `exec` runs
+//!  physical plan: `exec` runs it
 //! ```
 //!
-//! The order is that of [`RULES`]. Subqueries in expressions have plans of their own, which are
-//! optimised when the operator is reached that they stand in.
+//! The order is that of [`RULES`]. A subquery in an expression has a plan of its own, which is
+//! optimised when the walk reaches its operator. Words: docs/query.md, "Words of the planner".
 
 mod count_store;
 mod counting;
@@ -41,11 +41,11 @@ use crate::plan::Plan;
 use crate::planning::Planning;
 use crate::query_error::QueryError;
 use crate::watch;
-use counting::counted;
-use once::{Wanted, ask_whether, shorten};
+use counting::count_by_degrees;
+use once::{Duplicates, avoid_unread_rows, use_semi_joins};
 use prune::{Slots, prune};
 
-/// A plan that can run.
+/// Physical plan: a plan that can run.
 #[derive(Debug)]
 pub(crate) struct Physical {
     pub(crate) plan: Plan,
@@ -53,33 +53,33 @@ pub(crate) struct Physical {
     pub(crate) names: Vec<Arc<str>>,
     /// Levels of operators and expressions.
     pub(crate) height: usize,
-    /// How often planning asked how many rows an operator returns.
+    /// Number of row estimates that planning made.
     pub(crate) estimates: usize,
 }
 
-/// A rule of the optimiser.
+/// Rewrite rule of the optimiser.
 struct Rule {
-    /// Whether a statement follows it.
+    /// True if the rule is switched on.
     is_on: fn(&Planning) -> bool,
-    apply: fn(&mut Planner<'_>, &mut Plan, &mut Target<'_>),
+    apply: fn(&mut Planner<'_>, &mut Plan, &mut RowUse<'_>),
 }
 
-/// The rules in the order in which they are applied.
+/// Rewrite rules, in the order in which they are applied.
 const RULES: [Rule; 7] = [
     Rule { is_on: |_| true, apply: |planner, plan, _| planner.solve_patterns(plan) },
     Rule { is_on: |p| p.count_store, apply: |_, plan, _| count_store::use_count_store(plan) },
     Rule { is_on: |p| p.pruning, apply: prune_columns },
-    Rule { is_on: |p| p.shortcuts, apply: count_rows },
+    Rule { is_on: |p| p.shortcuts, apply: use_row_counts },
     Rule { is_on: |p| p.grouping, apply: |_, plan, _| grouping::group_by_node(plan) },
-    Rule { is_on: |_| true, apply: separate_writes },
-    Rule { is_on: |_| true, apply: share_out },
+    Rule { is_on: |_| true, apply: place_eager },
+    Rule { is_on: |_| true, apply: place_parallel },
 ];
 
-/// What the rows of a plan are for.
-enum Target<'q> {
-    /// They are the result of a statement, which has these columns.
+/// Use of the rows of a plan.
+enum RowUse<'q> {
+    /// Result of a statement, with these columns.
     Statement(&'q [Slot]),
-    /// They are what an expression is made of; the slot numbers the rows that it begins with.
+    /// Value of an expression; the slot numbers the outer rows.
     Subquery(&'q mut SubqueryKind, Slot),
 }
 
@@ -88,20 +88,19 @@ pub(crate) struct Planner<'a> {
     graph: &'a dyn Graph,
     planning: Planning,
     counts: OnceCell<Counts<'a>>,
-    /// What is expected of plans made so far.
-    known: join_order::Known,
+    /// Estimates of plans made so far.
+    estimates: join_order::PlanEstimates,
     /// The name of each slot, if it has one.
     slots: Vec<Option<Arc<str>>>,
-    /// Where the rows of the pattern that is solved next are only counted: variables that are read
-    /// behind it.
-    counted: Option<HashSet<Slot>>,
+    /// Variables that are read above the next pattern, if its rows are only counted.
+    count_only: Option<HashSet<Slot>>,
 }
 
-/// The plan by which a statement runs. `at` is the expression of `AT TIMESTAMP`, which is optimised
-/// as well.
+/// Physical plan of a statement. `at` is the expression of `AT TIMESTAMP`, which is optimised as
+/// well.
 ///
 /// # Errors
-/// If the statement is to be given up.
+/// If the statement is cancelled or out of time.
 pub(crate) fn optimize(
     logical: Logical,
     columns: &[Slot],
@@ -110,22 +109,22 @@ pub(crate) fn optimize(
     planning: Planning,
 ) -> Result<Physical, QueryError> {
     let Logical { mut plan, slots } = logical;
-    let (counts, known) = (OnceCell::new(), join_order::Known::default());
-    let mut planner = Planner { graph, planning, counts, known, slots, counted: None };
+    let (counts, estimates) = (OnceCell::new(), join_order::PlanEstimates::default());
+    let mut planner = Planner { graph, planning, counts, estimates, slots, count_only: None };
     at.into_iter().for_each(|at| planner.optimize_subqueries(at));
-    planner.apply(&mut plan, &mut Target::Statement(columns));
+    planner.apply(&mut plan, &mut RowUse::Statement(columns));
     watch::check()?;
     let height = plan.height();
-    let estimates = planner.counts.get().map_or(0, Counts::asked);
+    let estimates = planner.counts.get().map_or(0, Counts::estimates);
     Ok(Physical { plan, names: planner.slot_names(), height, estimates })
 }
 
 impl<'a> Planner<'a> {
-    fn apply(&mut self, plan: &mut Plan, target: &mut Target<'_>) {
+    fn apply(&mut self, plan: &mut Plan, row_use: &mut RowUse<'_>) {
         for rule in &RULES {
-            // The plan of a statement that is to be given up is never run.
+            // The plan of a cancelled statement is never run.
             if (rule.is_on)(&self.planning) && watch::check().is_ok() {
-                (rule.apply)(self, plan, target);
+                (rule.apply)(self, plan, row_use);
             }
         }
     }
@@ -135,18 +134,18 @@ impl<'a> Planner<'a> {
         match e {
             Expr::Subquery(subquery) => {
                 let Subquery { kind, plan, row } = &mut **subquery;
-                return self.apply(plan, &mut Target::Subquery(kind, *row));
+                return self.apply(plan, &mut RowUse::Subquery(kind, *row));
             }
             Expr::ListComprehension(c) | Expr::Quantifier(_, c) => {
-                self.know_element(c.variable, &c.list);
+                self.note_element(c.variable, &c.list);
             }
-            Expr::Reduce(r) => self.know_element(r.variable, &r.list),
+            Expr::Reduce(r) => self.note_element(r.variable, &r.list),
             _ => {}
         }
         e.parts_mut(&mut |part| self.optimize_subqueries(part));
     }
 
-    /// What the graph holds, about.
+    /// Estimator with the statistics of the graph.
     fn counts(&self) -> &Counts<'a> {
         self.counts.get_or_init(|| Counts::of(self.graph))
     }
@@ -156,7 +155,7 @@ impl<'a> Planner<'a> {
         self.slots.len() - 1
     }
 
-    /// The name of each slot; those without one are numbered.
+    /// Name of each slot; slots without a name get a number.
     fn slot_names(self) -> Vec<Arc<str>> {
         let mut unnamed = 0..;
         let mut next = || format!("anon_{}", unnamed.next().unwrap_or(0)).into();
@@ -164,50 +163,50 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn prune_columns(planner: &mut Planner<'_>, plan: &mut Plan, target: &mut Target<'_>) {
-    let (needed, argument) = match target {
-        Target::Statement(columns) => (columns.iter().copied().collect(), Slots::new()),
-        // It may begin with any variable there is.
-        Target::Subquery(kind, row) => (read_by(kind, *row), (0..planner.slots.len()).collect()),
+fn prune_columns(planner: &mut Planner<'_>, plan: &mut Plan, row_use: &mut RowUse<'_>) {
+    let (needed, argument) = match row_use {
+        RowUse::Statement(columns) => (columns.iter().copied().collect(), Slots::new()),
+        // The outer rows may have any variable.
+        RowUse::Subquery(kind, row) => (read_by(kind, *row), (0..planner.slots.len()).collect()),
     };
     prune(plan, &needed, &argument);
 }
 
-fn count_rows(planner: &mut Planner<'_>, plan: &mut Plan, target: &mut Target<'_>) {
+fn use_row_counts(planner: &mut Planner<'_>, plan: &mut Plan, row_use: &mut RowUse<'_>) {
     let mut slot = || planner.new_slot();
-    let wanted = match target {
-        Target::Statement(_) => Wanted::All,
-        Target::Subquery(kind, row) => {
+    let duplicates = match row_use {
+        RowUse::Statement(_) => Duplicates::Matter,
+        RowUse::Subquery(kind, row) => {
             let needed = read_by(kind, *row);
             let reads = |slot: Slot| needed.contains(&slot);
             match kind {
                 SubqueryKind::Count => {
-                    if let Some(count) = counted(plan, &reads, &mut slot) {
+                    if let Some(count) = count_by_degrees(plan, &reads, &mut slot) {
                         **kind = SubqueryKind::Sum(count);
                     }
-                    Wanted::All
+                    Duplicates::Matter
                 }
                 SubqueryKind::Exists => {
-                    ask_whether(plan, &reads, &mut slot);
-                    Wanted::Once
+                    use_semi_joins(plan, &reads, &mut slot);
+                    Duplicates::Ignored
                 }
-                _ => Wanted::All,
+                _ => Duplicates::Matter,
             }
         }
     };
-    shorten(plan, wanted, &mut slot);
+    avoid_unread_rows(plan, duplicates, &mut slot);
 }
 
-fn separate_writes(_: &mut Planner<'_>, plan: &mut Plan, target: &mut Target<'_>) {
-    if let Target::Statement(columns) = target
+fn place_eager(_: &mut Planner<'_>, plan: &mut Plan, row_use: &mut RowUse<'_>) {
+    if let RowUse::Statement(columns) = row_use
         && plan.writes()
     {
-        eager::separate(plan, columns);
+        eager::place_eager(plan, columns);
     }
 }
 
-fn share_out(_: &mut Planner<'_>, plan: &mut Plan, target: &mut Target<'_>) {
-    if let Target::Statement(_) = target
+fn place_parallel(_: &mut Planner<'_>, plan: &mut Plan, row_use: &mut RowUse<'_>) {
+    if let RowUse::Statement(_) = row_use
         && !plan.writes()
         && !plan.runs_in_transactions()
     {
@@ -215,7 +214,7 @@ fn share_out(_: &mut Planner<'_>, plan: &mut Plan, target: &mut Target<'_>) {
     }
 }
 
-/// Variables that a subquery makes its value of.
+/// Variables of which a subquery computes its value.
 fn read_by(kind: &SubqueryKind, row: Slot) -> Slots {
     match kind {
         SubqueryKind::Exists | SubqueryKind::Count => Slots::from([row]),

@@ -1,47 +1,47 @@
-//! Which parts of a plan several threads can run.
+//! Placement of [`Plan::Parallel`]: parts of a plan that several threads can run.
 //!
-//! A [`Plan::Parallel`] stands over a row of operators that make each row of one row of their input
-//! and do nothing else: no changes, no random numbers, no procedures. Whether it pays is known when
-//! it runs; here only those are left out that cannot be long.
+//! A `Parallel` stands over a chain of row-wise operators that are deterministic and change
+//! nothing. Whether threads pay off is decided at run time; this rule leaves out chains that cannot
+//! take long.
 
 use crate::plan::{Parallel, Plan, Shape};
 
-/// Places [`Plan::Parallel`]s in the plan of a query that only reads, outside of plans that begin
-/// with `Argument`: their rows are those of a plan around them, which may be shared out itself.
+/// Places [`Plan::Parallel`]s in the plan of a query that only reads, but not in inner plans, which
+/// begin with `Argument`: the plan around them may be parallel itself.
 pub(crate) fn parallelise(plan: &mut Plan) {
-    place(plan, Above::Reads);
+    place(plan, Consumer::Sequential);
 }
 
-/// What stands above a plan, and takes its rows.
+/// Operator that reads the rows of a chain.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Above {
-    /// One after the other.
-    Reads,
-    /// Each thread its own: groups them, or sorts them.
-    Gathers,
-    /// The same, but otherwise each time, so that no threads may.
-    Varies,
+enum Consumer {
+    /// Takes the rows of all threads one after the other.
+    Sequential,
+    /// Groups or sorts rows: each thread does so for its own rows.
+    PerThread,
+    /// Groups or sorts rows, but is not deterministic, so that threads may not.
+    Nondeterministic,
 }
 
-fn place(plan: &mut Plan, above: Above) {
-    // From the top down, how far below those are that an operator with much to do reads from.
+fn place(plan: &mut Plan, consumer: Consumer) {
+    // Depths of the operators below those that may take long, from the top down.
     let mut sources = Vec::new();
     let (mut at, mut depth, mut computes) = (&*plan, 0, false);
     while let Some(below) = at.input()
-        && at.makes_rows_of_rows()
+        && at.is_deterministic_row_wise()
         && !below.is_begin()
     {
         depth += 1;
         computes |= !matches!(at, Plan::Keep(_) | Plan::Prune(_));
-        if at.has_much_to_do() {
+        if at.may_take_long() {
             sources.push(depth);
         }
         at = below;
     }
-    let pays = match above {
-        Above::Reads => computes && sources.len() + at.many() >= 2,
-        Above::Gathers => sources.len() >= 2 || at.many() >= 1,
-        Above::Varies => false,
+    let pays = match consumer {
+        Consumer::Sequential => computes && sources.len() + at.size_class() >= 2,
+        Consumer::PerThread => sources.len() >= 2 || at.size_class() >= 1,
+        Consumer::Nondeterministic => false,
     };
     if sources.last() != Some(&depth) {
         sources.push(depth);
@@ -51,18 +51,18 @@ fn place(plan: &mut Plan, above: Above) {
     for _ in 0..depth {
         source = source.input_mut().expect("INVARIANT: it was just walked");
     }
-    let above = match source {
-        Plan::Aggregate(_) | Plan::Sort(_) if source.is_fixed() => Above::Gathers,
-        Plan::Aggregate(_) | Plan::Sort(_) => Above::Varies,
-        _ => Above::Reads,
+    let consumer = match source {
+        Plan::Aggregate(_) | Plan::Sort(_) if source.is_fixed() => Consumer::PerThread,
+        Plan::Aggregate(_) | Plan::Sort(_) => Consumer::Nondeterministic,
+        _ => Consumer::Sequential,
     };
     match source {
         Plan::Union(p) => p.parts.iter_mut().for_each(parallelise),
         Plan::HashJoin(p) => {
-            place(&mut p.input, above);
+            place(&mut p.input, consumer);
             parallelise(&mut p.build);
         }
-        source => source.input_mut().into_iter().for_each(|input| place(input, above)),
+        source => source.input_mut().into_iter().for_each(|input| place(input, consumer)),
     }
     if pays {
         let input = std::mem::replace(plan, Plan::Unit);
@@ -75,14 +75,13 @@ impl Plan {
         matches!(self, Self::Unit | Self::Argument)
     }
 
-    /// Whether it finds all nodes, once.
+    /// True for a scan of all nodes that runs once.
     pub(crate) fn is_plain_scan(&self) -> bool {
         matches!(self, Self::NodeScan(p) if matches!(p.input, Self::Unit))
     }
 
-    /// Whether each of its rows is made of one row of its input, whatever rows are beside it, and
-    /// it makes the same of it at any time.
-    fn makes_rows_of_rows(&self) -> bool {
+    /// True if each row depends on one row of the input only, and is the same each time.
+    fn is_deterministic_row_wise(&self) -> bool {
         let itself = match self {
             Self::Keep(_) => true,
             Self::Apply(p) => p.returns,
@@ -91,18 +90,18 @@ impl Plan {
         itself && self.is_fixed() && self.inputs().into_iter().skip(1).all(Self::is_fixed_whole)
     }
 
-    /// Whether it makes one row of each, or none.
+    /// True if it returns at most one row for each row of the input.
     fn computes(&self) -> bool {
         matches!(self.operator().shape(), Shape::Computes | Shape::Projects)
     }
 
-    /// Whether it may make many rows of one, or search for long.
-    fn has_much_to_do(&self) -> bool {
+    /// True if it may return many rows for one row of the input, or search for long.
+    fn may_take_long(&self) -> bool {
         !self.computes()
     }
 
-    /// What a source says of the number of its rows: 0, perhaps one; 1, perhaps many; 2, many.
-    fn many(&self) -> usize {
+    /// Class of the number of rows of a source: 0 for at most one, 1 for perhaps many, 2 for many.
+    fn size_class(&self) -> usize {
         match self {
             Self::NodeScan(_) => 2,
             Self::IndexSeek(p) => usize::from(!p.sought.is_unique() || p.sought.any),

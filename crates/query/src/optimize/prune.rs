@@ -1,9 +1,9 @@
-//! Drops columns that nobody reads any more, below operators that would copy them.
+//! Projection pushdown: columns that no operator reads any more are dropped, below operators that
+//! would copy them.
 //!
-//! From the top down: what an operator's rows are needed for is known from what is above it. Where
-//! its input carries more, a [`Plan::Prune`] is put in between. Sets of slots may be too large,
-//! never too small: a slot in one that does not exist does no harm. Plans inside expressions are
-//! pruned when they are bound.
+//! From the top down: the operators above tell which columns are needed. Where an input has more, a
+//! [`Plan::Prune`] goes above it. A set of needed slots may be too large, never too small: a slot
+//! that no row has does no harm. Plans inside expressions are pruned when they are optimised.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::plan::{Apply, Plan, Prune};
 
 pub(crate) type Slots = HashSet<Slot>;
 
-/// Prunes a whole plan, of whose rows `needed` are read. Returns what its rows carry.
+/// Prunes a plan of which the columns `needed` are read. Returns the columns of its rows.
 pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots {
     if let Plan::Keep(p) = plan {
         p.slots.retain(|slot| needed.contains(slot));
@@ -22,7 +22,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
         && p.by_row
         && needed.iter().all(|slot| p.columns.contains(slot))
     {
-        // Nobody reads the row it runs for.
+        // The columns of the outer row are not needed.
         *plan = std::mem::replace(&mut p.inner, Plan::Unit);
         return prune(plan, needed, argument);
     }
@@ -54,7 +54,7 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
             drop_dead(input, carried, &below)
         }
     };
-    // Plans inside see the rows of the input, and what the operator adds before it runs them.
+    // An inner plan reads the rows of the input, with the columns that the operator adds to them.
     let mut seen = carried.clone();
     seen.extend(plan.bound_slots());
     match plan {
@@ -92,14 +92,14 @@ pub(crate) fn prune(plan: &mut Plan, needed: &Slots, argument: &Slots) -> Slots 
     }
 }
 
-/// Whether it runs for the one row that the subquery it begins has. Where the plan inside keeps
-/// rows apart, there may be many.
+/// True for an `Apply` at the beginning of a subquery that runs for one row only. If the inner plan
+/// keeps rows apart, there may be many.
 fn is_of_one_row(p: &Apply) -> bool {
     let begins = matches!(p.input, Plan::Argument) && p.optional.is_none() && p.returns;
     begins && !p.inner.keeps_rows_apart()
 }
 
-/// Leaves of the columns of an input those that are needed; the same in order.
+/// Removes columns that are not needed. Returns the others in ascending order.
 fn keep(carried: &mut Slots, needed: &Slots) -> Vec<Slot> {
     carried.retain(|slot| needed.contains(slot));
     let mut kept: Vec<Slot> = carried.iter().copied().collect();
@@ -107,7 +107,7 @@ fn keep(carried: &mut Slots, needed: &Slots) -> Vec<Slot> {
     kept
 }
 
-/// Prunes the plan inside of an `Apply` whose input carries `carried`.
+/// Prunes the inner plan of an `Apply` whose input has the columns `carried`.
 fn prune_inner(p: &mut Apply, needed: &Slots, carried: &Slots, seen: &Slots) -> Slots {
     let mut wanted: Slots = p.optional.iter().flatten().copied().collect();
     if p.by_row {
@@ -122,7 +122,7 @@ fn prune_inner(p: &mut Apply, needed: &Slots, carried: &Slots, seen: &Slots) -> 
     prune(&mut p.inner, &wanted, seen)
 }
 
-/// Adds what the operator reads of its input, plans inside included.
+/// Adds the columns of its input that an operator reads, with its inner plan.
 fn own_reads(plan: &Plan, reads: &mut Slots) {
     if let Plan::Aggregate(_) | Plan::Keep(_) = plan {
         reads.clear();
@@ -132,15 +132,14 @@ fn own_reads(plan: &Plan, reads: &mut Slots) {
     };
     plan.read_slots().into_iter().for_each(&mut add);
     plan.exprs(&mut |e| e.slots(&mut add));
-    // What `Repeat`, `Select` and `Merge` make of their inner rows needs all of them: the plan
-    // inside stays as it is.
+    // `Repeat`, `Select` and `Merge` need all columns of their inner plan, so it stays as it is.
     plan.inner().into_iter().for_each(|inner| inner.slots(&mut add));
     if let Plan::Merge(p) = plan {
         p.properties.iter().for_each(|e| e.slots(&mut add));
     }
 }
 
-/// Puts a `Prune` over `input` if it carries what is not needed.
+/// Puts a `Prune` above `input` if it has columns that are not needed.
 fn drop_dead(input: &mut Plan, carried: Slots, needed: &Slots) -> Slots {
     if carried.is_subset(needed) {
         return carried;

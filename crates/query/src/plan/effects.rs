@@ -1,7 +1,7 @@
-//! What operators read of the graph, and what they change in it.
+//! Effects of operators: the parts of the graph that they read, and those that they change.
 //!
-//! Sets may be too large, never too small: where a name is not known before the query runs, it is
-//! any. What an operator does includes the plans inside of it and those in its expressions.
+//! A set may be too large, never too small: a name that is known at run time only stands for any
+//! name. The effects of an operator include those of its inner plan and of its expressions.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{CreateStep, LabelName, Plan, SetItem, Sought, Types};
 use crate::batch::Slot;
 use crate::expr::{Expr, GraphFunction, Labels, SubqueryKind};
 
-/// Names of labels, types or property keys.
+/// Set of names of labels, types or property keys.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     any: bool,
@@ -43,8 +43,8 @@ impl Names {
     }
 }
 
-/// Properties or labels of nodes and relationships: by the variable that holds these, if only one
-/// does, and by name, if that is known.
+/// Set of properties or labels of nodes and relationships. An entry has the variable that holds the
+/// object, if there is one, and the name, if it is known.
 #[derive(Debug, Default)]
 pub(crate) struct Parts(Vec<(Option<Slot>, Option<Arc<str>>)>);
 
@@ -60,7 +60,7 @@ impl Parts {
         other.0.iter().for_each(|(of, name)| self.add(*of, name.as_ref()));
     }
 
-    /// Whether both have the same part of what may be the same object in different rows. No two
+    /// True if both may hold the same property or label of one object, in different rows. No two
     /// rows have the same object in a variable of `unique`.
     fn meets(&self, other: &Self, unique: &[Slot]) -> bool {
         let same = |a: &Option<Arc<str>>, b: &Option<Arc<str>>| match (a, b) {
@@ -76,33 +76,34 @@ impl Parts {
     }
 }
 
-/// What is read of the graph.
+/// Parts of the graph that are read.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
-    /// Nodes are looked for: all, or those with a label.
+    /// Labels of nodes that are searched for; any for all nodes.
     nodes: Names,
-    /// Relationships are looked for, by type.
+    /// Types of relationships that are searched for.
     types: Names,
     labels: Parts,
     properties: Parts,
-    /// Anything at all.
+    /// True if any part of the graph is read.
     any: bool,
 }
 
-/// What is changed in it.
+/// Parts of the graph that are changed.
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
     nodes: bool,
-    /// Labels of nodes that are made.
+    /// Labels of nodes that are created.
     made: Names,
-    /// Types of relationships that are made.
+    /// Types of relationships that are created.
     types: Names,
-    /// Labels and properties of what exists.
+    /// Labels and properties of existing objects that are changed.
     labels: Parts,
     properties: Parts,
     deletes: bool,
 }
 
+/// Effects of an operator or a plan.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
     pub(crate) reads: Reads,
@@ -118,7 +119,7 @@ impl Reads {
         self.properties.add(None, None);
     }
 
-    /// Whether rows that are still to be read may come out otherwise for what is written.
+    /// True if the writes may change rows that are still to be read.
     pub(crate) fn meet(&self, writes: &Writes, unique: &[Slot]) -> bool {
         let nodes = writes.nodes && (self.nodes.any || self.nodes.meets(&writes.made));
         nodes
@@ -128,9 +129,9 @@ impl Reads {
             || (writes.deletes && self.any)
     }
 
-    /// Whether reading beside these changes costs more than to hold the rows back: a scan looks
-    /// through all nodes whose labels the transaction has changed, a list of relationships through
-    /// what it has added to it.
+    /// True if reads between these writes cost more than an `Eager`: a scan looks through all nodes
+    /// whose labels the transaction has changed, an expansion through all relationships that it has
+    /// added.
     pub(crate) fn is_slow_beside(&self, writes: &Writes) -> bool {
         let makes = writes.nodes || !writes.types.is_empty();
         (!self.types.is_empty() && makes) || (!self.nodes.is_empty() && !writes.labels.0.is_empty())
@@ -142,12 +143,12 @@ impl Writes {
         !self.nodes && self.types.is_empty() && !self.changes()
     }
 
-    /// Whether they change or delete what exists already.
+    /// True if existing objects are changed or deleted.
     pub(crate) fn changes(&self) -> bool {
         self.deletes || !self.labels.0.is_empty() || !self.properties.0.is_empty()
     }
 
-    /// Whether it matters in which order both are done.
+    /// True if the order of both writes matters.
     pub(crate) fn meet(&self, other: &Self, unique: &[Slot]) -> bool {
         self.labels.meets(&other.labels, unique)
             || self.properties.meets(&other.properties, unique)
@@ -172,7 +173,7 @@ impl Effects {
         self.writes.deletes |= writes.deletes;
     }
 
-    /// What an operator does, but for its inputs and the plans inside that are no expressions.
+    /// Effects of an operator and its expressions, without its inputs and its inner plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut effects = Self::default();
         plan.exprs(&mut |e| effects.expr(e));
@@ -180,7 +181,7 @@ impl Effects {
         effects
     }
 
-    /// Reads what a result shows of a column.
+    /// Adds the reads of a result that shows a column.
     pub(crate) fn shows(&mut self, slot: Slot) {
         self.reads.any = true;
         self.reads.labels.add(Some(slot), None);
@@ -192,29 +193,29 @@ impl Effects {
         plan.inputs().into_iter().for_each(|input| self.whole(input));
     }
 
-    /// Reads anything at all.
+    /// Adds a read of everything.
     pub(crate) fn reads_everything(&mut self) {
         self.reads.everything();
     }
 
-    /// Relationships of a type are looked for.
+    /// Adds a search for relationships of a type.
     pub(crate) fn looks_for_type(&mut self, ty: &Arc<str>) {
         self.reads.types.add(ty);
     }
 
-    /// It is asked of nodes whether they have a label.
+    /// Adds a test of nodes for a label.
     pub(crate) fn reads_label(&mut self, label: Option<&Arc<str>>) {
         if label.is_some() {
             self.reads.labels.add(None, label);
         }
     }
 
-    /// What exists is deleted.
+    /// Adds deletes of existing objects.
     pub(crate) fn deletes(&mut self) {
         self.writes.deletes = true;
     }
 
-    /// Nodes are looked for: all, or those with a label.
+    /// Adds a search for all nodes, or for nodes with a label.
     pub(crate) fn finds(&mut self, label: Option<&Arc<str>>) {
         self.reads.any = true;
         match label {
@@ -226,13 +227,13 @@ impl Effects {
         }
     }
 
-    /// Properties are compared by an index.
+    /// Adds an index seek, which compares properties.
     pub(crate) fn seeks(&mut self, sought: &Sought) {
         self.reads.any = true;
         sought.keys.iter().for_each(|key| self.reads.properties.add(None, Some(key)));
     }
 
-    /// Relationships of nodes are looked for.
+    /// Adds an expansion from nodes.
     pub(crate) fn follows(&mut self, types: &Types) {
         self.reads.any = true;
         match types {
@@ -241,7 +242,7 @@ impl Effects {
         }
     }
 
-    /// What `CREATE` and `MERGE` make.
+    /// Adds the writes of `CREATE` and `MERGE`.
     pub(crate) fn makes(&mut self, steps: &[CreateStep]) {
         for step in steps {
             match step {
@@ -255,7 +256,7 @@ impl Effects {
         }
     }
 
-    /// What `SET` and `REMOVE` change.
+    /// Adds the writes of `SET` and `REMOVE`.
     pub(crate) fn sets(&mut self, item: &SetItem) {
         let writes = &mut self.writes;
         match item {
@@ -269,7 +270,7 @@ impl Effects {
             }
             SetItem::Properties { object, value, .. } => {
                 writes.properties.add(slot_of(object), None);
-                // Of a node its properties are taken.
+                // A node stands for the map of its properties.
                 if may_be_object(value) {
                     self.reads.any = true;
                     self.reads.properties.add(slot_of(value), None);
@@ -287,7 +288,7 @@ impl Effects {
         }
     }
 
-    /// What an expression reads.
+    /// Adds the reads of an expression.
     pub(crate) fn expr(&mut self, e: &Expr) {
         let reads = &mut self.reads;
         match e {
@@ -344,7 +345,7 @@ fn text(e: &Expr) -> Option<Arc<str>> {
     if let Expr::Const(Value::String(text)) = e { Some(Arc::clone(text)) } else { None }
 }
 
-/// The labels that a condition is on.
+/// Adds the labels that a condition tests.
 fn tested(labels: &Labels, of: Option<Slot>, reads: &mut Parts) {
     match labels {
         Labels::Name(name) => reads.add(of, Some(name)),
@@ -356,7 +357,7 @@ fn tested(labels: &Labels, of: Option<Slot>, reads: &mut Parts) {
     }
 }
 
-/// Whether a value may be, or hold, a node or relationship.
+/// True if a value may be, or hold, a node or relationship.
 pub(crate) fn may_be_object(e: &Expr) -> bool {
     match e {
         Expr::Const(_)

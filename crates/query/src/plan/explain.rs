@@ -1,4 +1,4 @@
-//! Plans as people read them.
+//! Descriptions of plans, for `EXPLAIN` and `PROFILE`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::estimate::{Counts, Facts};
 use crate::expr::Expr;
 use crate::expr::print::{self, Printer};
 
-/// What is known beside the plan.
+/// Context of a description: names, estimates and measurements.
 pub(crate) struct Explainer<'a> {
     /// Names of variables, by slot.
     pub(crate) names: &'a [Arc<str>],
     pub(crate) counts: Counts<'a>,
-    /// What operators did, by address; `None` unless they ran for this.
+    /// Measurements of operators, by address; `None` unless the plan ran for them.
     pub(crate) measured: Option<HashMap<usize, Measured>>,
 }
 
 impl Explainer<'_> {
-    /// The tree for people.
+    /// Description of a plan.
     pub(crate) fn describe(&self, plan: &Plan) -> PlanDescription {
         let mut live = Vec::new();
         self.node(plan, &mut live, 1.0, &mut Facts::default()).0
     }
 
-    /// Describes a plan that begins with `outer` rows and the variables in `live`; afterwards those
-    /// are in `live` that its rows have. Also how many rows are expected.
+    /// Description and estimated rows of a plan. It begins with `outer` rows and the variables in
+    /// `live`, which afterwards holds the variables of its rows.
     fn node(
         &self,
         plan: &Plan,
@@ -36,14 +36,14 @@ impl Explainer<'_> {
         facts: &mut Facts,
     ) -> (PlanDescription, f64) {
         if let Plan::Prune(p) = plan {
-            // It does nothing that anybody would want to know.
+            // An internal operator: it is not shown.
             let described = self.node(&p.input, live, outer, facts);
             let kept: HashSet<Slot> = p.slots.iter().copied().collect();
             live.retain(|slot| kept.contains(slot));
             return described;
         }
         if let Plan::Parallel(p) = plan {
-            // Who does it is not a part of what is done.
+            // Threads are not a part of the description.
             return self.node(&p.input, live, outer, facts);
         }
         let (before, known) = (
@@ -56,8 +56,8 @@ impl Explainer<'_> {
         let mut children = Vec::new();
         let mut rows = Vec::new();
         for (at, input) in plan.inputs().into_iter().enumerate() {
-            // What comes second begins with the rows of the first, or, in a union, with the same.
-            // The other side of a join begins with nothing.
+            // An inner plan begins with the rows of the input, each part of a union with the same
+            // rows, and the build side of a join with none.
             let of_first = live.clone();
             match plan {
                 Plan::Union(_) => {
@@ -70,7 +70,7 @@ impl Explainer<'_> {
             let inner = at > 0 && !matches!(plan, Plan::Union(_));
             let outer = if inner { 1.0 } else { outer };
             let (child, expected) = match inner {
-                true => facts.inside(|facts| self.node(input, live, outer, facts)),
+                true => facts.in_inner_plan(|facts| self.node(input, live, outer, facts)),
                 false => self.node(input, live, outer, facts),
             };
             if let (Plan::HashJoin(_), 1) = (plan, at) {
@@ -91,9 +91,9 @@ impl Explainer<'_> {
         for inner in subplans {
             let mut facts = facts.clone();
             let inside = |facts: &mut Facts| self.node(inner, &mut live.clone(), 1.0, facts).0;
-            children.push(facts.inside(inside));
+            children.push(facts.in_inner_plan(inside));
         }
-        let expected = self.counts.rows(plan, &rows, outer, facts);
+        let expected = self.counts.operator_rows(plan, &rows, outer, facts);
         let (operator, details) = plan.operator().explain(&Printer(self.names));
         let measured = self.measured.as_ref();
         let measured = measured.map(|m| m.get(&plan.address()).copied().unwrap_or_default());
@@ -120,7 +120,7 @@ impl Printer<'_> {
         format!("{}{}*{min}..{max}", self.slot(edges), self.types(types))
     }
 
-    /// What every relationship of a path must satisfy.
+    /// Condition on every relationship of a path.
     pub(super) fn each(&self, filter: Option<&(Slot, Expr)>) -> String {
         let text =
             |(slot, e): &(Slot, Expr)| format!(" WHERE EACH {} {}", self.slot(*slot), self.expr(e));

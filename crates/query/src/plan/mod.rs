@@ -1,15 +1,17 @@
-//! Plans: what is done to rows, as a tree of operators that pull from their input.
+//! Plans: trees of operators that pull rows from their input.
 //!
 //! The binder makes a *logical* plan, in which a pattern is one operator,
-//! [`Match`](operators::Match); the optimiser makes a *physical* one of it, in which operators say
-//! how the pattern is found. Both are trees of the same operators, most of which stand in either.
+//! [`Match`]. The optimiser makes a *physical* plan of it, whose operators find
+//! the pattern step by step. Most operators occur in both.
 //!
-//! - `operator`: what an operator has to say of itself, `operators`: all of them, one per file.
-//! - `pattern`: what `MATCH` asks for, `sought`: what an index is asked for, `types`: types and
-//!   directions of relationships.
+//! - `operator`: the trait of operators; `operators`: all of them, one per file.
+//! - `pattern`: patterns of `MATCH`; `sought`: keys of an index seek; `types`: types and directions
+//!   of relationships.
 //! - `walk`: walks over plans.
-//! - `effects`: what operators read of the graph and change in it.
-//! - `explain`: plans for people.
+//! - `effects`: reads and writes of operators.
+//! - `explain`: descriptions of plans.
+//!
+//! Words: docs/query.md, "Words of the planner".
 
 pub(crate) mod effects;
 pub(crate) mod explain;
@@ -28,7 +30,7 @@ pub(crate) use types::{Types, Way};
 /// Declares [`Plan`] with an operator for each variant.
 macro_rules! plan {
     ($($logical:ident)*; $($variant:ident)*) => {
-        /// An operator and what it reads from.
+        /// Plan: an operator with the plans that it reads from.
         #[derive(Debug, Clone)]
         pub(crate) enum Plan {
             /// One row without columns.
@@ -39,12 +41,12 @@ macro_rules! plan {
             $($variant(Box<$variant>),)*
         }
 
-        /// Names of all operators that a plan can have when it runs.
+        /// Names of all operators of physical plans.
         pub const OPERATORS: &[&str] = &["Unit", "Argument", $(stringify!($variant)),*];
 
         impl Plan {
-            /// The name among [`OPERATORS`], for memory errors and tests; what people see is what
-            /// [`Operator::explain`] says.
+            /// Name among [`OPERATORS`], for memory errors and tests. `EXPLAIN` shows
+            /// [`Operator::explain`].
             pub(crate) const fn name(&self) -> &'static str {
                 match self {
                     Self::Unit => "Unit",
@@ -54,7 +56,7 @@ macro_rules! plan {
                 }
             }
 
-            /// What the operator says of itself.
+            /// Operator at the top.
             pub(crate) fn operator(&self) -> &dyn Operator {
                 match self {
                     Self::Unit => &Unit,
@@ -64,7 +66,7 @@ macro_rules! plan {
                 }
             }
 
-            /// The same, to be changed; `None` for those that have nothing to be changed.
+            /// Operator at the top, mutable; `None` for one without fields.
             fn operator_mut(&mut self) -> Option<&mut dyn Operator> {
                 match self {
                     Self::Unit | Self::Argument => None,
@@ -87,7 +89,7 @@ macro_rules! plan {
     };
 }
 
-// Those that only logical plans have, then all others.
+// Operators of logical plans only, then all others.
 plan! {
     Match;
     NodeScan IndexSeek RelationshipSeek NodeById Expand VarExpand ShortestPath Repeat Select Filter

@@ -1,4 +1,4 @@
-//! What an operator is, beside how it runs.
+//! Operators as the planner sees them. How they run is in `exec`.
 
 use super::Plan;
 use super::effects::Effects;
@@ -7,66 +7,66 @@ use crate::estimate::{Counts, Facts, InputRows};
 use crate::expr::Expr;
 use crate::expr::print::Printer;
 
-/// An operator of a plan. No method has a default: whoever adds an operator answers each of them,
-/// and no walk over plans can forget one.
+/// Operator of a plan. No method has a default, so a new operator must answer each of them, and no
+/// walk over plans can forget one.
 pub(crate) trait Operator {
-    /// The plan it reads its rows from, if there is exactly one.
+    /// Plan that it reads its rows from, if there is exactly one.
     fn input(&self) -> Option<&Plan>;
-    /// The same, to be changed.
+    /// Mutable [`input`](Self::input).
     fn input_mut(&mut self) -> Option<&mut Plan>;
-    /// The plan inside of it, which begins with `Argument`.
+    /// Inner plan, which begins with `Argument`.
     fn inner(&self) -> Option<&Plan>;
-    /// The same, to be changed.
+    /// Mutable [`inner`](Self::inner).
     fn inner_mut(&mut self) -> Option<&mut Plan>;
     /// Calls `f` with each of its own expressions.
     fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr));
-    /// The same, to be changed.
+    /// Mutable [`exprs`](Self::exprs).
     fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr));
-    /// Variables that it reads, beside those of its expressions.
+    /// Variables that it reads, without those of its expressions.
     fn reads(&self) -> Vec<Slot>;
     /// Variables that it binds.
     fn binds(&self) -> Vec<Slot>;
-    /// How its rows come of those of its input.
+    /// Relation between its rows and those of its input.
     fn shape(&self) -> Shape;
-    /// Adds what it reads of the graph and changes in it, its expressions and the plans inside not
-    /// counted. May be too much, never too little.
+    /// Adds its reads and writes of the graph, without those of its expressions and its inner plan.
+    /// May be too many, never too few.
     fn effects(&self, effects: &mut Effects);
-    /// Whether it changes the graph.
+    /// True if it changes the graph.
     fn writes(&self) -> bool;
-    /// Whether it makes the same of the same graph at any time, apart from its expressions.
+    /// True if it is deterministic for one state of the graph, apart from its expressions.
     fn is_repeatable(&self) -> bool;
-    /// Rows that it is expected to return. What it says of its variables is noted in `facts`.
+    /// Estimated rows that it returns. Notes the facts that it implies.
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64;
-    /// Its name and details in `EXPLAIN`.
+    /// Name and details in `EXPLAIN`.
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String);
 }
 
-/// How the rows of an operator come of those of its input.
+/// Relation between the rows of an operator and those of its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// It has no input.
+    /// It has no input: a leaf of the plan.
     Begins,
-    /// Any number of rows of each row, whose columns they keep.
+    /// Row-wise: any number of rows for each row of the input, with its columns.
     Finds,
-    /// One row of each, or none, with its columns.
+    /// Row-wise: at most one row for each row of the input, with its columns.
     Computes,
-    /// One row of each, without some of its columns.
+    /// One row for each row of the input, without some of its columns.
     Projects,
-    /// One row of each, or for `MERGE` several, for which it changes the graph.
+    /// One row for each row of the input, or for `MERGE` several. It changes the graph for each.
     Changes,
-    /// Some of the rows, as they come.
+    /// Some of the rows of the input, in their order.
     Passes,
-    /// It reads all rows before it returns the first.
+    /// Pipeline breaker: it reads all rows before it returns the first.
     Gathers,
-    /// None of these.
+    /// Any other relation.
     Combines,
 }
 
-/// What holds expressions.
+/// A value that holds expressions.
 pub(crate) trait HasExprs {
-    /// Calls `f` with each of them.
+    /// Calls `f` with each expression.
     fn exprs<'p>(&'p self, f: &mut dyn FnMut(&'p Expr));
-    /// The same, to be changed.
+    /// Mutable [`exprs`](Self::exprs).
     fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr));
 }
 
@@ -80,7 +80,7 @@ impl HasExprs for Expr {
     }
 }
 
-/// Variables and flags that stand beside expressions hold none.
+/// Variables and flags, which hold no expressions.
 macro_rules! without_exprs {
     ($($of:ty),*) => {$(
         impl HasExprs for $of {

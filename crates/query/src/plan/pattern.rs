@@ -1,6 +1,6 @@
-//! Patterns: nodes and relationships as things to be found, and conditions on them.
+//! Patterns: nodes and relationships to find, and conditions on them.
 //!
-//! What [`Match`](super::Match) asks for, before the optimiser has chosen how it is found.
+//! A [`Match`](super::Match) holds a pattern until the optimiser has chosen a join order for it.
 
 use std::sync::Arc;
 
@@ -8,25 +8,26 @@ use telar_cypher::ast::IndexKind;
 
 use super::{Paths, Sought, Types, Way};
 use crate::batch::Slot;
+use crate::estimate::Hop;
 use crate::expr::Expr;
 
-/// What `MATCH` has to find.
+/// Pattern of a `MATCH`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Pattern {
     /// Slots of nodes.
     pub(crate) nodes: Vec<Slot>,
     pub(crate) relationships: Vec<Relationship>,
-    /// Conditions, each to be tested as soon as all it needs is found.
+    /// Conditions, each tested as soon as its variables are bound.
     pub(crate) conditions: Vec<Expr>,
-    /// Variables for paths, computed when all they need is found.
+    /// Variables of paths, computed once their nodes and relationships are bound.
     pub(crate) paths: Vec<(Slot, Expr)>,
-    /// Paths of which only some of those that match are wanted.
+    /// Path patterns of which some matches are kept only.
     pub(crate) selections: Vec<Selection>,
     pub(crate) hints: Hints,
 }
 
 impl Pattern {
-    /// Adds what another one has to find.
+    /// Adds the parts of another pattern.
     pub(crate) fn absorb(&mut self, other: Self) {
         let new = other.nodes.into_iter().filter(|node| !self.nodes.contains(node));
         let new: Vec<Slot> = new.collect();
@@ -38,7 +39,7 @@ impl Pattern {
     }
 }
 
-/// Walks over the expressions of a pattern, borrowed one way or the other.
+/// Walk over the expressions of a pattern, shared or mutable.
 macro_rules! exprs {
     ($pattern:expr, $f:ident, $iter:ident, $exprs:ident $(, $mut:tt)?) => {{
         let Pattern { nodes: _, relationships, conditions, paths, selections, hints: _ } = $pattern;
@@ -61,12 +62,12 @@ impl Pattern {
         exprs!(self, f, iter, exprs);
     }
 
-    /// The same, to be changed.
+    /// Mutable [`exprs`](Self::exprs).
     pub(crate) fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
         exprs!(self, f, iter_mut, exprs_mut, mut);
     }
 
-    /// Calls `f` with every variable that it finds, or whose value it is about.
+    /// Calls `f` with every variable of its nodes, relationships and paths.
     pub(crate) fn variables(&self, f: &mut dyn FnMut(Slot)) {
         let Self { nodes, relationships, conditions: _, paths, selections, hints: _ } = self;
         nodes.iter().for_each(|node| f(*node));
@@ -88,7 +89,7 @@ impl Pattern {
     }
 }
 
-/// A relationship of a pattern.
+/// Relationship of a pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct Relationship {
     pub(crate) slot: Slot,
@@ -96,20 +97,20 @@ pub(crate) struct Relationship {
     pub(crate) to: Slot,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Several in a row: the list is in `slot`.
+    /// Bounds of a variable-length relationship: the list is in `slot`.
     pub(crate) length: Option<Length>,
-    /// A path that is repeated; the list of all its relationships is in `slot`.
+    /// Quantified path pattern; the list of all its relationships is in `slot`.
     pub(crate) group: Option<Box<Group>>,
-    /// The variable was bound before the clause.
+    /// True if the variable was bound before the clause.
     pub(crate) bound: bool,
-    /// It must differ from the other relationships of its clause.
+    /// True if it must differ from the other relationships of its clause.
     pub(crate) distinct: bool,
-    /// Which of the clauses of the pattern it is of.
+    /// Number of its clause among those of the pattern.
     pub(crate) clause: u32,
 }
 
 impl Relationship {
-    /// True if no relationship may be both this one and another one.
+    /// True if no graph relationship may match both this one and another one.
     pub(crate) fn must_differ(&self, other: &Self) -> bool {
         self.distinct
             && other.distinct
@@ -117,13 +118,19 @@ impl Relationship {
             && overlap(&self.types, &other.types)
     }
 
-    /// Whether it is one, not several in a row.
+    /// True for one relationship, false for a path.
     pub(crate) fn is_single(&self) -> bool {
         self.length.is_none() && self.group.is_none()
     }
+
+    /// The hop along it: forward, or from its end to its start.
+    pub(crate) fn hop_from(&self, forward: bool) -> Hop<'_> {
+        let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };
+        if forward { hop } else { hop.reverse() }
+    }
 }
 
-/// True if a relationship can be of both.
+/// True if one relationship can have a type of both.
 pub(crate) fn overlap(a: &Types, b: &Types) -> bool {
     match (a, b) {
         (Types::Of(a), Types::Of(b)) => a.iter().any(|name| b.contains(name)),
@@ -131,23 +138,24 @@ pub(crate) fn overlap(a: &Types, b: &Types) -> bool {
     }
 }
 
+/// Variable-length relationship.
 #[derive(Debug, Clone)]
 pub(crate) struct Length {
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// What each one must satisfy.
+    /// Condition on each relationship, which is in the slot.
     pub(crate) filter: Option<(Slot, Expr)>,
-    /// A relationship may come again.
+    /// True if a relationship may come twice in a path.
     pub(crate) repeats: bool,
     pub(crate) shortest: Option<Shortest>,
 }
 
-/// Only the shortest of a relationship's paths.
+/// Restriction of a path to the shortest ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shortest {
-    /// All of them, not one.
+    /// True for all shortest paths, false for one.
     pub(crate) all: bool,
-    /// It is `shortestPath()`: conditions on the path in `WHERE` belong to the search.
+    /// True for `shortestPath()`: conditions on the path in `WHERE` belong to its search.
     pub(crate) function: bool,
 }
 
@@ -166,57 +174,57 @@ impl Pattern {
     }
 }
 
-/// A path that is repeated.
+/// Quantified path pattern: a path that is repeated.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
-    /// What is found in each repetition.
+    /// Pattern of one repetition.
     pub(crate) pattern: Pattern,
-    /// The node it begins at and the one it leads to, which begins the next.
+    /// First and last node of a repetition; the last one is the first of the next repetition.
     pub(crate) first: Slot,
     pub(crate) last: Slot,
     /// Its relationships in the order of the path.
     pub(crate) relationships: Vec<Slot>,
-    /// Variables, and outside the lists of what they were.
+    /// Variables of a repetition, each with the list of its values outside.
     pub(crate) lists: Vec<(Slot, Slot)>,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// Only shortest paths are wanted, and those lead to no node again.
+    /// Restriction to shortest paths, which visit no node twice.
     pub(crate) shortest: Option<Shortest>,
 }
 
 impl Group {
-    /// True if what its conditions ask for outside of it is known.
-    pub(crate) fn is_ready(&self, knows: &dyn Fn(Slot) -> bool) -> bool {
+    /// True if the outer variables that its conditions need are bound.
+    pub(crate) fn is_ready(&self, is_bound: &dyn Fn(Slot) -> bool) -> bool {
         let Pattern { nodes, relationships, conditions, .. } = &self.pattern;
         let own = |slot| {
             nodes.contains(&slot)
                 || relationships.iter().any(|r| r.slot == slot)
                 || self.lists.iter().any(|(inner, _)| *inner == slot)
         };
-        conditions.iter().all(|condition| condition.is_bound(&|slot| own(slot) || knows(slot)))
+        conditions.iter().all(|condition| condition.is_bound(&|slot| own(slot) || is_bound(slot)))
     }
 }
 
-/// A path of which only some are wanted.
+/// Path pattern of which some matches are kept only.
 #[derive(Debug, Clone)]
 pub(crate) struct Selection {
-    /// Finds all of them; both ends are known before.
+    /// Pattern of all paths; both ends are bound before.
     pub(crate) pattern: Pattern,
     /// Nodes, relationships and lists of relationships, from end to end.
     pub(crate) slots: Vec<Slot>,
     pub(crate) paths: Paths,
-    /// It was `shortestPath()`, with a condition on the path.
+    /// True if it was written as `shortestPath()`, with a condition on the path.
     pub(crate) function: bool,
 }
 
 impl Selection {
-    /// The nodes that a path begins and ends at.
+    /// First and last node of a path.
     pub(crate) fn ends(&self) -> (Slot, Slot) {
         (self.slots[0], self.slots[self.slots.len() - 1])
     }
 
-    /// Whether the conditions inside need nothing that is not known or found inside.
-    pub(crate) fn is_ready(&self, nodes: &[Slot], known: &dyn Fn(Slot) -> bool) -> bool {
+    /// True if both ends and all outer variables that its conditions need are bound.
+    pub(crate) fn is_ready(&self, nodes: &[Slot], is_bound: &dyn Fn(Slot) -> bool) -> bool {
         let inner = &self.pattern;
         let own = |slot: Slot| {
             inner.nodes.contains(&slot)
@@ -228,35 +236,35 @@ impl Selection {
                 })
         };
         let (from, to) = self.ends();
-        let shared = inner.nodes.iter().all(|node| !nodes.contains(node) || known(*node));
-        let needs = |c: &Expr| c.is_bound(&|slot| own(slot) || known(slot));
-        known(from) && known(to) && shared && inner.conditions.iter().all(needs)
+        let shared = inner.nodes.iter().all(|node| !nodes.contains(node) || is_bound(*node));
+        let needs = |c: &Expr| c.is_bound(&|slot| own(slot) || is_bound(slot));
+        is_bound(from) && is_bound(to) && shared && inner.conditions.iter().all(needs)
     }
 }
 
-/// The wishes of a clause.
+/// Planner hints of a clause (`USING`).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Hints {
     pub(crate) indexes: Vec<IndexHint>,
-    /// Nodes that are to be found by a scan of a label.
+    /// Nodes to find by a scan of a label.
     pub(crate) scans: Vec<(Slot, Arc<str>)>,
-    /// Nodes that two parts of the pattern are to be joined on.
+    /// Nodes to join two parts of the pattern on.
     pub(crate) joins: Vec<Slot>,
 }
 
-/// An index that a node or relationship is to be found by.
+/// Index to find a node or relationship by.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexHint {
     pub(crate) slot: Slot,
-    /// Its label or type.
+    /// Indexed label or type.
     pub(crate) name: Arc<str>,
     pub(crate) keys: Vec<Arc<str>>,
-    /// Of this kind; any if missing.
+    /// Kind of the index; `None` for any.
     pub(crate) kind: Option<IndexKind>,
 }
 
 impl IndexHint {
-    /// Whether this is what is wished for.
+    /// True if an index seek satisfies the hint.
     pub(crate) fn is(&self, name: &str, sought: &Sought) -> bool {
         let of_kind = self.kind.is_none_or(|kind| kind.word() == sought.kind.name());
         of_kind && *self.name == *name && self.keys == sought.keys
@@ -264,17 +272,17 @@ impl IndexHint {
 }
 
 impl Hints {
-    /// True if nothing is wished for.
+    /// True if there are no hints.
     pub(crate) fn is_empty(&self) -> bool {
         self.indexes.is_empty() && self.scans.is_empty() && self.joins.is_empty()
     }
 
-    /// The index that this is to be found by.
+    /// Index hint for a node or relationship.
     pub(crate) fn index(&self, slot: Slot) -> Option<&IndexHint> {
         self.indexes.iter().find(|hint| hint.slot == slot)
     }
 
-    /// The label whose scan is to find this node.
+    /// Label of the scan hint for a node.
     pub(crate) fn scan(&self, slot: Slot) -> Option<&Arc<str>> {
         self.scans.iter().find(|(node, _)| *node == slot).map(|(_, label)| label)
     }

@@ -1,4 +1,4 @@
-//! What is looked for in an index.
+//! Keys of an index seek.
 
 use std::sync::Arc;
 
@@ -9,34 +9,33 @@ use crate::expr::Expr;
 use crate::expr::area::Area;
 use crate::expr::print::{self, Printer};
 
-/// What is looked for in an index.
+/// Index seek: the index, and the keys that are sought in it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sought {
     pub(crate) index: IndexId,
-    /// The properties of the index.
+    /// Properties of the index.
     pub(crate) keys: Vec<Arc<str>>,
-    /// The kind of the index.
     pub(crate) kind: IndexKind,
     /// True if a constraint owns it: no two objects have the same values.
     pub(crate) unique: bool,
     /// Values of the leading keys.
     pub(crate) prefix: Vec<Expr>,
-    /// The last of them is a list: any of its elements will do.
+    /// True if the last value of `prefix` is a list: each element is sought.
     pub(crate) any: bool,
-    /// What is asked of the next key.
+    /// Predicate on the key after `prefix`.
     pub(crate) next: NextKey,
-    /// The conditions that the index stands for. It finds exactly what they hold for, unless they
-    /// compare with a value of which `=` says other than the order of the index does.
+    /// Conditions that the seek makes true. They are tested only if they compare with a value for
+    /// which `=` and the order of the index differ.
     pub(crate) test: Vec<Expr>,
 }
 
 impl Sought {
-    /// Whether no more than one object can be found for each value of a list, or in all.
+    /// True if the seek finds at most one object, or at most one for each element of a list.
     pub(crate) fn is_unique(&self) -> bool {
         self.unique && self.prefix.len() == self.keys.len()
     }
 
-    /// The keys of an index, and what is asked of them, for people.
+    /// Keys of the index and conditions on them, as text.
     pub(super) fn explain(&self, p: &Printer<'_>, slot: &str) -> (String, String) {
         let property = |at: usize| format!("{slot}.{}", print::name(&self.keys[at]));
         let last = self.prefix.len();
@@ -78,11 +77,11 @@ impl Sought {
     }
 }
 
-/// What a seek asks of the key after those whose values it knows.
+/// Predicate of a seek on the key after those with a value.
 #[derive(Debug, Clone)]
 pub(crate) enum NextKey {
     Anything,
-    /// Lower and upper bound: the value, and whether it belongs to the range. At least one.
+    /// Lower and upper bound, at least one: the value, and true if it belongs to the range.
     Between(Option<(Expr, bool)>, Option<(Expr, bool)>),
     StartsWith(Expr),
     EndsWith(Expr),
@@ -90,7 +89,7 @@ pub(crate) enum NextKey {
     In(Area<Expr>),
 }
 
-/// Walks over the expressions of what is sought, borrowed one way or the other.
+/// Walk over the expressions of a seek, shared or mutable.
 macro_rules! exprs {
     ($of:expr, $f:ident, $exprs:ident) => {{
         let Sought { prefix, next, test, .. } = $of;

@@ -6,7 +6,7 @@ use telar_graph::{Direction, EdgeTypeId, Graph};
 
 use crate::expr::Labels;
 
-/// Where a relationship leads, seen from the node that is known.
+/// Direction of a relationship, seen from the node that is bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     Out,
@@ -34,13 +34,13 @@ impl Way {
     }
 }
 
-/// Which types a relationship may have.
+/// Types that a relationship may have.
 #[derive(Debug, Clone)]
 pub(crate) enum Types {
     Any,
     /// One of these.
     Of(Vec<Arc<str>>),
-    /// Those for which this holds.
+    /// Types for which an expression holds.
     Where(Labels),
 }
 

@@ -1,4 +1,4 @@
-//! Walks over plans: what all of their operators read, bind and do.
+//! Walks over plans, which combine the answers of their operators.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use crate::expr::Expr;
 use crate::procedure::Mode;
 
 impl Plan {
-    /// The plan it reads its rows from, if there is exactly one.
+    /// Plan that it reads its rows from, if there is exactly one.
     pub(crate) fn input(&self) -> Option<&Self> {
         self.operator().input()
     }
 
-    /// The same, to be changed.
+    /// Mutable [`input`](Self::input).
     pub(crate) fn input_mut(&mut self) -> Option<&mut Self> {
         self.operator_mut()?.input_mut()
     }
 
-    /// The plan that begins with `Argument`, if it has one.
+    /// Inner plan, which begins with `Argument`, if it has one.
     pub(crate) fn inner(&self) -> Option<&Self> {
         self.operator().inner()
     }
 
-    /// The same, to be changed.
+    /// Mutable [`inner`](Self::inner).
     pub(crate) fn inner_mut(&mut self) -> Option<&mut Self> {
         self.operator_mut()?.inner_mut()
     }
@@ -33,7 +33,7 @@ impl Plan {
         self.operator().exprs(f);
     }
 
-    /// The same, to be changed.
+    /// Mutable [`exprs`](Self::exprs).
     pub(crate) fn exprs_mut<'p>(&'p mut self, f: &mut dyn FnMut(&'p mut Expr)) {
         if let Some(operator) = self.operator_mut() {
             operator.exprs_mut(f);
@@ -45,17 +45,17 @@ impl Plan {
         self.operator().binds()
     }
 
-    /// Variables that the operator reads, beside those of its expressions.
+    /// Variables that the operator reads, without those of its expressions.
     pub(crate) fn read_slots(&self) -> Vec<Slot> {
         self.operator().reads()
     }
 
-    /// Whether the operator itself changes the graph.
+    /// True if the operator itself changes the graph.
     pub(crate) fn changes_graph(&self) -> bool {
         self.operator().writes()
     }
 
-    /// Calls `f` with each of the plans it reads from, to be changed.
+    /// Calls `f` with each plan it reads from, mutable.
     pub(crate) fn inputs_mut(&mut self, f: &mut dyn FnMut(&mut Self)) {
         match self {
             Self::Union(p) => p.parts.iter_mut().for_each(f),
@@ -70,7 +70,7 @@ impl Plan {
         }
     }
 
-    /// The plans it reads from, but [`input`](Self::input).
+    /// Plans it reads from, without [`input`](Self::input).
     pub(crate) fn beside(&self) -> impl Iterator<Item = &Self> {
         let (parts, build) = match self {
             Self::Union(p) => (&p.parts[..], None),
@@ -80,13 +80,13 @@ impl Plan {
         parts.iter().chain(build).chain(self.inner())
     }
 
-    /// The plans it reads from; inner plans, which begin with `Argument`, come last.
+    /// Plans it reads from; the inner plan comes last.
     pub(crate) fn inputs(&self) -> Vec<&Self> {
         self.input().into_iter().chain(self.beside()).collect()
     }
 
-    /// Columns that are added above every operator that keeps rows or looks at them: whoever takes
-    /// the plan's rows is the first to read these.
+    /// Columns that no operator of the plan reads: they are added above all operators that read or
+    /// keep rows.
     pub(crate) fn last_columns(&self) -> Vec<Slot> {
         let (mut slots, mut at) = (Vec::new(), self);
         loop {
@@ -103,14 +103,14 @@ impl Plan {
         }
     }
 
-    /// Whether something holds for an operator of the plan. Its own loop follows what operators
-    /// read from: plans are long, not branched.
+    /// True if `holds` is true for an operator of the plan. A loop follows the inputs, since plans
+    /// are long and have few branches.
     fn any(&self, holds: &dyn Fn(&Self) -> bool) -> bool {
         let mut chain = std::iter::successors(Some(self), |plan| plan.input());
         chain.any(|at| holds(at) || at.beside().any(|plan| plan.any(holds)))
     }
 
-    /// Whether a query stands in one of the operator's own expressions.
+    /// True if one of the operator's own expressions has a subquery.
     pub(crate) fn has_subqueries(&self) -> bool {
         let mut found = false;
         self.subqueries(&mut |_| found = true);
@@ -122,7 +122,7 @@ impl Plan {
         self.exprs(&mut |e| e.subqueries(f));
     }
 
-    /// What tells this operator apart from all others of a plan.
+    /// Address, which identifies an operator of a plan.
     pub(crate) fn address(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
@@ -150,7 +150,7 @@ impl Plan {
         }
     }
 
-    /// Levels of operators and expressions, the deepest way down: what a stack must hold.
+    /// Depth of operators and expressions: the frames that a stack must hold.
     pub(crate) fn height(&self) -> usize {
         let mut deepest = 0;
         self.exprs(&mut |e| deepest = deepest.max(e.height()));
@@ -158,14 +158,14 @@ impl Plan {
         deepest.max(below).saturating_add(1)
     }
 
-    /// Bytes that the plan takes, about.
+    /// Approximate bytes of the plan.
     pub(crate) fn bytes(&self) -> usize {
         let chain = std::iter::successors(Some(self), |plan| plan.input());
         chain.map(|at| at.own_bytes() + at.beside().map(Self::bytes).sum::<usize>()).sum()
     }
 
     fn own_bytes(&self) -> usize {
-        /// The largest operator, with what the system adds.
+        /// Bytes of the largest operator, with the overhead of its allocation.
         const OPERATOR: usize = 256;
         let mut bytes = OPERATOR;
         // A relationship has a list of all that it must differ from.
@@ -174,7 +174,7 @@ impl Plan {
         bytes
     }
 
-    /// Levels of operators that a description of the plan has.
+    /// Depth of operators in the description of the plan.
     pub(crate) fn shown_levels(&self) -> usize {
         let mut below = 0;
         self.subqueries(&mut |plan| below = below.max(plan.shown_levels()));
@@ -182,8 +182,8 @@ impl Plan {
         below + usize::from(!matches!(self, Self::Prune(..) | Self::Parallel(_)))
     }
 
-    /// Whether each row that comes out was made of one row that went in and carries its columns, so
-    /// that the plan can run for many outer rows at once.
+    /// True if each row of the plan comes from one outer row and has its columns, so that the plan
+    /// can run for many outer rows at once.
     pub(crate) fn keeps_rows_apart(&self) -> bool {
         let itself = match self {
             Self::Argument | Self::Union(_) => true,
@@ -193,25 +193,25 @@ impl Plan {
         itself && self.inputs().into_iter().all(Self::keeps_rows_apart)
     }
 
-    /// Whether the operator makes each of its rows of one row of its input, whose columns it keeps,
-    /// and does nothing else.
+    /// True if the operator is row-wise: each of its rows comes from one row of its input and has
+    /// its columns, and the operator changes nothing.
     pub(crate) fn is_row_wise(&self) -> bool {
         matches!(self.operator().shape(), Shape::Finds | Shape::Computes)
     }
 
-    /// Whether it makes the same of the same graph at any time.
+    /// True if the operator and its expressions are deterministic for one state of the graph.
     pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = self.operator().is_repeatable();
         self.exprs(&mut |e| fixed &= e.is_fixed());
         fixed
     }
 
-    /// The same of the whole plan.
+    /// True if the whole plan is deterministic for one state of the graph.
     pub(crate) fn is_fixed_whole(&self) -> bool {
         self.is_fixed() && self.inputs().into_iter().all(Self::is_fixed_whole)
     }
 
-    /// Whether the plan changes the graph.
+    /// True if the plan changes the graph.
     pub(crate) fn writes(&self) -> bool {
         self.any(&Self::changes_graph)
     }
@@ -221,12 +221,15 @@ impl Plan {
         self.any(&|plan| matches!(plan, Self::Call(c) if c.procedure.0.mode() == Mode::Schema))
     }
 
-    /// Whether `CALL { } IN TRANSACTIONS` stands in the plan.
+    /// True if the plan has a `CALL { } IN TRANSACTIONS`.
     pub(crate) fn runs_in_transactions(&self) -> bool {
         self.any(&|plan| matches!(plan, Self::InTransactions(_)))
     }
 
-    /// Whether `CALL { } IN TRANSACTIONS` stands in the plan, or what forbids it there.
+    /// True if the plan has a `CALL { } IN TRANSACTIONS`.
+    ///
+    /// # Errors
+    /// The reason why it may not stand there.
     pub(crate) fn in_transactions(&self) -> Result<bool, &'static str> {
         fn count(plan: &Plan) -> usize {
             let itself = usize::from(matches!(plan, Plan::InTransactions(_)));

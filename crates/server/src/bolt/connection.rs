@@ -29,7 +29,7 @@ use super::stream::{After, Stream};
 use super::{Shared, transaction};
 use crate::dbms::{Client, Dbms, Failure, Peer};
 use crate::metrics::Protocol;
-use crate::net::{Over, Patience};
+use crate::net::{WaitEnd, WaitLimit};
 
 /// What the server says it is. Drivers refuse what does not begin with `Neo4j/`, and tools decide
 /// by the version what they can ask for.
@@ -148,7 +148,7 @@ impl Connection<'_> {
         }
         let settings = &self.shared.settings;
         self.link.set_message_limit(Some(settings.message_bytes_max));
-        self.link.set_patience(Patience::each(settings.idle_timeout));
+        self.link.set_wait_limit(WaitLimit::per_call(settings.idle_timeout));
         Ok(State::Ready)
     }
 
@@ -186,7 +186,7 @@ impl Connection<'_> {
                 self.client.logout();
                 let settings = &self.shared.settings;
                 self.link.set_message_limit(None);
-                self.link.set_patience(Patience::until(Instant::now() + settings.login_timeout));
+                self.link.set_wait_limit(WaitLimit::until(Instant::now() + settings.login_timeout));
                 self.link.success(|_| {});
                 Ok(State::Authentication)
             }
@@ -227,23 +227,23 @@ impl Connection<'_> {
     ) -> Result<State, Exit> {
         let limit = self.shared.dbms.time_limit(wanted.options.timeout);
         let deadline = limit.and_then(|(time, _)| Instant::now().checked_add(time));
-        let each = self.shared.settings.idle_timeout;
-        let ended = Some(Arc::clone(&wanted.terminated));
-        self.link.set_patience(Patience { deadline, each, ended });
+        let per_call = self.shared.settings.idle_timeout;
+        let cancelled = Some(Arc::clone(&wanted.terminated));
+        self.link.set_wait_limit(WaitLimit { deadline, per_call, cancelled });
         let wire = Arc::clone(&self.link.wire);
         wire.begin(&wanted.cancelled);
         let done = work(self);
         wire.end();
         let waited = matches!(done, Err(Exit::TimedOut | Exit::Unread));
-        let over = if waited { self.link.over() } else { None };
-        self.link.set_patience(Patience::each(each));
-        let failure = match over {
+        let ended = if waited { self.link.wait_ended() } else { None };
+        self.link.set_wait_limit(WaitLimit::per_call(per_call));
+        let failure = match ended {
             None => return done,
-            Some(Over::Ended) => {
+            Some(WaitEnd::Cancelled) => {
                 let message = "the transaction was terminated, and undone";
                 Failure::new("Neo.TransientError.Transaction.Terminated", message)
             }
-            Some(Over::Late) => {
+            Some(WaitEnd::TimedOut) => {
                 let (_, whose) = limit.unwrap_or_default();
                 let message = format!("the transaction took longer than it may{whose}: undone");
                 Failure::new("Neo.ClientError.Transaction.TransactionTimedOut", message)

@@ -1,18 +1,18 @@
-//! The connections there are, and the watcher, who looks at those whose statement takes long.
+//! Open connections, and the watcher thread, which looks at those whose statement takes long.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::wire::Wire;
-use crate::net::places::{self, Close, Places};
+use crate::net::admission::{self, Admission, Close};
 
-/// How often the watcher looks.
+/// Interval at which the watcher looks.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The connections there are.
-pub(crate) type Connections = Places<Arc<Wire>>;
-/// A place among them.
-pub(crate) type Admitted = places::Admitted<Arc<Wire>>;
+/// Open connections, with their limits.
+pub(crate) type Connections = Admission<Arc<Wire>>;
+/// Admitted connection.
+pub(crate) type Admitted = admission::Admitted<Arc<Wire>>;
 
 impl Close for Arc<Wire> {
     fn close(&self) {
@@ -20,18 +20,18 @@ impl Close for Arc<Wire> {
     }
 }
 
-/// What the watcher does, until the end of the connections.
+/// Loop of the watcher thread, until the connections are closed.
 pub(crate) fn watch(connections: &Connections) {
-    while let Some(long) = connections.after(TICK, |wire| wire.is_running_long()) {
+    while let Some(long) = connections.after_tick(TICK, |wire| wire.is_running_long()) {
         long.iter().for_each(|wire| wire.look());
     }
 }
 
-/// Closes what is idle, waits until `patience` is over for the rest, and then ends that, too.
-/// Whether everything has ended.
-pub(crate) fn drain(connections: &Connections, patience: Duration, last: Duration) -> bool {
+/// Closes idle connections, waits for the others for a grace period, and then closes these, too.
+/// Returns true if all have ended.
+pub(crate) fn drain(connections: &Connections, grace: Duration, last: Duration) -> bool {
     connections.all().iter().for_each(|wire| wire.close_idle());
-    if connections.wait_until_empty(patience) {
+    if connections.wait_until_empty(grace) {
         return true;
     }
     connections.all().iter().for_each(|wire| wire.close());

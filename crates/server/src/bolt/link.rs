@@ -17,7 +17,7 @@ use super::structure::Dialect;
 use super::version::Version;
 use super::wire::Wire;
 use crate::dbms::Failure;
-use crate::net::{Over, Patience};
+use crate::net::{WaitEnd, WaitLimit};
 
 /// Bytes of answers that are collected before they are sent.
 const OUT_BYTES: usize = 64 << 10;
@@ -98,21 +98,21 @@ impl Link {
         self.limit = limit.map_or(LOGIN_LIMIT, |limit| (limit, "bolt.message_bytes"));
     }
 
-    /// How long the client is waited for from now on.
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
-        self.wire.io().lock().socket.set_patience(patience);
+    /// Sets the limits on waiting for the client.
+    pub(crate) fn set_wait_limit(&mut self, limit: WaitLimit) {
+        self.wire.io().lock().socket.set_wait_limit(limit);
     }
 
-    /// Lets what is done now take as long as the client does: it cannot be undone any more.
+    /// Lifts the deadline and the cancellation: the work that is left cannot be undone any more.
     pub(crate) fn lift_limits(&mut self) {
         let mut io = self.wire.io().lock();
-        let each = io.socket.patience().each;
-        io.socket.set_patience(Patience::each(each));
+        let per_call = io.socket.wait_limit().per_call;
+        io.socket.set_wait_limit(WaitLimit::per_call(per_call));
     }
 
-    /// Whether, and why, the client is not to be waited for any more.
-    pub(crate) fn over(&self) -> Option<Over> {
-        self.wire.io().lock().socket.patience().over()
+    /// Reason to wait for the client no more, if there is one.
+    pub(crate) fn wait_ended(&self) -> Option<WaitEnd> {
+        self.wire.io().lock().socket.wait_limit().ended()
     }
 
     /// The next request that is to be answered. What was asked for before a RESET is not.
@@ -151,15 +151,15 @@ impl Link {
     fn receive(&mut self) -> Result<bool, Exit> {
         let mut before = None;
         let received = self.gather(&mut before);
-        if let Some(patience) = before {
-            self.set_patience(patience);
+        if let Some(limit) = before {
+            self.set_wait_limit(limit);
         }
         received
     }
 
-    /// The same. Once a message has come in part, patience ends when it is late; `before` is what
-    /// it was.
-    fn gather(&mut self, before: &mut Option<Patience>) -> Result<bool, Exit> {
+    /// Receives a message. Once a part of it has come, the deadline is that of the message;
+    /// `before` is the limit that held until then.
+    fn gather(&mut self, before: &mut Option<WaitLimit>) -> Result<bool, Exit> {
         let mut late = None;
         let mut io = self.wire.io().lock();
         loop {
@@ -179,9 +179,9 @@ impl Link {
             }
             if late.is_none() && io.input.is_within_message() {
                 late = Instant::now().checked_add(self.message_timeout);
-                let usual = io.socket.patience().clone();
+                let usual = io.socket.wait_limit().clone();
                 let deadline = usual.deadline.into_iter().chain(late).min();
-                io.socket.set_patience(Patience { deadline, ..usual.clone() });
+                io.socket.set_wait_limit(WaitLimit { deadline, ..usual.clone() });
                 *before = Some(usual);
             }
             match io.read() {

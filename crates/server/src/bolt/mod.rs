@@ -1,7 +1,7 @@
 //! Bolt, the protocol of Neo4j's drivers: versions 4.3, 4.4, 5.0 to 5.8 and 6.0.
 //!
 //! ```text
-//! net::Acceptor ─► net::places: a place? ─► a thread:  version ─► connection ─► dbms::Client
+//! net::Acceptor ─► net::admission: a slot? ─► thread:  version ─► connection ─► dbms::Client
 //!                        │                                           │ │
 //!                     watcher ─────────────► Wire ◄───── Link ◄──────┘ └► transaction ─► stream
 //!                                         (the socket) (messages)                    (rows, kept)
@@ -47,7 +47,7 @@ use rustls::ServerConfig;
 
 use crate::dbms::{Dbms, Peer, USER_SHARE};
 use crate::metrics::{Metrics, Protocol};
-use crate::net::places::{Came, Most};
+use crate::net::admission::{ConnectionLimits, Outcome};
 use crate::net::{Acceptor, Encryption, Socket};
 use connections::{Admitted, Connections, drain, watch};
 use link::Link;
@@ -155,12 +155,12 @@ impl Server {
     /// # Errors
     /// If the address cannot be listened at.
     pub fn start(dbms: Arc<Dbms>, settings: Settings) -> io::Result<Self> {
-        let most = Most {
-            clients: settings.connections_max,
+        let limits = ConnectionLimits {
+            authenticated: settings.connections_max,
             user_share: settings.user_share,
-            newcomers: settings.newcomers_max,
+            unauthenticated: settings.newcomers_max,
         };
-        let connections = Arc::new(Connections::new(most));
+        let connections = Arc::new(Connections::new(limits));
         let stopping = Arc::new(AtomicBool::new(false));
         let encryption = match (settings.tls.clone(), settings.tls_required) {
             (None, _) => Encryption::Off,
@@ -177,11 +177,11 @@ impl Server {
         let refused = move || metrics.connection_refused(Protocol::Bolt);
         let take = move |tcp: TcpStream, peer: SocketAddr| {
             let tcp = Arc::new(tcp);
-            let Came { admitted, pushed_out } = admitting.admit(Arc::new(Wire::new(&tcp)));
-            if pushed_out || admitted.is_none() {
+            let Outcome { admitted, evicted } = admitting.admit(Arc::new(Wire::new(&tcp)));
+            if evicted || admitted.is_none() {
                 shared.settings.metrics.connection_refused(Protocol::Bolt);
             }
-            // Without a place the connection is closed; there is no thread that could say why.
+            // A refused connection is closed; no thread could tell its peer why.
             let Some(admitted) = admitted else { return };
             let shared = Arc::clone(&shared);
             let thread = thread::Builder::new().name(format!("bolt-{}", admitted.number));
@@ -220,7 +220,7 @@ impl Server {
         // ORDERING: as in `Shared::is_stopping`.
         self.stopping.store(true, Ordering::Relaxed);
         let ended = drain(&self.connections, grace, LAST_WORDS);
-        self.connections.end();
+        self.connections.close();
         if let Some(watcher) = self.watcher.take() {
             // It has nothing to say, even if it panicked.
             let _ = watcher.join();

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::chunk::{Input, Urgent};
-use crate::net::{Patience, Socket};
+use crate::net::{Socket, WaitLimit};
 
 /// How long a statement runs before the watcher looks at its connection.
 const LONG: Duration = Duration::from_millis(100);
@@ -72,7 +72,7 @@ impl Wire {
 
     /// Now there is something to read from and to write to.
     pub(crate) fn open(&self, mut socket: Socket) {
-        socket.tell_quiet();
+        socket.report_idle();
         let io = Io { socket, input: Input::new(), ended: false, interrupted: false };
         let opened = self.io.set(Mutex::new(io));
         debug_assert!(opened.is_ok(), "a connection is opened once");
@@ -180,7 +180,7 @@ impl Io {
         const MOMENT: Duration = Duration::from_secs(1);
         const BYTES_MAX: usize = 64 << 20;
         self.socket.finish();
-        self.socket.set_patience(Patience::until(Instant::now() + MOMENT));
+        self.socket.set_wait_limit(WaitLimit::until(Instant::now() + MOMENT));
         let mut thrown_away = 0;
         while let Ok(bytes @ 1..) = self.socket.read(self.input.room())
             && thrown_away < BYTES_MAX

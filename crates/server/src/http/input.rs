@@ -35,17 +35,18 @@ pub(crate) struct Caller {
     pub(crate) media: Media,
 }
 
-/// Checks who it is before anything else is looked at, and gives the connection its place.
+/// Checks who it is before anything else is looked at, and gives the connection its slot.
 pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, String), Refusal> {
     let connected = parts.extensions.get::<Connected>();
     let connected = connected.expect("INVARIANT: every request comes by a connection");
     let credentials = auth::credentials(&parts.headers)?;
     let name = credentials.principal.clone();
     let client = Client::new(app.dbms.clone(), auth::peer(&parts.headers, connected.peer));
-    let place = Arc::clone(&connected.place);
+    let admitted = Arc::clone(&connected.admitted);
     let log_in = move || {
-        let placed = place.log_in(|| client.login(&credentials).map(|()| client.standing()))?;
-        Ok((placed, client))
+        let has_slot =
+            admitted.log_in(|| client.login(&credentials).map(|()| client.standing()))?;
+        Ok((has_slot, client))
     };
     let logged_in: Result<(bool, Client), Failure> = if app.dbms.settings().security.enabled {
         // Passwords are made to take long to check: not on a thread that others wait for.
@@ -53,8 +54,8 @@ pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, St
     } else {
         log_in()
     };
-    let (placed, client) = logged_in?;
-    if !placed {
+    let (has_slot, client) = logged_in?;
+    if !has_slot {
         app.metrics.connection_refused(Protocol::Http);
         let message = "the server, or this user, has as many connections as it may have \
                        (http.connections, limits.user_share): try again";

@@ -2,8 +2,8 @@
 //!
 //! - A peer that does not send its headers, or idles between two requests, is cut off after
 //!   `header_timeout`; so is one that does not finish its TLS handshake.
-//! - A connection on which nobody has logged in takes no place of those on which somebody has
-//!   ([`places`](crate::net::places)); above the limit of such, the oldest is closed.
+//! - An unauthenticated connection takes no slot of authenticated ones
+//!   ([`admission`](crate::net::admission)); above the limit of such, the oldest is evicted.
 //! - HTTP/1.1 only: what one connection can hold is one request.
 //! - At the end no connection is taken any more, change streams end, transactions that are open are
 //!   rolled back, and what runs may run on for as long as it is given; then it is ended.
@@ -29,7 +29,7 @@ use super::{App, Settings, transaction};
 use crate::dbms::{Dbms, KEPT_PLACES};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::Acceptor;
-use crate::net::places::{Admitted, Came, Close, Most, Places};
+use crate::net::admission::{Admission, Admitted, Close, ConnectionLimits, Outcome};
 
 /// Most bytes of the headers of a request.
 const HEADER_BYTES_MAX: usize = 64 << 10;
@@ -56,7 +56,7 @@ struct Accepting {
     tls: Option<Arc<ServerConfig>>,
 }
 
-/// Ends a connection that has to make room.
+/// Handle that closes an evicted connection.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shutter(Arc<Notify>);
 
@@ -72,10 +72,10 @@ pub(crate) struct Connected {
     pub(crate) peer: SocketAddr,
     /// The address of this machine that the peer has found.
     pub(crate) local: SocketAddr,
-    pub(crate) place: Arc<Admitted<Shutter>>,
+    pub(crate) admitted: Arc<Admitted<Shutter>>,
 }
 
-/// A connection that has got a place.
+/// Connection that was admitted.
 struct Arrival {
     stream: TcpStream,
     connected: Connected,
@@ -110,14 +110,14 @@ impl Server {
                     + 3 * KEPT_PLACES,
             )
             .build()?;
-        let most = Most {
-            clients: settings.connections_max,
+        let limits = ConnectionLimits {
+            authenticated: settings.connections_max,
             user_share: settings.user_share,
-            newcomers: settings.newcomers_max,
+            unauthenticated: settings.newcomers_max,
         };
         let app = App::new(dbms, settings, metrics);
         let (arrivals, arrivals_of) = mpsc::unbounded_channel();
-        let acceptor = accept(listener, most, Arc::clone(&app.metrics), arrivals)?;
+        let acceptor = accept(listener, limits, Arc::clone(&app.metrics), arrivals)?;
         runtime.spawn(transaction::sweep(app.clone()));
         let accepting = Accepting { app: app.clone(), router: app.clone().router(), tls };
         let (grace, grace_of) = oneshot::channel();
@@ -155,25 +155,25 @@ impl Drop for Server {
     }
 }
 
-/// Takes connections in and gives them places, of which there are no more than `most`.
+/// Accepts connections up to the limits.
 fn accept(
     listener: TcpListener,
-    most: Most,
+    limits: ConnectionLimits,
     metrics: Arc<Metrics>,
     arrivals: mpsc::UnboundedSender<Arrival>,
 ) -> io::Result<Acceptor> {
-    let places = Arc::new(Places::new(most));
+    let admission = Arc::new(Admission::new(limits));
     let refusing = Arc::clone(&metrics);
     let take = move |stream: TcpStream, peer| {
         // Without an address the peer has gone again.
         let Ok(local) = stream.local_addr() else { return };
-        let Came { admitted, pushed_out } = places.admit(Shutter::default());
-        if pushed_out || admitted.is_none() {
+        let Outcome { admitted, evicted } = admission.admit(Shutter::default());
+        if evicted || admitted.is_none() {
             metrics.connection_refused(Protocol::Http);
         }
-        // Without a place the connection is closed by being dropped, and so it is at the end.
+        // A refused connection is closed by being dropped, as are all after the shutdown.
         let Some(admitted) = admitted else { return };
-        let connected = Connected { peer, local, place: Arc::new(admitted) };
+        let connected = Connected { peer, local, admitted: Arc::new(admitted) };
         let _ = arrivals.send(Arrival { stream, connected });
     };
     Acceptor::start("http-accept", listener, take, move || {
@@ -209,7 +209,7 @@ impl Accepting {
         let this = self.clone();
         connections.spawn(async move {
             let _open = this.app.metrics.connection(Protocol::Http);
-            let (peer, shutter) = (connected.peer, connected.place.connection.clone());
+            let (peer, shutter) = (connected.peer, connected.admitted.connection.clone());
             tokio::select! {
                 served = this.serve(stream, connected) => {
                     if let Err(error) = served {

@@ -1,4 +1,4 @@
-//! A thread that takes connections in.
+//! Thread that accepts connections.
 
 use std::fs::File;
 use std::io;
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// How often it looks whether it is to stop.
+/// Interval at which it checks whether to stop.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-/// How long it waits when nothing can be taken in, and not even refused.
-const EXHAUSTED: Duration = Duration::from_millis(50);
-/// How often it says so.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+/// Delay before the next try if a connection can be neither accepted nor refused.
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+/// Interval between warnings about that.
+const WARNING_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A thread that takes in whoever connects. Dropping it ends it.
+/// Thread that accepts connections. Dropping it stops the thread.
 #[derive(Debug)]
 pub(crate) struct Acceptor {
     stop: Arc<AtomicBool>,
@@ -26,11 +26,11 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// Gives each connection that comes to `listener` to `take`, which must not block for long. One
-    /// for which the process has no file is closed at once, and `refused` is told.
+    /// Starts the thread. It gives each connection to `take`, which must not block for long. If the
+    /// process has no file left, the connection is closed at once, and `refused` is called.
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// If the system has no thread left.
     pub(crate) fn start(
         name: &str,
         listener: TcpListener,
@@ -40,23 +40,24 @@ impl Acceptor {
         listener.set_nonblocking(true)?;
         let stop = Arc::new(AtomicBool::new(false));
         let stopping = Arc::clone(&stop);
-        let mut door = Door { listener, take, refused, spare: spare(), said: None };
+        let spare = open_spare();
+        let mut accepting = AcceptLoop { listener, take, refused, spare, warned: None };
         // ORDERING: relaxed, as nothing else is read because of the flag.
         let run = move || {
             while !stopping.load(Ordering::Relaxed) {
-                door.accept();
+                accepting.accept();
             }
         };
         let thread = thread::Builder::new().name(name.into()).spawn(run)?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
-    /// Ends it; the address is free when this returns.
+    /// Stops the thread. The address is free when this returns.
     pub(crate) fn stop(&mut self) {
         // ORDERING: as in `start`.
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It has nothing to say, even if it panicked.
+            // Its result is of no use, even if it panicked.
             let _ = thread.join();
         }
     }
@@ -68,33 +69,33 @@ impl Drop for Acceptor {
     }
 }
 
-/// A file that is open for nothing but to be closed when there are no others.
-fn spare() -> Option<File> {
+/// Spare file, which is closed to accept one more connection when no file is left.
+fn open_spare() -> Option<File> {
     File::open("/dev/null").ok()
 }
 
-/// Where connections come in.
-struct Door<T, R> {
+/// State of the thread.
+struct AcceptLoop<T, R> {
     listener: TcpListener,
     take: T,
     refused: R,
     spare: Option<File>,
-    /// When it was said last that connections cannot be taken in.
-    said: Option<Instant>,
+    /// Time of the last warning that connections are refused.
+    warned: Option<Instant>,
 }
 
-impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
-    /// Takes in what waits, or waits for a tick.
+impl<T: Fn(TcpStream, SocketAddr), R: Fn()> AcceptLoop<T, R> {
+    /// Accepts a pending connection, or waits for a tick.
     fn accept(&mut self) {
         match self.listener.accept() {
             Ok((stream, peer)) => {
-                // It inherits this on some systems.
+                // The stream inherits this on some systems.
                 if stream.set_nonblocking(false).is_ok() {
                     (self.take)(stream, peer);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.knocks(&TICK);
+                self.is_pending(&TICK);
             }
             // The peer has gone again.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -102,38 +103,39 @@ impl<T: Fn(TcpStream, SocketAddr), R: Fn()> Door<T, R> {
         }
     }
 
-    /// Whether somebody knocks before so much time is over.
-    fn knocks(&self, time: &Timespec) -> bool {
-        let mut door = [PollFd::new(&self.listener, PollFlags::IN)];
-        // Whatever is wrong with it, the next `accept` says so.
-        poll(&mut door, Some(time)).is_ok_and(|ready| ready > 0)
+    /// Waits up to `time`. Returns true if a connection is pending.
+    fn is_pending(&self, time: &Timespec) -> bool {
+        let mut fds = [PollFd::new(&self.listener, PollFlags::IN)];
+        // The next `accept` reports any error of the listener.
+        poll(&mut fds, Some(time)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Closes the connection that cannot be taken in, in the place of the spare file: its peer is
-    /// to know at once, and not to wait in a queue that nobody looks at.
+    /// Refuses a connection when no file is left: accepts it instead of the spare file and closes
+    /// it, so that its peer knows at once and does not wait in the queue of the system.
     fn refuse(&mut self, error: &io::Error) {
-        // Linux says that there are no files before it looks whether anybody knocks. The spare file
-        // is given up only for somebody: another listener of this process would take its place.
-        if !self.knocks(&Timespec::default()) {
-            self.knocks(&TICK);
+        // Linux reports the lack of files even if no connection is pending. The spare file is
+        // closed for a pending connection only: another listener of this process could take the
+        // file.
+        if !self.is_pending(&Timespec::default()) {
+            self.is_pending(&TICK);
             return;
         }
-        if self.said.is_none_or(|said| said.elapsed() >= SAY_EVERY) {
+        if self.warned.is_none_or(|warned| warned.elapsed() >= WARNING_INTERVAL) {
             tracing::warn!(
                 %error,
                 "connections are refused: no more files may be open (LimitNOFILE, ulimit -n)"
             );
-            self.said = Some(Instant::now());
+            self.warned = Some(Instant::now());
         }
         let no_file = [Errno::MFILE, Errno::NFILE].map(|e| Some(e.raw_os_error()));
         let had_spare = self.spare.take().is_some();
         let is_closed =
             had_spare && no_file.contains(&error.raw_os_error()) && self.listener.accept().is_ok();
-        self.spare = spare();
+        self.spare = open_spare();
         if is_closed {
             (self.refused)();
         } else {
-            thread::sleep(EXHAUSTED);
+            thread::sleep(RETRY_DELAY);
         }
     }
 }

@@ -1,29 +1,29 @@
-//! Open files: how many the process may have, and how many of them are left for connections.
+//! Limit of open files, and the connections that fit into it.
 //!
-//! A connection is a file. A process that has used up its files cannot even refuse the next one,
-//! nor open the next file of a store, so connections are bounded by what the system allows, too.
+//! A connection is a file. A process without free files can neither refuse a connection nor open a
+//! file of a store. So the connection limits must fit into the limit of open files.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files beside those of connections: stores, logs, temporary files of queries, threads' own. A
-/// quarter of what there is, but never more than this, nor less than [`OWN_MIN`].
+/// Upper bound on the files that are reserved for stores, logs, temporary files of queries, and
+/// threads. A quarter of all files is reserved, within this bound and [`OWN_MIN`].
 const OWN_MAX: u64 = 512;
-/// What an empty server opens, its first database, and connections that are about to end.
+/// Lower bound on the reserved files: an empty server, its first database, and connections that are
+/// about to end.
 const OWN_MIN: u64 = 64;
-/// Fewer files than this serve nobody.
+/// Lower bound on the limit of open files: with fewer, a server is of no use.
 pub const FILES_MIN: u64 = 96;
 
-/// How many files may be open.
+/// Limit of open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
-    /// Before it was raised; none if there was no limit.
+    /// Limit before it was raised; `None` for no limit.
     pub before: Option<u64>,
-    /// Now.
+    /// Limit now; `None` for no limit.
     pub now: Option<u64>,
 }
 
-/// Lets this process have as many open files as it may allow itself: the soft limit becomes the
-/// hard one. It stays as it is if the system does not want that.
+/// Raises the soft limit of open files to the hard one. It stays as it is if the system refuses.
 #[must_use]
 pub fn raise_limit() -> Limit {
     let Rlimit { current: before, maximum } = getrlimit(Resource::Nofile);
@@ -35,8 +35,8 @@ pub fn raise_limit() -> Limit {
     Limit { before, now }
 }
 
-/// Makes `wanted`, numbers of connections, fit into `files`: all of them less by the same factor,
-/// and one at least. Whether they had to change.
+/// Makes connection limits fit into `files`: multiplies all of them by the same factor, and leaves
+/// each at least 1. Returns true if they changed.
 pub fn fit(files: Option<u64>, wanted: &mut [&mut usize]) -> bool {
     let Some(files) = files else { return false };
     let room = files.saturating_sub((files / 4).clamp(OWN_MIN, OWN_MAX)) as u128;

@@ -1,16 +1,16 @@
-//! Listening, encryption, and what keeps a peer from holding more than its share.
+//! Network: listening, encryption, connection limits and time limits.
 //!
-//! - `accept`: a thread that takes connections in.
-//! - `places`: how many there may be, with and without a login.
-//! - [`files`]: how many the process may have.
+//! - `accept`: the thread that accepts connections.
+//! - `admission`: limits on connections, with and without a login.
+//! - [`files`]: the limit of open files, and the connections that fit into it.
 //! - `socket`: a connection, encrypted or not, with deadlines.
 //! - [`tls`]: certificates and keys from files.
 
 mod accept;
+pub(crate) mod admission;
 pub mod files;
-pub(crate) mod places;
 mod socket;
 pub mod tls;
 
 pub(crate) use accept::Acceptor;
-pub(crate) use socket::{Encryption, Over, Patience, Socket, TICK};
+pub(crate) use socket::{Encryption, Socket, TICK, WaitEnd, WaitLimit};

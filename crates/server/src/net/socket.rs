@@ -1,4 +1,4 @@
-//! A connection, encrypted or not, whose reads and writes end at a deadline.
+//! Connection, encrypted or not, with a deadline for reads and writes.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,79 +14,80 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 /// First byte of a TLS connection: a record with a handshake in it.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// Whether connections are encrypted.
+/// Encryption of connections.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Encryption {
     /// Never.
     #[default]
     Off,
-    /// If the client wants it.
+    /// If the client starts a TLS handshake.
     Offered(Arc<ServerConfig>),
     /// Always.
     Required(Arc<ServerConfig>),
 }
 
-/// How long nothing comes before a reader that wants to know hears of it.
-pub(crate) const QUIET: Duration = Duration::from_secs(1);
-/// How often somebody who waits looks whether that was ended from outside.
+/// Time without data after which a read reports that the connection is idle.
+pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(1);
+/// Interval at which a waiting thread checks whether its wait was cancelled.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// For how long the peer is waited for.
+/// Limits on waiting for the peer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Patience {
-    /// When waiting ends, whatever was done until then.
+pub(crate) struct WaitLimit {
+    /// Time at which every wait ends.
     pub(crate) deadline: Option<Instant>,
-    /// How long one read or write may wait.
-    pub(crate) each: Option<Duration>,
-    /// Set from outside to end it.
-    pub(crate) ended: Option<Arc<AtomicBool>>,
+    /// Upper bound on the wait of one read or write.
+    pub(crate) per_call: Option<Duration>,
+    /// Flag that cancels the wait.
+    pub(crate) cancelled: Option<Arc<AtomicBool>>,
 }
 
-/// Why nobody waits any more.
+/// Reason why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Over {
+pub(crate) enum WaitEnd {
     /// The deadline has passed.
-    Late,
-    /// It was ended from outside.
-    Ended,
+    TimedOut,
+    /// The wait was cancelled.
+    Cancelled,
 }
 
-impl Patience {
-    /// Until then.
+impl WaitLimit {
+    /// Limit by a deadline.
     pub(crate) fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::default() }
     }
 
-    /// So long for each read or write, if there is a limit.
-    pub(crate) fn each(each: Option<Duration>) -> Self {
-        Self { each, ..Self::default() }
+    /// Limit for each read or write, if there is one.
+    pub(crate) fn per_call(per_call: Option<Duration>) -> Self {
+        Self { per_call, ..Self::default() }
     }
 
-    fn is_ended(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         // ORDERING: relaxed, as nothing else is read because of the flag.
-        self.ended.as_ref().is_some_and(|ended| ended.load(Ordering::Relaxed))
+        self.cancelled.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Whether, and why, nothing is to be waited for any more.
-    pub(crate) fn over(&self) -> Option<Over> {
+    /// Reason to wait no more, if there is one.
+    pub(crate) fn ended(&self) -> Option<WaitEnd> {
         match self.deadline {
-            _ if self.is_ended() => Some(Over::Ended),
-            Some(deadline) if Instant::now() >= deadline => Some(Over::Late),
+            _ if self.is_cancelled() => Some(WaitEnd::Cancelled),
+            Some(deadline) if Instant::now() >= deadline => Some(WaitEnd::TimedOut),
             _ => None,
         }
     }
 
-    /// How long somebody who has waited since then may still wait, and looks again after.
+    /// Time that a wait, which began at `since`, may go on before the next check; `None` for no
+    /// limit.
     fn left(&self, since: impl FnOnce() -> Instant) -> io::Result<Option<Duration>> {
-        if self.is_ended() {
+        if self.is_cancelled() {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let tick = self.ended.as_ref().map(|_| TICK);
+        let tick = self.cancelled.as_ref().map(|_| TICK);
         // PERF: bolt.py, point read: no look at the clock where no time is limited.
-        if self.deadline.is_none() && self.each.is_none() {
+        if self.deadline.is_none() && self.per_call.is_none() {
             return Ok(tick);
         }
-        let ends = [self.deadline, self.each.and_then(|each| since().checked_add(each))];
+        let ends = [self.deadline, self.per_call.and_then(|limit| since().checked_add(limit))];
         let Some(end) = ends.into_iter().flatten().min() else { return Ok(tick) };
         match end.saturating_duration_since(Instant::now()) {
             Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
@@ -95,37 +96,37 @@ impl Patience {
     }
 }
 
-/// A TCP connection that knows how long it may take.
+/// TCP connection with limits on waiting.
 ///
-/// Reads wait in the operating system, which is told how long when that becomes shorter, or when a
-/// wait was shorter than it might have been: not for each read, so that a message costs one call,
-/// and not twice for each transaction, inside of which waits are shorter than outside. Its clock is
-/// coarse, so what it calls too long is looked at again here.
+/// Reads block in the operating system, with a timeout. The timeout is set only when it becomes
+/// shorter, or when a read has timed out before its limit. So a message costs one call, and the
+/// timeout is not set twice for each transaction, in which waits are shorter than outside. The
+/// clock of the system is coarse, so the limit is checked again after a timeout.
 #[derive(Debug)]
 struct Timed {
     tcp: Arc<TcpStream>,
-    patience: Patience,
-    /// How long the operating system was told last to wait for something to read.
-    told: Option<Duration>,
-    /// How long nothing has come, in waits of the operating system.
-    silent: Duration,
-    /// Since when a read waits whose reader heard that it is quiet, and tried again.
+    limit: WaitLimit,
+    /// Read timeout that was set last.
+    timeout: Option<Duration>,
+    /// Time without data, summed over reads that timed out.
+    idle: Duration,
+    /// Start of the current wait. A read that reported an idle connection keeps it for the next.
     since: Option<Instant>,
-    quiet: Quiet,
+    idle_report: IdleReport,
 }
 
-/// What a reader hears of silence.
+/// Report of an idle connection to its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quiet {
-    /// Nothing.
-    Untold,
-    /// "Would block", after [`QUIET`].
-    ToBeTold,
-    /// It has heard that; more once something has come.
-    Told,
+enum IdleReport {
+    /// Off: an idle connection is not reported.
+    Off,
+    /// On: a read returns "would block" after [`IDLE_AFTER`].
+    Armed,
+    /// Reported: armed again once data has come.
+    Reported,
 }
 
-/// A connection.
+/// Connection.
 #[derive(Debug)]
 pub(crate) struct Socket(Kind);
 
@@ -137,47 +138,47 @@ enum Kind {
 
 impl Timed {
     fn new(tcp: Arc<TcpStream>, deadline: Instant) -> Self {
-        let (patience, quiet) = (Patience::until(deadline), Quiet::Untold);
-        Self { tcp, patience, told: None, silent: Duration::ZERO, since: None, quiet }
+        let (limit, idle_report) = (WaitLimit::until(deadline), IdleReport::Off);
+        Self { tcp, limit, timeout: None, idle: Duration::ZERO, since: None, idle_report }
     }
 
-    /// Tells the operating system how long the next read may wait, if it would wait longer, or has
-    /// waited for this read before.
-    fn limit(&mut self, again: bool) -> io::Result<()> {
+    /// Sets the read timeout, if it must become shorter, or if this read has timed out before.
+    fn set_timeout(&mut self, again: bool) -> io::Result<()> {
         let since = &mut self.since;
-        let limit = self.patience.left(|| *since.get_or_insert_with(Instant::now))?;
-        let limit = match self.quiet {
-            Quiet::ToBeTold => Some(limit.map_or(QUIET, |limit| limit.min(QUIET))),
-            Quiet::Untold | Quiet::Told => limit,
+        let limit = self.limit.left(|| *since.get_or_insert_with(Instant::now))?;
+        let limit = match self.idle_report {
+            IdleReport::Armed => Some(limit.map_or(IDLE_AFTER, |limit| limit.min(IDLE_AFTER))),
+            IdleReport::Off | IdleReport::Reported => limit,
         };
-        let is_shorter = limit.is_some_and(|limit| self.told.is_none_or(|told| limit < told));
-        if is_shorter || (again && limit != self.told) {
+        let is_shorter =
+            limit.is_some_and(|limit| self.timeout.is_none_or(|timeout| limit < timeout));
+        if is_shorter || (again && limit != self.timeout) {
             self.tcp.set_read_timeout(limit)?;
-            self.told = limit;
+            self.timeout = limit;
             #[cfg(test)]
-            TOLD.set(TOLD.get() + 1);
+            TIMEOUTS_SET.set(TIMEOUTS_SET.get() + 1);
         }
         Ok(())
     }
 
-    /// Reads, with as many waits as the limits allow.
+    /// Reads, and waits until the limits end the wait.
     fn wait(&mut self, mut read: impl FnMut(&TcpStream) -> io::Result<usize>) -> io::Result<usize> {
         let mut again = false;
         loop {
-            self.limit(again)?;
+            self.set_timeout(again)?;
             again = true;
             match read(&self.tcp) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.silent += self.told.unwrap_or_default();
-                    if self.quiet == Quiet::ToBeTold && self.silent >= QUIET {
-                        self.quiet = Quiet::Told;
+                    self.idle += self.timeout.unwrap_or_default();
+                    if self.idle_report == IdleReport::Armed && self.idle >= IDLE_AFTER {
+                        self.idle_report = IdleReport::Reported;
                         return Err(error);
                     }
                 }
                 done => {
-                    (self.since, self.silent) = (None, Duration::ZERO);
-                    if self.quiet == Quiet::Told {
-                        self.quiet = Quiet::ToBeTold;
+                    (self.since, self.idle) = (None, Duration::ZERO);
+                    if self.idle_report == IdleReport::Reported {
+                        self.idle_report = IdleReport::Armed;
                     }
                     return done;
                 }
@@ -185,9 +186,9 @@ impl Timed {
         }
     }
 
-    /// Waits until something can be written, or it is time to look again.
+    /// Waits until the socket can be written, or until the next check of the limits.
     fn wait_for_room(&self, since: Instant) -> io::Result<()> {
-        let left = self.patience.left(|| since)?.map(Timespec::try_from).transpose();
+        let left = self.limit.left(|| since)?.map(Timespec::try_from).transpose();
         let left = left.map_err(io::Error::other)?;
         poll(&mut [PollFd::new(&*self.tcp, PollFlags::OUT)], left.as_ref())?;
         Ok(())
@@ -201,8 +202,8 @@ impl Read for Timed {
 }
 
 impl Write for Timed {
-    /// Writes what there is room for at once, even after the deadline: it limits waiting, and what
-    /// a peer is told about it must come through.
+    /// Writes what the socket takes at once, even after the deadline: the deadline limits waiting
+    /// only, and the peer must still get the error about it.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut since = None;
         loop {
@@ -223,10 +224,10 @@ impl Write for Timed {
 }
 
 impl Socket {
-    /// Looks at the first byte to see whether the client wants encryption.
+    /// Opens a connection. The first byte tells whether the client starts a TLS handshake.
     ///
     /// # Errors
-    /// If the client does not say anything until the deadline, or wants what is not to be had.
+    /// If the client sends nothing until the deadline, or does not encrypt where it must.
     pub(crate) fn open(
         tcp: Arc<TcpStream>,
         encryption: &Encryption,
@@ -256,27 +257,28 @@ impl Socket {
         }
     }
 
-    /// How long the peer is waited for from now on.
-    pub(crate) fn set_patience(&mut self, patience: Patience) {
+    /// Sets the limits on waiting for the peer.
+    pub(crate) fn set_wait_limit(&mut self, limit: WaitLimit) {
         let timed = self.timed();
-        (timed.patience, timed.since) = (patience, None);
+        (timed.limit, timed.since) = (limit, None);
     }
 
-    /// How long it is.
-    pub(crate) fn patience(&mut self) -> &Patience {
-        &self.timed().patience
+    /// Limits on waiting for the peer.
+    pub(crate) fn wait_limit(&mut self) -> &WaitLimit {
+        &self.timed().limit
     }
 
-    /// From now on, a read during which nothing comes for [`QUIET`] says once "would block", so
-    /// that its reader can put things away before it waits on.
-    pub(crate) fn tell_quiet(&mut self) {
-        self.timed().quiet = Quiet::ToBeTold;
+    /// Makes a read return "would block" once after [`IDLE_AFTER`] without data, so that the reader
+    /// can free memory before it waits on.
+    pub(crate) fn report_idle(&mut self) {
+        self.timed().idle_report = IdleReport::Armed;
     }
 
-    /// Reads what is there without waiting; `None` if there is nothing.
+    /// Reads available data without waiting; `None` if there is none. 0 bytes mean that the
+    /// connection has ended.
     ///
     /// # Errors
-    /// Those of the connection; 0 bytes mean that it has ended.
+    /// Errors of the connection.
     pub(crate) fn read_ready(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
         if let Kind::Encrypted(stream) = &mut self.0 {
             // Some may have been decrypted already.
@@ -301,9 +303,9 @@ impl Socket {
         }
     }
 
-    /// Says that nothing more will be said.
+    /// Ends the connection for writing.
     pub(crate) fn finish(&mut self) {
-        // The peer may be gone, and then there is nobody to tell.
+        // Errors do not matter: the peer may have closed the connection.
         if let Kind::Encrypted(stream) = &mut self.0 {
             stream.conn.send_close_notify();
             let _ = stream.flush();
@@ -347,8 +349,8 @@ impl Write for Socket {
 
 #[cfg(test)]
 thread_local! {
-    /// Times that the operating system was told how long to wait.
-    static TOLD: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+    /// Number of times that the read timeout was set.
+    static TIMEOUTS_SET: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
 }
 
 #[cfg(test)]
@@ -362,37 +364,37 @@ mod tests {
         let peer = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (tcp, _) = listener.accept().unwrap();
         let mut own = Timed::new(Arc::new(tcp), Instant::now() + Duration::from_secs(60));
-        own.quiet = Quiet::ToBeTold;
+        own.idle_report = IdleReport::Armed;
         (peer, own)
     }
 
     #[test]
-    fn limits_that_take_turns_are_told_to_the_system_once() {
+    fn limits_that_take_turns_set_the_timeout_once() {
         const TURNS: usize = 10;
         let (mut peer, mut own) = pair();
         peer.write_all(&[1; 2 * TURNS]).unwrap();
-        TOLD.set(0);
-        let inside = Patience { ended: Some(Arc::default()), ..Patience::default() };
+        TIMEOUTS_SET.set(0);
+        let inside = WaitLimit { cancelled: Some(Arc::default()), ..WaitLimit::default() };
         for _ in 0..TURNS {
-            for patience in [Patience::default(), inside.clone()] {
-                own.patience = patience;
+            for limit in [WaitLimit::default(), inside.clone()] {
+                own.limit = limit;
                 assert_eq!(own.read(&mut [0]).unwrap(), 1);
             }
         }
-        assert_eq!(TOLD.get(), 2, "one second, then a tick");
+        assert_eq!(TIMEOUTS_SET.get(), 2, "one second, then a tick");
     }
 
     #[test]
     fn a_read_waits_as_long_as_it_may_after_shorter_limits() {
         let (mut peer, mut own) = pair();
         peer.write_all(&[1]).unwrap();
-        own.patience = Patience { ended: Some(Arc::default()), ..Patience::default() };
+        own.limit = WaitLimit { cancelled: Some(Arc::default()), ..WaitLimit::default() };
         assert_eq!(own.read(&mut [0]).unwrap(), 1);
-        assert_eq!(own.told, Some(TICK));
+        assert_eq!(own.timeout, Some(TICK));
 
         let (limit, begun) = (6 * TICK, Instant::now());
-        own.quiet = Quiet::Untold;
-        own.patience = Patience::until(begun + limit);
+        own.idle_report = IdleReport::Off;
+        own.limit = WaitLimit::until(begun + limit);
         assert_eq!(own.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= limit, "{:?}", begun.elapsed());
 
@@ -401,11 +403,11 @@ mod tests {
             peer.write_all(&[1]).unwrap();
             peer
         });
-        own.patience = Patience::default();
-        own.told = Some(TICK);
-        own.tcp.set_read_timeout(own.told).unwrap();
+        own.limit = WaitLimit::default();
+        own.timeout = Some(TICK);
+        own.tcp.set_read_timeout(own.timeout).unwrap();
         assert_eq!(own.read(&mut [0]).unwrap(), 1);
-        assert_eq!(own.told, None, "it waited longer than before");
+        assert_eq!(own.timeout, None, "it waited longer than before");
         drop(late.join().unwrap());
     }
 }

@@ -1,4 +1,4 @@
-//! Certificates and keys, from files to what rustls wants.
+//! Certificates and keys for TLS, from files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Why a server cannot be encrypted with these files.
+/// Error of the files for encryption.
 #[derive(Debug)]
 pub enum Error {
     /// A file cannot be read, or holds no PEM of the kind expected.
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it cannot be used.
         reason: pem::Error,
     },
     /// Others than its owner may write the file of the private key.
     Exposed {
-        /// Which.
+        /// Path of the key.
         path: PathBuf,
-        /// Its permissions.
+        /// Permissions of the file.
         mode: u32,
     },
-    /// The certificate and the key are not usable, or not together.
+    /// The certificate or the key is unusable, or they do not belong together.
     Unusable(rustls::Error),
 }
 
@@ -47,8 +47,8 @@ impl std::fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// The certificate and key of a server, which can be read again while it runs: connections that are
-/// made from then on are shown the new ones.
+/// Certificate and key of a server. They can be read again while it runs; new connections then use
+/// the new ones.
 #[derive(Debug)]
 pub struct Certificate {
     certificates: PathBuf,
@@ -69,16 +69,16 @@ impl Certificate {
     /// Reads the files again.
     ///
     /// # Errors
-    /// As [`load`](Self::load): what was there stays.
+    /// As [`load`](Self::load). After an error the old ones stay.
     pub fn reload(&self) -> Result<(), Error> {
         *self.current.write() = Arc::new(read(&self.certificates, &self.key)?);
         Ok(())
     }
 
-    /// What a server needs to encrypt with it: TLS 1.2 and 1.3, without certificates of clients.
+    /// TLS configuration of a server: versions 1.2 and 1.3, without certificates of clients.
     ///
     /// # Errors
-    /// None that is known: the versions are those of the provider.
+    /// None that is known: the provider supports both versions.
     pub fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Error> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config =
@@ -95,7 +95,7 @@ impl ResolvesServerCert for Certificate {
     }
 }
 
-/// Returns what a server needs to encrypt with the files of [`Certificate::load`].
+/// TLS configuration of a server with the files of [`Certificate::load`].
 ///
 /// # Errors
 /// As [`Certificate::load`].
@@ -103,14 +103,13 @@ pub fn load(certificates: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error>
     Certificate::load(certificates, key)?.config()
 }
 
-/// Refuses a key that others may write, and says so if others may read it: it is there for its
-/// owner and, at most, a group. Where secrets are mounted for everybody to read, that is all one
-/// can do.
+/// Refuses a key that others may write, and warns if others may read it. A readable key is allowed,
+/// since some systems mount secrets readable for all.
 #[cfg(unix)]
 fn check_mode(path: &Path) -> Result<(), Error> {
     use std::os::unix::fs::PermissionsExt;
 
-    // What cannot be looked at cannot be read either, which is said next.
+    // If the metadata cannot be read, the file cannot be read either: the next step reports it.
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     let mode = found.permissions().mode() & 0o7777;
     if mode & 0o022 != 0 {

@@ -1,19 +1,19 @@
-//! In which order the parts of a pattern are found.
+//! Join order: the order in which the parts of a pattern are found.
 //!
-//! Conditions are tested as soon as they can be. In which order nodes and relationships are found,
-//! and whether parts of the pattern are found on their own and joined, is what `search` finds to be
-//! cheapest by the figures of `model`; `steps` makes operators of it. Patterns that are too large
-//! for that, or of which only some paths are wanted, are solved greedily: relationships between two
-//! known nodes; then from a known node to an unknown one, those with the fewest rows first; and
-//! only where nothing is known a new start (`order`). `seek` finds what indexes can do, and
-//! `or_expansion` what several indexes can do one after the other.
+//! `search` looks for the cheapest order of nodes and relationships, and for parts that are found
+//! on their own and joined; `model` has its estimates, and `steps` makes operators of the order. A
+//! pattern that is too large for the search, or that asks for some of its paths only, is solved
+//! greedily (`order`): first relationships between two bound nodes, then those from a bound node,
+//! the fewest rows first, and a new access path only where no relationship is left. Conditions are
+//! tested as soon as their variables are bound. `seek` finds indexes, and `or_expansion` a union of
+//! several.
 
 mod as_written;
-mod known;
 mod merge;
 mod model;
 mod or_expansion;
 mod order;
+mod plan_estimates;
 mod search;
 mod seek;
 mod steps;
@@ -22,7 +22,7 @@ use std::collections::{HashSet, VecDeque};
 
 use super::Planner;
 use crate::batch::Slot;
-use crate::estimate::Facts;
+use crate::estimate::{Facts, Hop};
 use crate::expr::{Binary, Expr, GraphFunction};
 use crate::plan::pattern::{Group, Length, Pattern, Relationship, Selection, overlap};
 use crate::plan::{
@@ -30,19 +30,19 @@ use crate::plan::{
     Select, ShortestPath, Types, Unwind, VarExpand, Way,
 };
 use crate::watch;
-use known::Expected;
 use merge::Clauses;
 
-pub(super) use known::Known;
-use order::Start;
+use order::AccessPath;
+pub(super) use plan_estimates::PlanEstimates;
+use plan_estimates::RowEstimate;
 
-/// What is known before a pattern is found.
+/// Input of a pattern: bound variables, relationships to differ from, facts, and rows.
 #[derive(Clone)]
-struct Before {
+struct PatternInput {
     bound: HashSet<Slot>,
     found: Vec<Found>,
     facts: Facts,
-    expected: Expected,
+    estimate: RowEstimate,
 }
 
 /// A relationship that others of its clause may have to differ from.
@@ -61,19 +61,19 @@ struct Solver<'b, 'a> {
     pattern: Pattern,
     /// Relationships found so far that others may have to differ from.
     found: Vec<Found>,
-    /// What the plan so far says of variables, and of its rows.
+    /// Facts and rows of the plan so far.
     facts: Facts,
-    expected: Expected,
-    /// Of a large pattern, the nodes to begin at, in this order.
-    starts: Option<VecDeque<Slot>>,
-    /// Where the rows are only counted: variables that are read behind the pattern.
-    counted: Option<HashSet<Slot>>,
+    estimate: RowEstimate,
+    /// Nodes of a large pattern, sorted by the rows of their access paths.
+    start_nodes: Option<VecDeque<Slot>>,
+    /// Variables that are read above the pattern, if its rows are only counted.
+    count_only: Option<HashSet<Slot>>,
 }
 
 impl Planner<'_> {
-    /// Replaces every [`Match`] in a plan by operators that find what it asks for.
+    /// Replaces every [`Match`] in a plan by operators that find its pattern.
     pub(super) fn solve_patterns(&mut self, plan: &mut Plan) {
-        // From the bottom up: what is known of the rows before a pattern decides how it is found.
+        // From the bottom up: the facts and rows below a pattern decide how it is found.
         let mut begin = std::mem::replace(plan, Plan::Unit);
         let mut above = Vec::new();
         while let Some(input) = begin.input_mut() {
@@ -99,42 +99,43 @@ impl Planner<'_> {
         *plan = solved;
     }
 
-    /// Solves a pattern on top of `input`, and those that follow it directly.
+    /// Solves a pattern on top of `input`, and the patterns that follow it directly.
     fn solve_matches(&mut self, input: Plan, first: Match, above: &mut Vec<Plan>) -> Plan {
         let (mut plan, mut clauses) = (input, Clauses::default());
         let mut next = Some(first);
-        while let Some(Match { mut pattern, bound, counted, .. }) = next {
-            let mut looks = false;
-            pattern.exprs(&mut |e| e.subqueries(&mut |_| looks = true));
-            if looks || !self.planning.order {
-                // What a subquery in a condition finds is known better once all before it is.
+        while let Some(Match { mut pattern, bound, count_only, .. }) = next {
+            let mut has_subqueries = false;
+            pattern.exprs(&mut |e| e.subqueries(&mut |_| has_subqueries = true));
+            if has_subqueries || !self.planning.order {
+                // A subquery in a condition is estimated better once the patterns before it are
+                // solved.
                 plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
             }
-            if looks {
-                self.know(&plan);
-                self.know_nodes(&pattern);
+            if has_subqueries {
+                self.note_plan(&plan);
+                self.note_conditions(&pattern);
                 pattern.exprs_mut(&mut |e| self.optimize_subqueries(e));
             }
-            if !clauses.can_take(&pattern) {
+            if !clauses.can_merge(&pattern) {
                 plan = self.solve_clauses(plan, std::mem::take(&mut clauses));
             }
             clauses.add(bound, pattern);
-            self.counted = counted;
+            self.count_only = count_only;
             next = above.pop_if(|plan| matches!(plan, Plan::Match(_))).map(|plan| match plan {
                 Plan::Match(p) => *p,
                 _ => unreachable!("INVARIANT: it was looked at"),
             });
         }
         let plan = self.solve_clauses(plan, clauses);
-        self.counted = None;
+        self.count_only = None;
         plan
     }
 
-    /// Solves the patterns in the plans inside of an operator, and in its expressions.
+    /// Solves the patterns in the inner plan of an operator, and in its expressions.
     fn solve_inside(&mut self, operator: &mut Plan, input: &Plan) {
         let chain = std::iter::successors(operator.inner(), |plan| plan.input());
         if chain.chain([&*operator]).any(Plan::has_subqueries) {
-            self.know(input);
+            self.note_plan(input);
         }
         if let Some(inner) = operator.inner_mut() {
             self.solve_patterns(inner);
@@ -144,13 +145,13 @@ impl Planner<'_> {
         }
         match operator {
             Plan::Apply(p) => p.by_row |= !p.inner.keeps_rows_apart(),
-            // They stand in its steps, too.
+            // The same expressions stand in its steps, too.
             Plan::Merge(p) => p.properties.iter_mut().for_each(|e| self.optimize_subqueries(e)),
             _ => {}
         }
     }
 
-    /// The plan that finds `pattern` for each row of `input`, in which `bound` are known.
+    /// Plan that finds `pattern` for each row of `input`, which binds `bound`.
     fn solve(&mut self, input: Plan, bound: HashSet<Slot>, pattern: Pattern) -> Plan {
         self.solve_after(input, bound, Vec::new(), pattern)
     }
@@ -163,33 +164,42 @@ impl Planner<'_> {
         found: Vec<Found>,
         pattern: Pattern,
     ) -> Plan {
-        let (expected, facts) = self.before(&input, &bound);
-        self.solve_from(input, Before { bound, found, facts, expected }, pattern)
+        let (estimate, facts) = self.estimate_input(&input, &bound);
+        self.solve_with(input, PatternInput { bound, found, facts, estimate }, pattern)
     }
 
-    /// As [`solve`](Self::solve), where what is known of the rows before was looked at.
-    fn solve_from(&mut self, input: Plan, before: Before, pattern: Pattern) -> Plan {
-        match self.branches(&input, &before, &pattern) {
-            Some(branches) => self.union(input, before, branches),
-            None => self.solve_whole(input, before, pattern),
+    /// As [`solve`](Self::solve), where the input is estimated already.
+    fn solve_with(&mut self, input: Plan, info: PatternInput, pattern: Pattern) -> Plan {
+        match self.or_branches(&input, &info, &pattern) {
+            Some(branches) => self.union(input, info, branches),
+            None => self.solve_whole(input, info, pattern),
         }
     }
 
-    fn solve_whole(&mut self, plan: Plan, before: Before, pattern: Pattern) -> Plan {
-        let Before { bound, found, facts, expected } = before;
-        let counted = self.counted.take();
-        let (planner, starts) = (self, None);
-        let mut solver =
-            Solver { planner, plan, bound, pattern, found, facts, expected, starts, counted };
+    fn solve_whole(&mut self, plan: Plan, info: PatternInput, pattern: Pattern) -> Plan {
+        let PatternInput { bound, found, facts, estimate } = info;
+        let count_only = self.count_only.take();
+        let (planner, start_nodes) = (self, None);
+        let mut solver = Solver {
+            planner,
+            plan,
+            bound,
+            pattern,
+            found,
+            facts,
+            estimate,
+            start_nodes,
+            count_only,
+        };
         solver.run();
-        let Solver { planner, plan, facts, expected, .. } = solver;
-        planner.known.note(&plan, expected, facts);
+        let Solver { planner, plan, facts, estimate, .. } = solver;
+        planner.estimates.note(&plan, estimate, facts);
         plan
     }
 }
 
 impl Found {
-    /// True if a relationship may not be this one.
+    /// True if a relationship of a clause must differ from this one.
     fn clashes(&self, clause: u32, types: &Types) -> bool {
         self.clause == clause && overlap(&self.types, types)
     }
@@ -199,20 +209,20 @@ impl Solver<'_, '_> {
     fn wrap(&mut self, f: impl FnOnce(Plan) -> Plan) {
         let plan = std::mem::replace(&mut self.plan, Plan::Unit);
         self.plan = f(plan);
-        let rows = &mut self.expected.rows;
-        *rows = self.planner.counts().above(&self.plan, *rows, &mut self.facts);
+        let rows = &mut self.estimate.rows;
+        *rows = self.planner.counts().rows_over_input(&self.plan, *rows, &mut self.facts);
     }
 
     fn run(&mut self) {
-        self.test_known_nodes();
+        self.test_bound_nodes();
         if self.planner.planning.order {
             self.test_conditions();
             self.search();
         } else {
             self.as_written();
         }
-        // A statement that is to be given up is never run: what is left of the pattern may be left
-        // out. The planner asks, too.
+        // A cancelled statement is never run, so its plan may lack a part of the pattern. The
+        // planner checks again.
         while watch::check().is_ok() {
             self.test_conditions();
             if let Some(at) = self.next_relationship() {
@@ -221,10 +231,11 @@ impl Solver<'_, '_> {
             } else if let Some(at) = self.next_selection() {
                 let selection = self.pattern.selections.remove(at);
                 self.select(selection);
-            } else if let Some(start) = self.next_start() {
-                self.start(start);
+            } else if let Some(access) = self.next_access() {
+                self.access(access);
             } else if let Some(relationship) = self.pattern.relationships.pop() {
-                // Its condition names what only it would bind: evaluating that says so.
+                // Its condition needs a variable that only it would bind: evaluation fails with
+                // that.
                 self.follow(relationship);
             } else if let Some(selection) = self.pattern.selections.pop() {
                 self.select(selection);
@@ -238,28 +249,28 @@ impl Solver<'_, '_> {
             self.wrap(|plan| Plan::from(Extend { input: plan, items: paths }));
         }
         self.test_conditions();
-        // What is left names variables of no row; evaluating it says so.
+        // A condition that is left needs a variable that no row has: evaluation fails with that.
         for condition in std::mem::take(&mut self.pattern.conditions) {
             self.wrap(|plan| Plan::from(Filter { input: plan, condition }));
         }
     }
 
-    /// A node that is known already may be null, which matches nothing. Relationships that begin at
-    /// it see to that themselves.
-    fn test_known_nodes(&mut self) {
+    /// Adds a test that bound nodes are not null, since null matches nothing. Operators that follow
+    /// a relationship from a node test that themselves.
+    fn test_bound_nodes(&mut self) {
         let pattern = &self.pattern;
         let touched = |node: Slot| {
             pattern.relationships.iter().any(|r| r.from == node || r.to == node)
                 || pattern.selections.iter().any(|s| s.slots.contains(&node))
         };
-        let alone = |node: &Slot| self.knows(*node) && !touched(*node);
+        let alone = |node: &Slot| self.is_bound(*node) && !touched(*node);
         let tests: Vec<Expr> = (pattern.nodes.iter().copied().filter(alone))
             .map(|node| Expr::IsNull(Box::new(Expr::Slot(node)), true))
             .collect();
         self.pattern.conditions.extend(tests);
     }
 
-    /// Tests every condition that can be.
+    /// Adds a filter for every condition whose variables are bound.
     fn test_conditions(&mut self) {
         let conditions = std::mem::take(&mut self.pattern.conditions);
         let bound = &self.bound;
@@ -271,11 +282,11 @@ impl Solver<'_, '_> {
         }
     }
 
-    fn knows(&self, slot: Slot) -> bool {
+    fn is_bound(&self, slot: Slot) -> bool {
         self.bound.contains(&slot)
     }
 
-    /// The relationships that one must differ from, to which it is added.
+    /// Relationships that `r` must differ from. Adds `r` to those that later ones must differ from.
     fn distinct_from(&mut self, r: &Relationship) -> Vec<Slot> {
         if !r.distinct {
             return Vec::new();
@@ -288,15 +299,12 @@ impl Solver<'_, '_> {
 
     fn follow(&mut self, r: Relationship) {
         if r.bound && r.length.is_none() {
-            return self.follow_known(r);
+            return self.follow_bound(r);
         }
         let distinct_from = self.distinct_from(&r);
-        let forward = self.knows(r.from);
-        let (from, to, way) = match forward {
-            true => (r.from, r.to, r.way),
-            false => (r.to, r.from, r.way.reverse()),
-        };
-        let into = self.knows(to);
+        let forward = self.is_bound(r.from);
+        let Hop { from, to, way, .. } = r.hop_from(forward);
+        let into = self.is_bound(to);
         let (slot, types) = (r.slot, r.types);
         if let Some(group) = r.group {
             self.repeat(*group, slot, (from, to), forward);
@@ -362,17 +370,17 @@ impl Solver<'_, '_> {
         self.bound.extend([slot, to]);
     }
 
-    /// Follows a path that is repeated, from a known node on.
+    /// Follows a quantified path pattern from a bound node.
     fn repeat(&mut self, group: Group, edges: Slot, (from, to): (Slot, Slot), forward: bool) {
         let Group { pattern, first, last, relationships, lists, min, max, shortest } = group;
         let (first, last) = if forward { (first, last) } else { (last, first) };
         let mut bound = self.bound.clone();
         bound.insert(first);
-        // The list of what earlier repetitions found is one of those to differ from.
+        // Relationships of earlier repetitions are among those to differ from.
         let found = self.found.clone();
         let inner = self.planner.solve_after(Plan::Argument, bound, found, pattern);
         let row = self.planner.new_slot();
-        let into = self.knows(to);
+        let into = self.is_bound(to);
         self.bound.extend([edges, to]);
         self.bound.extend(lists.iter().map(|(_, list)| *list));
         let reversed = !forward;
@@ -399,11 +407,11 @@ impl Solver<'_, '_> {
 
     fn next_selection(&self) -> Option<usize> {
         let nodes = &self.pattern.nodes;
-        let ready = |s: &Selection| s.is_ready(nodes, &|slot| self.knows(slot));
+        let ready = |s: &Selection| s.is_ready(nodes, &|slot| self.is_bound(slot));
         self.pattern.selections.iter().position(ready)
     }
 
-    /// Finds paths between two known nodes and takes as many as are wanted.
+    /// Finds the paths between two bound nodes, and keeps as many as the pattern asks for.
     fn select(&mut self, selection: Selection) {
         let (from, to) = selection.ends();
         let Selection { pattern, slots, paths, .. } = selection;
@@ -415,15 +423,15 @@ impl Solver<'_, '_> {
         self.wrap(|input| Plan::from(Select { input, inner, slots, paths }));
     }
 
-    /// A relationship that is known already: its nodes are what it connects.
-    fn follow_known(&mut self, r: Relationship) {
+    /// Binds the nodes of a relationship that is bound already.
+    fn follow_bound(&mut self, r: Relationship) {
         let ends = |f| Expr::GraphFunction(f, vec![Expr::Slot(r.slot)]);
         let (start, end) = (ends(GraphFunction::StartNode), ends(GraphFunction::EndNode));
-        if !self.knows(r.from) && !self.knows(r.to) {
+        if !self.is_bound(r.from) && !self.is_bound(r.to) {
             let first = match r.way {
                 Way::Out => Expr::List(vec![start]),
                 Way::In => Expr::List(vec![end]),
-                // A loop has one node: it is met once.
+                // A loop has one node, which is one row.
                 Way::Both => {
                     let one = Expr::List(vec![start.clone()]);
                     let both = Expr::List(vec![start.clone(), end.clone()]);
@@ -446,19 +454,19 @@ impl Solver<'_, '_> {
         self.wrap(|plan| Plan::from(Filter { input: plan, condition: same }));
     }
 
-    /// Finds a part of the pattern that nothing known leads to.
-    fn start(&mut self, start: Start) {
-        match start {
-            Start::Id { slot, id, element } => {
+    /// Finds a part of the pattern by an access path.
+    fn access(&mut self, path: AccessPath) {
+        match path {
+            AccessPath::Id { slot, id, element } => {
                 self.bound.insert(slot);
                 self.wrap(|input| Plan::from(NodeById { input, slot, id, element }));
             }
-            Start::Index { slot, label, mut sought } => {
+            AccessPath::Index { slot, label, mut sought } => {
                 self.take_tested(slot, Some(&label), &mut sought);
                 self.bound.insert(slot);
                 self.wrap(|input| Plan::from(IndexSeek { input, slot, label, sought }));
             }
-            Start::Scan { slot, label } => {
+            AccessPath::Scan { slot, label } => {
                 if let Some(label) = &label {
                     self.take_label(slot, label);
                 }
@@ -466,7 +474,7 @@ impl Solver<'_, '_> {
                 let for_relationships = false;
                 self.wrap(|input| Plan::from(NodeScan { input, slot, label, for_relationships }));
             }
-            Start::Relationship { at, ty, mut sought } => {
+            AccessPath::Relationship { at, ty, mut sought } => {
                 self.take_tested(self.pattern.relationships[at].slot, None, &mut sought);
                 let r = self.pattern.relationships.remove(at);
                 let distinct_from = self.distinct_from(&r);

@@ -1,109 +1,137 @@
-//! What the search for a plan knows of a pattern: its parts by number, and figures.
+//! Model of a pattern for the join order search: its parts by number, with their estimates.
 //!
-//! Rows of a part of a pattern do not depend on the order in which it is found:
+//! The rows of a part of the pattern do not depend on the order in which it is found:
 //!
 //! ```text
-//!  rows = product of n(node)         nodes with its labels
-//!       * product of share(r)        of pairs of nodes, those that r connects
-//!       * product of share(c)        conditions that can be tested
+//!  rows = product of n(node)            candidates for each node
+//!       * product of selectivity(r)     pairs of nodes that a relationship connects
+//!       * product of selectivity(c)     conditions that can be tested
 //! ```
 //!
-//! where `share(r) = edges(r) / (n(from) * n(to))`, and `edges(r)` is the smaller of what leaves
-//! the nodes that it begins at and what arrives at those that it leads to.
+//! where `selectivity(r) = edges(r) / (n(from) * n(to))`. `edges(r)` is the number of relationships
+//! that leave candidates for `from`, or of those that arrive at candidates for `to`, the smaller
+//! one.
 
 use super::Solver;
-use super::order::class;
+use super::order::follow_rank;
 use crate::batch::Slot;
-use crate::estimate::{Counts, Facts};
+use crate::estimate::{Counts, Facts, FanOut, Hop, PathEnds, PathLength, strongest};
 use crate::expr::{Binary, Expr};
 use crate::plan::Types;
 use crate::plan::pattern::{Pattern, Relationship};
 
-/// Sets of nodes, relationships or conditions of a pattern, by number.
+/// Set of nodes, relationships or conditions of a pattern, by number.
 pub(super) type Set = u32;
 
-/// Nodes that a pattern may have to be searched for a plan.
+/// Upper bound on the nodes of a pattern whose join order is searched.
 const NODES_MAX: usize = 24;
-/// Relationships that it may have.
+/// Upper bound on its relationships.
 const RELATIONSHIPS_MAX: usize = 10;
-/// Conditions that it may have.
+/// Upper bound on its conditions.
 const CONDITIONS_MAX: usize = 32;
 
-/// A pattern in numbers.
+/// Part of a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Part {
+    pub(super) nodes: Set,
+    pub(super) relationships: Set,
+}
+
+/// Part of a pattern with the variables that may be read while it is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Scope {
+    pub(super) part: Part,
+    /// True if variables from before the pattern are not visible.
+    pub(super) independent: bool,
+}
+
+/// Model of a pattern.
 pub(super) struct Model {
     pub(super) nodes: Vec<Slot>,
-    /// Nodes that each variable may be.
-    pub(super) counts: Vec<f64>,
+    /// Number of candidates for each node.
+    pub(super) candidates: Vec<f64>,
     pub(super) relationships: Vec<Edge>,
     pub(super) conditions: Vec<Condition>,
-    /// Nodes that are known from the start.
-    pub(super) known: Set,
-    /// For each node those that it hangs together with.
+    /// Nodes that are bound before the pattern.
+    pub(super) bound: Set,
+    /// For each node, its connected component.
     pub(super) component: Vec<Set>,
 }
 
-/// A relationship of the pattern.
+/// Relationship of the pattern. An array has an entry for each end: 0 for `from`, 1 for `to`.
 pub(super) struct Edge {
     pub(super) from: usize,
     pub(super) to: usize,
-    /// Rows of following it from its beginning, and from its end, for each row before.
-    pub(super) found: [f64; 2],
-    /// The same with only those whose other end has the labels of that node.
-    pub(super) kept: [f64; 2],
-    /// Of the pairs of its ends, those that it connects.
-    pub(super) share: f64,
-    /// For either end, other relationships there, and how many times more rows there are behind
-    /// one of those: nodes with many relationships are met more often.
-    pub(super) skew: [Vec<(usize, f64)>; 2],
+    /// Rows of following it from that end, for each row of the input.
+    pub(super) fan_out: [f64; 2],
+    /// The same, where the other end has the labels that the pattern asks for.
+    pub(super) labelled_fan_out: [f64; 2],
+    /// Probability that it connects two candidates for its ends.
+    pub(super) selectivity: f64,
+    /// Skew of the fan-out by each other relationship that the end was found by: nodes with many
+    /// relationships are found more often.
+    pub(super) skews: [Vec<Skew>; 2],
     pub(super) single: bool,
-    /// The variable was known before.
+    /// True if its variable is bound before the pattern.
     pub(super) bound: bool,
-    /// Relationships that must not be on the other side of a join: that the two differ could not
-    /// be tested.
-    pub(super) apart: Set,
+    /// Relationships that must be on the same side of a join as this one: nothing could test after
+    /// the join that the two differ.
+    pub(super) same_side: Set,
 }
 
-/// A condition that cannot be tested from the start.
+/// Factor on the fan-out of an end of a relationship, if `other` was found before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Skew {
+    other: usize,
+    factor: f64,
+}
+
+/// A condition, and the parts of the pattern that it needs.
 pub(super) struct Condition {
     pub(super) nodes: Set,
     pub(super) relationships: Set,
-    /// It needs variables from before the pattern.
+    /// True if it needs variables from before the pattern.
     pub(super) outer: bool,
-    pub(super) share: f64,
-    /// If it is an equality of what nodes, and perhaps what came before, say: either side.
-    pub(super) equal: Option<(Side, Side)>,
+    pub(super) selectivity: f64,
+    /// Both sides, for an equality of expressions of nodes and of variables before the pattern.
+    pub(super) equality: Option<(Side, Side)>,
 }
 
-/// A side of an equality: its nodes, and whether it needs what came before the pattern.
-pub(super) type Side = (Set, bool);
+/// Side of an equality.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side {
+    pub(super) nodes: Set,
+    /// True if it needs variables from before the pattern.
+    pub(super) outer: bool,
+}
 
-/// The parts of a pattern that an expression needs.
+/// Parts of a pattern that an expression needs.
 #[derive(Default)]
 struct Needs {
     nodes: Set,
     relationships: Set,
     outer: bool,
-    /// What no step finds.
+    /// True if it needs a variable that no step of the search finds.
     other: bool,
 }
 
-pub(super) fn has(set: Set, number: usize) -> bool {
+pub(super) fn contains(set: Set, number: usize) -> bool {
     set >> number & 1 != 0
 }
 
-/// True if a pattern is small enough to be searched for a plan.
-pub(super) fn fits(pattern: &Pattern) -> bool {
+/// True if a pattern is small enough for a search of its join order.
+pub(super) fn is_searchable(pattern: &Pattern) -> bool {
     pattern.conditions.len() <= CONDITIONS_MAX
         && pattern.relationships.len() <= RELATIONSHIPS_MAX
         && pattern.nodes.len() <= NODES_MAX
 }
 
 impl Model {
-    /// The pattern of a solver, in which `facts` holds what is known of its input; `None` if it is
-    /// too large, or of a kind that is solved in the order in which it stands.
+    /// Model of the pattern of a solver, with the facts about its input; `None` if it is too large,
+    /// or asks for some of the paths only.
     pub(super) fn of(solver: &Solver<'_, '_>, mut facts: Facts) -> Option<Self> {
         let pattern = &solver.pattern;
-        if !pattern.selections.is_empty() || !fits(pattern) {
+        if !pattern.selections.is_empty() || !is_searchable(pattern) {
             return None;
         }
         let ends = pattern.relationships.iter().flat_map(|r| [r.from, r.to]);
@@ -117,36 +145,43 @@ impl Model {
             return None;
         }
         let counts = solver.planner.counts();
-        // Labels first: they say something of the nodes that relationships lead to.
+        // Labels come first: relationships narrow down their ends by them.
         for slot in &nodes {
             for label in solver.labels_of(*slot) {
                 counts
                     .node_objects(&label)
                     .into_iter()
-                    .for_each(|o| _ = counts.is(&mut facts, *slot, o));
+                    .for_each(|o| _ = counts.narrow_to(&mut facts, *slot, o));
             }
         }
-        for slot in nodes.iter().filter(|slot| !solver.knows(**slot)) {
-            learn(solver, counts, *slot, &mut facts);
+        for slot in nodes.iter().filter(|slot| !solver.is_bound(**slot)) {
+            note_node_facts(solver, counts, *slot, &mut facts);
         }
-        let known = nodes.iter().enumerate().filter(|(_, slot)| solver.knows(**slot));
-        let known = known.map(|(number, _)| 1 << number).sum();
+        let bound = nodes.iter().enumerate().filter(|(_, slot)| solver.is_bound(**slot));
+        let bound = bound.map(|(number, _)| 1 << number).sum();
         let number = |slot: Slot| nodes.iter().position(|node| *node == slot).unwrap_or(0);
-        let relationships = (pattern.relationships.iter())
-            .map(|r| {
-                edge(r, (number(r.from), number(r.to)), pattern_apart(solver, r), counts, &facts)
-            })
-            .collect();
-        let mut relationships: Vec<Edge> = relationships;
-        for (number, edge) in relationships.iter_mut().enumerate() {
-            edge.skew = skew(solver, number, counts, &facts);
-        }
+        let edge = |(at, r): (usize, &Relationship)| {
+            let bound = r.bound && r.length.is_none();
+            let EdgeRows { fan_out, labelled_fan_out, selectivity } = edge_rows(r, counts, &facts);
+            Edge {
+                from: number(r.from),
+                to: number(r.to),
+                fan_out,
+                labelled_fan_out,
+                selectivity,
+                skews: skews(solver, at, counts, &facts),
+                single: r.is_single(),
+                bound,
+                same_side: same_side(solver, r),
+            }
+        };
+        let relationships = pattern.relationships.iter().enumerate().map(edge).collect();
         let mut model = Self {
-            counts: nodes.iter().map(|slot| counts.ends(&facts, *slot)).collect(),
+            candidates: nodes.iter().map(|slot| counts.candidates(&facts, *slot)).collect(),
             component: Vec::new(),
             conditions: Vec::new(),
             relationships,
-            known,
+            bound,
             nodes,
         };
         model.conditions = pattern
@@ -166,19 +201,20 @@ impl Model {
         facts: &Facts,
     ) -> Condition {
         let needs = self.needs(expr, solver);
-        let share = counts.share(expr, &mut facts.clone());
+        let selectivity = counts.selectivity(expr, &mut facts.clone());
         let side = |e: &Expr| {
             let needs = self.needs(e, solver);
             let only_nodes = needs.relationships == 0 && !needs.other;
-            (only_nodes && (needs.nodes != 0 || needs.outer)).then_some((needs.nodes, needs.outer))
+            let Needs { nodes, outer, .. } = needs;
+            (only_nodes && (nodes != 0 || outer)).then_some(Side { nodes, outer })
         };
-        let equal = match expr {
+        let equality = match expr {
             Expr::Binary(Binary::Equal, a, b) => side(a).zip(side(b)),
             _ => None,
         };
         let nodes = if needs.other { Set::MAX } else { needs.nodes };
         let Needs { relationships, outer, .. } = needs;
-        Condition { nodes, relationships, outer, share, equal }
+        Condition { nodes, relationships, outer, selectivity, equality }
     }
 
     fn needs(&self, expr: &Expr, solver: &Solver<'_, '_>) -> Needs {
@@ -194,13 +230,13 @@ impl Model {
             let relationship = solver.pattern.relationships.iter().position(of_relationship);
             match (self.nodes.iter().position(|node| *node == slot), relationship) {
                 (Some(node), _) => needs.nodes |= 1 << node,
-                (None, _) if solver.knows(slot) => needs.outer = true,
+                (None, _) if solver.is_bound(slot) => needs.outer = true,
                 (None, Some(relationship)) => needs.relationships |= 1 << relationship,
                 (None, None) => needs.other = true,
             }
         });
-        // A node that is known from the start is from before as well.
-        needs.outer |= needs.nodes & self.known != 0;
+        // A node that is bound before the pattern needs the input as well.
+        needs.outer |= needs.nodes & self.bound != 0;
         needs
     }
 
@@ -209,7 +245,7 @@ impl Model {
         loop {
             let mut more = found;
             for r in &self.relationships {
-                if has(found, r.from) || has(found, r.to) {
+                if contains(found, r.from) || contains(found, r.to) {
                     more |= 1 << r.from | 1 << r.to;
                 }
             }
@@ -220,168 +256,175 @@ impl Model {
         }
     }
 
-    /// Whether a relationship can be followed where these nodes and relationships are found.
-    pub(super) fn is_ready(
-        &self,
-        at: usize,
-        (nodes, relationships): (Set, Set),
-        free: bool,
-        solver: &Solver<'_, '_>,
-    ) -> bool {
+    /// True if a relationship can be followed where a part of the pattern is found.
+    pub(super) fn is_ready(&self, at: usize, scope: Scope, solver: &Solver<'_, '_>) -> bool {
+        let nodes = scope.part.nodes;
         let r = &solver.pattern.relationships[at];
         let simple = r.is_single() && !r.bound;
         match simple {
             true => {
-                has(nodes, self.relationships[at].from) || has(nodes, self.relationships[at].to)
+                contains(nodes, self.relationships[at].from)
+                    || contains(nodes, self.relationships[at].to)
             }
-            false if free => false,
-            false => class(r, &self.knows((nodes, relationships), free, solver)).is_some(),
+            false if scope.independent => false,
+            false => follow_rank(r, &self.is_bound(scope, solver)).is_some(),
         }
     }
 
-    /// What is known where these nodes and relationships are found; of what came before the
-    /// pattern nothing, if it is `free` of it.
-    pub(super) fn knows<'k>(
+    /// Test whether a variable is bound where a part of the pattern is found.
+    pub(super) fn is_bound<'k>(
         &'k self,
-        (nodes, relationships): (Set, Set),
-        free: bool,
+        scope: Scope,
         solver: &'k Solver<'_, '_>,
     ) -> impl Fn(Slot) -> bool + 'k {
+        let Scope { part: Part { nodes, relationships }, independent } = scope;
         move |slot| {
             let node = self.nodes.iter().position(|node| *node == slot);
             let all = &solver.pattern.relationships;
             match node {
-                Some(node) => has(nodes, node),
-                None if !free && solver.knows(slot) => true,
-                None => {
-                    all.iter().position(|r| r.slot == slot).is_some_and(|r| has(relationships, r))
-                }
+                Some(node) => contains(nodes, node),
+                None if !independent && solver.is_bound(slot) => true,
+                None => all
+                    .iter()
+                    .position(|r| r.slot == slot)
+                    .is_some_and(|r| contains(relationships, r)),
             }
         }
     }
 }
 
 /// Relationships that must be on the same side of a join as this one.
-fn pattern_apart(solver: &Solver<'_, '_>, r: &Relationship) -> Set {
-    let mut apart = 0;
+fn same_side(solver: &Solver<'_, '_>, r: &Relationship) -> Set {
+    let mut same_side = 0;
     for (number, other) in solver.pattern.relationships.iter().enumerate() {
         let clash = r.must_differ(other);
         let tested = r.is_single() && other.is_single() && !r.bound && !other.bound;
         if clash && !tested {
-            apart |= 1 << number;
+            same_side |= 1 << number;
         }
     }
-    apart
+    same_side
 }
 
-/// Notes what conditions and relationships say of a node.
-fn learn(solver: &Solver<'_, '_>, counts: &Counts<'_>, slot: Slot, facts: &mut Facts) {
-    let found = solver.node_index(slot, &|other| solver.knows(other));
+/// Notes the facts about a node that conditions and relationships imply.
+fn note_node_facts(solver: &Solver<'_, '_>, counts: &Counts<'_>, slot: Slot, facts: &mut Facts) {
+    let found = solver.node_index(slot, &|other| solver.is_bound(other));
     if found.is_some_and(|index| index.sought.is_unique() && !index.sought.any) {
-        facts.is_asked_for(slot);
+        facts.note_unique(slot);
     }
-    // What a path leads to has at least one of its relationships, unless there may be none.
+    // The end of a path has at least one of its relationships, unless the path may be empty.
     let has_some = |r: &&Relationship| {
         r.group.is_none() && r.length.as_ref().is_none_or(|length| length.min > 0)
     };
     for r in solver.pattern.relationships.iter().filter(has_some) {
         if r.to == slot {
-            counts.leads_to(facts, (r.from, slot), &r.types, r.way);
+            counts.narrow_end(facts, r.hop_from(true));
         }
         if r.from == slot {
-            counts.leads_to(facts, (r.to, slot), &r.types, r.way.reverse());
+            counts.narrow_end(facts, r.hop_from(false));
         }
     }
 }
 
-fn edge(
-    r: &Relationship,
-    (from, to): (usize, usize),
-    apart: Set,
-    counts: &Counts<'_>,
-    facts: &Facts,
-) -> Edge {
-    let (n_from, n_to) = (counts.ends(facts, r.from), counts.ends(facts, r.to));
-    let single = r.is_single();
-    let bound = r.bound && r.length.is_none();
-    let reverse = r.way.reverse();
-    let mut share = None;
-    let (found, kept) = match (&r.length, &r.group) {
-        _ if bound => ([1.0; 2], [1.0; 2]),
+/// Estimates of one relationship, as in [`Edge`].
+struct EdgeRows {
+    fan_out: [f64; 2],
+    labelled_fan_out: [f64; 2],
+    selectivity: f64,
+}
+
+fn edge_rows(r: &Relationship, counts: &Counts<'_>, facts: &Facts) -> EdgeRows {
+    let (n_from, n_to) = (counts.candidates(facts, r.from), counts.candidates(facts, r.to));
+    let mut selectivity = None;
+    let (fan_out, labelled) = match (&r.length, &r.group) {
+        _ if r.bound && r.length.is_none() => ([1.0; 2], [1.0; 2]),
         (None, None) => {
-            let (from, more) = counts.degree_of(facts, r.from, &r.types, r.way);
-            let (to, of_to) = counts.degree_of(facts, r.to, &r.types, reverse);
-            // What leaves the one and arrives at the other.
+            let FanOut { mean: from, skew: from_skew } =
+                counts.fan_out(facts, r.from, &r.types, r.way);
+            let FanOut { mean: to, skew: to_skew } =
+                counts.fan_out(facts, r.to, &r.types, r.way.reverse());
+            // Relationships that leave the one end and arrive at the other.
             let edges = (n_from * from).min(n_to * to);
-            share = Some(edges / (n_from * n_to) * more * of_to);
-            ([from * more, to * of_to], [edges / n_from * more, edges / n_to * of_to])
+            selectivity = Some(edges / (n_from * n_to) * from_skew * to_skew);
+            let labelled = [edges / n_from * from_skew, edges / n_to * to_skew];
+            ([from * from_skew, to * to_skew], labelled)
         }
         // One path for each pair of nodes.
         (Some(length), _) if length.shortest.is_some() => ([n_to, n_from], [n_to, n_from]),
         (length, group) => {
-            let range = match (length, group) {
-                (Some(length), _) => (length.min, length.max),
-                (None, Some(group)) => (group.min, group.max),
-                (None, None) => (1, Some(1)),
+            let length = match (length, group) {
+                (Some(length), _) => PathLength { min: length.min, max: length.max },
+                (None, Some(group)) => PathLength { min: group.min, max: group.max },
+                (None, None) => PathLength { min: 1, max: Some(1) },
             };
             let types = if group.is_some() { &Types::Any } else { &r.types };
-            let paths = |ends, way| counts.paths(facts, ends, (types, way), range, false, false);
-            let found = [paths((r.from, r.to), r.way), paths((r.to, r.from), reverse)];
-            // Of the ends, those with the labels that are asked for.
-            let part = |(other, slot), count: f64, way| {
-                let mut last = Facts::default();
-                counts.leads_to(&mut last, (other, slot), types, way);
-                (count / counts.ends(&last, slot)).min(1.0)
-            };
-            let (to, from) =
-                (part((r.from, r.to), n_to, r.way), part((r.to, r.from), n_from, reverse));
-            match group.is_some() {
-                true => (found, found),
-                false => (found, [found[0] * to, found[1] * from]),
+            let hops = [true, false].map(|forward| Hop { types, ..r.hop_from(forward) });
+            let ends = PathEnds { into: false, once: false };
+            let fan_out = hops.map(|hop| counts.path_rows(facts, hop, length, ends));
+            if group.is_some() {
+                (fan_out, fan_out)
+            } else {
+                // Part of the ends that have the labels that the pattern asks for.
+                let part = |hop: Hop<'_>, candidates: f64| {
+                    let mut last = Facts::default();
+                    counts.narrow_end(&mut last, hop);
+                    (candidates / counts.candidates(&last, hop.to)).min(1.0)
+                };
+                let (to, from) = (part(hops[0], n_to), part(hops[1], n_from));
+                (fan_out, [fan_out[0] * to, fan_out[1] * from])
             }
         }
     };
-    // A graph that is empty now may grow: what costs nothing could not be told apart.
+    // A graph that is empty now may grow, and steps that cost nothing could not be told apart.
     let least = |x: f64| x.max(1e-3);
-    let (found, kept) = (found.map(least), kept.map(least));
-    let share = share.unwrap_or((kept[0] / n_to).min(kept[1] / n_from)).max(1e-12);
-    let skew = [Vec::new(), Vec::new()];
-    Edge { from, to, found, kept, share, skew, single, bound, apart }
+    let (fan_out, labelled_fan_out) = (fan_out.map(least), labelled.map(least));
+    let by_fan_out = (labelled_fan_out[0] / n_to).min(labelled_fan_out[1] / n_from);
+    let selectivity = selectivity.unwrap_or(by_fan_out).max(1e-12);
+    EdgeRows { fan_out, labelled_fan_out, selectivity }
 }
 
-/// What [`Edge::skew`] says of a relationship.
-fn skew(
+/// [`Edge::skews`] of a relationship.
+fn skews(
     solver: &Solver<'_, '_>,
     number: usize,
     counts: &Counts<'_>,
     facts: &Facts,
-) -> [Vec<(usize, f64)>; 2] {
+) -> [Vec<Skew>; 2] {
     let all = &solver.pattern.relationships;
     let r = &all[number];
     if !r.is_single() || r.bound {
         return [Vec::new(), Vec::new()];
     }
     [(r.from, r.way), (r.to, r.way.reverse())].map(|(node, way)| {
-        let tables = counts.tables(&r.types, way);
-        let mut found = Vec::new();
+        let own = counts.edge_ends(&r.types, way);
+        let mut skews = Vec::new();
         for (other, o) in all.iter().enumerate().filter(|(o, _)| *o != number) {
             let ends = [(o.from, o.way), (o.to, o.way.reverse())];
             for (_, way) in ends.into_iter().filter(|(end, _)| *end == node) {
                 if o.group.is_none() {
-                    let reached = counts.tables(&o.types, way);
-                    found.push((other, counts.skew(facts, node, &tables, reached)));
+                    let reached = counts.edge_ends(&o.types, way);
+                    skews.push(Skew { other, factor: counts.skew(facts, node, &own, reached) });
                 }
             }
         }
-        found
+        skews
     })
 }
 
+impl Condition {
+    /// True if it can be tested where a part of the pattern is found.
+    pub(super) fn is_testable(&self, scope: Scope) -> bool {
+        let Part { nodes, relationships } = scope.part;
+        self.nodes & !nodes == 0
+            && self.relationships & !relationships == 0
+            && !(scope.independent && self.outer)
+    }
+}
+
 impl Edge {
-    /// How many times more rows there are behind an end, where these relationships are found.
-    pub(super) fn times(&self, end: usize, found: Set) -> f64 {
-        let known = self.skew[end].iter().filter(|(other, _)| has(found, *other));
-        let known = known.map(|(_, times)| *times);
-        known.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs())).unwrap_or(1.0)
+    /// Factor on the fan-out of an end, where these relationships are found.
+    pub(super) fn skew(&self, end: usize, found: Set) -> f64 {
+        let known = self.skews[end].iter().filter(|skew| contains(found, skew.other));
+        strongest(known.map(|skew| skew.factor)).unwrap_or(1.0)
     }
 }

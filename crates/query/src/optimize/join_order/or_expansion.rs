@@ -1,7 +1,7 @@
-//! `a.x = 1 OR b.y = 2`: a pattern that is found in several ways.
+//! OR expansion: a pattern with `a.x = 1 OR b.y = 2` as a union of patterns.
 //!
 //! No index serves such a condition, but one may serve each part of it. Then the pattern is found
-//! once for each part, where the parts before it do not hold, so that nothing is found twice:
+//! once for each part, where the parts before it do not hold, so that no row comes twice:
 //!
 //! ```text
 //! Union
@@ -9,34 +9,34 @@
 //!   the pattern WHERE b.y = 2 AND CASE WHEN a.x = 1 THEN false ELSE true END
 //! ```
 //!
-//! What a part does must not depend on whether it is reached: only parts that cannot fail for the
-//! rows which others decide are taken apart.
+//! A part is then not evaluated for rows that an earlier part keeps. So only conditions whose parts
+//! never fail are expanded.
 
 use std::collections::HashSet;
 
 use telar_graph::Value;
 
-use super::known::Expected;
 use super::model::Model;
-use super::search::{Input, cheapest};
-use super::{Before, Planner, Solver};
+use super::plan_estimates::RowEstimate;
+use super::search::{Input, cheapest_steps};
+use super::{PatternInput, Planner, Solver};
 use crate::batch::Slot;
 use crate::expr::{Case, Expr, conjuncts};
 use crate::plan::pattern::Pattern;
 use crate::plan::{Apply, Plan, Union};
 
-/// A condition with more parts stays as it is.
+/// Upper bound on the parts of a condition that is expanded.
 const PARTS_MAX: usize = 4;
-/// How much cheaper it has to be: estimates of parts add up.
+/// Factor by which the expansion must be cheaper: the errors of the estimates add up.
 const GAIN: f64 = 2.0;
 
 impl Planner<'_> {
-    /// The patterns that together find what one with `OR` finds, each row once, if finding them
-    /// one after the other is expected to be cheaper.
-    pub(super) fn branches(
+    /// Patterns that together find each row of a pattern with `OR` once; `None` unless they are
+    /// estimated to be cheaper.
+    pub(super) fn or_branches(
         &mut self,
         input: &Plan,
-        before: &Before,
+        info: &PatternInput,
         pattern: &Pattern,
     ) -> Option<Vec<Pattern>> {
         if !self.planning.order || !pattern.selections.is_empty() {
@@ -48,7 +48,7 @@ impl Planner<'_> {
         };
         let at = pattern.conditions.iter().position(|condition| splits(&condition))?;
         let Expr::Or(parts) = &pattern.conditions[at] else { return None };
-        if parts.iter().all(|part| part.is_bound(&|slot| before.bound.contains(&slot))) {
+        if parts.iter().all(|part| part.is_bound(&|slot| info.bound.contains(&slot))) {
             return None;
         }
         let branch = |number: usize| {
@@ -66,7 +66,7 @@ impl Planner<'_> {
         };
         let branches: Vec<Pattern> = (0..parts.len()).map(branch).collect();
         let is_unit = matches!(input, Plan::Unit);
-        let mut cost = |pattern: &Pattern| self.cost(is_unit, before, pattern.clone());
+        let mut cost = |pattern: &Pattern| self.cost(is_unit, info, pattern.clone());
         let whole = cost(pattern)?;
         let mut apart = 0.0;
         for branch in &branches {
@@ -78,43 +78,53 @@ impl Planner<'_> {
         Some(branches)
     }
 
-    /// What finding a pattern is expected to cost, in rows.
-    pub(super) fn cost(&mut self, is_unit: bool, before: &Before, pattern: Pattern) -> Option<f64> {
-        let counted = self.counted.clone();
+    /// Estimated cost of finding a pattern, in rows.
+    pub(super) fn cost(
+        &mut self,
+        is_unit: bool,
+        info: &PatternInput,
+        pattern: Pattern,
+    ) -> Option<f64> {
+        let count_only = self.count_only.clone();
         let solver = Solver {
             planner: self,
             plan: Plan::Argument,
-            bound: before.bound.clone(),
+            bound: info.bound.clone(),
             pattern,
-            found: before.found.clone(),
-            facts: before.facts.clone(),
-            expected: before.expected,
-            starts: None,
-            counted,
+            found: info.found.clone(),
+            facts: info.facts.clone(),
+            estimate: info.estimate,
+            start_nodes: None,
+            count_only,
         };
         if let ([node], []) = (&solver.pattern.nodes[..], &solver.pattern.relationships[..]) {
-            let (_, found) = solver.start_at(*node, &|slot| solver.knows(slot));
-            return Some(found * before.expected.rows.max(1.0));
+            let (_, found) = solver.node_access(*node, &|slot| solver.is_bound(slot));
+            return Some(found * info.estimate.rows.max(1.0));
         }
-        let model = Model::of(&solver, before.facts.clone())?;
-        let input = Input { rows: before.expected.rows.max(1.0), is_unit, joins: is_unit };
-        cheapest(&solver, &model, input).map(|(_, cost)| cost)
+        let model = Model::of(&solver, info.facts.clone())?;
+        let input = Input { rows: info.estimate.rows.max(1.0), is_unit, joins: is_unit };
+        cheapest_steps(&solver, &model, input).map(|(_, cost)| cost)
     }
 
-    /// The rows that all of the patterns find.
-    pub(super) fn union(&mut self, input: Plan, before: Before, patterns: Vec<Pattern>) -> Plan {
-        let new = new_slots(&patterns[0], &before.bound);
+    /// Plan that finds the rows of all these patterns.
+    pub(super) fn union(
+        &mut self,
+        input: Plan,
+        info: PatternInput,
+        patterns: Vec<Pattern>,
+    ) -> Plan {
+        let new = new_slots(&patterns[0], &info.bound);
         let (first, outer) = match input {
             Plan::Unit => (Plan::Unit, None),
             Plan::Argument => (Plan::Argument, None),
             input => (Plan::Argument, Some(input)),
         };
-        let expected = match first {
-            Plan::Unit => before.expected,
-            _ => Expected { rows: 1.0, inner: true },
+        let estimate = match first {
+            Plan::Unit => info.estimate,
+            _ => RowEstimate { rows: 1.0, inner: true },
         };
-        let before = Before { expected, ..before };
-        let mut part = |pattern| self.solve_whole(first.clone(), before.clone(), pattern);
+        let info = PatternInput { estimate, ..info };
+        let mut part = |pattern| self.solve_whole(first.clone(), info.clone(), pattern);
         let inner = Plan::from(Union { parts: patterns.into_iter().map(&mut part).collect() });
         let Some(input) = outer else { return inner };
         let row = self.new_slot();
@@ -124,7 +134,7 @@ impl Planner<'_> {
     }
 }
 
-/// The variables that a pattern binds.
+/// Variables that a pattern binds.
 fn new_slots(pattern: &Pattern, bound: &HashSet<Slot>) -> Vec<Slot> {
     let relationships = pattern.relationships.iter().flat_map(|r| {
         let lists = r.group.iter().flat_map(|group| group.lists.iter().map(|(_, list)| *list));

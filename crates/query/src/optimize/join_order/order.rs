@@ -1,28 +1,28 @@
-//! What is found next: by the rows that are expected.
+//! Greedy join order: the next relationship or access path, by estimated rows.
 //!
-//! A start is chosen by the rows of the whole way from it: each step takes the relationship that is
-//! expected to find the fewest, and costs the rows that it finds, before conditions on them are
-//! tested. The start with the lowest sum wins. Of indexes and scans for one node, the index is
-//! taken whatever the figures say: they are old when the plan is used.
+//! An access path is chosen by the cost of the whole order that begins with it. Each step of that
+//! order follows the relationship with the fewest estimated rows, and costs these rows, before
+//! conditions on them are tested. The lowest sum wins. Of an index and a scan for one node, the
+//! index always wins: the statistics are old when the plan runs.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Solver;
-use super::seek::Knows;
+use super::seek::IsBound;
 use crate::batch::Slot;
-use crate::estimate::Facts;
+use crate::estimate::{Facts, Hop, PathEnds, PathLength};
 use crate::expr::Expr;
 use crate::plan::pattern::Relationship;
 use crate::plan::{Sought, Types};
 
-/// Nodes and relationships from which on a pattern is large.
+/// Number of nodes and relationships above which a pattern is large.
 const LARGE_PARTS: usize = 128;
-/// Nodes that a scan is expected to find at least: a graph that is empty now may grow.
+/// Lower bound on the estimated rows of a scan: a graph that is empty now may grow.
 const SCAN_MIN: f64 = 10.0;
 
-/// A way to find something where nothing known leads.
-pub(super) enum Start {
+/// Access path: a way to find a part of the pattern without a relationship from a bound node.
+pub(super) enum AccessPath {
     /// A node by its number.
     Id {
         slot: Slot,
@@ -38,7 +38,7 @@ pub(super) enum Start {
         slot: Slot,
         label: Option<Arc<str>>,
     },
-    /// A relationship of the pattern, by its place there, with both of its nodes.
+    /// A relationship by an index, with both of its nodes; `at` is its place in the pattern.
     Relationship {
         at: usize,
         ty: Arc<str>,
@@ -46,51 +46,50 @@ pub(super) enum Start {
     },
 }
 
-/// How soon a relationship is followed where these slots are known: 0 between two known nodes, 1
-/// from one, 2 if it is several; `None` if it cannot be.
-pub(super) fn class(r: &Relationship, knows: Knows<'_>) -> Option<i32> {
+/// Rank of a relationship in the greedy order: 0 between two bound nodes, 1 from one bound node, 2
+/// for a path from one; `None` if it cannot be followed yet.
+pub(super) fn follow_rank(r: &Relationship, is_bound: IsBound<'_>) -> Option<i32> {
     // A condition on each relationship of a list, or on each repetition, is tested on the way.
     let ready = match r.length.as_ref().and_then(|l| l.filter.as_ref()) {
-        Some((each, condition)) => condition.is_bound(&|slot| slot == *each || knows(slot)),
-        None => r.group.as_ref().is_none_or(|group| group.is_ready(knows)),
+        Some((each, condition)) => condition.is_bound(&|slot| slot == *each || is_bound(slot)),
+        None => r.group.as_ref().is_none_or(|group| group.is_ready(is_bound)),
     };
-    let (from, to) = (knows(r.from), knows(r.to));
+    let (from, to) = (is_bound(r.from), is_bound(r.to));
     let needs_both = r.length.as_ref().is_some_and(|l| l.shortest.is_some());
-    let known = r.bound && r.length.is_none();
+    let bound = r.bound && r.length.is_none();
     match ready {
         true if from && to => Some(0),
-        true if !needs_both && (known || from || to) => Some(if r.is_single() { 1 } else { 2 }),
+        true if !needs_both && (bound || from || to) => Some(if r.is_single() { 1 } else { 2 }),
         _ => None,
     }
 }
 
 impl Solver<'_, '_> {
-    /// The relationship to be followed next: one between two known nodes, else one from a known
-    /// node, or known itself. Several steps may find very much: single ones come first.
+    /// Place of the relationship to follow next: the lowest rank, then the fewest rows. A path may
+    /// find very many rows, so single relationships come first.
     pub(super) fn next_relationship(&self) -> Option<usize> {
-        let known = |slot: Slot| self.knows(slot);
+        let bound = |slot: Slot| self.is_bound(slot);
         let all: Vec<&Relationship> = self.pattern.relationships.iter().collect();
-        self.cheapest(&all, &known, &self.facts).map(|(at, _)| at)
+        self.cheapest_relationship(&all, &bound, &self.facts).map(|(at, _)| at)
     }
 
-    /// The relationship that is followed next where these slots are known, and how many rows it
-    /// finds for each.
-    fn cheapest(
+    /// Place of the relationship to follow next, and its rows for each row of the input.
+    fn cheapest_relationship(
         &self,
         relationships: &[&Relationship],
-        knows: &dyn Fn(Slot) -> bool,
+        is_bound: &dyn Fn(Slot) -> bool,
         facts: &Facts,
     ) -> Option<(usize, f64)> {
-        let classes = relationships.iter().map(|r| class(r, knows));
-        let ready = classes.enumerate().filter_map(|(at, class)| Some((at, class?)));
+        let ranks = relationships.iter().map(|r| follow_rank(r, is_bound));
+        let ready = ranks.enumerate().filter_map(|(at, rank)| Some((at, rank?)));
         let ready: Vec<(usize, i32)> = ready.collect();
-        let first = ready.iter().map(|(_, class)| *class).min()?;
-        let mut of_class = ready.into_iter().filter(|(_, class)| *class == first);
-        let rows = |at: usize| self.follows(relationships[at], knows, facts);
-        // The first of equal ones: the order in which they were written.
-        let (mut best, _) = of_class.next()?;
+        let first = ready.iter().map(|(_, rank)| *rank).min()?;
+        let mut of_rank = ready.into_iter().filter(|(_, rank)| *rank == first);
+        let rows = |at: usize| self.follow_rows(relationships[at], is_bound, facts);
+        // Of equal ones the first: the order of the text.
+        let (mut best, _) = of_rank.next()?;
         let mut fewest = rows(best);
-        for (at, _) in of_class {
+        for (at, _) in of_rank {
             let found = rows(at);
             if found < fewest {
                 (best, fewest) = (at, found);
@@ -99,164 +98,166 @@ impl Solver<'_, '_> {
         Some((best, fewest))
     }
 
-    /// How many rows a relationship finds for each.
-    fn follows(&self, r: &Relationship, knows: &dyn Fn(Slot) -> bool, facts: &Facts) -> f64 {
+    /// Rows of following a relationship, for each row of the input.
+    fn follow_rows(&self, r: &Relationship, is_bound: &dyn Fn(Slot) -> bool, facts: &Facts) -> f64 {
         if r.bound && r.length.is_none() {
             return 1.0;
         }
         let counts = self.planner.counts();
-        let (from, to, way) = match knows(r.from) {
-            true => (r.from, r.to, r.way),
-            false => (r.to, r.from, r.way.reverse()),
-        };
-        let into = knows(to);
+        let hop = r.hop_from(is_bound(r.from));
+        let into = is_bound(hop.to);
+        let ends = PathEnds { into, once: false };
         match (&r.length, &r.group) {
-            (None, None) => counts.expand(facts, (from, to), &r.types, way, into),
+            (None, None) => counts.expand_rows(facts, hop, into),
             // One path for each pair of nodes.
             (Some(length), _) if length.shortest.is_some() => 1.0,
             (Some(length), _) => {
-                let range = (length.min, length.max);
-                counts.paths(facts, (from, to), (&r.types, way), range, into, false)
+                let length = PathLength { min: length.min, max: length.max };
+                counts.path_rows(facts, hop, length, ends)
             }
             (None, Some(group)) => {
-                let (types, range) = (Types::Any, (group.min, group.max));
-                counts.paths(facts, (from, to), (&types, way), range, into, false)
+                let length = PathLength { min: group.min, max: group.max };
+                let hop = Hop { types: &Types::Any, ..hop };
+                counts.path_rows(facts, hop, length, ends)
             }
         }
     }
 
-    /// Where to begin, if anything is left that nothing known leads to.
-    pub(super) fn next_start(&mut self) -> Option<Start> {
+    /// Cheapest access path to a part of the pattern that is not bound, if any is left.
+    pub(super) fn next_access(&mut self) -> Option<AccessPath> {
         if self.is_large() {
-            return self.next_start_of_large();
+            return self.next_access_of_large();
         }
-        let mut starts: Vec<(Start, f64)> = Vec::new();
-        let knows = |slot: Slot| self.knows(slot);
-        let nodes = self.pattern.nodes.iter().copied().filter(|node| !knows(*node));
-        starts.extend(nodes.map(|node| self.start_at(node, &knows)));
+        let mut starts: Vec<(AccessPath, f64)> = Vec::new();
+        let is_bound = |slot: Slot| self.is_bound(slot);
+        let nodes = self.pattern.nodes.iter().copied().filter(|node| !is_bound(*node));
+        starts.extend(nodes.map(|node| self.node_access(node, &is_bound)));
         let relationships = 0..self.pattern.relationships.len();
-        starts.extend(relationships.filter_map(|at| self.start_by(at, &knows)));
+        starts.extend(relationships.filter_map(|at| self.relationship_access(at, &is_bound)));
         if starts.len() <= 1 {
             return starts.pop().map(|(start, _)| start);
         }
-        let cost = |(start, rows): &(Start, f64)| self.cost_from(start, *rows);
+        let cost = |(start, rows): &(AccessPath, f64)| self.greedy_cost(start, *rows);
         let costs: Vec<f64> = starts.iter().map(cost).collect();
         let best = (0..starts.len()).min_by(|a, b| costs[*a].total_cmp(&costs[*b]))?;
         Some(starts.swap_remove(best).0)
     }
 
-    /// Whether to look for the cheapest of all starts would take too long: each costs as many steps
-    /// as are left, and each of those a look at all relationships.
+    /// True if it would take too long to compare all access paths: each is compared by an order of
+    /// all relationships that are left, and each step of it looks at all of them.
     fn is_large(&self) -> bool {
-        self.starts.is_some()
+        self.start_nodes.is_some()
             || self.pattern.nodes.len() + self.pattern.relationships.len() > LARGE_PARTS
     }
 
-    /// The start with the fewest rows of its own, whatever comes behind it. They are put in order
-    /// once, by what is known before the first.
-    fn next_start_of_large(&mut self) -> Option<Start> {
-        let begun = self.starts.take();
-        let knows = |slot: Slot| self.knows(slot);
+    /// Access path with the fewest rows of its own. The nodes are sorted once, before the first is
+    /// found.
+    fn next_access_of_large(&mut self) -> Option<AccessPath> {
+        let begun = self.start_nodes.take();
+        let is_bound = |slot: Slot| self.is_bound(slot);
         let order = || {
-            let unknown = self.pattern.nodes.iter().copied().filter(|node| !knows(*node));
+            let unknown = self.pattern.nodes.iter().copied().filter(|node| !is_bound(*node));
             let mut starts: Vec<(Slot, f64)> =
-                unknown.map(|node| (node, self.start_at(node, &knows).1)).collect();
+                unknown.map(|node| (node, self.node_access(node, &is_bound).1)).collect();
             starts.sort_by(|a, b| a.1.total_cmp(&b.1));
             starts.into_iter().map(|(node, _)| node).collect()
         };
         let mut starts: VecDeque<Slot> = begun.unwrap_or_else(order);
-        let next = std::iter::from_fn(|| starts.pop_front()).find(|node| !self.knows(*node));
-        self.starts = Some(starts);
-        next.map(|node| self.start_at(node, &|slot| self.knows(slot)).0)
+        let next = std::iter::from_fn(|| starts.pop_front()).find(|node| !self.is_bound(*node));
+        self.start_nodes = Some(starts);
+        next.map(|node| self.node_access(node, &|slot| self.is_bound(slot)).0)
     }
 
-    /// How a relationship is found by an index, with both of its nodes, and how many.
-    pub(super) fn start_by(&self, at: usize, knows: Knows<'_>) -> Option<(Start, f64)> {
+    /// Access path to a relationship by an index, and its rows.
+    pub(super) fn relationship_access(
+        &self,
+        at: usize,
+        is_bound: IsBound<'_>,
+    ) -> Option<(AccessPath, f64)> {
         let r = &self.pattern.relationships[at];
-        let known = [r.slot, r.from, r.to].into_iter().any(knows);
+        let bound = [r.slot, r.from, r.to].into_iter().any(is_bound);
         let Types::Of(types) = &r.types else { return None };
         let [ty] = &types[..] else { return None };
-        if known || !r.is_single() {
+        if bound || !r.is_single() {
             return None;
         }
-        let found = self.relationship_index(r.slot, ty, knows)?;
+        let found = self.relationship_index(r.slot, ty, is_bound)?;
         let (ty, sought) = (found.name, found.sought);
-        Some((Start::Relationship { at, ty, sought }, found.rows))
+        Some((AccessPath::Relationship { at, ty, sought }, found.rows))
     }
 
-    /// How a node is found, and how many.
-    pub(super) fn start_at(&self, slot: Slot, knows: Knows<'_>) -> (Start, f64) {
+    /// Access path to a node, and its rows.
+    pub(super) fn node_access(&self, slot: Slot, is_bound: IsBound<'_>) -> (AccessPath, f64) {
         let counts = self.planner.counts();
         let hints = &self.pattern.hints;
         if let Some(label) = hints.scan(slot).filter(|l| self.labels_of(slot).contains(l)) {
-            let rows = counts.label(label).max(SCAN_MIN);
-            return (Start::Scan { slot, label: Some(label.clone()) }, rows);
+            let rows = counts.label_count(label).max(SCAN_MIN);
+            return (AccessPath::Scan { slot, label: Some(label.clone()) }, rows);
         }
-        let id = if hints.index(slot).is_none() { self.id_of(slot, knows) } else { None };
+        let id = if hints.index(slot).is_none() { self.id_of(slot, is_bound) } else { None };
         if let Some((id, element)) = id {
-            return (Start::Id { slot, id, element }, 1.0);
+            return (AccessPath::Id { slot, id, element }, 1.0);
         }
-        if let Some(found) = self.node_index(slot, knows) {
+        if let Some(found) = self.node_index(slot, is_bound) {
             let (label, sought) = (found.name, found.sought);
-            return (Start::Index { slot, label, sought }, found.rows);
+            return (AccessPath::Index { slot, label, sought }, found.rows);
         }
-        let labels = self.labels_of(slot).into_iter().map(|label| (counts.label(&label), label));
+        let labels =
+            self.labels_of(slot).into_iter().map(|label| (counts.label_count(&label), label));
         let (rows, label) = match labels.min_by(|a, b| a.0.total_cmp(&b.0)) {
             Some((rows, label)) => (rows, Some(label)),
-            None => (counts.nodes(), None),
+            None => (counts.node_count(), None),
         };
-        (Start::Scan { slot, label }, rows.max(SCAN_MIN))
+        (AccessPath::Scan { slot, label }, rows.max(SCAN_MIN))
     }
 
-    /// The sum of the rows of every step from a start on.
-    fn cost_from(&self, start: &Start, mut rows: f64) -> f64 {
+    /// Cost of the greedy order that begins with an access path: the sum of the rows of every step.
+    fn greedy_cost(&self, start: &AccessPath, mut rows: f64) -> f64 {
         let counts = self.planner.counts();
         let mut facts = self.facts.clone();
-        let mut known: HashSet<Slot> = self.bound.clone();
+        let mut bound: HashSet<Slot> = self.bound.clone();
         let mut left: Vec<&Relationship> = self.pattern.relationships.iter().collect();
         match start {
-            Start::Id { slot, .. } => {
-                known.insert(*slot);
+            AccessPath::Id { slot, .. } => {
+                bound.insert(*slot);
             }
-            Start::Scan { slot, label } => {
+            AccessPath::Scan { slot, label } => {
                 let objects = label.as_ref().and_then(|label| counts.node_objects(label));
-                objects.into_iter().for_each(|o| _ = counts.is(&mut facts, *slot, o));
-                known.insert(*slot);
+                objects.into_iter().for_each(|o| _ = counts.narrow_to(&mut facts, *slot, o));
+                bound.insert(*slot);
             }
-            Start::Index { slot, label, sought } => {
+            AccessPath::Index { slot, label, sought } => {
                 let objects = counts.node_objects(label);
-                objects.into_iter().for_each(|o| _ = counts.is(&mut facts, *slot, o));
-                facts.has_sought(*slot, sought);
-                known.insert(*slot);
+                objects.into_iter().for_each(|o| _ = counts.narrow_to(&mut facts, *slot, o));
+                facts.note_seek(*slot, sought);
+                bound.insert(*slot);
             }
-            Start::Relationship { at, sought, .. } => {
+            AccessPath::Relationship { at, sought, .. } => {
                 let r = left.remove(*at);
-                facts.has_sought(r.slot, sought);
-                known.extend([r.slot, r.from, r.to]);
+                facts.note_seek(r.slot, sought);
+                bound.extend([r.slot, r.from, r.to]);
             }
         }
         let mut open: Vec<&Expr> = self.pattern.conditions.iter().collect();
-        open.retain(|c| !c.is_bound(&|slot| self.knows(slot)));
+        open.retain(|c| !c.is_bound(&|slot| self.is_bound(slot)));
         let mut cost = rows;
         loop {
-            let ready = |c: &&Expr| c.is_bound(&|slot| known.contains(&slot));
+            let ready = |c: &&Expr| c.is_bound(&|slot| bound.contains(&slot));
             let tested: Vec<&Expr> = open.iter().copied().filter(ready).collect();
             open.retain(|c| !ready(c));
-            rows *= tested.iter().map(|c| counts.share(c, &mut facts)).product::<f64>();
-            let knows = |slot: Slot| known.contains(&slot);
-            let Some((at, each)) = self.cheapest(&left, &knows, &facts) else { return cost };
+            rows *= tested.iter().map(|c| counts.selectivity(c, &mut facts)).product::<f64>();
+            let is_bound = |slot: Slot| bound.contains(&slot);
+            let Some((at, each)) = self.cheapest_relationship(&left, &is_bound, &facts) else {
+                return cost;
+            };
             let r = left.remove(at);
             rows *= each;
             cost += rows;
-            let forward = known.contains(&r.from);
-            let (ends, way) = match forward {
-                true => ((r.from, r.to), r.way),
-                false => ((r.to, r.from), r.way.reverse()),
-            };
-            if known.insert(ends.1) && r.group.is_none() {
-                counts.leads_to(&mut facts, ends, &r.types, way);
+            let hop = r.hop_from(bound.contains(&r.from));
+            if bound.insert(hop.to) && r.group.is_none() {
+                counts.narrow_end(&mut facts, hop);
             }
-            known.extend([r.slot, r.from, r.to]);
+            bound.extend([r.slot, r.from, r.to]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What conditions say of one variable, and what indexes can do for them.
+//! Conditions on one variable, and the indexes that serve them.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::expr::area::{Area, areas};
 use crate::expr::{Binary, Expr, GraphFunction, Labels, conjuncts};
 use crate::plan::{NextKey, Sought};
 
-/// `property op value`, the value known.
+/// Condition `property op value`, where the value is bound.
 type Comparison = (Binary, Arc<str>, Expr);
 
-/// Which variables are known.
-pub(super) type Knows<'k> = &'k dyn Fn(Slot) -> bool;
+/// Test whether a variable is bound.
+pub(super) type IsBound<'k> = &'k dyn Fn(Slot) -> bool;
 
-/// An index that serves some conditions.
+/// Index that serves some conditions.
 pub(super) struct Candidate {
-    /// The label or type it is on.
+    /// Label or type that it indexes.
     pub(super) name: Arc<str>,
     pub(super) sought: Sought,
-    /// How many objects it is expected to find.
+    /// Estimated objects that it finds.
     pub(super) rows: f64,
 }
 
 impl Solver<'_, '_> {
-    /// The labels that conditions ask of a node.
+    /// Labels that the conditions ask of a node.
     pub(super) fn labels_of(&self, node: Slot) -> Vec<Arc<str>> {
         fn names(labels: &Labels, out: &mut Vec<Arc<str>>) {
             match labels {
@@ -48,8 +48,13 @@ impl Solver<'_, '_> {
         found
     }
 
-    /// A condition on a property of a variable, as `property op value` with a known value.
-    fn comparison(&self, condition: &Expr, slot: Slot, knows: Knows<'_>) -> Option<Comparison> {
+    /// A condition on a property of a variable, as `property op value` with a bound value.
+    fn comparison(
+        &self,
+        condition: &Expr,
+        slot: Slot,
+        is_bound: IsBound<'_>,
+    ) -> Option<Comparison> {
         let Expr::Binary(op, left, right) = condition else { return None };
         let mirrored = match op {
             Binary::Equal => Some(Binary::Equal),
@@ -63,7 +68,7 @@ impl Solver<'_, '_> {
         let sides = [(Some(*op), left, right), (mirrored, right, left)];
         sides.into_iter().find_map(|(op, property, value)| {
             let Expr::Property(object, key) = &**property else { return None };
-            let known = value.is_bound(knows);
+            let known = value.is_bound(is_bound);
             (object.is_slot(slot) && known)
                 .then(|| Some((op?, key.clone(), (**value).clone())))
                 .flatten()
@@ -71,10 +76,10 @@ impl Solver<'_, '_> {
     }
 
     /// `x.a = 1 AND .. OR x.a = 2 AND ..` as `x.a IN [1, 2]`.
-    fn alternatives(&self, parts: &[Expr], slot: Slot, knows: Knows<'_>) -> Vec<Comparison> {
+    fn alternatives(&self, parts: &[Expr], slot: Slot, is_bound: IsBound<'_>) -> Vec<Comparison> {
         let equalities = |part: &Expr| -> Vec<(Arc<str>, Expr)> {
             let conjuncts = conjuncts(part.clone());
-            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, slot, knows));
+            let equal = conjuncts.iter().filter_map(|c| self.comparison(c, slot, is_bound));
             equal.filter(|c| c.0 == Binary::Equal).map(|(_, key, value)| (key, value)).collect()
         };
         let parts: Vec<_> = parts.iter().map(equalities).collect();
@@ -89,24 +94,24 @@ impl Solver<'_, '_> {
         first.iter().filter_map(|(key, _)| of_key(key)).collect()
     }
 
-    /// What conditions say of a property of a variable, as `property op value` with a known value.
-    fn comparisons(&self, slot: Slot, knows: Knows<'_>) -> Vec<Comparison> {
+    /// All conditions on properties of a variable, as `property op value` with a bound value.
+    fn comparisons(&self, slot: Slot, is_bound: IsBound<'_>) -> Vec<Comparison> {
         let mut found = Vec::new();
         for condition in &self.pattern.conditions {
             match condition {
-                Expr::Or(parts) => found.extend(self.alternatives(parts, slot, knows)),
-                _ => found.extend(self.comparison(condition, slot, knows)),
+                Expr::Or(parts) => found.extend(self.alternatives(parts, slot, is_bound)),
+                _ => found.extend(self.comparison(condition, slot, is_bound)),
             }
         }
         found
     }
 
-    /// Where conditions demand a property of a variable to lie, the area known.
-    fn areas_of(&self, slot: Slot, knows: Knows<'_>) -> Vec<(Arc<str>, Area<Expr>)> {
+    /// Areas in which the conditions ask properties of a variable to lie, where the area is bound.
+    fn areas_of(&self, slot: Slot, is_bound: IsBound<'_>) -> Vec<(Arc<str>, Area<Expr>)> {
         let all = self.pattern.conditions.iter().flat_map(areas);
         let of_property = |(point, area): (&Expr, Area<&Expr>)| match point {
             Expr::Property(object, key) if object.is_slot(slot) => {
-                let known = area.parts().iter().all(|part| part.is_bound(knows));
+                let known = area.parts().iter().all(|part| part.is_bound(is_bound));
                 known.then(|| (key.clone(), area.map(|part| (*part).clone())))
             }
             _ => None,
@@ -114,8 +119,8 @@ impl Solver<'_, '_> {
         all.filter_map(of_property).collect()
     }
 
-    /// The number that a condition gives a node: the value, and whether it is an element id.
-    pub(super) fn id_of(&self, node: Slot, knows: Knows<'_>) -> Option<(Expr, bool)> {
+    /// Id that a condition gives a node: the value, and true if it is an element id.
+    pub(super) fn id_of(&self, node: Slot, is_bound: IsBound<'_>) -> Option<(Expr, bool)> {
         self.pattern.conditions.iter().find_map(|condition| {
             let Expr::Binary(Binary::Equal, left, right) = condition else { return None };
             [(left, right), (right, left)].into_iter().find_map(|(id, value)| {
@@ -126,13 +131,13 @@ impl Solver<'_, '_> {
                     _ => return None,
                 };
                 let of_node = matches!(arguments[..], [Expr::Slot(slot)] if slot == node);
-                let known = value.is_bound(knows);
+                let known = value.is_bound(is_bound);
                 (of_node && known).then(|| ((**value).clone(), element))
             })
         })
     }
 
-    /// Takes the condition that a scan by label stands for.
+    /// Removes the condition that a scan by label makes true.
     pub(super) fn take_label(&mut self, slot: Slot, label: &str) {
         let tested = |condition: &Expr| match condition {
             Expr::HasLabels(object, Labels::Name(name)) => object.is_slot(slot) && **name == *label,
@@ -141,30 +146,30 @@ impl Solver<'_, '_> {
         self.pattern.conditions.retain(|condition| !tested(condition));
     }
 
-    /// Takes the conditions that a seek stands for: those that it compares whole keys with, and the
-    /// label.
+    /// Moves the conditions that a seek makes true into `sought.test`: equalities with whole keys,
+    /// and the label.
     pub(super) fn take_tested(&mut self, slot: Slot, label: Option<&str>, sought: &mut Sought) {
         let mut left: Vec<Option<Binary>> = vec![Some(Binary::Equal); sought.prefix.len()];
         if let Some(last) = left.last_mut().filter(|_| sought.any) {
             *last = Some(Binary::In);
         }
         let mut kept = Vec::new();
-        let knows = |slot: Slot| self.bound.contains(&slot);
+        let is_bound = |slot: Slot| self.bound.contains(&slot);
         for condition in std::mem::take(&mut self.pattern.conditions) {
             let compared = match &condition {
                 Expr::HasLabels(object, Labels::Name(name)) if object.is_slot(slot) => {
                     label == Some(&**name)
                 }
-                // What stands in for a list comes first, and is no comparison itself.
+                // An `OR` that stands for `IN` comes first: it is no comparison itself.
                 Expr::Or(parts) => {
-                    for (op, key, _) in self.alternatives(parts, slot, &knows) {
+                    for (op, key, _) in self.alternatives(parts, slot, &is_bound) {
                         let at = sought.keys.iter().position(|k| *k == key);
                         let place = at.and_then(|at| left.get_mut(at));
                         place.into_iter().filter(|p| **p == Some(op)).for_each(|p| *p = None);
                     }
                     false
                 }
-                _ => self.comparison(&condition, slot, &knows).is_some_and(|(op, key, _)| {
+                _ => self.comparison(&condition, slot, &is_bound).is_some_and(|(op, key, _)| {
                     let at = sought.keys.iter().position(|k| *k == key);
                     let place = at.and_then(|at| left.get_mut(at));
                     place.is_some_and(|place| *place == Some(op) && place.take().is_some())
@@ -175,36 +180,36 @@ impl Solver<'_, '_> {
         self.pattern.conditions = kept;
     }
 
-    /// The index on nodes that serves the conditions on one best.
-    pub(super) fn node_index(&self, node: Slot, knows: Knows<'_>) -> Option<Candidate> {
+    /// Best index for the conditions on a node.
+    pub(super) fn node_index(&self, node: Slot, is_bound: IsBound<'_>) -> Option<Candidate> {
         let graph = self.planner.graph;
         let of = |label: Arc<str>| {
             graph.find_label(&label).map(|id| (label, IndexedObjects::Vertices(id)))
         };
-        self.best_index(node, self.labels_of(node).into_iter().filter_map(of).collect(), knows)
+        self.best_index(node, self.labels_of(node).into_iter().filter_map(of).collect(), is_bound)
     }
 
-    /// The index on relationships of a type that serves the conditions on one best.
+    /// Best index for the conditions on a relationship of a type.
     pub(super) fn relationship_index(
         &self,
         edge: Slot,
         ty: &Arc<str>,
-        knows: Knows<'_>,
+        is_bound: IsBound<'_>,
     ) -> Option<Candidate> {
         let id = self.planner.graph.find_edge_type(ty)?;
-        self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))], knows)
+        self.best_index(edge, vec![(ty.clone(), IndexedObjects::Edges(id))], is_bound)
     }
 
-    /// Of the indexes on these, the one that finds the fewest; of equal ones the one that compares
-    /// the most.
+    /// Best index on these labels or types: the one with the fewest estimated rows; of equal ones
+    /// the one that compares most.
     fn best_index(
         &self,
         slot: Slot,
         objects: Vec<(Arc<str>, IndexedObjects)>,
-        knows: Knows<'_>,
+        is_bound: IsBound<'_>,
     ) -> Option<Candidate> {
-        let comparisons = self.comparisons(slot, knows);
-        let areas = self.areas_of(slot, knows);
+        let comparisons = self.comparisons(slot, is_bound);
+        let areas = self.areas_of(slot, is_bound);
         if comparisons.is_empty() && areas.is_empty() || objects.is_empty() {
             return None;
         }
@@ -217,38 +222,40 @@ impl Solver<'_, '_> {
                 continue;
             };
             let Some(sought) = sought(&comparisons, &areas, index, &names) else { continue };
-            let wished = self.pattern.hints.index(slot).map(|hint| hint.is(name, &sought));
-            if wished == Some(false) && best.as_ref().is_some_and(|best| best.2) {
+            let hinted = self.pattern.hints.index(slot).map(|hint| hint.is(name, &sought));
+            if hinted == Some(false) && best.as_ref().is_some_and(|best| best.2) {
                 continue;
             }
-            let wished = wished == Some(true);
-            // A parameter may be of another type when it comes: an index of all values knows it.
-            let knows_more = |other: &ReadableIndex| {
+            let hinted = hinted == Some(true);
+            // A parameter may have another type at run time: an index of all values has it.
+            let holds_more = |other: &ReadableIndex| {
                 other.kind.holds_all_values()
                     && (other.objects, &other.properties) == (index.objects, &index.properties)
             };
             let is_narrow = !index.kind.holds_all_values() && !sought.prefix.is_empty();
-            if is_narrow && !wished && indexes.iter().any(knows_more) {
+            if is_narrow && !hinted && indexes.iter().any(holds_more) {
                 continue;
             }
-            let rows = counts.sought(*objects, &sought, &self.facts);
+            let rows = counts.seek_rows(*objects, &sought, &self.facts);
             let compared = 2 * sought.prefix.len()
                 + usize::from(!matches!(sought.next, NextKey::Anything))
                 + usize::from(index.kind.holds_all_values())
                 + 100 * usize::from(sought.is_unique());
-            let better = best.as_ref().is_none_or(|(best, so_far, hinted)| {
-                wished && !hinted || rows < best.rows || rows == best.rows && compared > *so_far
+            let better = best.as_ref().is_none_or(|(best, so_far, best_hinted)| {
+                hinted && !best_hinted
+                    || rows < best.rows
+                    || rows == best.rows && compared > *so_far
             });
             if better {
                 let candidate = Candidate { name: name.clone(), sought, rows };
-                best = Some((candidate, compared, wished));
+                best = Some((candidate, compared, hinted));
             }
         }
         best.map(|(candidate, ..)| candidate)
     }
 }
 
-/// What an index is asked for, if it can serve one of the conditions: values of the leading
+/// Keys of a seek in an index, if it can serve one of the conditions: values of the leading
 /// properties, and a predicate on the next one.
 fn sought(
     comparisons: &[Comparison],
@@ -259,7 +266,7 @@ fn sought(
     let capability = index.kind.capability();
     let name = |key: &telar_graph::PropertyKeyId| names[usize::from(key.get())].as_str().into();
     let keys: Vec<Arc<str>> = index.properties.iter().map(name).collect();
-    // What may be true of a value that is not in the index is not asked of it.
+    // A comparison that a value outside of the index may satisfy is not served.
     let is_held = |op: Binary, value: &Expr| match (capability.holds, op) {
         (Some(ty), Binary::Equal) => yields(value, ty),
         (Some(ty), Binary::In) => yields_all(value, ty),
@@ -294,7 +301,8 @@ fn sought(
         }
     }
     let bounded = usize::from(!matches!(next, NextKey::Anything));
-    // What lacks one of the properties is not in the index: the others must be compared, too.
+    // An object that lacks one of the properties is not in the index, so conditions must compare
+    // all.
     let is_compared = |key: &Arc<str>| comparisons.iter().any(|(_, k, _)| k == key);
     let useful =
         prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
@@ -303,7 +311,7 @@ fn sought(
     useful.then_some(Sought { index, keys, kind, unique, prefix, any, next, test })
 }
 
-/// The predicate on an index that a comparison with a property is.
+/// Predicate on an index that a comparison with a property needs.
 fn predicate(op: Binary) -> Option<IndexPredicate> {
     Some(match op {
         Binary::Equal => IndexPredicate::Equals,
@@ -318,8 +326,8 @@ fn predicate(op: Binary) -> Option<IndexPredicate> {
     })
 }
 
-/// True if an expression yields a value of a type or null, as far as can be told; of a parameter it
-/// is told when it runs.
+/// True if an expression yields a value of a type, or null, as far as the planner knows. A
+/// parameter is checked at run time.
 fn yields(e: &Expr, ty: PropertyType) -> bool {
     match e {
         Expr::Const(value) => ty.admits(value),
@@ -329,7 +337,7 @@ fn yields(e: &Expr, ty: PropertyType) -> bool {
     }
 }
 
-/// The same of every element of a list.
+/// True if every element of a list is a value of a type, or null.
 fn yields_all(e: &Expr, ty: PropertyType) -> bool {
     match e {
         Expr::Const(Value::List(values)) => values.iter().all(|value| ty.admits(value)),

@@ -1,84 +1,85 @@
-//! From the steps that were chosen to operators.
+//! Operators for the steps that the join order search chose.
 
 use std::collections::HashSet;
 
 use super::Solver;
-use super::known::Expected;
 use super::model::Model;
-use super::search::{Input, Step, cheapest};
+use super::plan_estimates::RowEstimate;
+use super::search::{Input, Step, cheapest_steps};
 use crate::batch::Slot;
 use crate::expr::{Binary, Expr};
 use crate::plan::pattern::{Pattern, Relationship};
 use crate::plan::{HashJoin, Intersect, Leg, Plan};
 
-/// What is left of a pattern to be found.
-struct Rest<'r> {
+/// Part of a pattern that is still to be found.
+struct Remaining<'r> {
     nodes: &'r [Slot],
-    /// Numbers of the relationships that are left, in the order in which they stand.
+    /// Numbers of the relationships that are left, in the order of the pattern.
     relationships: Vec<usize>,
-    /// All conditions there were, for parts that are found on their own.
+    /// All conditions of the pattern, for parts that are found on their own.
     conditions: &'r [Expr],
 }
 
 impl Solver<'_, '_> {
-    /// Finds as much of the pattern as the search for a plan covers.
+    /// Finds the pattern in the cheapest join order, if the search finds one.
     pub(super) fn search(&mut self) {
         let is_unit = matches!(self.plan, Plan::Unit) && self.bound.is_empty();
         let Some(model) = Model::of(self, self.facts.clone()) else { return };
-        let Expected { rows, inner } = self.expected;
+        let RowEstimate { rows, inner } = self.estimate;
         let rows = rows.max(1.0);
-        // A table would be made anew for each run of an inner plan.
+        // An inner plan would build the table again at each run.
         let input = Input { rows, is_unit, joins: !inner };
-        let Some((steps, _)) = cheapest(self, &model, input) else { return };
+        let Some((steps, _)) = cheapest_steps(self, &model, input) else { return };
         let nodes = model.nodes;
         let joins = steps.iter().any(|step| matches!(step, Step::Join(_)));
         let conditions = if joins { self.pattern.conditions.clone() } else { Vec::new() };
         let relationships = (0..self.pattern.relationships.len()).collect();
-        let mut rest = Rest { nodes: &nodes, relationships, conditions: &conditions };
-        self.take(&steps, &mut rest);
+        let mut remaining = Remaining { nodes: &nodes, relationships, conditions: &conditions };
+        self.apply_steps(&steps, &mut remaining);
     }
 
-    fn take(&mut self, steps: &[Step], rest: &mut Rest<'_>) {
+    fn apply_steps(&mut self, steps: &[Step], remaining: &mut Remaining<'_>) {
         for step in steps {
             self.test_conditions();
             match step {
                 Step::Node(node) => {
-                    let knows = |slot: Slot| self.knows(slot);
-                    let (start, _) = self.start_at(rest.nodes[*node], &knows);
-                    self.start(start);
+                    let is_bound = |slot: Slot| self.is_bound(slot);
+                    let (access, _) = self.node_access(remaining.nodes[*node], &is_bound);
+                    self.access(access);
                 }
                 Step::Relationship(number) => {
-                    let at = rest.place(*number);
-                    let knows = |slot: Slot| self.knows(slot);
-                    if let Some((start, _)) = self.start_by(at, &knows) {
-                        rest.relationships.remove(at);
-                        self.start(start);
+                    let at = remaining.position(*number);
+                    let is_bound = |slot: Slot| self.is_bound(slot);
+                    if let Some((access, _)) = self.relationship_access(at, &is_bound) {
+                        remaining.relationships.remove(at);
+                        self.access(access);
                     }
                 }
                 Step::Follow(number) => {
-                    let relationship = self.remove(*number, rest);
+                    let relationship = self.remove(*number, remaining);
                     self.follow(relationship);
                 }
                 Step::Intersect(numbers) => {
-                    let legs = numbers.iter().map(|number| self.remove(*number, rest)).collect();
+                    let legs =
+                        numbers.iter().map(|number| self.remove(*number, remaining)).collect();
                     self.intersect(legs);
                 }
-                Step::Join(steps) => self.join(steps, rest),
+                Step::Join(steps) => self.join(steps, remaining),
             }
         }
         self.test_conditions();
     }
 
-    fn remove(&mut self, number: usize, rest: &mut Rest<'_>) -> Relationship {
-        let at = rest.place(number);
-        rest.relationships.remove(at);
+    fn remove(&mut self, number: usize, remaining: &mut Remaining<'_>) -> Relationship {
+        let at = remaining.position(number);
+        remaining.relationships.remove(at);
         self.pattern.relationships.remove(at)
     }
 
-    /// Finds the node that several relationships from known nodes lead to.
+    /// Finds the node that several relationships from bound nodes lead to.
     fn intersect(&mut self, relationships: Vec<Relationship>) {
         let first = &relationships[0];
-        let to = if self.knows(first.from) { first.to } else { first.from };
+        let to = if self.is_bound(first.from) { first.to } else { first.from };
         let mut legs = Vec::with_capacity(relationships.len());
         for r in relationships {
             let distinct_from = self.distinct_from(&r);
@@ -92,10 +93,10 @@ impl Solver<'_, '_> {
     }
 
     /// Finds a part of the pattern on its own and joins it with what is found so far.
-    fn join(&mut self, steps: &[Step], rest: &mut Rest<'_>) {
+    fn join(&mut self, steps: &[Step], remaining: &mut Remaining<'_>) {
         let (mut numbers, mut slots) = (HashSet::new(), HashSet::new());
         collect(steps, &mut |step| match step {
-            Step::Node(node) => _ = slots.insert(rest.nodes[*node]),
+            Step::Node(node) => _ = slots.insert(remaining.nodes[*node]),
             Step::Relationship(number) | Step::Follow(number) => _ = numbers.insert(*number),
             Step::Intersect(several) => numbers.extend(several),
             Step::Join(_) => {}
@@ -104,26 +105,37 @@ impl Solver<'_, '_> {
         let mut numbers: Vec<usize> = numbers.into_iter().collect();
         numbers.sort_unstable();
         for number in &numbers {
-            let r = self.remove(*number, rest);
+            let r = self.remove(*number, remaining);
             slots.extend([r.slot, r.from, r.to]);
             pattern.relationships.push(r);
         }
-        pattern.nodes = rest.nodes.iter().copied().filter(|node| slots.contains(node)).collect();
+        pattern.nodes =
+            remaining.nodes.iter().copied().filter(|node| slots.contains(node)).collect();
         let inside = |c: &Expr| c.is_bound(&|slot| slots.contains(&slot));
-        pattern.conditions = rest.conditions.iter().filter(|c| inside(c)).cloned().collect();
+        pattern.conditions = remaining.conditions.iter().filter(|c| inside(c)).cloned().collect();
         self.pattern.conditions.retain(|c| !inside(c));
         let (bound, found, facts) = Default::default();
         let (planner, plan) = (&mut *self.planner, Plan::Unit);
-        let expected = Expected { rows: 1.0, inner: false };
-        let (starts, counted) = (None, None);
-        let mut part =
-            Solver { planner, plan, bound, pattern, found, facts, expected, starts, counted };
-        let (nodes, conditions) = (rest.nodes, rest.conditions);
-        part.take(steps, &mut Rest { nodes, relationships: numbers, conditions });
+        let estimate = RowEstimate { rows: 1.0, inner: false };
+        let (start_nodes, count_only) = (None, None);
+        let mut part = Solver {
+            planner,
+            plan,
+            bound,
+            pattern,
+            found,
+            facts,
+            estimate,
+            start_nodes,
+            count_only,
+        };
+        let (nodes, conditions) = (remaining.nodes, remaining.conditions);
+        part.apply_steps(steps, &mut Remaining { nodes, relationships: numbers, conditions });
         let Solver { plan: build, bound, found, facts, .. } = part;
         self.facts.absorb(facts);
 
-        let shared = rest.nodes.iter().filter(|node| self.knows(**node) && bound.contains(*node));
+        let shared =
+            remaining.nodes.iter().filter(|node| self.is_bound(**node) && bound.contains(*node));
         let mut keys: Vec<(Expr, Expr)> =
             shared.map(|node| (Expr::Slot(*node), Expr::Slot(*node))).collect();
         let here = |e: &Expr| e.is_bound(&|slot| self.bound.contains(&slot));
@@ -137,7 +149,7 @@ impl Solver<'_, '_> {
             }
         }
         self.pattern.conditions = left;
-        // No relationship on both sides.
+        // The same relationship must not be on both sides.
         for a in &self.found {
             for b in found.iter().filter(|b| b.clashes(a.clause, &a.types)) {
                 let (a, b) = (Box::new(Expr::Slot(a.slot)), Box::new(Expr::Slot(b.slot)));
@@ -150,11 +162,11 @@ impl Solver<'_, '_> {
     }
 }
 
-impl Rest<'_> {
-    /// Where a relationship that is left stands.
-    fn place(&self, number: usize) -> usize {
-        let place = self.relationships.iter().position(|left| *left == number);
-        place.expect("INVARIANT: a relationship is found by one step")
+impl Remaining<'_> {
+    /// Position of a relationship among those that are left.
+    fn position(&self, number: usize) -> usize {
+        let position = self.relationships.iter().position(|left| *left == number);
+        position.expect("INVARIANT: a relationship is found by one step")
     }
 }
 

@@ -1,7 +1,7 @@
-//! Rows in groups.
+//! Aggregation: rows in groups.
 
 use super::prelude::*;
-use crate::estimate::drawn;
+use crate::estimate::distinct_of_draws;
 
 /// One row for each group of rows that have the same keys.
 #[derive(Debug, Clone)]
@@ -9,14 +9,14 @@ pub(crate) struct Aggregate {
     pub(crate) input: Plan,
     pub(crate) keys: Vec<(Slot, Expr)>,
     pub(crate) aggregates: Vec<(Slot, AggregateCall)>,
-    /// The node by which it groups first: all keys are properties of it.
+    /// Node to group by first: all keys are properties of it.
     pub(crate) by_node: Option<Slot>,
 }
 
 /// A call of an aggregating function.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregateCall {
-    /// Lower case; `count(*)` is `count` without arguments.
+    /// Name in lower case; `count(*)` is `count` without arguments.
     pub(crate) function: Arc<str>,
     pub(crate) distinct: bool,
     pub(crate) arguments: Vec<Expr>,
@@ -52,19 +52,21 @@ impl Operator for Aggregate {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let first = rows.first;
-        let groups = counts.groups(self.keys.iter().map(|(_, key)| key), first, facts);
+        let groups = counts.group_count(self.keys.iter().map(|(_, key)| key), first, facts);
         for (slot, key) in &self.keys {
-            facts.is_same(*slot, key);
-            let values = counts.different(key, first, facts);
-            facts.has_at_most(*slot, values);
+            facts.alias(*slot, key);
+            let values = counts.distinct_values(key, first, facts);
+            facts.cap_distinct(*slot, values);
         }
         for (slot, call) in self.aggregates.iter().filter(|(_, c)| *c.function == *"collect") {
             let (element, each) = (call.arguments.first(), first / groups.max(1.0));
             let length = match element.filter(|_| call.distinct) {
-                Some(element) => drawn(each, counts.different(element, first, facts)),
+                Some(element) => {
+                    distinct_of_draws(each, counts.distinct_values(element, first, facts))
+                }
                 None => each,
             };
-            facts.collects(*slot, length, element);
+            facts.bind_list(*slot, length, element);
         }
         groups
     }

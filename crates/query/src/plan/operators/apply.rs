@@ -2,26 +2,28 @@
 
 use super::prelude::*;
 
-/// Runs a plan that begins with `Argument` for the rows of the input.
+/// Runs an inner plan, which begins with `Argument`, for the rows of the input.
 #[derive(Debug, Clone)]
 pub(crate) struct Apply {
     pub(crate) input: Plan,
     pub(crate) inner: Plan,
-    /// Numbers the outer rows.
+    /// Slot of the number of the outer row.
     pub(crate) row: Slot,
-    /// What the inner plan adds to a row.
+    /// Columns that the inner plan adds to a row.
     pub(crate) columns: Vec<Slot>,
-    /// Rows for which the inner plan has none stay, with nulls in these.
+    /// For `OPTIONAL`: a row for which the inner plan finds none stays, with nulls in these
+    /// columns.
     pub(crate) optional: Option<Vec<Slot>>,
-    /// The inner plan returns rows; otherwise it is run for what it does, and the outer rows go on.
+    /// True if the rows of the inner plan are returned; otherwise it runs for its writes only, and
+    /// the outer rows are returned.
     pub(crate) returns: bool,
-    /// Runs the inner plan for one row at a time, as its operators demand; then only the `columns`
-    /// of it are added to the row.
+    /// True if the inner plan must run for one row at a time; then only its `columns` are added to
+    /// the row.
     pub(crate) by_row: bool,
 }
 
 impl Apply {
-    /// Whether its rows go on while the inner plan finds more.
+    /// True if rows are returned while the inner plan finds more.
     pub(crate) fn streams(&self) -> bool {
         self.by_row && self.returns && self.optional.is_none() && !self.inner.writes()
     }
@@ -57,7 +59,7 @@ impl Operator for Apply {
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         match (self.returns, &self.optional) {
             (false, _) => rows.first,
-            // And one where there is none.
+            // Plus one row where the inner plan finds none: `e^-n` of the rows.
             (true, Some(_)) => rows.first * (rows.second + (-rows.second).exp()),
             (true, None) => rows.first * rows.second,
         }

@@ -1,4 +1,4 @@
-//! Where plans begin.
+//! Leaves of plans.
 
 use super::prelude::*;
 
@@ -42,7 +42,7 @@ impl Operator for Unit {
     }
 }
 
-/// The rows of the plan around a subquery.
+/// Rows of the plan around an inner plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Argument;
 

@@ -11,7 +11,7 @@ pub(crate) struct Call {
     pub(crate) name: Arc<str>,
     pub(crate) procedure: procedure::Bound,
     pub(crate) arguments: Vec<Expr>,
-    /// Number of the procedure's column, and where it goes.
+    /// Number of each column of the procedure that is used, and its slot.
     pub(crate) yields: Vec<(usize, Slot)>,
     pub(crate) optional: bool,
 }

@@ -1,16 +1,16 @@
-//! Counts that need no rows.
+//! Counts of all nodes or relationships, from the statistics of the graph.
 
 use super::prelude::*;
 
-/// One row: how many nodes or relationships there are, which the graph knows.
+/// One row with the number of nodes or relationships, which the graph keeps.
 #[derive(Debug, Clone)]
 pub(crate) struct CountStore {
-    /// Where the count goes.
+    /// Slots of the count.
     pub(crate) slots: Vec<Slot>,
     pub(crate) what: Counted,
 }
 
-/// What is counted.
+/// Kind of object that is counted.
 #[derive(Debug, Clone)]
 pub(crate) enum Counted {
     /// All nodes, or those with a label.

@@ -2,14 +2,14 @@
 
 use super::prelude::*;
 
-/// Makes nodes and relationships for every row.
+/// Creates nodes and relationships for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct Create {
     pub(crate) input: Plan,
     pub(crate) steps: Vec<CreateStep>,
 }
 
-/// A node, relationship or variable that `CREATE` and `MERGE` make.
+/// Step of `CREATE` and `MERGE`: a node, a relationship, or a variable.
 #[derive(Debug, Clone)]
 pub(crate) enum CreateStep {
     Node {
@@ -24,7 +24,7 @@ pub(crate) enum CreateStep {
         to: Slot,
         properties: Option<Expr>,
     },
-    /// A variable for what was made.
+    /// A variable for an expression of what was created.
     Extend(Slot, Expr),
 }
 
@@ -74,7 +74,7 @@ impl Operator for Create {
 }
 
 impl CreateStep {
-    /// Nodes that relationships begin and end at.
+    /// Nodes at the ends of created relationships.
     pub(super) fn ends(steps: &[Self]) -> Vec<Slot> {
         let ends = |step: &Self| match step {
             Self::Relationship { from, to, .. } => vec![*from, *to],
@@ -83,7 +83,7 @@ impl CreateStep {
         steps.iter().flat_map(ends).collect()
     }
 
-    /// Variables of what is made.
+    /// Variables of all steps.
     pub(super) fn slots(steps: &[Self]) -> Vec<Slot> {
         let slot = |step: &Self| match step {
             Self::Node { slot, .. } | Self::Relationship { slot, .. } | Self::Extend(slot, _) => {
@@ -94,7 +94,7 @@ impl CreateStep {
     }
 }
 
-/// The expressions of a part of a clause: the same walk, borrowed one way or the other.
+/// Walk over the expressions of a part of a clause, shared or mutable.
 macro_rules! has_exprs {
     ($part:ty, $walk:ident) => {
         impl HasExprs for $part {

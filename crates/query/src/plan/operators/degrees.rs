@@ -2,28 +2,28 @@
 
 use super::prelude::*;
 
-/// How many rows an expansion would find, instead of the rows.
+/// Number of rows that an expansion would find, instead of the rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Degrees {
     pub(crate) input: Plan,
     pub(crate) from: Slot,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Only what leads to a node with it is counted.
+    /// Label of the other end; relationships to other nodes are not counted.
     pub(crate) label: Option<Arc<str>>,
-    /// Relationships, and lists of them, that are not counted.
+    /// Relationships, and lists of relationships, that are not counted.
     pub(crate) distinct_from: Vec<Slot>,
-    /// Nodes to which relationships are not counted; where one of them is null, none is.
+    /// Nodes to which relationships are not counted; if one of them is null, the count is 0.
     pub(crate) except: Vec<Slot>,
-    /// A row with none stays and counts as one, as `OPTIONAL MATCH` has it.
+    /// For `OPTIONAL MATCH`: a row without relationships stays, with the count 1.
     pub(crate) optional: bool,
-    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    /// Columns of the input that operators above read, ascending; `None` for all.
     pub(crate) kept: Option<Vec<Slot>>,
-    /// A number that is multiplied by this one.
+    /// Factor: an earlier count, which is multiplied by this one.
     pub(crate) times: Option<Slot>,
-    /// Variable of the number. Rows with none are dropped, unless it is `optional`.
+    /// Variable of the count. A row with the count 0 is dropped, unless it is `optional`.
     pub(crate) count: Slot,
-    /// As in the expansion that it counts.
+    /// As [`Expand::scans`](super::Expand::scans).
     pub(crate) scans: bool,
 }
 
@@ -63,8 +63,8 @@ impl Operator for Degrees {
         if self.optional {
             return rows.first;
         }
-        let (degree, times) = counts.degree_of(facts, self.from, &self.types, self.way);
-        rows.first * (degree * times).min(1.0)
+        let fan_out = counts.fan_out(facts, self.from, &self.types, self.way);
+        rows.first * fan_out.rows().min(1.0)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

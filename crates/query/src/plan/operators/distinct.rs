@@ -1,8 +1,8 @@
-//! Each row once.
+//! Duplicate elimination.
 
 use super::prelude::*;
 
-/// Each row once, by these columns.
+/// Drops rows with the same values in these columns as an earlier row.
 #[derive(Debug, Clone)]
 pub(crate) struct Distinct {
     pub(crate) input: Plan,
@@ -38,7 +38,7 @@ impl Operator for Distinct {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let keys: Vec<Expr> = self.slots.iter().map(|slot| Expr::Slot(*slot)).collect();
-        counts.groups(keys.iter(), rows.first, facts)
+        counts.group_count(keys.iter(), rows.first, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -1,8 +1,8 @@
-//! All rows before the first.
+//! Pipeline breaker.
 
 use super::prelude::*;
 
-/// The rows of its input, all of which are there before the first goes on.
+/// Rows of its input, all of which are read before the first is returned.
 #[derive(Debug, Clone)]
 pub(crate) struct Eager {
     pub(crate) input: Plan,

@@ -1,6 +1,7 @@
 //! Relationships of nodes, with the nodes that they lead to.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 
 /// The relationships of a known node, with the nodes at their other ends.
 #[derive(Debug, Clone)]
@@ -8,18 +9,18 @@ pub(crate) struct Expand {
     pub(crate) input: Plan,
     pub(crate) from: Slot,
     pub(crate) to: Slot,
-    /// `to` is bound already.
+    /// True if `to` is bound already.
     pub(crate) into: bool,
     pub(crate) edge: Slot,
-    /// Somebody reads the relationship.
+    /// True if an operator above reads the relationship.
     pub(crate) keeps_edge: bool,
-    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    /// Columns of the input that operators above read, ascending; `None` for all.
     pub(crate) kept: Option<Vec<Slot>>,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Relationships, and lists of them, that this one may not be.
+    /// Relationships, and lists of relationships, that this one must differ from.
     pub(crate) distinct_from: Vec<Slot>,
-    /// `from` is scanned for relationships ([`NodeScan::for_relationships`]).
+    /// True if `from` is scanned for its relationships ([`NodeScan::for_relationships`]).
     ///
     /// [`NodeScan::for_relationships`]: super::NodeScan::for_relationships
     pub(crate) scans: bool,
@@ -61,21 +62,19 @@ impl Operator for Expand {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let found = counts.expand(facts, (self.from, self.to), &self.types, self.way, self.into);
-        counts.is_of(self.edge, &self.types, facts);
-        let ends = [(self.from, self.to, self.way), (self.to, self.from, self.way.reverse())];
-        let each = ends.map(|(node, _, way)| {
-            let (degree, times) = counts.degree_of(facts, node, &self.types, way);
-            degree * times
-        });
-        counts.are_behind(facts, (self.from, self.to), each[0]);
+        let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };
+        let hops = [hop, hop.reverse()];
+        let found = counts.expand_rows(facts, hop, self.into);
+        counts.narrow_to_type(facts, self.edge, &self.types);
+        let fan_outs = hops.map(|h| counts.fan_out(facts, h.from, h.types, h.way).rows());
+        counts.cap_distinct_ends(facts, self.from, self.to, fan_outs[0]);
         if self.into {
-            counts.are_behind(facts, (self.to, self.from), each[1]);
+            counts.cap_distinct_ends(facts, self.to, self.from, fan_outs[1]);
         } else {
-            counts.leads_to(facts, (self.from, self.to), &self.types, self.way);
+            counts.narrow_end(facts, hop);
         }
-        for (node, _, way) in ends {
-            facts.has(node, counts.tables(&self.types, way));
+        for hop in hops {
+            facts.note_reached(hop.from, counts.edge_ends(hop.types, hop.way));
         }
         rows.first * found
     }

@@ -38,9 +38,9 @@ impl Operator for Extend {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         for (slot, expr) in &self.items {
-            facts.is_same(*slot, expr);
-            let values = counts.different(expr, rows.first, facts);
-            facts.has_at_most(*slot, values);
+            facts.alias(*slot, expr);
+            let values = counts.distinct_values(expr, rows.first, facts);
+            facts.cap_distinct(*slot, values);
         }
         rows.first
     }

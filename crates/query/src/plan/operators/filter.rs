@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The rows of its input for which a condition holds.
+/// Keeps the rows of its input for which a condition holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter {
     pub(crate) input: Plan,
@@ -37,7 +37,7 @@ impl Operator for Filter {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        rows.first * counts.share(&self.condition, facts)
+        rows.first * counts.selectivity(&self.condition, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -2,13 +2,13 @@
 
 use super::prelude::*;
 
-/// Runs a plan for each element of a list and forgets its rows.
+/// Runs an inner plan for each element of a list, and drops its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreach {
     pub(crate) input: Plan,
     pub(crate) variable: Slot,
     pub(crate) list: Expr,
-    /// Begins with `Argument`.
+    /// Inner plan; begins with `Argument`.
     pub(crate) inner: Plan,
 }
 

@@ -1,15 +1,15 @@
-//! Two plans joined.
+//! Hash join.
 
 use super::prelude::*;
 use crate::expr::Binary;
 
-/// Each row of the input with those of another plan that have the same nodes or values.
+/// Joins the rows of the input, the probe side, with rows of another plan that have equal keys.
 #[derive(Debug, Clone)]
 pub(crate) struct HashJoin {
     pub(crate) input: Plan,
-    /// Begins with `Unit`; is read once, and kept.
+    /// Build side: begins with `Unit`, is read once and kept in a hash table.
     pub(crate) build: Plan,
-    /// Keys of the input, and those of the other plan that they equal; none: all rows meet.
+    /// Pairs of equal keys: one of the input, one of the build side. Without keys, a cross product.
     pub(crate) keys: Vec<(Expr, Expr)>,
 }
 
@@ -41,16 +41,16 @@ impl Operator for HashJoin {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let share = |(a, b): &(Expr, Expr)| match (a, b) {
+        let selectivity = |(a, b): &(Expr, Expr)| match (a, b) {
             (Expr::Slot(node), Expr::Slot(other)) => {
                 // Nodes with many relationships are often found on both sides.
                 let here = counts.reached_by(&self.input, *node);
                 let there = counts.reached_by(&self.build, *other);
-                counts.meet(facts, *node, here, &there) / counts.ends(facts, *node)
+                counts.join_skew(facts, *node, here, &there) / counts.candidates(facts, *node)
             }
-            (a, b) => counts.comparison(Binary::Equal, a, b, facts),
+            (a, b) => counts.comparison_selectivity(Binary::Equal, a, b, facts),
         };
-        rows.first * rows.second * self.keys.iter().map(share).product::<f64>()
+        rows.first * rows.second * self.keys.iter().map(selectivity).product::<f64>()
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

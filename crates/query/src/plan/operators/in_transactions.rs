@@ -8,12 +8,12 @@ use super::Apply;
 /// Runs a subquery in transactions of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct InTransactions {
-    /// Runs row by row.
+    /// Subquery, which runs row by row.
     pub(crate) apply: Apply,
-    /// Rows of one transaction; needs no row itself.
+    /// Number of rows of one transaction; an expression without variables.
     pub(crate) rows: Expr,
     pub(crate) on_error: OnError,
-    /// A map that says what became of the row's transaction.
+    /// Variable of a map with the outcome of the row's transaction.
     pub(crate) status: Option<Slot>,
 }
 

@@ -1,9 +1,9 @@
-//! Nodes by an index.
+//! Index seek of nodes.
 
 use super::prelude::*;
 use crate::plan::{NextKey, Sought};
 
-/// The nodes that an index has for a key or range, for every row.
+/// Nodes that an index holds for a key or range, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexSeek {
     pub(crate) input: Plan,
@@ -44,9 +44,9 @@ impl Operator for IndexSeek {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.node_objects(&self.label) else { return 0.0 };
-        counts.is(facts, self.slot, objects);
-        facts.has_sought(self.slot, &self.sought);
-        rows.first * counts.sought(objects, &self.sought, facts)
+        counts.narrow_to(facts, self.slot, objects);
+        facts.note_seek(self.slot, &self.sought);
+        rows.first * counts.seek_rows(objects, &self.sought, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

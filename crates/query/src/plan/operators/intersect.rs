@@ -1,28 +1,31 @@
-//! Nodes that several known nodes lead to.
+//! Intersection: nodes that several bound nodes lead to.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 
-/// New nodes that each of several known nodes leads to, by what their lists have in common.
+/// Nodes to which each of several bound nodes has a relationship: the intersection of their
+/// neighbour lists.
 #[derive(Debug, Clone)]
 pub(crate) struct Intersect {
     pub(crate) input: Plan,
     pub(crate) to: Slot,
-    /// At least two.
+    /// Relationships to the node, at least two.
     pub(crate) legs: Vec<Leg>,
-    /// Columns of the input that are read behind it, ascending; none: perhaps all.
+    /// Columns of the input that operators above read, ascending; `None` for all.
     pub(crate) kept: Option<Vec<Slot>>,
 }
 
-/// A relationship from a known node to the one that is looked for.
+/// Relationship from a bound node to the node that is sought.
 #[derive(Debug, Clone)]
 pub(crate) struct Leg {
     pub(crate) from: Slot,
     pub(crate) edge: Slot,
-    /// Somebody reads the relationship.
+    /// True if an operator above reads the relationship.
     pub(crate) keeps_edge: bool,
     pub(crate) types: Types,
     pub(crate) way: Way,
-    /// Relationships, and lists of them, that this one may not be; those of earlier legs as well.
+    /// Relationships, and lists of relationships, that this one must differ from, with those of
+    /// earlier legs.
     pub(crate) distinct_from: Vec<Slot>,
 }
 
@@ -60,23 +63,22 @@ impl Operator for Intersect {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         for leg in &self.legs {
-            counts.is_of(leg.edge, &leg.types, facts);
-            counts.leads_to(facts, (leg.from, self.to), &leg.types, leg.way);
-            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
-            counts.are_behind(facts, (leg.from, self.to), degree * times);
+            counts.narrow_to_type(facts, leg.edge, &leg.types);
+            let hop = Hop { from: leg.from, to: self.to, types: &leg.types, way: leg.way };
+            counts.narrow_end(facts, hop);
+            let fan_out = counts.fan_out(facts, leg.from, &leg.types, leg.way).rows();
+            counts.cap_distinct_ends(facts, leg.from, self.to, fan_out);
         }
-        let ends = counts.ends(facts, self.to);
-        let share = |leg: &Leg| {
-            let (degree, times) = counts.degree_of(facts, leg.from, &leg.types, leg.way);
-            degree * times / ends
-        };
-        // A node that one leads to has more for the others to come by.
+        let candidates = counts.candidates(facts, self.to);
+        let selectivity =
+            |leg: &Leg| counts.fan_out(facts, leg.from, &leg.types, leg.way).rows() / candidates;
+        // A node that was found by one leg has more relationships for the other legs.
         let (to, lead) = (self.to, &self.legs[0]);
-        let back = |leg: &Leg| counts.tables(&leg.types, leg.way.reverse());
+        let back = |leg: &Leg| counts.edge_ends(&leg.types, leg.way.reverse());
         let others = self.legs.iter().skip(1);
-        let more = others.map(|leg| counts.skew(facts, to, &back(leg), back(lead)));
-        let more: f64 = more.product();
-        rows.first * ends * self.legs.iter().map(share).product::<f64>() * more
+        let skew = others.map(|leg| counts.skew(facts, to, &back(leg), back(lead)));
+        let skew: f64 = skew.product();
+        rows.first * candidates * self.legs.iter().map(selectivity).product::<f64>() * skew
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

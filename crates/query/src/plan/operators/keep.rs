@@ -1,8 +1,8 @@
-//! Columns that go on.
+//! Projection to some columns.
 
 use super::prelude::*;
 
-/// Leaves only these columns.
+/// Keeps these columns only.
 #[derive(Debug, Clone)]
 pub(crate) struct Keep {
     pub(crate) input: Plan,

@@ -1,9 +1,9 @@
-//! The first rows.
+//! `LIMIT`.
 
 use super::prelude::*;
 use crate::estimate::constant;
 
-/// The first so many rows of its input.
+/// First `count` rows of its input.
 #[derive(Debug, Clone)]
 pub(crate) struct Limit {
     pub(crate) input: Plan,

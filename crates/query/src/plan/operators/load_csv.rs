@@ -3,19 +3,19 @@
 use super::prelude::*;
 use crate::estimate::LIST;
 
-/// The rows of a file for every row.
+/// Rows of a file, for every row of the input.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadCsv {
     pub(crate) input: Plan,
     pub(crate) source: Expr,
     pub(crate) headers: bool,
-    /// Missing if it is not one character.
+    /// `None` if it is not one character.
     pub(crate) separator: Option<char>,
     pub(crate) slot: Slot,
-    /// The line a row begins at, and its file.
+    /// Slots of the line that a row begins at, and of its file.
     pub(crate) line: Slot,
     pub(crate) file: Slot,
-    /// Somebody asks for these.
+    /// True if an operator above reads `line` or `file`.
     pub(crate) places: bool,
 }
 

@@ -1,24 +1,24 @@
-//! What `MATCH` asks for, before the optimiser has chosen how it is found.
+//! `MATCH` in a logical plan, before the optimiser has chosen a join order.
 
 use super::prelude::*;
 use std::collections::HashSet;
 
 use crate::plan::pattern::Pattern;
 
-/// All that a pattern matches, for every row. The optimiser replaces it.
+/// All matches of a pattern, for every row. The optimiser replaces it.
 #[derive(Debug, Clone)]
 pub(crate) struct Match {
     pub(crate) input: Plan,
     pub(crate) pattern: Pattern,
-    /// Variables of the pattern that are known before.
+    /// Variables of the pattern that the input binds.
     pub(crate) bound: HashSet<Slot>,
-    /// Where the rows are only counted: variables that are read behind the pattern. The search for
-    /// a plan goes by it, no answer does.
-    pub(crate) counted: Option<HashSet<Slot>>,
+    /// Variables that operators above read, if the rows are only counted. The join order depends on
+    /// it, the answer does not.
+    pub(crate) count_only: Option<HashSet<Slot>>,
 }
 
 impl Match {
-    /// A pattern that is found where the variables `before` are known.
+    /// Match of a pattern on an input that binds the variables `before`.
     pub(crate) fn new(
         input: Plan,
         before: impl IntoIterator<Item = Slot>,
@@ -28,7 +28,7 @@ impl Match {
         pattern.variables(&mut |slot| _ = named.insert(slot));
         pattern.exprs(&mut |e| e.slots(&mut |slot| _ = named.insert(slot)));
         let bound = before.into_iter().filter(|slot| named.contains(slot)).collect();
-        Self { input, pattern, bound, counted: None }
+        Self { input, pattern, bound, count_only: None }
     }
 }
 
@@ -69,7 +69,7 @@ impl Operator for Match {
     }
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
-        // Nothing is known of a pattern before it is known how it is found.
+        // The rows are estimated once the pattern is solved.
         rows.first
     }
 

@@ -3,31 +3,31 @@
 use super::prelude::*;
 use super::{CreateStep, SetItem};
 
-/// Finds a pattern for every row, or makes it.
+/// Finds a pattern for every row, or creates it.
 #[derive(Debug, Clone)]
 pub(crate) struct Merge {
     pub(crate) input: Plan,
-    /// Finds it; begins with `Argument`.
+    /// Inner plan that finds it; begins with `Argument`.
     pub(crate) matching: Plan,
-    /// Makes it.
+    /// Steps that create it.
     pub(crate) steps: Vec<CreateStep>,
-    /// Variables it binds.
+    /// Variables that it binds.
     pub(crate) slots: Vec<Slot>,
     pub(crate) on_create: Vec<SetItem>,
     pub(crate) on_match: Vec<SetItem>,
-    /// Property maps of the pattern, in which null is an error. They stand in the steps, too.
+    /// Property maps of the pattern, in which null is an error. They are a part of the steps, too.
     pub(crate) properties: Vec<Expr>,
-    /// Its relationships, which nobody else may make meanwhile.
+    /// Relationships that no other transaction may create meanwhile.
     pub(crate) claims: Vec<Claimed>,
 }
 
-/// A relationship that `MERGE` makes if it finds none like it.
+/// Relationship that `MERGE` creates if it finds no match.
 #[derive(Debug, Clone)]
 pub(crate) struct Claimed {
     pub(crate) slot: Slot,
-    /// Both of its nodes are there before.
+    /// True if both of its nodes are bound before.
     pub(crate) bound: bool,
-    /// It is looked for in both directions.
+    /// True if it is matched in both directions.
     pub(crate) either_way: bool,
 }
 

@@ -1,15 +1,15 @@
-//! The operators of plans, one per file: what each reads, binds, does and shows.
+//! Operators of plans, one per file: their fields, variables, effects, estimates and descriptions.
 //!
 //! - Only logical plans have `Match`.
-//! - Only physical plans have those by which the optimiser replaces it: `NodeScan`, `IndexSeek`,
-//!   `RelationshipSeek`, `NodeById`, `Expand`, `VarExpand`, `ShortestPath`, `Repeat`, `Select`,
-//!   `Intersect`, `HashJoin`; and those of its other rules: `Degrees`, `CountStore`, `Prune`,
-//!   `Parallel`.
-//! - All others stand in both.
+//! - Only physical plans have the operators that replace `Match`: `NodeScan`, `IndexSeek`,
+//!   `RelationshipSeek`, `NodeById`, `Expand`, `VarExpand`, `ShortestPath`, `Repeat`,
+//!   `Select`, `Intersect`, `HashJoin`; and those of other rewrite rules: `Degrees`,
+//!   `CountStore`, `Prune`, `Parallel`.
+//! - Both have all others.
 //!
-//! How an operator runs is in `exec`, in a file of the same name or nearly so.
+//! The code that runs an operator is in `exec`, mostly in a file of the same name.
 
-/// The plan that an operator reads its rows from: a field, or none.
+/// Implements `input`: a field, or none.
 macro_rules! input {
     () => {
         fn input(&self) -> Option<&Plan> {
@@ -31,7 +31,7 @@ macro_rules! input {
     };
 }
 
-/// The plan inside of an operator, which begins with `Argument`: a field, or none.
+/// Implements `inner`: a field, or none.
 macro_rules! inner {
     () => {
         fn inner(&self) -> Option<&Plan> {
@@ -53,7 +53,7 @@ macro_rules! inner {
     };
 }
 
-/// Where the expressions of an operator are: these fields.
+/// Implements `exprs` with these fields.
 macro_rules! exprs {
     ($($field:ident),*) => {
         fn exprs<'p>(&'p self, _f: &mut dyn FnMut(&'p Expr)) {
@@ -142,7 +142,7 @@ pub(crate) use union::Union;
 pub(crate) use unwind::Unwind;
 pub(crate) use var_expand::VarExpand;
 
-/// What every operator's file needs.
+/// Imports of every operator's file.
 mod prelude {
     pub(super) use std::sync::Arc;
 

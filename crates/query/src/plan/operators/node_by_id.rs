@@ -1,15 +1,14 @@
-//! Nodes by number.
+//! Seek of a node by its id.
 
 use super::prelude::*;
 
-/// The node with a number, for every row.
+/// Node with an id, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeById {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    /// A number or an element id.
     pub(crate) id: Expr,
-    /// The id is an element id, a string.
+    /// True for an element id, which is a string; false for a number.
     pub(crate) element: bool,
 }
 

@@ -1,16 +1,15 @@
-//! All nodes, or those with a label.
+//! Scan of all nodes, or of those with a label.
 
 use super::prelude::*;
 
-/// Every node for every row.
+/// All nodes, or those with a label, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeScan {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    /// A label that all have.
     pub(crate) label: Option<Arc<str>>,
-    /// An expansion of all nodes is above it: together they find every relationship, those of
-    /// deleted nodes included.
+    /// True if an expansion of all these nodes stands above it. The two find every relationship,
+    /// those of deleted nodes included.
     pub(crate) for_relationships: bool,
 }
 
@@ -44,11 +43,11 @@ impl Operator for NodeScan {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let Some(label) = &self.label else { return rows.first * counts.nodes() };
+        let Some(label) = &self.label else { return rows.first * counts.node_count() };
         if let Some(objects) = counts.node_objects(label) {
-            counts.is(facts, self.slot, objects);
+            counts.narrow_to(facts, self.slot, objects);
         }
-        rows.first * counts.label(label)
+        rows.first * counts.label_count(label)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -1,17 +1,18 @@
-//! Several threads.
+//! Parallel execution.
 
 use super::prelude::*;
 
-/// The rows of its input, made by several threads if there is much to do.
+/// Rows of its input, computed by several threads if there is enough work for them.
 #[derive(Debug, Clone)]
 pub(crate) struct Parallel {
     pub(crate) input: Plan,
-    /// How far below `input` those plans are whose rows can be shared out, the lowest first.
+    /// Depths below `input` of the sources: plans whose rows can be split into morsels, the lowest
+    /// first.
     pub(crate) sources: Vec<usize>,
 }
 
 impl Parallel {
-    /// The plan whose rows are shared out: the lowest, if that has many.
+    /// Source at a level; the lowest is used if it has enough rows.
     pub(crate) fn source(&self, level: usize) -> &Plan {
         let mut at = &self.input;
         for _ in 0..self.sources[level] {

@@ -1,8 +1,8 @@
-//! Columns that are still read.
+//! Projection to the columns that are still read.
 
 use super::prelude::*;
 
-/// Leaves of these columns those that are there; nobody reads the others any more.
+/// Keeps those of these columns that a row has; no operator above reads others.
 #[derive(Debug, Clone)]
 pub(crate) struct Prune {
     pub(crate) input: Plan,

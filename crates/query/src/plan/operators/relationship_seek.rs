@@ -1,21 +1,22 @@
-//! Relationships by an index.
+//! Index seek of relationships.
 
 use super::prelude::*;
+use crate::estimate::Hop;
 use crate::plan::{NextKey, Sought};
 
-/// The relationships that an index has for a key or range, with both ends, for every row.
+/// Relationships that an index holds for a key or range, with both ends, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct RelationshipSeek {
     pub(crate) input: Plan,
     pub(crate) edge: Slot,
     pub(crate) from: Slot,
-    /// May be `from`: then only loops are found.
+    /// May be the same slot as `from`: then only loops are found.
     pub(crate) to: Slot,
-    /// Which of the ends is `from`; with `Both`, a relationship is found once each way.
+    /// Direction from `from` to `to`; with `Both`, a relationship is found once in each direction.
     pub(crate) way: Way,
     pub(crate) ty: Arc<str>,
     pub(crate) sought: Sought,
-    /// Relationships, and lists of them, that this one may not be.
+    /// Relationships, and lists of relationships, that this one must differ from.
     pub(crate) distinct_from: Vec<Slot>,
 }
 
@@ -53,13 +54,14 @@ impl Operator for RelationshipSeek {
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.relationship_objects(&self.ty) else { return 0.0 };
-        counts.is(facts, self.edge, objects);
-        facts.has_sought(self.edge, &self.sought);
+        counts.narrow_to(facts, self.edge, objects);
+        facts.note_seek(self.edge, &self.sought);
         let types = Types::Of(vec![self.ty.clone()]);
-        counts.leads_to(facts, (self.from, self.to), &types, self.way);
-        counts.leads_to(facts, (self.to, self.from), &types, self.way.reverse());
+        let hop = Hop { from: self.from, to: self.to, types: &types, way: self.way };
+        counts.narrow_end(facts, hop);
+        counts.narrow_end(facts, hop.reverse());
         let ways = if self.way == Way::Both { 2.0 } else { 1.0 };
-        rows.first * ways * counts.sought(objects, &self.sought, facts)
+        rows.first * ways * counts.seek_rows(objects, &self.sought, facts)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

@@ -1,33 +1,34 @@
-//! Paths that are repeated.
+//! Quantified path patterns.
 
 use super::prelude::*;
 
-/// Follows a path again and again, each time from where it ended.
+/// Follows a path repeatedly, each time from the end of the one before.
 #[derive(Debug, Clone)]
 pub(crate) struct Repeat {
     pub(crate) input: Plan,
-    /// One repetition: begins with `Argument`, in which the first node and the relationships so far
-    /// are known, and finds the last.
+    /// Inner plan of one repetition: begins with `Argument`, which binds the first node and the
+    /// relationships so far, and finds the last node.
     pub(crate) inner: Plan,
-    /// Numbers the rows that the inner plan begins with.
+    /// Slot of the number of the outer row.
     pub(crate) row: Slot,
     pub(crate) from: Slot,
     pub(crate) to: Slot,
-    /// `to` is bound already.
+    /// True if `to` is bound already.
     pub(crate) into: bool,
     pub(crate) first: Slot,
     pub(crate) last: Slot,
-    /// The relationships of one repetition, in the order of the path.
+    /// Relationships of one repetition, in the order of the path.
     pub(crate) relationships: Vec<Slot>,
-    /// The list of the relationships of all, in the order of the path.
+    /// List of the relationships of all repetitions, in the order of the path.
     pub(crate) edges: Slot,
-    /// Variables of a repetition, and the lists of what they were, in the order of the path.
+    /// Variables of a repetition, each with the list of its values, in the order of the path.
     pub(crate) lists: Vec<(Slot, Slot)>,
-    /// It is followed from its end.
+    /// True if the path is followed from its end.
     pub(crate) reversed: bool,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// Only shortest paths are wanted, one, or if true all of them: none leads to a node again.
+    /// Restriction to shortest paths, which visit no node twice: true for all of them, false for
+    /// one.
     pub(crate) shortest: Option<bool>,
 }
 
@@ -64,7 +65,7 @@ impl Operator for Repeat {
     }
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
-        // Those of one repetition.
+        // The rows of one repetition.
         rows.first * rows.second
     }
 

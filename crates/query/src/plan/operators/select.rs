@@ -1,23 +1,23 @@
-//! Some of the paths between two nodes.
+//! `SHORTEST k`: some of the paths between two nodes.
 
 use super::prelude::*;
 
-/// Of the paths that a plan finds between two nodes, some.
+/// Keeps some of the paths that an inner plan finds between two nodes.
 #[derive(Debug, Clone)]
 pub(crate) struct Select {
     pub(crate) input: Plan,
-    /// Finds the paths; begins with `Argument`, in which both ends are known.
+    /// Inner plan that finds the paths; begins with `Argument`, which binds both ends.
     pub(crate) inner: Plan,
     /// Nodes, relationships and lists of relationships, from end to end.
     pub(crate) slots: Vec<Slot>,
     pub(crate) paths: Paths,
 }
 
-/// How many of the paths between two nodes are wanted, shorter ones first.
+/// Number of paths between two nodes to keep, shorter ones first.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     pub(crate) count: Expr,
-    /// All paths of so many lengths, not so many paths.
+    /// True if `count` is the number of lengths, each with all its paths.
     pub(crate) groups: bool,
 }
 
@@ -31,7 +31,7 @@ impl Operator for Select {
     }
 
     fn binds(&self) -> Vec<Slot> {
-        // Its rows are some of those of the plan inside.
+        // Its rows are some of the rows of the inner plan.
         let mut slots = Vec::new();
         self.inner.own_slots(&mut slots);
         slots
@@ -52,7 +52,7 @@ impl Operator for Select {
     }
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
-        // All that there are.
+        // As if all paths were kept.
         rows.first * rows.second
     }
 

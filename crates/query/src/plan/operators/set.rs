@@ -11,7 +11,7 @@ pub(crate) struct Set {
     pub(crate) items: Vec<SetItem>,
 }
 
-/// A change of a node or relationship.
+/// Change of a node or relationship.
 #[derive(Debug, Clone)]
 pub(crate) enum SetItem {
     Property {
@@ -19,7 +19,7 @@ pub(crate) enum SetItem {
         key: Expr,
         value: Expr,
     },
-    /// All properties are replaced by those of a map, or added to.
+    /// All properties: a map replaces them, or is added to them.
     Properties {
         object: Expr,
         value: Expr,

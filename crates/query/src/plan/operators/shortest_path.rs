@@ -1,22 +1,22 @@
-//! Shortest paths between two known nodes.
+//! Shortest paths between two bound nodes.
 
 use super::prelude::*;
 
-/// The shortest path between two known nodes, or all shortest ones.
+/// One shortest path between two bound nodes, or all shortest ones.
 #[derive(Debug, Clone)]
 pub(crate) struct ShortestPath {
     pub(crate) input: Plan,
     pub(crate) from: Slot,
     pub(crate) to: Slot,
-    /// The list of relationships, from `from` to `to`.
+    /// List of relationships, from `from` to `to`.
     pub(crate) edges: Slot,
     pub(crate) types: Types,
     pub(crate) way: Way,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// What every relationship must satisfy; it is in the slot.
+    /// Condition on every relationship, which is in the slot.
     pub(crate) filter: Option<(Slot, Expr)>,
-    /// All shortest paths, not one.
+    /// True for all shortest paths, false for one.
     pub(crate) all: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Rows behind the first.
+//! `SKIP`.
 
 use super::prelude::*;
 use crate::estimate::constant;
 
-/// The rows of its input but for the first so many.
+/// Rows of its input after the first `count` rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Skip {
     pub(crate) input: Plan,

@@ -1,15 +1,15 @@
-//! Rows in order.
+//! Sort.
 
 use super::prelude::*;
 use crate::estimate::constant;
 
-/// The rows of its input in order.
+/// Rows of its input, sorted.
 #[derive(Debug, Clone)]
 pub(crate) struct Sort {
     pub(crate) input: Plan,
-    /// Keys, and whether they are descending.
+    /// Keys, each with true if it is descending.
     pub(crate) keys: Vec<(Expr, bool)>,
-    /// Only the first so many rows are wanted.
+    /// Number of rows to keep, the first ones; `None` for all.
     pub(crate) top: Option<Expr>,
 }
 

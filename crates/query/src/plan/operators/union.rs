@@ -1,8 +1,8 @@
-//! Rows of several plans.
+//! `UNION ALL`.
 
 use super::prelude::*;
 
-/// The rows of all of these plans, one plan after the other.
+/// Rows of several plans, one plan after the other.
 #[derive(Debug, Clone)]
 pub(crate) struct Union {
     pub(crate) parts: Vec<Plan>,

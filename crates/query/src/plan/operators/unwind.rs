@@ -1,9 +1,9 @@
-//! Elements of lists.
+//! `UNWIND`.
 
 use super::prelude::*;
 use crate::estimate::LIST;
 
-/// A row for each element of a list.
+/// One row for each element of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Unwind {
     pub(crate) input: Plan,
@@ -39,8 +39,8 @@ impl Operator for Unwind {
     }
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        facts.is_element(self.slot, &self.list);
-        rows.first * facts.length(&self.list, LIST)
+        facts.bind_element(self.slot, &self.list);
+        rows.first * facts.list_length(&self.list, LIST)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {

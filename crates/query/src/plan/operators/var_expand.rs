@@ -1,32 +1,34 @@
-//! Paths of several relationships from a known node.
+//! Variable-length expansion.
 
 use super::prelude::*;
+use crate::estimate::{Hop, PathEnds, PathLength};
 
-/// Paths of a relationship that is repeated, from a known node.
+/// Paths of a variable-length relationship, from a bound node.
 #[derive(Debug, Clone)]
 pub(crate) struct VarExpand {
     pub(crate) input: Plan,
     pub(crate) from: Slot,
     pub(crate) to: Slot,
+    /// True if `to` is bound already.
     pub(crate) into: bool,
-    /// The list of relationships, from `from` to `to`.
+    /// List of relationships, from `from` to `to`.
     pub(crate) edges: Slot,
-    /// Somebody reads the list.
+    /// True if an operator above reads the list.
     pub(crate) lists: bool,
-    /// The pattern was written the other way round: the list is reversed.
+    /// True if the path is followed from its end: the list is reversed.
     pub(crate) reversed: bool,
     pub(crate) types: Types,
     pub(crate) way: Way,
     pub(crate) min: u64,
     pub(crate) max: Option<u64>,
-    /// What every relationship must satisfy; it is in the slot.
+    /// Condition on every relationship, which is in the slot.
     pub(crate) filter: Option<(Slot, Expr)>,
     pub(crate) distinct_from: Vec<Slot>,
-    /// A relationship may come again.
+    /// True if a relationship may come twice in a path.
     pub(crate) repeats: bool,
-    /// The list was bound before: only it is followed.
+    /// True if the list is bound already: only its relationships are followed.
     pub(crate) bound: bool,
-    /// Nobody asks how, or how often, an end is reached: each is found once.
+    /// True if duplicates do not matter: each end is found once.
     pub(crate) once: bool,
 }
 
@@ -67,15 +69,17 @@ impl Operator for VarExpand {
     }
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
-        let (ends, types) = ((self.from, self.to), (&self.types, self.way));
-        let found = counts.paths(facts, ends, types, (self.min, self.max), self.into, self.once);
+        let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };
+        let length = PathLength { min: self.min, max: self.max };
+        let ends = PathEnds { into: self.into, once: self.once };
+        let found = counts.path_rows(facts, hop, length, ends);
         if !self.into && self.min > 0 {
-            counts.leads_to(facts, ends, &self.types, self.way);
-            facts.has(self.to, counts.tables(&self.types, self.way.reverse()));
-            counts.are_behind(facts, ends, found);
+            counts.narrow_end(facts, hop);
+            facts.note_reached(self.to, counts.edge_ends(&self.types, self.way.reverse()));
+            counts.cap_distinct_ends(facts, self.from, self.to, found);
         } else if !self.into {
-            let begins = 1.0 / found.max(1.0);
-            counts.begins_or_leads_to(facts, ends, types, begins);
+            let empty = 1.0 / found.max(1.0);
+            counts.narrow_path_end(facts, hop, empty);
         }
         rows.first * found
     }

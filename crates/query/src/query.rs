@@ -17,7 +17,7 @@ use crate::estimate::Counts;
 use crate::exec::counted::{CountedRead, CountedWrite};
 use crate::exec::eval::eval;
 use crate::exec::profile::Profile;
-use crate::exec::{Access, Exec, Inputs, Limits, Ramp, build};
+use crate::exec::{Access, Exec, Inputs, Ramp, build};
 use crate::function::Context;
 use crate::host::needs_server;
 use crate::notification::Notification;
@@ -30,7 +30,7 @@ use crate::result::{Counters, QueryResult, StatementKind};
 use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 use crate::stack::with_stack;
-use crate::watch::{self, sizes, watched};
+use crate::watch::{self, Limits, sizes, watched};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.

@@ -16,12 +16,13 @@ use telar_graph::{Value, ValueMap};
 
 use super::feed::Feed;
 use super::memory::Held;
-use super::state::Limits;
+
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
 use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch::Limits;
 
 /// A file being read for one row of the input.
 struct Open {

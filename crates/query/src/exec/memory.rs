@@ -14,9 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Exec;
-use super::state::Limits;
+
 use crate::budget::SMALL_BYTES;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::watch::Limits;
 
 /// What a query holds, all operators together.
 #[derive(Debug)]

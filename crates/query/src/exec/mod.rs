@@ -55,9 +55,8 @@ mod var_expand;
 
 pub(crate) use build::{build, for_each};
 pub(crate) use ramp::Ramp;
-pub use spill::{Scratch, ScratchFile, ScratchFolder};
 pub(crate) use state::Exec;
-pub use state::{Access, Inputs, Limits, OpenTransaction, Transactions};
+pub use state::{Access, Inputs, OpenTransaction, Transactions};
 
 use crate::batch::Batch;
 use crate::query_error::QueryError;

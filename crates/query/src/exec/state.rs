@@ -3,8 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use parking_lot::Mutex;
 use telar_graph::{CommitTs, EdgeId, Graph, Update, Value, ValueMap, VertexId};
@@ -13,15 +11,14 @@ use super::degrees::KnownEnds;
 use super::memory::{Held, Memory, Used, WRITES};
 use super::profile::Profile;
 use super::share::StopSignal;
-use super::spill::Scratch;
 use crate::batch::Slot;
-use crate::budget::Budget;
 use crate::function::Context;
 use crate::host::Host;
 use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
-use crate::watch;
+use crate::scratch::Scratch;
+use crate::watch::Limits;
 use crate::workers::Threads;
 
 /// Graph that a query runs on.
@@ -60,47 +57,6 @@ pub trait Transactions: Sync {
     /// # Errors
     /// If too many transactions are open.
     fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError>;
-}
-
-/// Limits of a query.
-#[derive(Debug, Clone, Default)]
-pub struct Limits {
-    /// Time at which the query is cancelled.
-    pub deadline: Option<Instant>,
-    /// Upper bound on the bytes that the query holds at once, for sorting, grouping and lists.
-    pub memory: Option<usize>,
-    /// Temporary files for rows that exceed `memory`; without them, such a query fails.
-    pub scratch: Option<Arc<dyn Scratch>>,
-    /// Bytes that one operator holds before it spills its rows to `scratch`. Without it: half of
-    /// the bytes that are left of `memory`.
-    pub spill_after: Option<usize>,
-    /// Folder below which `LOAD CSV` may read files; without it, none.
-    pub import_folder: Option<PathBuf>,
-    /// Flag that cancels the query.
-    pub cancelled: Option<Arc<AtomicBool>>,
-    /// Flag that `TERMINATE TRANSACTIONS` sets to cancel the query.
-    pub terminated: Option<Arc<AtomicBool>>,
-    /// Memory budget of the whole process, which all statements share.
-    pub budget: Option<&'static Budget>,
-}
-
-impl Limits {
-    /// Fails if the query is cancelled.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Terminated`], [`ErrorKind::TimedOut`], [`ErrorKind::OutOfMemory`].
-    pub fn check(&self) -> Result<(), QueryError> {
-        let flags = [&self.cancelled, &self.terminated];
-        let budget = self.budget;
-        Ok(watch::ended(self.deadline, flags.into_iter().flatten(), budget)?)
-    }
-
-    /// Fails if one of the two flags is set.
-    #[inline]
-    pub(crate) fn check_flags(&self) -> Result<(), QueryError> {
-        let flags = [&self.cancelled, &self.terminated];
-        Ok(watch::raised(flags.into_iter().flatten())?)
-    }
 }
 
 /// Inputs of a query.

@@ -328,7 +328,7 @@ fn simulate(nfa: &NFA, text: &[u8]) -> Result<bool, EvalError> {
 mod tests {
     use super::*;
     use crate::error::Detail;
-    use crate::exec::Limits;
+    use crate::watch::Limits;
 
     #[test]
     fn long_matches_say_what_short_ones_do() {

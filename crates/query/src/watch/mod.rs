@@ -18,7 +18,10 @@
 //! Cost: [`check`] reads the clock and two flags, some tens of nanoseconds; [`work`] counts, and
 //! checks every [`UNITS`] units.
 
+mod limits;
 pub mod sizes;
+
+pub use limits::Limits;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -29,7 +32,6 @@ use telar_graph::{Value, heap};
 
 use crate::budget::{Budget, SMALL_BYTES, settle_grant};
 use crate::error::{Detail, EvalError};
-use crate::exec::Limits;
 
 /// Units of work between two looks at the clock. A unit is an element, or some bytes of a text, and
 /// takes up to a microsecond.

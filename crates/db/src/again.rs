@@ -38,7 +38,16 @@ impl<'a> Again<'a> {
     /// For a statement that has not been tried; there is no other try after `deadline`, or once it
     /// is `cancelled`.
     pub(crate) fn new(deadline: Option<Instant>, cancelled: Option<&'a AtomicBool>) -> Self {
-        Self { tries: 0, deadline, cancelled }
+        Self::after(0, deadline, cancelled)
+    }
+
+    /// The same for one that was run again so many times.
+    pub(crate) fn after(
+        tries: u32,
+        deadline: Option<Instant>,
+        cancelled: Option<&'a AtomicBool>,
+    ) -> Self {
+        Self { tries, deadline, cancelled }
     }
 
     /// Waits until the next try. Whether there is to be one.

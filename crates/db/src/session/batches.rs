@@ -5,6 +5,7 @@ use telar_query::{Limits, OpenTransaction, QueryError, Transactions};
 
 use super::Session;
 use super::waiting::commit;
+use crate::again::Again;
 use crate::backend::BackendTransaction;
 
 /// The transactions of one statement, which end when it is told to.
@@ -19,6 +20,10 @@ impl Transactions for Batches<'_> {
         let mut transaction = session.backend.begin(session.isolation)?;
         transaction.wait_for_writers(session.write_wait(limits, false));
         Ok(Box::new(Open { transaction, session, limits }))
+    }
+
+    fn wait_for_next_try(&self, before: u32) -> bool {
+        Again::after(before, self.limits.deadline, self.limits.cancelled.as_deref()).wait()
     }
 }
 

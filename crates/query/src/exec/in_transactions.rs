@@ -21,9 +21,6 @@ use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 
-/// Times a transaction that lost against another one is run again.
-const RETRIES_MAX: u32 = 100;
-
 pub(crate) struct InTransactions<'p> {
     plan: &'p plan::InTransactions,
     apply: apply::Apply<'p>,
@@ -134,11 +131,11 @@ impl<'p> InTransactions<'p> {
             let detail = "TransactionStartFailed";
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         };
-        let mut tries = 0;
+        let mut lost = 0;
         loop {
             match self.run(rows, transactions, cx) {
                 Ok(ts) => return Ok(Outcome::Committed(ts)),
-                Err(e) if e.is_retryable() && tries < RETRIES_MAX => tries += 1,
+                Err(e) if e.is_retryable() && transactions.wait_for_next_try(lost) => lost += 1,
                 Err(e) => {
                     let given_up = matches!(e.kind, ErrorKind::Terminated | ErrorKind::TimedOut);
                     if given_up || self.plan.on_error == OnError::Fail {

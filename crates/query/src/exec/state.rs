@@ -57,6 +57,10 @@ pub trait Transactions: Sync {
     /// # Errors
     /// If too many transactions are open.
     fn begin(&self) -> Result<Box<dyn OpenTransaction + '_>, QueryError>;
+
+    /// Waits until the next try of a transaction that has just lost a conflict, and had lost
+    /// `before` in earlier tries. Returns false if there is to be none.
+    fn wait_for_next_try(&self, before: u32) -> bool;
 }
 
 /// Inputs of a query.

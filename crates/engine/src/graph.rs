@@ -50,7 +50,7 @@ pub(crate) struct Graph {
     pub(crate) stored: Option<Arc<Stored>>,
     /// Log and checkpoints; `None` in memory.
     pub(crate) durable: Option<Durable>,
-    /// What is retained of the past.
+    /// Retained part of the past.
     pub(crate) history: History,
     /// In memory, the records that are retained.
     pub(crate) memory_log: MemoryLog,
@@ -65,7 +65,7 @@ pub(crate) struct Durable {
     pub(crate) progress: Mutex<Progress>,
     /// Timestamp of the last checkpoint, for those who do not wait for one that is being made.
     pub(crate) checkpoint_ts: AtomicU64,
-    /// How the last checkpoints went.
+    /// Outcomes of the last checkpoints.
     pub(crate) checkpoints: CheckpointHistory,
 }
 
@@ -141,7 +141,7 @@ impl Graph {
         }
     }
 
-    /// Whether commits are recorded: in a log, or in memory for the change stream.
+    /// True if commits are recorded: in a log, or in memory for the change stream.
     pub(crate) fn records(&self) -> bool {
         self.durable.is_some() || self.history.is_kept()
     }
@@ -177,7 +177,7 @@ impl Graph {
         }
     }
 
-    /// How far commits may be published.
+    /// Timestamp up to which commits may be published.
     #[inline]
     pub(crate) fn publish_limit(&self) -> u64 {
         match &self.durable {
@@ -265,7 +265,7 @@ impl Graph {
         self.stored.as_ref().map_or(Ok(()), |stored| stored.check())
     }
 
-    /// Whether the log still takes records.
+    /// True if the log still takes records.
     pub(crate) fn check_log(&self) -> Result<(), Error> {
         match &self.durable {
             Some(d) => Ok(d.wal.check()?),

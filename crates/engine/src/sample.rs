@@ -34,7 +34,7 @@ pub(crate) struct Sample {
 struct Made {
     estimates: Arc<Estimates>,
     limit: u64,
-    /// How often indexes had come and gone.
+    /// Number of times that indexes had come and gone.
     indexes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What every handle of a database shares: the graph, and what is kept beside it.
+//! State that all handles of a database share: the graph, and what is kept beside it.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Which modules of a crate may use which: those on the floors below their own.
+//! Floors of a crate's modules: a module uses those on the floors below its own.
 //!
 //! Reads texts, not types: a module uses another if product code names `crate::other`, in a path or
 //! in a tree of `use`. Comments, strings and items under `#[cfg(test)]` do not count.
@@ -155,7 +155,7 @@ fn top<'p>(building: &Building, path: &'p str) -> Option<&'p str> {
     (inside != "lib.rs").then_some(module)
 }
 
-/// Whether the file at `path` belongs to one of these test modules.
+/// True if the file at `path` belongs to one of these test modules.
 fn is_test(path: &str, tests: &BTreeSet<String>) -> bool {
     tests.iter().any(|module| {
         path.strip_prefix(module.as_str())
@@ -262,7 +262,7 @@ fn split_tests(code: &str) -> (String, Vec<String>) {
     (product, tests)
 }
 
-/// Whether a `cfg` holds in tests or for fuzzing only.
+/// True if a `cfg` holds in tests or for fuzzing only.
 fn is_for_tests(condition: &str) -> bool {
     let words: Vec<&str> = condition.split(|c| !is_word_char(c)).collect();
     !words.contains(&"not") && words.contains(&"test") || words.contains(&"fuzzing")
@@ -287,7 +287,7 @@ fn item_length(code: &str) -> usize {
     code.len()
 }
 
-/// What `code` names right below `crate`.
+/// Names right below `crate` in `code`.
 fn named_by(code: &str) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for (at, path) in code.match_indices("crate::") {
@@ -323,7 +323,7 @@ fn branches(tree: &str) -> Vec<String> {
     names
 }
 
-/// Which module each name comes from that `lib.rs` exports.
+/// Names that `lib.rs` exports, with the module that each comes from.
 fn exports_of(lib: &str) -> BTreeMap<String, String> {
     let mut exports = BTreeMap::new();
     for statement in lib.split(';').filter_map(|s| s.split_once("pub use ").map(|(_, tree)| tree)) {
@@ -357,7 +357,7 @@ mod tests {
         exceptions: &[("stone", "roof")],
     };
 
-    /// What is reported of a house with these files.
+    /// Reports on a house with these files.
     fn reported(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<_> = files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect();
         check(&HOUSE, &files).into_iter().map(|v| format!("{}: {}", v.path, v.message)).collect()

@@ -77,7 +77,7 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// Waits until a new snapshot sees this commit, or the limits end the wait.
     ///
     /// # Errors
-    /// Those of [`Limits::check`].
+    /// The errors of [`Limits::check`].
     fn wait_for(&self, commit: CommitTs, limits: &Limits) -> Result<(), QueryError> {
         let mut pause = LOOK_MIN;
         while self.published() < commit {

@@ -25,7 +25,7 @@ use super::{AdjTable, Entry, ListKind, SEGMENT_VERTICES, SegmentRef};
 use crate::adjacency::undo;
 use crate::horizon::Horizon;
 
-/// How an edge type's entries are spread over settled and unsettled memory.
+/// Spread of an edge type's entries over settled and unsettled memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SettleState {

@@ -38,7 +38,7 @@ impl Timeline {
         }
     }
 
-    /// How long ago the first commit after `ts` was seen; zero if there is none.
+    /// Time since the first commit after `ts` was seen; zero if there is none.
     pub(crate) fn age(&self, ts: u64) -> Duration {
         let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = samples.partition_point(|(_, published)| *published <= ts);

@@ -26,7 +26,7 @@
 pub(crate) mod reader;
 pub(crate) mod subject;
 
-/// What a stored value describes.
+/// Subject of a stored value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {

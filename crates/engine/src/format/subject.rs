@@ -18,7 +18,7 @@ const IN: u16 = 2;
 const STATES: u16 = 3;
 const VERTEX_PROPERTY: u16 = 4;
 
-/// What a stored history is about.
+/// Subject of a stored history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     About,
@@ -56,7 +56,7 @@ impl Subject {
     }
 }
 
-/// Whether a stored key is one of history.
+/// True if a stored key is one of history.
 pub(crate) fn is_history(key: &[u8]) -> bool {
     key.first().is_some_and(|k| *k == Kind::History as u8 || *k == Kind::EdgeHistory as u8)
 }

@@ -31,7 +31,7 @@ pub struct LogHealth {
     pub write_time: Duration,
 }
 
-/// What is retained of the past. What is in the store and was not needed yet takes no memory and is
+/// Retained part of the past. What is in the store and was not needed yet takes no memory and is
 /// not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -109,7 +109,7 @@ pub struct Health {
     pub segments_loaded: u64,
     /// What could not be read since the database was opened, if anything.
     pub error: Option<String>,
-    /// What is retained of the past.
+    /// Retained part of the past.
     pub history: HistoryHealth,
     /// Ids of deleted vertices that new ones can take, and those that wait until nobody can read
     /// the old vertex any more. Ids unused since before the database was opened are found by and

@@ -19,7 +19,7 @@ use crate::index::{Entries, Index};
 /// Lookups of a batch whose slots are on their way while one is answered.
 const LOOKUPS_AHEAD: usize = 12;
 
-/// Whether a value has the key of `wanted`, which is `key`.
+/// True if a value has the key of `wanted`, which is `key`.
 #[inline]
 fn is_same(found: &Value, wanted: &Value, key: &SortKey) -> bool {
     match (found, wanted) {

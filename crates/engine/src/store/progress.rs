@@ -39,7 +39,7 @@ impl Totals {
     }
 }
 
-/// How far a database's checkpoints are.
+/// Progress of a database's checkpoints.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Timestamp of the last checkpoint.
@@ -53,7 +53,7 @@ pub(crate) struct Progress {
     pub(crate) changes: Option<changes::Lists>,
 }
 
-/// How the last checkpoints went.
+/// Outcomes of the last checkpoints.
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointHistory(Mutex<CheckpointState>);
 

@@ -56,7 +56,7 @@ use scope::{Scope, Variable};
 /// Names that the database does not have of which a query is told, most.
 const UNKNOWN_MAX: usize = 100;
 
-/// What a statement asks for: clauses as operators, patterns as [`Match`](crate::plan::Match).
+/// Logical plan of a statement: clauses as operators, patterns as [`Match`](crate::plan::Match).
 pub(crate) struct Logical {
     pub(crate) plan: Plan,
     /// The name of each variable, by slot, if it has one.

@@ -119,7 +119,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is the same for the same row of the same graph at any time.
+    /// True if it is the same for the same row of the same graph at any time.
     pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = match self {
             Self::Function(function, _) => function.deterministic,

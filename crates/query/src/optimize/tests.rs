@@ -1,5 +1,5 @@
-//! What the optimiser must do whatever a statement is like: replace every pattern, wherever a
-//! query may stand, and apply its rules inside of subqueries as well.
+//! Duties of the optimiser, whatever a statement is like: it replaces every pattern, wherever a
+//! query may stand, and applies its rules inside of subqueries as well.
 
 use telar_plain::PlainGraph;
 

@@ -121,10 +121,10 @@ impl Planner<'_> {
             }
             clauses.add(bound, pattern);
             self.count_only = count_only;
-            next = above.pop_if(|plan| matches!(plan, Plan::Match(_))).map(|plan| match plan {
-                Plan::Match(p) => *p,
-                _ => unreachable!("INVARIANT: it was looked at"),
-            });
+            next = match above.pop_if(|plan| matches!(plan, Plan::Match(_))) {
+                Some(Plan::Match(p)) => Some(*p),
+                _ => None,
+            };
         }
         let plan = self.solve_clauses(plan, clauses);
         self.count_only = None;

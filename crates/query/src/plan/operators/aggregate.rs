@@ -40,15 +40,7 @@ impl Operator for Aggregate {
         Shape::Gathers
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let first = rows.first;

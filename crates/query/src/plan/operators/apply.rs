@@ -46,15 +46,7 @@ impl Operator for Apply {
         Shape::Combines
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         match (self.returns, &self.optional) {

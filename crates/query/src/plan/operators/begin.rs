@@ -23,15 +23,7 @@ impl Operator for Unit {
         Shape::Begins
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, _: InputRows<'_>, _: &mut Facts) -> f64 {
         1.0
@@ -63,15 +55,7 @@ impl Operator for Argument {
         Shape::Begins
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         rows.outer

@@ -39,13 +39,7 @@ impl Operator for CountStore {
         effects.reads_everything();
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, _: &Counts<'_>, _: InputRows<'_>, _: &mut Facts) -> f64 {
         1.0

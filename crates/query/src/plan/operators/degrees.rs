@@ -51,13 +51,7 @@ impl Operator for Degrees {
         effects.reads_label(self.label.as_ref());
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         if self.optional {

@@ -26,15 +26,7 @@ impl Operator for Distinct {
         Shape::Passes
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let keys: Vec<Expr> = self.slots.iter().map(|slot| Expr::Slot(*slot)).collect();

@@ -30,15 +30,7 @@ impl Operator for HashJoin {
         Shape::Combines
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let selectivity = |(a, b): &(Expr, Expr)| match (a, b) {

@@ -34,13 +34,7 @@ impl Operator for IndexSeek {
         effects.seeks(&self.sought);
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.node_objects(&self.label) else { return 0.0 };

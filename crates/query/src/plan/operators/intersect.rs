@@ -53,13 +53,7 @@ impl Operator for Intersect {
         self.legs.iter().for_each(|leg| effects.follows(&leg.types));
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         for leg in &self.legs {

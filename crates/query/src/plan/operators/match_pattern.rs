@@ -60,13 +60,7 @@ impl Operator for Match {
         effects.reads_everything();
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         // The rows are estimated once the pattern is solved.

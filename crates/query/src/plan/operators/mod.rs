@@ -66,6 +66,29 @@ macro_rules! exprs {
     };
 }
 
+/// Implements `writes` and `is_repeatable` of an operator that reads the graph and changes nothing.
+macro_rules! only_reads {
+    () => {
+        fn writes(&self) -> bool {
+            false
+        }
+
+        fn is_repeatable(&self) -> bool {
+            true
+        }
+    };
+}
+
+/// Implements `effects`, `writes` and `is_repeatable` of an operator that, apart from its
+/// expressions and its inner plan, neither reads the graph nor changes it.
+macro_rules! leaves_graph_alone {
+    () => {
+        fn effects(&self, _: &mut Effects) {}
+
+        only_reads!();
+    };
+}
+
 mod aggregate;
 mod apply;
 mod begin;

@@ -34,13 +34,7 @@ impl Operator for NodeScan {
         effects.finds(self.label.as_ref());
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(label) = &self.label else { return rows.first * counts.node_count() };

@@ -44,13 +44,7 @@ impl Operator for RelationshipSeek {
         effects.seeks(&self.sought);
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let Some(objects) = counts.relationship_objects(&self.ty) else { return 0.0 };

@@ -41,15 +41,7 @@ impl Operator for Select {
         Shape::Finds
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         // As if all paths were kept.

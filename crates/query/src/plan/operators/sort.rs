@@ -30,15 +30,7 @@ impl Operator for Sort {
         Shape::Gathers
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
         self.top.as_ref().map_or(rows.first, |top| rows.first.min(constant(top)))

@@ -28,15 +28,7 @@ impl Operator for Unwind {
         Shape::Finds
     }
 
-    fn effects(&self, _: &mut Effects) {}
-
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    leaves_graph_alone!();
 
     fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         facts.bind_element(self.slot, &self.list);

@@ -60,13 +60,7 @@ impl Operator for VarExpand {
         effects.follows(&self.types);
     }
 
-    fn writes(&self) -> bool {
-        false
-    }
-
-    fn is_repeatable(&self) -> bool {
-        true
-    }
+    only_reads!();
 
     fn estimate(&self, counts: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
         let hop = Hop { from: self.from, to: self.to, types: &self.types, way: self.way };

@@ -1,8 +1,8 @@
 //! How many relationships an expansion would find, without finding them.
 //!
 //! Where only those count that lead to a label, and every relationship of their types does, degrees
-//! are enough as well: whether that is so is seen by adding up the degrees of all nodes that have
-//! the label, which is done when rows enough have come to pay for it.
+//! are enough as well. That is so if all nodes have the label; otherwise it is seen by adding up the
+//! degrees of all nodes that have it, which is done when rows enough have come to pay for it.
 //!
 //! What a row has used already is not counted, as an expansion would not find it; a loop, which is
 //! in both lists of its node, is one relationship. Relationships to a node that is excluded
@@ -111,7 +111,12 @@ impl<'p> Degrees<'p> {
             return Ok(known);
         }
         ends.rows += rows as u64;
-        match cx.graph().count_vertices(Some(label))? {
+        let labelled = cx.graph().count_vertices(Some(label))?;
+        if labelled.is_some() && labelled == cx.graph().count_vertices(None)? {
+            ends.all_labelled = Some(true);
+            return Ok(true);
+        }
+        match labelled {
             Some(nodes) if nodes <= ends.rows.saturating_mul(NODES_PER_ROW) => {}
             _ => return Ok(false),
         }

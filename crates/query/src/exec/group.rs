@@ -227,6 +227,8 @@ impl Groups {
         out.reserve(rows);
         match columns {
             [] => out.resize(rows, 0),
+            // A column without rows has no type: groups keep theirs.
+            _ if rows == 0 => {}
             [column] => self.assign_one(column, rows, out)?,
             columns => self.assign_rows(columns, rows, out)?,
         }
@@ -248,6 +250,7 @@ impl Groups {
         }
         match (&mut self.keys, column.vertices(), column.ints()) {
             (Keys::Vertices(numbers, keys), Some(vertices), _) => {
+                numbers.expect(vertices.iter().map(|vertex| vertex.get()));
                 // PERF: `telar bench cypher`, in-degrees: rows of one node follow each other.
                 for same in vertices.chunk_by(|a, b| a == b) {
                     let number = numbers.get_or_insert(same[0].get());
@@ -258,6 +261,7 @@ impl Groups {
                 }
             }
             (Keys::Ints(numbers, keys), _, Some(ints)) => {
+                numbers.expect(ints.iter().map(|int| place_of(*int)));
                 for int in ints {
                     let number = numbers.get_or_insert(place_of(*int));
                     if number as usize == keys.len() {
@@ -427,6 +431,23 @@ mod tests {
         assert_eq!(assign(&mut groups, vec![Column::from(vec![v(3), v(1), v(3)])]), [0, 1, 0]);
         let some = vec![Value::Null, Value::Vertex(v(1))];
         assert_eq!(assign(&mut groups, vec![Column::Values(some)]), [2, 1]);
+    }
+
+    #[test]
+    fn a_column_without_rows_changes_no_type() {
+        let v = VertexId::from_raw;
+        let nothing = || Column::Values(Vec::new());
+        let mut groups = Groups::new(1);
+        assert!(assign(&mut groups, vec![nothing()]).is_empty());
+        assert_eq!(assign(&mut groups, vec![Column::from(vec![7_i64])]), [0]);
+        assign(&mut groups, vec![nothing()]);
+        assert!(matches!(groups.keys, Keys::Ints(..)));
+        let mut groups = Groups::new(2);
+        let pair = || vec![Column::from(vec![v(1)]), Column::from(vec![v(2)])];
+        assert_eq!(assign(&mut groups, pair()), [0]);
+        assign(&mut groups, vec![nothing(), nothing()]);
+        assert!(matches!(groups.keys, Keys::Pairs(..)));
+        assert_eq!(assign(&mut groups, pair()), [0]);
     }
 
     #[test]

@@ -192,15 +192,12 @@ impl Order<'_> {
 
     /// Rows that the first key does not put behind `last`.
     fn perhaps_before(&self, column: &Column, last: &Value) -> Vec<u32> {
-        let rows = 0..column.len() as u32;
         match (column.ints(), last) {
-            // PERF: `telar bench cypher`, the first of many: most rows go here.
-            (Some(ints), Value::Int(last)) => {
-                let descending = self.plan.keys[0].1;
-                let may = |int: i64| if descending { int >= *last } else { int <= *last };
-                rows.filter(|row| may(ints[*row as usize])).collect()
+            (Some(ints), Value::Int(last)) if self.plan.keys[0].1 => {
+                rows_where(ints, |int| int >= *last)
             }
-            _ => rows.collect(),
+            (Some(ints), Value::Int(last)) => rows_where(ints, |int| int <= *last),
+            _ => (0..column.len() as u32).collect(),
         }
     }
 
@@ -247,6 +244,20 @@ impl Order<'_> {
         order.truncate(top);
         Ok(order)
     }
+}
+
+/// Rows whose number is one of those; as a rule few of them are.
+fn rows_where(ints: &[i64], is_one: impl Fn(i64) -> bool) -> Vec<u32> {
+    // PERF: `telar bench cypher`, the first of many: most rows go here, and most pieces, which are
+    // looked at some numbers at a time, have none.
+    const PIECE: usize = 64;
+    let mut rows = Vec::new();
+    for (piece, from) in ints.chunks(PIECE).zip((0u32..).step_by(PIECE)) {
+        if piece.iter().fold(false, |any, int| any | is_one(*int)) {
+            rows.extend((from..).zip(piece).filter(|(_, int)| is_one(**int)).map(|(row, _)| row));
+        }
+    }
+    rows
 }
 
 impl Read {

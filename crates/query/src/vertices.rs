@@ -54,6 +54,15 @@ impl VertexSet {
         fresh
     }
 
+    /// Makes room for vertices that are about to come, as long as they have places in the table.
+    pub(crate) fn expect(&mut self, vertices: usize) {
+        // PERF: `telar bench cypher`, 2 hops: a table that grows on its own is made anew again and
+        // again, which took half of the query's time.
+        if self.bits.is_empty() {
+            self.sparse.reserve(vertices.min(DENSE_MIN.saturating_sub(self.sparse.len())));
+        }
+    }
+
     /// Adds all of another set; how many were not there.
     pub(crate) fn absorb(&mut self, mut other: Self) -> usize {
         let before = self.len;
@@ -231,7 +240,10 @@ mod tests {
     fn compare_with_plain_map(keys: &[u64]) -> Result<(), TestCaseError> {
         let (mut set, mut numbers) = (VertexSet::default(), Numbers::default());
         let mut plain: HashMap<u64, u32> = HashMap::new();
-        for &key in keys {
+        for (at, &key) in keys.iter().enumerate() {
+            if at % 100 == 0 {
+                set.expect(at);
+            }
             let (vertex, next) = (VertexId::from_raw(key), plain.len() as u32);
             let fresh = !plain.contains_key(&key);
             let expected = *plain.entry(key).or_insert(next);

@@ -134,6 +134,7 @@ impl<'p> Reach<'p> {
                         cx.check()?;
                         if plain {
                             cx.graph().expand_ids(sources, *ty, *direction, &mut self.expansion)?;
+                            search.found.expect(self.expansion.neighbours.len());
                             self.expansion.neighbours.iter().for_each(|n| search.reach(*n));
                             continue;
                         }

@@ -1,8 +1,8 @@
 //! How many relationships an expansion would find, without finding them.
 //!
 //! Where only those count that lead to a label, and every relationship of their types does, degrees
-//! are enough as well. That is so if all nodes have the label; otherwise it is seen by adding up the
-//! degrees of all nodes that have it, which is done when rows enough have come to pay for it.
+//! are enough as well. That is so if all nodes have the label; otherwise it is seen by adding up
+//! the degrees of all nodes that have it, which is done when rows enough have come to pay for it.
 //!
 //! What a row has used already is not counted, as an expansion would not find it; a loop, which is
 //! in both lists of its node, is one relationship. Relationships to a node that is excluded

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::checkpoint::relief;
+use crate::reclaim;
 use crate::shared::Shared;
 
 /// Passes between two looks at the size of the log.
@@ -63,17 +64,6 @@ fn check_files(shared: &Shared) {
     }
 }
 
-/// Frees what has been replaced and is read by nobody any more. Readers and writers do so as they
-/// go; of a database that nothing happens in, this is the only one.
-/// Cost: some microseconds if there is nothing.
-fn reclaim() {
-    /// Each frees some hundred blocks at most, if every thread has moved on since the last one.
-    const STEPS: usize = 64;
-    for _ in 0..STEPS {
-        crossbeam_epoch::pin().flush();
-    }
-}
-
 fn run(shared: &Shared, stop: &Stop, interval: Duration) {
     let mut passes = 0u32;
     // Segments not written to for a whole interval are idle.
@@ -96,7 +86,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         shared.indexes.load_wanted(shared);
         relief::pass(shared);
         check_files(shared);
-        reclaim();
+        reclaim::collect();
         idle_before = now;
         passes = passes.wrapping_add(1);
         let limit = shared.settings.checkpoint_wal_bytes;

@@ -402,6 +402,7 @@ impl Engine {
     /// pass does this for idle segments by itself.
     pub fn settle(&self) {
         self.shared.settle_all(None);
+        crate::reclaim::collect();
     }
 
     /// Writes what changed since the last checkpoint to the store and cuts the log. Readers and

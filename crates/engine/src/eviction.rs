@@ -2,10 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use crossbeam_epoch as epoch;
 use telar_graph::Direction;
 
 use crate::mapped::memory::{Droppable, Hand, Limits};
+use crate::reclaim::collect;
 use crate::shared::Shared;
 
 fn tables(shared: &Shared) -> Vec<&dyn Droppable> {
@@ -46,13 +46,6 @@ fn drop_clean(shared: &Shared, wanted: u64, all: bool, hand: &mut Hand) -> u64 {
         }
     }
     freed
-}
-
-/// Lets the epoch get on, so that what was let go is given back.
-pub(crate) fn collect() {
-    for _ in 0..3 {
-        epoch::pin().flush();
-    }
 }
 
 /// Drops everything that the store holds as it is; returns the bytes let go.

@@ -4,7 +4,8 @@
 use std::sync::atomic::Ordering;
 
 use super::checkpoint;
-use crate::eviction::{collect, drop_down, measure};
+use crate::eviction::{drop_down, measure};
+use crate::reclaim::collect;
 use crate::shared::Shared;
 
 /// Looks how much memory is held, and brings it under the limit if need be and as far as possible:

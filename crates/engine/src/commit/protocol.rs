@@ -399,6 +399,10 @@ fn settle_after(writes: &WriteSet, shared: &Shared) {
             column.settle_if_full(w.place, horizon, guard);
         }
     }
+    // What a large commit replaced must not wait for the next commit of this thread.
+    if writes.len() > STRIPES_MAX {
+        guard.flush();
+    }
 }
 
 pub(super) fn settle_list_of(table: &AdjTable, v: u32, nbr: u32, shared: &Shared, guard: &Guard) {

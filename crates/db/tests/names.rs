@@ -83,6 +83,34 @@ fn a_transaction_knows_its_own_names_and_nobody_else_does() {
     assert_eq!(names(&db), [text(&["L", "M"]), text(&["T"]), text(&["k", "p", "q"])]);
 }
 
+/// Plans are kept, and with them the numbers of names: not those that a transaction had for itself.
+#[test]
+fn a_plan_that_ran_under_names_of_a_transaction_finds_others_later() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let reads = || READS.iter().filter(|(text, _)| text.contains("(n:L)"));
+    for round in 0..3 {
+        let mut transaction = session.begin().unwrap();
+        transaction.run(CREATE, &ValueMap::new()).unwrap();
+        for (text, expected) in reads() {
+            let found = transaction.run(text, &ValueMap::new()).unwrap();
+            let found: Vec<String> = found.rows.iter().flatten().map(show).collect();
+            assert_eq!(found.join("; "), *expected, "{text}");
+        }
+        transaction.rollback();
+        // Other names get the numbers.
+        let others = format!("CREATE (:X{round} {{x{round}: 0}})-[:Y{round} {{y{round}: 0}}]->()");
+        session.run(&others, &[]).unwrap();
+        for (text, _) in reads() {
+            assert_eq!(one(&session, text), "", "{text}");
+        }
+    }
+    session.run(CREATE, &[]).unwrap();
+    for (text, expected) in reads() {
+        assert_eq!(one(&session, text), *expected, "{text}");
+    }
+}
+
 #[test]
 fn a_failed_statement_makes_no_names() {
     let db = telar_db::open_in_memory().unwrap();

@@ -159,6 +159,10 @@ impl Schema for Reader<'_> {
         self.shared.catalog.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
     }
 
+    fn has_only_committed_names(&self) -> bool {
+        true
+    }
+
     fn label_names(&self) -> Vec<String> {
         self.shared.catalog.all_names(NameKind::Label)
     }

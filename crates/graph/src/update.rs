@@ -42,6 +42,10 @@ pub trait Schema {
     /// The number of a property key, if it was ever made.
     fn find_property_key(&self, name: &str) -> Option<PropertyKeyId>;
 
+    /// True if every name that is found was committed, so that its number holds for any later
+    /// reader of the same graph; false in a transaction that has written under new names.
+    fn has_only_committed_names(&self) -> bool;
+
     /// Every label's name, by number; empty where a number has no name.
     fn label_names(&self) -> Vec<String>;
 

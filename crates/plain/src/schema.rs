@@ -22,6 +22,10 @@ impl Schema for PlainGraph {
         find(&self.keys, name).map(PropertyKeyId::from_raw)
     }
 
+    fn has_only_committed_names(&self) -> bool {
+        true
+    }
+
     fn label_names(&self) -> Vec<String> {
         self.labels.clone()
     }

@@ -174,3 +174,28 @@ fn a_read_that_fails_is_an_error_of_the_statement_whichever_it_is() {
     }
     assert_eq!(unread, 1, "statements without a read");
 }
+
+#[test]
+fn a_plan_looks_for_each_name_once() {
+    const TEXTS: [(&str, &str); 8] = [
+        ("MATCH (p:Person) RETURN count(*)", "[[20]]"),
+        ("MATCH (p:Person) RETURN sum(p.age)", "[[590]]"),
+        ("MATCH (p:Person {age: 25}) RETURN p.age", "[[25]]"),
+        ("MATCH (p) WHERE p:Person AND p.age < 22 RETURN count(*)", "[[2]]"),
+        ("MATCH (p:Person)-[:KNOWS]->(q) RETURN count(q)", "[[40]]"),
+        ("MATCH (p)-[:KNOWS|LIVES_IN]->(q) RETURN count(*)", "[[60]]"),
+        ("MATCH ()-[k:KNOWS {since: 41}]->() RETURN k.since", "[[41]]"),
+        ("MATCH (p:Person {age: 20})-[:KNOWS*2]->(q) RETURN count(*)", "[[4]]"),
+    ];
+    let graph = dense();
+    for (text, expected) in TEXTS {
+        let plan = prepare(text, &graph, &Procedures::builtin()).unwrap();
+        assert_eq!(rows(&run(&plan, &mut graph.clone()).unwrap()), expected, "{text}");
+        // The same graph under other names: whoever looks for the old ones finds none.
+        let mut renamed = graph.clone();
+        for name in renamed.labels.iter_mut().chain(&mut renamed.types).chain(&mut renamed.keys) {
+            name.push('2');
+        }
+        assert_eq!(rows(&run(&plan, &mut renamed).unwrap()), expected, "{text}");
+    }
+}

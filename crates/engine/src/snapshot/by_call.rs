@@ -221,6 +221,10 @@ macro_rules! reads_by_call {
                 self.reader().find_property_key(name)
             }
 
+            fn has_only_committed_names(&self) -> bool {
+                self.reader().has_only_committed_names()
+            }
+
             fn label_names(&self) -> Vec<String> {
                 self.reader().label_names()
             }

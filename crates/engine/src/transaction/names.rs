@@ -179,6 +179,10 @@ impl Schema for Transaction<'_> {
         self.find(NameKind::PropertyKey, name).map(PropertyKeyId::from_raw)
     }
 
+    fn has_only_committed_names(&self) -> bool {
+        self.names.is_none()
+    }
+
     fn label_names(&self) -> Vec<String> {
         self.all_names(NameKind::Label)
     }

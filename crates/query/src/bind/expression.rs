@@ -486,7 +486,7 @@ impl Binder<'_> {
                 MapProjectionItem::AllProperties => all = true,
                 MapProjectionItem::Property(key) => {
                     let key: Arc<str> = key.text.as_ref().into();
-                    let value = Expr::Property(Box::new(object.clone()), key.clone());
+                    let value = Expr::Property(Box::new(object.clone()), key.clone().into());
                     entries.push((key, value));
                 }
                 MapProjectionItem::Entry(entry) => {

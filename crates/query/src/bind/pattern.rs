@@ -417,7 +417,8 @@ impl Binder<'_> {
                     for name in &names {
                         self.reads_name(NotificationKind::UnknownType, name);
                     }
-                    Types::Of(names.iter().map(|name| name.text.as_ref().into()).collect())
+                    let names = names.iter().map(|name| Arc::from(name.text.as_ref()));
+                    Types::Of(names.collect())
                 }
                 None => Types::Where(self.labels(labels)?),
             },
@@ -437,7 +438,7 @@ impl Binder<'_> {
                 for entry in entries {
                     self.reads_name(NotificationKind::UnknownPropertyKey, &entry.key);
                     let key: Arc<str> = entry.key.text.as_ref().into();
-                    let property = Expr::Property(Box::new(Expr::Slot(slot)), key);
+                    let property = Expr::Property(Box::new(Expr::Slot(slot)), key.into());
                     let value = self.expression(&entry.value)?;
                     let equal = Expr::Binary(Binary::Equal, Box::new(property), Box::new(value));
                     found.conditions.push(equal);

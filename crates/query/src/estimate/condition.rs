@@ -89,7 +89,7 @@ impl Counts<'_> {
             },
             _ => None,
         });
-        if property.is_some_and(|(slot, key)| facts.was_sought(slot, key)) {
+        if property.is_some_and(|(slot, key)| facts.was_sought(slot, key.text())) {
             return 1.0;
         }
         let equal = || match (property, left, right) {
@@ -177,7 +177,7 @@ fn area_selectivity(condition: &Expr, facts: &Facts) -> Option<f64> {
     let areas = areas(condition);
     let was_sought = |point: &Expr| match point {
         Expr::Property(object, key) => {
-            slot_of(object).is_some_and(|slot| facts.was_sought(slot, key))
+            slot_of(object).is_some_and(|slot| facts.was_sought(slot, key.text()))
         }
         _ => false,
     };

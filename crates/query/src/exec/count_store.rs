@@ -26,13 +26,13 @@ impl Operator for CountStore<'_> {
         let Some(plan) = self.plan.take() else { return Ok(None) };
         let count = match &plan.what {
             Counted::Nodes(None) => nodes(None, cx)?,
-            Counted::Nodes(Some(label)) => match cx.graph().find_label(label) {
+            Counted::Nodes(Some(label)) => match label.find(cx.graph()) {
                 Some(label) => nodes(Some(label), cx)?,
                 None => 0,
             },
             Counted::Relationships(types) => {
                 let mut count = 0;
-                for ty in types.ids(cx.graph()) {
+                for ty in types.ids(cx.graph()).iter().copied() {
                     count += relationships(ty, cx)?;
                 }
                 count

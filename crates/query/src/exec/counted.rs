@@ -280,6 +280,10 @@ macro_rules! counted {
                 self.graph.find_property_key(name)
             }
 
+            fn has_only_committed_names(&self) -> bool {
+                self.graph.has_only_committed_names()
+            }
+
             fn label_names(&self) -> Vec<String> {
                 self.graph.label_names()
             }

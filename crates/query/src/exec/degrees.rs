@@ -156,7 +156,7 @@ impl<'p> Degrees<'p> {
         let mut label = None;
         if let Some(name) = &p.label {
             // Nothing leads to a node with a label that there is not.
-            let Some(id) = cx.graph().find_label(name) else {
+            let Some(id) = name.find(cx.graph()) else {
                 return Ok(match p.optional {
                     true => ((0..rows.rows() as u32).collect(), vec![1; rows.rows()]),
                     false => Default::default(),
@@ -177,7 +177,7 @@ impl<'p> Degrees<'p> {
         let mut counts = vec![0_u64; vertices.len()];
         let mut used = Vec::new();
         let left = p.scans && !graph.deleted_connected().is_empty();
-        for ty in &types {
+        for ty in types.iter() {
             if left {
                 self.add_left(&vertices, *ty, label, graph, &mut counts)?;
                 continue;

@@ -142,7 +142,7 @@ impl<'p> Expand<'p> {
         let left = p.scans && !graph.deleted_connected().is_empty();
         let expansion = &mut self.expansion;
         let mut whole = vec![p.way != Way::Both; vertices.len()];
-        for ty in types {
+        for ty in types.iter().copied() {
             for direction in p.way.directions() {
                 // PERF: `telar bench cypher`, hops: most lists are taken as they are.
                 for ((whole, source), row) in whole.iter_mut().zip(&vertices).zip(&places) {
@@ -210,7 +210,7 @@ impl<'p> Expand<'p> {
         {
             return Ok(());
         }
-        for ty in types {
+        for ty in types.iter() {
             for direction in p.way.directions() {
                 let pair = |(_, source, target): &(u32, VertexId, VertexId)| match direction {
                     Direction::Out => (*source, *target),

@@ -151,7 +151,7 @@ impl<'p> IndexSeek<'p> {
         // The index went since the plan was made, is younger than what is read, or does not hold
         // what is sought.
         let (mut all, mut found) = (Vec::new(), Found::default());
-        if let Some(label) = cx.graph().find_label(&self.plan.label) {
+        if let Some(label) = self.plan.label.find(cx.graph()) {
             each_step(Some(label), cx, |_, nodes| {
                 all.extend_from_slice(nodes);
                 Ok(())

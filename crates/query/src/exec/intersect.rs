@@ -18,6 +18,7 @@
 //! Source: H. Ngo, C. Ré, A. Rudra, "Skew strikes back", SIGMOD Record 2013; T. Veldhuizen,
 //! "Leapfrog triejoin", ICDT 2014.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Graph, ReadError, VertexId};
@@ -42,7 +43,7 @@ pub(crate) struct Intersect<'p> {
 /// A leg, for some rows.
 struct Leg<'p> {
     plan: &'p plan::Leg,
-    types: Vec<EdgeTypeId>,
+    types: Cow<'p, [EdgeTypeId]>,
     used: Vec<Arc<Column>>,
     /// Earlier legs that it may share no relationship with.
     others: Vec<usize>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use telar_graph::{Direction, EdgeId, Expansion, VertexId};
+use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
 
 use super::count_store::each_step;
 use super::expand::{columns, edge_of, is_used};
@@ -11,7 +11,7 @@ use super::memory::Held;
 use super::seek::{MANY, Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
-use crate::plan::{self, Way};
+use crate::plan::{self, Name, Way};
 use crate::query_error::QueryError;
 
 /// For each row of the input the relationships that an index has for its key or range.
@@ -108,8 +108,12 @@ impl Found {
 }
 
 /// Every edge of a type.
-fn all_edges(ty: &str, cx: &mut Exec<'_>, out: &mut Vec<EdgeId>) -> Result<(), QueryError> {
-    let Some(ty) = cx.graph().find_edge_type(ty) else { return Ok(()) };
+fn all_edges(
+    ty: &Name<EdgeTypeId>,
+    cx: &mut Exec<'_>,
+    out: &mut Vec<EdgeId>,
+) -> Result<(), QueryError> {
+    let Some(ty) = ty.find(cx.graph()) else { return Ok(()) };
     let mut expansion = Expansion::default();
     each_step(None, cx, |graph, sources| {
         graph.expand(sources, ty, Direction::Out, &mut expansion)?;

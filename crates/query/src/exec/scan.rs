@@ -55,7 +55,7 @@ impl Operator for NodeScan<'_> {
                 },
             };
             cx.check()?;
-            let label = self.plan.label.as_deref().map(|name| cx.graph().find_label(name));
+            let label = self.plan.label.as_ref().map(|name| name.find(cx.graph()));
             let partitions = cx.graph().partitions();
             let bound = match label {
                 // Nothing ever had this label.

@@ -11,7 +11,7 @@ use telar_graph::{Value, ValueMap, VertexId};
 use super::create::{NameColumns, storable};
 use super::{Exec, Operator, Source};
 use crate::batch::Batch;
-use crate::exec::eval::access::{properties_left, property_of};
+use crate::exec::eval::access::{Key, properties_left, property_of};
 use crate::exec::eval::eval;
 use crate::expr::Expr;
 use crate::plan::SetItem;
@@ -33,7 +33,7 @@ pub(crate) fn set_property(
     // What is not there needs no key and no write to be removed.
     if value.is_null()
         && matches!(object, Value::Vertex(_) | Value::Edge(_))
-        && property_of(object, key, cx)?.is_null()
+        && property_of(object, Key::Computed(key), cx)?.is_null()
     {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 //! Depth first from each row's node, no relationship twice on a path. Cost: proportional to the
 //! number of paths, which grows with the power of the length.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use telar_graph::value::heap_bytes;
@@ -64,7 +65,7 @@ pub(crate) fn satisfying(
 pub(crate) struct VarExpand<'p> {
     input: Source<'p>,
     plan: &'p plan::VarExpand,
-    state: Option<State>,
+    state: Option<State<'p>>,
     expansion: Expansion,
     ramp: Ramp,
     /// What is still open, and what was found last.
@@ -73,10 +74,10 @@ pub(crate) struct VarExpand<'p> {
 
 /// A search under way: the rows, the row searched from, and the path walked with, for each of its
 /// nodes, the steps still to be taken.
-struct State {
+struct State<'p> {
     rows: Batch,
     used: Vec<Arc<Column>>,
-    types: Vec<EdgeTypeId>,
+    types: Cow<'p, [EdgeTypeId]>,
     row: usize,
     path: Vec<EdgeId>,
     open: Vec<Vec<(EdgeId, VertexId)>>,
@@ -87,7 +88,7 @@ struct State {
 /// Bytes held that make it worth while to account for them.
 const HELD_STEP: usize = 64 << 10;
 
-impl State {
+impl State<'_> {
     fn push(&mut self, steps: Vec<(EdgeId, VertexId)>) {
         self.bytes += steps.capacity() * size_of::<(EdgeId, VertexId)>();
         self.open.push(steps);
@@ -115,7 +116,7 @@ impl<'p> VarExpand<'p> {
         Self { input, plan, state: None, expansion, ramp, held }
     }
 
-    fn accept(&self, state: &State, end: VertexId, found: &mut Found) {
+    fn accept(&self, state: &State<'_>, end: VertexId, found: &mut Found) {
         let p = self.plan;
         let length = state.path.len() as u64;
         let target = p.into.then(|| state.rows.column(p.to).vertex(state.row));
@@ -136,7 +137,7 @@ impl<'p> VarExpand<'p> {
     /// The steps from `vertex` that continue the path; none if it is long enough.
     fn open(
         &mut self,
-        state: &State,
+        state: &State<'_>,
         vertex: VertexId,
         cx: &mut Exec<'_>,
     ) -> Result<Vec<(EdgeId, VertexId)>, QueryError> {
@@ -156,7 +157,7 @@ impl<'p> VarExpand<'p> {
     }
 
     /// Goes on with the search until enough paths are found or the rows are done.
-    fn search(&mut self, state: &mut State, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+    fn search(&mut self, state: &mut State<'_>, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
         let mut found = Found::default();
         let wanted = self.ramp.step();
         while found.rows.len() < wanted {

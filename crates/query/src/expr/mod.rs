@@ -7,12 +7,12 @@ pub(crate) mod walk;
 
 use std::sync::Arc;
 
-use telar_graph::Value;
+use telar_graph::{LabelId, PropertyKeyId, Value};
 
 use crate::batch::Slot;
 use crate::function::Function;
 use crate::ops::NormalForm;
-use crate::plan::Plan;
+use crate::plan::{Name, Plan};
 use crate::value_type::ValueType;
 
 /// An expression over the columns of a batch.
@@ -25,7 +25,7 @@ pub(crate) enum Expr {
     List(Vec<Expr>),
     Map(Vec<(Arc<str>, Expr)>),
     /// A property of a node or relationship, or a component of another value.
-    Property(Box<Expr>, Arc<str>),
+    Property(Box<Expr>, Name<PropertyKeyId>),
     Index(Box<Expr>, Box<Expr>),
     Slice(Box<Expr>, Option<Box<Expr>>, Option<Box<Expr>>),
     Unary(Unary, Box<Expr>),
@@ -86,7 +86,7 @@ pub(crate) enum Binary {
 /// A condition on the labels of a node or the type of a relationship.
 #[derive(Debug, Clone)]
 pub(crate) enum Labels {
-    Name(Arc<str>),
+    Name(Name<LabelId>),
     /// All, or any, of the labels that a string or list of strings names.
     Dynamic(Box<Expr>, bool),
     /// At least one label.

@@ -120,7 +120,7 @@ impl Chain {
             for part in parts(&p.condition).iter().filter(|part| reads_any(part, &new)) {
                 match condition_on(part, node)? {
                     NodeCondition::Label(label) if degrees.label.is_none() => {
-                        degrees.label = Some(label)
+                        degrees.label = Some(label.into())
                     }
                     NodeCondition::Label(_) => return None,
                     NodeCondition::Other(other) if new.contains(&other) => return None,
@@ -269,7 +269,7 @@ fn condition_on(condition: &Expr, node: Slot) -> Option<NodeCondition> {
     };
     match condition {
         Expr::HasLabels(of, Labels::Name(label)) if slot(of) == Some(node) => {
-            Some(NodeCondition::Label(Arc::clone(label)))
+            Some(NodeCondition::Label(label.text().clone()))
         }
         Expr::Binary(Binary::NotEqual, a, b) if slot(a) == Some(node) => {
             slot(b).map(NodeCondition::Other)

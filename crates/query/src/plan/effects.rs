@@ -294,7 +294,7 @@ impl Effects {
         match e {
             Expr::Property(object, key) => {
                 reads.any = true;
-                reads.properties.add(slot_of(object), Some(key));
+                reads.properties.add(slot_of(object), Some(key.text()));
             }
             Expr::Index(object, key) if !matches!(**key, Expr::Const(Value::Int(_))) => {
                 reads.any = true;
@@ -348,7 +348,7 @@ fn text(e: &Expr) -> Option<Arc<str>> {
 /// Adds the labels that a condition tests.
 fn tested(labels: &Labels, of: Option<Slot>, reads: &mut Parts) {
     match labels {
-        Labels::Name(name) => reads.add(of, Some(name)),
+        Labels::Name(name) => reads.add(of, Some(name.text())),
         Labels::Dynamic(..) | Labels::Wildcard => reads.add(of, None),
         Labels::Not(inner) => tested(inner, of, reads),
         Labels::And(parts) | Labels::Or(parts) => {

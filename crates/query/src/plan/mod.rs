@@ -7,6 +7,7 @@
 //! - `operator`: the trait of operators; `operators`: all of them, one per file.
 //! - `pattern`: patterns of `MATCH`; `sought`: keys of an index seek; `types`: types and directions
 //!   of relationships.
+//! - `name`: names with their numbers.
 //! - `walk`: walks over plans.
 //! - `effects`: reads and writes of operators.
 //! - `explain`: descriptions of plans.
@@ -15,6 +16,7 @@
 
 pub(crate) mod effects;
 pub(crate) mod explain;
+mod name;
 mod operator;
 mod operators;
 pub(crate) mod pattern;
@@ -22,6 +24,7 @@ mod sought;
 mod types;
 mod walk;
 
+pub(crate) use name::Name;
 pub(crate) use operator::{HasExprs, Operator, Shape};
 pub(crate) use operators::*;
 pub(crate) use sought::{NextKey, Sought};

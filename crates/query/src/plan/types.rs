@@ -1,9 +1,10 @@
 //! Types and directions of relationships.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use telar_graph::{Direction, EdgeTypeId, Graph};
 
+use super::name::TypeNames;
 use crate::expr::Labels;
 
 /// Direction of a relationship, seen from the node that is bound.
@@ -39,30 +40,23 @@ impl Way {
 pub(crate) enum Types {
     Any,
     /// One of these.
-    Of(Vec<Arc<str>>),
+    Of(TypeNames),
     /// Types for which an expression holds.
     Where(Labels),
 }
 
 impl Types {
     /// Numbers of the types, as far as the graph has them, ascending.
-    pub(crate) fn ids(&self, graph: &dyn Graph) -> Vec<EdgeTypeId> {
-        let mut found: Vec<EdgeTypeId> = match self {
-            Self::Of(names) => names.iter().filter_map(|name| graph.find_edge_type(name)).collect(),
-            Self::Any | Self::Where(_) => graph
-                .edge_type_names()
-                .iter()
-                .enumerate()
-                .filter(|(_, name)| match self {
-                    Self::Where(labels) => type_satisfies(labels, name),
-                    _ => true,
-                })
-                .map(|(id, _)| EdgeTypeId::from_raw(id as u16))
-                .collect(),
+    pub(crate) fn ids(&self, graph: &dyn Graph) -> Cow<'_, [EdgeTypeId]> {
+        let labels = match self {
+            Self::Of(names) => return names.find(graph),
+            Self::Where(labels) => Some(labels),
+            Self::Any => None,
         };
-        found.sort_unstable();
-        found.dedup();
-        found
+        let holds = |name: &str| labels.is_none_or(|labels| type_satisfies(labels, name));
+        let names = graph.edge_type_names();
+        let found = names.iter().zip(0..).filter(|(name, _)| holds(name));
+        found.map(|(_, number)| EdgeTypeId::from_raw(number)).collect()
     }
 }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use telar_graph::column::Nullable;
-use telar_graph::{EdgeId, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId};
+use telar_graph::{
+    EdgeId, Graph, LabelId, Lists, PropertyKeyId, ReadError, Value, ValueMap, VertexId,
+};
 
 use super::eval;
 use crate::batch::{Batch, Column};
@@ -15,13 +17,37 @@ use crate::error::{Detail, EvalError, describe};
 use crate::exec::Exec;
 use crate::expr::{GraphFunction, Labels};
 use crate::ops;
+use crate::plan::Name;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
+
+/// Key of a property: a name in the plan, or a text that was computed.
+#[derive(Clone, Copy)]
+pub(crate) enum Key<'k> {
+    Planned(&'k Name<PropertyKeyId>),
+    Computed(&'k str),
+}
+
+impl<'k> Key<'k> {
+    fn text(self) -> &'k str {
+        match self {
+            Self::Planned(name) => name,
+            Self::Computed(text) => text,
+        }
+    }
+
+    fn find(self, graph: &dyn Graph) -> Option<PropertyKeyId> {
+        match self {
+            Self::Planned(name) => name.find(graph),
+            Self::Computed(text) => graph.find_property_key(text),
+        }
+    }
+}
 
 /// The property `key` of every object of a column, appended to `out`, which has no rows.
 pub(crate) fn property(
     objects: &Column,
-    key: &str,
+    key: Key<'_>,
     out: Column,
     cx: &Exec<'_>,
 ) -> Result<Column, QueryError> {
@@ -49,7 +75,7 @@ pub(crate) fn property(
 /// The property `key` of each object that is not null, unless `check` refuses one.
 fn property_of_each<T: Copy + Default>(
     objects: &Nullable<T>,
-    key: &str,
+    key: Key<'_>,
     mut out: Column,
     cx: &Exec<'_>,
     check: impl Fn(&[T]) -> Result<(), QueryError>,
@@ -61,7 +87,7 @@ fn property_of_each<T: Copy + Default>(
         None => objects.iter().flatten().collect::<Vec<_>>().into(),
     };
     check(&some)?;
-    let Some(key) = cx.graph().find_property_key(key) else {
+    let Some(key) = key.find(cx.graph()) else {
         return Ok(Column::nulls(objects.len()));
     };
     if !objects.has_nulls() {
@@ -84,7 +110,7 @@ fn property_of_each<T: Copy + Default>(
 /// As [`property`], where what the query has deleted has none: to ask for one is no error then.
 pub(crate) fn property_left(
     objects: &Column,
-    key: &str,
+    key: Key<'_>,
     cx: &Exec<'_>,
 ) -> Result<Column, QueryError> {
     if cx.deleted_vertices.is_empty() && cx.deleted_edges.is_empty() {
@@ -98,12 +124,16 @@ pub(crate) fn property_left(
 }
 
 /// The property `key` of one object.
-pub(crate) fn property_of(object: &Value, key: &str, cx: &Exec<'_>) -> Result<Value, QueryError> {
+pub(crate) fn property_of(
+    object: &Value,
+    key: Key<'_>,
+    cx: &Exec<'_>,
+) -> Result<Value, QueryError> {
     let one = |object: &Column| Ok(property(object, key, Column::default(), cx)?.get(0));
     match object {
         Value::Vertex(vertex) => one(&vec![*vertex].into()),
         Value::Edge(edge) => one(&vec![**edge].into()),
-        other => Ok(ops::property(other, key)?),
+        other => Ok(ops::property(other, key.text())?),
     }
 }
 
@@ -145,7 +175,9 @@ pub(crate) fn properties_left(object: &Value, cx: &Exec<'_>) -> Result<ValueMap,
 /// `object[key]`: an element of a list, an entry of a map, or a property.
 pub(crate) fn index(object: &Value, key: &Value, cx: &Exec<'_>) -> Result<Value, QueryError> {
     match (object, key) {
-        (Value::Vertex(_) | Value::Edge(_), Value::String(key)) => property_of(object, key, cx),
+        (Value::Vertex(_) | Value::Edge(_), Value::String(key)) => {
+            property_of(object, Key::Computed(key), cx)
+        }
         (Value::Vertex(_) | Value::Edge(_), Value::Null) => Ok(Value::Null),
         (Value::Vertex(_) | Value::Edge(_), other) => {
             let message = format!("a property key must be a STRING, found {}", other.type_name());
@@ -323,7 +355,7 @@ fn vertices_satisfy(
     let graph = cx.graph();
     let mut holds = Vec::with_capacity(vertices.len());
     match labels {
-        Labels::Name(name) => match graph.find_label(name) {
+        Labels::Name(name) => match name.find(graph) {
             Some(label) => graph.have_label(vertices, label, &mut holds)?,
             None => holds.resize(vertices.len(), false),
         },

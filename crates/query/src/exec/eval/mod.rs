@@ -59,7 +59,7 @@ pub(crate) fn packed(
 ) -> Result<Arc<Column>, QueryError> {
     let Expr::Property(object, key) = expr else { return eval(expr, batch, cx) };
     let objects = eval(object, batch, cx)?;
-    Ok(Arc::new(access::property(&objects, key, Column::packed(), cx)?))
+    Ok(Arc::new(access::property(&objects, access::Key::Planned(key), Column::packed(), cx)?))
 }
 
 /// The value of `expr` in every row.
@@ -79,7 +79,8 @@ pub(crate) fn eval(
         Expr::Const(value) => Column::Same(value.clone(), rows),
         Expr::Param(name) => Column::Same(cx.parameter(name)?, rows),
         Expr::Property(object, key) => {
-            access::property(&*eval(object, batch, cx)?, key, Column::default(), cx)?
+            let objects = eval(object, batch, cx)?;
+            access::property(&objects, access::Key::Planned(key), Column::default(), cx)?
         }
         Expr::List(parts) => {
             let columns = eval_all(parts, batch, cx)?;
@@ -155,7 +156,7 @@ pub(crate) fn eval(
                 // What the query has deleted has no property, so it is known that it is null.
                 Expr::Property(object, key) => {
                     let objects = eval(object, batch, cx)?;
-                    Arc::new(access::property_left(&objects, key, cx)?)
+                    Arc::new(access::property_left(&objects, access::Key::Planned(key), cx)?)
                 }
                 operand => eval(operand, batch, cx)?,
             };

@@ -26,8 +26,8 @@ use crate::estimate::{Facts, Hop};
 use crate::expr::{Binary, Expr, GraphFunction};
 use crate::plan::pattern::{Group, Length, Pattern, Relationship, Selection, overlap};
 use crate::plan::{
-    Expand, Extend, Filter, IndexSeek, Match, NodeById, NodeScan, Plan, RelationshipSeek, Repeat,
-    Select, ShortestPath, Types, Unwind, VarExpand, Way,
+    Expand, Extend, Filter, IndexSeek, Match, Name, NodeById, NodeScan, Plan, RelationshipSeek,
+    Repeat, Select, ShortestPath, Types, Unwind, VarExpand, Way,
 };
 use crate::watch;
 use merge::Clauses;
@@ -464,6 +464,7 @@ impl Solver<'_, '_> {
             AccessPath::Index { slot, label, mut sought } => {
                 self.take_tested(slot, Some(&label), &mut sought);
                 self.bound.insert(slot);
+                let label = label.into();
                 self.wrap(|input| Plan::from(IndexSeek { input, slot, label, sought }));
             }
             AccessPath::Scan { slot, label } => {
@@ -471,7 +472,7 @@ impl Solver<'_, '_> {
                     self.take_label(slot, label);
                 }
                 self.bound.insert(slot);
-                let for_relationships = false;
+                let (label, for_relationships) = (label.map(Name::from), false);
                 self.wrap(|input| Plan::from(NodeScan { input, slot, label, for_relationships }));
             }
             AccessPath::Relationship { at, ty, mut sought } => {
@@ -481,6 +482,7 @@ impl Solver<'_, '_> {
                 self.bound.extend([r.slot, r.from, r.to]);
                 self.wrap(|input| {
                     let Relationship { slot: edge, from, to, way, .. } = r;
+                    let ty = ty.into();
                     let seek =
                         RelationshipSeek { input, edge, from, to, way, ty, sought, distinct_from };
                     Plan::RelationshipSeek(Box::new(seek))

@@ -32,7 +32,7 @@ impl Solver<'_, '_> {
     pub(super) fn labels_of(&self, node: Slot) -> Vec<Arc<str>> {
         fn names(labels: &Labels, out: &mut Vec<Arc<str>>) {
             match labels {
-                Labels::Name(name) => out.push(name.clone()),
+                Labels::Name(name) => out.push(name.text().clone()),
                 Labels::And(parts) => parts.iter().for_each(|part| names(part, out)),
                 _ => {}
             }
@@ -70,7 +70,7 @@ impl Solver<'_, '_> {
             let Expr::Property(object, key) = &**property else { return None };
             let known = value.is_bound(is_bound);
             (object.is_slot(slot) && known)
-                .then(|| Some((op?, key.clone(), (**value).clone())))
+                .then(|| Some((op?, key.text().clone(), (**value).clone())))
                 .flatten()
         })
     }
@@ -112,7 +112,7 @@ impl Solver<'_, '_> {
         let of_property = |(point, area): (&Expr, Area<&Expr>)| match point {
             Expr::Property(object, key) if object.is_slot(slot) => {
                 let known = area.parts().iter().all(|part| part.is_bound(is_bound));
-                known.then(|| (key.clone(), area.map(|part| (*part).clone())))
+                known.then(|| (key.text().clone(), area.map(|part| (*part).clone())))
             }
             _ => None,
         };

@@ -1,6 +1,9 @@
 //! Counts of all nodes or relationships, from the statistics of the graph.
 
+use telar_graph::LabelId;
+
 use super::prelude::*;
+use crate::plan::Name;
 
 /// One row with the number of nodes or relationships, which the graph keeps.
 #[derive(Debug, Clone)]
@@ -14,7 +17,7 @@ pub(crate) struct CountStore {
 #[derive(Debug, Clone)]
 pub(crate) enum Counted {
     /// All nodes, or those with a label.
-    Nodes(Option<Arc<str>>),
+    Nodes(Option<Name<LabelId>>),
     Relationships(Types),
 }
 

@@ -1,6 +1,9 @@
 //! Counts of relationships instead of the relationships.
 
+use telar_graph::LabelId;
+
 use super::prelude::*;
+use crate::plan::Name;
 
 /// Number of rows that an expansion would find, instead of the rows.
 #[derive(Debug, Clone)]
@@ -10,7 +13,7 @@ pub(crate) struct Degrees {
     pub(crate) types: Types,
     pub(crate) way: Way,
     /// Label of the other end; relationships to other nodes are not counted.
-    pub(crate) label: Option<Arc<str>>,
+    pub(crate) label: Option<Name<LabelId>>,
     /// Relationships, and lists of relationships, that are not counted.
     pub(crate) distinct_from: Vec<Slot>,
     /// Nodes to which relationships are not counted; if one of them is null, the count is 0.
@@ -48,7 +51,7 @@ impl Operator for Degrees {
 
     fn effects(&self, effects: &mut Effects) {
         effects.follows(&self.types);
-        effects.reads_label(self.label.as_ref());
+        effects.reads_label(self.label.as_ref().map(Name::text));
     }
 
     only_reads!();

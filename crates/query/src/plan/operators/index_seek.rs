@@ -1,6 +1,9 @@
 //! Index seek of nodes.
 
+use telar_graph::LabelId;
+
 use super::prelude::*;
+use crate::plan::Name;
 use crate::plan::{NextKey, Sought};
 
 /// Nodes that an index holds for a key or range, for every row.
@@ -8,7 +11,7 @@ use crate::plan::{NextKey, Sought};
 pub(crate) struct IndexSeek {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    pub(crate) label: Arc<str>,
+    pub(crate) label: Name<LabelId>,
     pub(crate) sought: Sought,
 }
 
@@ -30,7 +33,7 @@ impl Operator for IndexSeek {
     }
 
     fn effects(&self, effects: &mut Effects) {
-        effects.finds(Some(&self.label));
+        effects.finds(Some(self.label.text()));
         effects.seeks(&self.sought);
     }
 

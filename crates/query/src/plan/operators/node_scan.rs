@@ -1,13 +1,16 @@
 //! Scan of all nodes, or of those with a label.
 
+use telar_graph::LabelId;
+
 use super::prelude::*;
+use crate::plan::Name;
 
 /// All nodes, or those with a label, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeScan {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
-    pub(crate) label: Option<Arc<str>>,
+    pub(crate) label: Option<Name<LabelId>>,
     /// True if an expansion of all these nodes stands above it. The two find every relationship,
     /// those of deleted nodes included.
     pub(crate) for_relationships: bool,
@@ -31,7 +34,7 @@ impl Operator for NodeScan {
     }
 
     fn effects(&self, effects: &mut Effects) {
-        effects.finds(self.label.as_ref());
+        effects.finds(self.label.as_ref().map(Name::text));
     }
 
     only_reads!();

@@ -1,7 +1,10 @@
 //! Index seek of relationships.
 
+use telar_graph::EdgeTypeId;
+
 use super::prelude::*;
 use crate::estimate::Hop;
+use crate::plan::Name;
 use crate::plan::{NextKey, Sought};
 
 /// Relationships that an index holds for a key or range, with both ends, for every row.
@@ -14,7 +17,7 @@ pub(crate) struct RelationshipSeek {
     pub(crate) to: Slot,
     /// Direction from `from` to `to`; with `Both`, a relationship is found once in each direction.
     pub(crate) way: Way,
-    pub(crate) ty: Arc<str>,
+    pub(crate) ty: Name<EdgeTypeId>,
     pub(crate) sought: Sought,
     /// Relationships, and lists of relationships, that this one must differ from.
     pub(crate) distinct_from: Vec<Slot>,
@@ -40,7 +43,7 @@ impl Operator for RelationshipSeek {
     }
 
     fn effects(&self, effects: &mut Effects) {
-        effects.looks_for_type(&self.ty);
+        effects.looks_for_type(self.ty.text());
         effects.seeks(&self.sought);
     }
 
@@ -50,7 +53,7 @@ impl Operator for RelationshipSeek {
         let Some(objects) = counts.relationship_objects(&self.ty) else { return 0.0 };
         counts.narrow_to(facts, self.edge, objects);
         facts.note_seek(self.edge, &self.sought);
-        let types = Types::Of(vec![self.ty.clone()]);
+        let types = Types::Of([self.ty.text().clone()].into_iter().collect());
         let hop = Hop { from: self.from, to: self.to, types: &types, way: self.way };
         counts.narrow_end(facts, hop);
         counts.narrow_end(facts, hop.reverse());

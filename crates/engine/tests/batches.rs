@@ -60,7 +60,8 @@ fn compare(reader: &Reader<'_>, names: &Names, few: &[u64]) {
         .copied()
         .filter(|n| !matches!(reader.vertex_property(VertexId::from_raw(*n), key), Value::Int(_)))
         .collect();
-    for numbers in [&ordered[..], &mixed, few, &ints, &texts, &[u64::MAX, 1 << 40]] {
+    let there = &ordered[..VERTICES as usize];
+    for numbers in [&ordered[..], there, &mixed, few, &ints, &texts, &[u64::MAX, 1 << 40]] {
         let vertices: Vec<_> = numbers.iter().map(|n| VertexId::from_raw(*n)).collect();
         let expected: Vec<Value> =
             vertices.iter().map(|v| reader.vertex_property(*v, key)).collect();

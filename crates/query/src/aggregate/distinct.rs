@@ -32,8 +32,7 @@ impl Distinct {
 
     /// Adds vertices; how many were not there.
     pub(super) fn insert_vertices(&mut self, vertices: &[VertexId]) -> usize {
-        self.vertices.expect(vertices.len());
-        vertices.iter().filter(|vertex| self.vertices.insert(**vertex)).count()
+        self.vertices.insert_all(vertices)
     }
 
     /// Adds what another one has; how many were not there.

@@ -287,6 +287,9 @@ impl Column {
             Self::Texts(all) => Self::Texts(pick(all, rows)),
             Self::Packed(all) => Self::Packed(all.gather(rows)),
             Self::Same(value, _) => Self::Same(value.clone(), rows.len()),
+            // PERF: `telar bench snb --only complex-12`: a list that was collected into one row
+            // stays one value, and threads do not count its users up and down together.
+            Self::Values(all) if all.len() == 1 => Self::Same(all[0].clone(), rows.len()),
             Self::Values(all) => Self::Values(pick(all, rows)),
         )
     }

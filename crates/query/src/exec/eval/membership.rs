@@ -1,10 +1,11 @@
 //! `IN`: a list that several rows share becomes a set.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use telar_graph::{Value, VertexId};
+use telar_graph::Value;
 
 use crate::batch::Column;
 use crate::ops;
@@ -49,9 +50,17 @@ fn list_at(column: &Column, row: usize) -> Option<&Arc<[Value]>> {
 
 /// Whether the element in each row is in the list in that row.
 pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryError> {
-    if let Some(vertices) = elements.vertices()
-        && let Some(found) = vertices_in(vertices, lists)
-    {
+    let vertex = |value: &Value| match value {
+        Value::Vertex(vertex) => Some(*vertex),
+        _ => None,
+    };
+    let int = |value: &Value| match value {
+        Value::Int(int) => Some(*int),
+        _ => None,
+    };
+    let vertices = elements.vertices().and_then(|all| typed_in(all, lists, vertex));
+    let ints = || elements.ints().and_then(|all| typed_in(all, lists, int));
+    if let Some(found) = vertices.or_else(ints) {
         return Ok(Column::from(found));
     }
     let mut last: Option<&Arc<[Value]>> = None;
@@ -83,35 +92,36 @@ pub(super) fn column(elements: &Column, lists: &Column) -> Result<Column, QueryE
     Ok(Column::Values(results))
 }
 
-/// The same of nodes, if all lists hold nothing else.
+/// The same of elements of one type, if all lists hold nothing else: `of` is the element that a
+/// value is.
 ///
-/// PERF: telar bench snb --only complex-5: authors of posts, looked for in short lists of nodes,
-/// one list for each forum.
-fn vertices_in(vertices: &[VertexId], lists: &Column) -> Option<Vec<bool>> {
-    let mut found = Vec::with_capacity(vertices.len());
-    while found.len() < vertices.len() {
+/// PERF: `telar bench snb --only complex-5,complex-12`: authors of posts, looked for in short lists
+/// of nodes, one list for each forum; numbers of tags, looked for in one long list.
+fn typed_in<T: Copy + Eq + Hash>(
+    elements: &[T],
+    lists: &Column,
+    of: impl Fn(&Value) -> Option<T> + Copy,
+) -> Option<Vec<bool>> {
+    let mut found = Vec::with_capacity(elements.len());
+    while found.len() < elements.len() {
         let from = found.len();
         let list = list_at(lists, from)?;
         // Rows with the same list follow each other.
         let rows = match lists {
-            Column::Same(..) => vertices.len(),
+            Column::Same(..) => elements.len(),
             _ => {
                 let shares =
                     |row: &usize| list_at(lists, *row).is_some_and(|l| Arc::ptr_eq(l, list));
-                (from + 1..vertices.len()).take_while(shares).count() + 1
+                (from + 1..elements.len()).take_while(shares).count() + 1
             }
         };
-        let vertex = |value: &Value| match value {
-            Value::Vertex(vertex) => Some(*vertex),
-            _ => None,
-        };
-        let all: Option<Vec<VertexId>> = list.iter().map(vertex).collect();
-        let (all, asked) = (all?, &vertices[from..from + rows]);
+        let all: Option<Vec<T>> = list.iter().map(of).collect();
+        let (all, asked) = (all?, &elements[from..from + rows]);
         if all.len().min(rows) < SET_MIN {
-            found.extend(asked.iter().map(|vertex| all.contains(vertex)));
+            found.extend(asked.iter().map(|element| all.contains(element)));
         } else {
-            let set: HashSet<VertexId, RandomState> = all.into_iter().collect();
-            found.extend(asked.iter().map(|vertex| set.contains(vertex)));
+            let set: HashSet<T, RandomState> = all.into_iter().collect();
+            found.extend(asked.iter().map(|element| set.contains(element)));
         }
     }
     Some(found)
@@ -119,6 +129,8 @@ fn vertices_in(vertices: &[VertexId], lists: &Column) -> Option<Vec<bool>> {
 
 #[cfg(test)]
 mod tests {
+    use telar_graph::VertexId;
+
     use super::*;
 
     #[test]
@@ -149,6 +161,12 @@ mod tests {
             for (row, element) in elements.iter().enumerate() {
                 let want = ops::in_list(element, &list).unwrap();
                 assert_eq!(found.get(row), want, "{element:?} in {list:?}");
+                // A column of its type, few rows and many.
+                for rows in [1, 7, 20] {
+                    let lists = Column::Same(list.clone(), rows);
+                    let found = column(&Column::of(vec![element.clone(); rows]), &lists).unwrap();
+                    assert_eq!(found.into_values(), vec![want.clone(); rows], "{element:?}");
+                }
             }
         }
     }

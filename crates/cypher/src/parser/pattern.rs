@@ -330,9 +330,12 @@ impl Parser<'_> {
         if self.kind_at(next) == T::LeftBracket {
             return self.close_of(next).is_some_and(|close| self.kind_at(close + 1) == T::Minus);
         }
-        // `(a)--b` and `(a)<--1` are arithmetic.
+        // `(a)--b`, `(a)--(1)` and `(a)<--1` are arithmetic.
         self.kind_at(next) == T::Minus
-            && matches!(self.kind_at(next + 1), T::LeftParen | T::Greater)
+            && match self.kind_at(next + 1) {
+                T::LeftParen => self.node_end(next + 1).is_some(),
+                kind => kind == T::Greater,
+            }
     }
 }
 
@@ -344,6 +347,9 @@ impl Parser<'_> {
     fn node_end(&self, index: usize) -> Option<usize> {
         let close = self.close_of(index)?;
         let mut at = index + 1;
+        if self.is_operator_at(at) {
+            return None;
+        }
         if self.kind_at(at).is_name() && self.kind_at(at) != T::Keyword(K::Where) {
             at += 1;
         }
@@ -364,6 +370,20 @@ impl Parser<'_> {
             _ => {}
         }
         (at == close || self.kind_at(at) == T::Keyword(K::Where)).then_some(close)
+    }
+
+    /// Whether a word that could name a variable is an operator of what follows: `NOT $a`,
+    /// `COUNT {(a)-->()}`.
+    fn is_operator_at(&self, at: usize) -> bool {
+        let next = self.kind_at(at + 1);
+        match self.kind_at(at) {
+            T::Keyword(K::Not) => matches!(next, T::Dollar | T::LeftBrace),
+            T::Keyword(K::Exists | K::Count | K::Collect) if next == T::LeftBrace => {
+                let map = self.kind_at(at + 2).is_name() && self.kind_at(at + 3) == T::Colon;
+                !map && self.kind_at(at + 2) != T::RightBrace
+            }
+            _ => false,
+        }
     }
 
     /// The token behind the label expression that begins at token `at`.

@@ -66,6 +66,10 @@ fn patterns_and_expressions_in_parentheses_are_told_apart() {
         "RETURN (a:A|B {x: [1, 2]} WHERE a.x > (1 + 2))-[{y: ']'}]-(b) OR x",
         "RETURN (WHERE a.x)-->() OR x",
         "RETURN (a IS A)-->() OR x",
+        "RETURN (not:A)--(b) OR x",
+        "RETURN (not)-[r]-(b) OR x",
+        "RETURN (count {x: 1})--(b) OR x",
+        "RETURN (exists {})--(b) OR x",
     ] {
         assert!(pattern(text), "{text}");
     }
@@ -76,6 +80,14 @@ fn patterns_and_expressions_in_parentheses_are_told_apart() {
         "RETURN (a.b)--(b) OR x",
         "RETURN (a IS NULL) - -(b) OR x",
         "RETURN (1)--(b) OR x",
+        "RETURN (a)--(1) OR x",
+        "RETURN (NOT $a)--(b) OR x",
+        "RETURN (NOT $a)-[b]-(c) OR x",
+        "RETURN (NOT {a: 1})-[b]-(c) OR x",
+        "RETURN (COUNT {(a)-->()})--(b) OR x",
+        "RETURN (COUNT {MATCH (a) RETURN a})--(b) OR x",
+        "RETURN (EXISTS {(a)-->()})-[b]-(c) OR x",
+        "RETURN (COLLECT {RETURN 1 AS x})-[b]-(c) OR x",
         "RETURN ((a)) OR x",
     ] {
         assert!(!pattern(text), "{text}");

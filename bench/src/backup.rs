@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use telar_engine::ops::{BackupDone, BackupOptions, RestoreOptions, restore};
+use telar_engine::maintenance::{BackupDone, BackupOptions, RestoreOptions, restore};
 use telar_engine::{Durability, EdgeTypeOptions, Engine, Error, Settings};
 use telar_generate::rng::Rng;
 use telar_graph::{Direction, EdgeTypeId, VertexId};

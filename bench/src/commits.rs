@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_db::{Database, Retention, Session, Settings, Value, ValueMap, heap, ops};
+use telar_db::{Database, Retention, Session, Settings, Value, ValueMap, heap, maintenance};
 
 use crate::report::{Report, Table, digits};
 
@@ -180,7 +180,7 @@ fn go_on(db: &Database, beside: Beside, folder: &Path, done: &AtomicBool) -> Res
             Beside::Checkpoints => drop(db.checkpoint()?),
             Beside::Backups => {
                 let folder = folder.join(format!("backup-{times}"));
-                db.backup(&folder, &ops::BackupOptions::default())?;
+                db.backup(&folder, &maintenance::BackupOptions::default())?;
                 std::fs::remove_dir_all(folder)?;
             }
             Beside::Nothing | Beside::History | Beside::Index => return Ok(()),

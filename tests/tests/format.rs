@@ -31,7 +31,7 @@ fn values_of_version_1_are_read_after_an_upgrade_and_written_anew() {
     // A database has a log file from its making on: a header and nothing else.
     std::fs::create_dir(path.join("wal")).unwrap();
     std::fs::write(path.join("wal/wal-00000000000000000001.log"), EMPTY_LOG).unwrap();
-    assert_eq!(telar_engine::ops::upgrade(&path).unwrap().to, 3);
+    assert_eq!(telar_engine::maintenance::upgrade(&path).unwrap().to, 3);
     // Opened without a checkpoint, the values stay as they were: in a database of the new version,
     // read as the old.
     for _ in 0..2 {

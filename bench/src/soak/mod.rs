@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use telar_engine::ops::{BackupOptions, RestoreOptions, check, restore};
+use telar_engine::maintenance::{BackupOptions, RestoreOptions, check, restore};
 use telar_engine::{
     EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget, Reader, Retention, Settings,
 };

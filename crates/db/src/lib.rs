@@ -58,7 +58,7 @@
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`Counts::statistics`] |
 //! | read the past | [`Settings::retain`], [`Database::snapshot_at`] |
 //! | follow changes | [`Database::changes_since`] |
-//! | operate | [`Database::backup`], [`Database::health`], [`ops`] |
+//! | operate | [`Database::backup`], [`Database::health`], [`maintenance`] |
 
 mod again;
 mod backend;
@@ -84,7 +84,7 @@ pub use telar_engine::{
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, Object, PropertyType, Reader,
     Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
-    Violation, WriteWait, machine_memory_bytes, ops,
+    Violation, WriteWait, machine_memory_bytes, maintenance,
 };
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use telar_db::query::{ErrorKind, NotificationKind, QueryError, QueryResult, literal};
-use telar_db::{Database, Session, Value, ValueMap, ops};
+use telar_db::{Database, Session, Value, ValueMap, maintenance};
 
 fn run(db: &Database, text: &str) -> QueryResult {
     Session::new(db).run(text, &[]).unwrap_or_else(|e| panic!("{text}\n{e}"))
@@ -223,5 +223,5 @@ fn both_are_there_after_a_restart_from_the_log_and_from_a_checkpoint() {
         assert_eq!(answers(&db), expected.map(Value::Int), "after round {round}");
     }
     db.close().unwrap();
-    assert_eq!(ops::check(dir.path()).unwrap().findings, []);
+    assert_eq!(maintenance::check(dir.path()).unwrap().findings, []);
 }

@@ -9,7 +9,7 @@ use std::thread::scope;
 
 use common::{rows, show};
 use telar_db::query::ErrorKind;
-use telar_db::{Database, Session, ValueMap, ops};
+use telar_db::{Database, Session, ValueMap, maintenance};
 
 /// Names by kind, without numbers that have none.
 fn names(db: &Database) -> [Vec<String>; 3] {
@@ -201,7 +201,7 @@ fn numbers_without_names_survive_restarts_and_are_used() {
             1 => _ = db.checkpoint().unwrap(),
             _ => {
                 db.close().unwrap();
-                assert_eq!(ops::check(&dir).unwrap().findings, []);
+                assert_eq!(maintenance::check(&dir).unwrap().findings, []);
                 db = telar_db::open(&dir).unwrap();
                 continue;
             }
@@ -215,7 +215,7 @@ fn numbers_without_names_survive_restarts_and_are_used() {
         assert_eq!(one(&session, &count), "1");
     }
     db.close().unwrap();
-    assert_eq!(ops::check(&dir).unwrap().findings, []);
+    assert_eq!(maintenance::check(&dir).unwrap().findings, []);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn names_stay_with_their_numbers_while_others_roll_back() {
         let db = telar_db::open(&dir).unwrap();
         assert_eq!(check(&db), before);
         db.close().unwrap();
-        assert_eq!(ops::check(&dir).unwrap().findings, []);
+        assert_eq!(maintenance::check(&dir).unwrap().findings, []);
     }
 }
 

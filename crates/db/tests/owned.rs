@@ -8,7 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use telar_db::query::ErrorKind;
-use telar_db::{Database, Error, Isolation, QueryTransaction, Session, Value, ValueMap, ops};
+use telar_db::{
+    Database, Error, Isolation, QueryTransaction, Session, Value, ValueMap, maintenance,
+};
 
 const BOTH: [Isolation; 2] = [Isolation::Snapshot, Isolation::Serializable];
 
@@ -140,7 +142,7 @@ fn what_is_kept_may_be_dropped_in_any_order() {
         let db = telar_db::open(&folder).unwrap();
         assert_eq!(count(&Session::new(&db)), 1);
         db.close().unwrap();
-        assert_eq!(ops::check(&folder).unwrap().findings, []);
+        assert_eq!(maintenance::check(&folder).unwrap().findings, []);
     }
 }
 
@@ -179,5 +181,5 @@ fn a_closed_database_is_still_read_by_what_was_open() {
     let db = telar_db::open(&folder).unwrap();
     assert_eq!(count(&Session::new(&db)), 1);
     db.close().unwrap();
-    assert_eq!(ops::check(&folder).unwrap().findings, []);
+    assert_eq!(maintenance::check(&folder).unwrap().findings, []);
 }

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use telar_db::query::QueryResult;
 use telar_db::value::{Point, Srid};
 use telar_db::{
-    Database, Isolation, QueryTransaction, Retention, Session, Settings, Value, ValueMap, ops,
+    Database, Isolation, QueryTransaction, Retention, Session, Settings, Value, ValueMap,
+    maintenance,
 };
 
 fn run(db: &Database, text: &str) -> QueryResult {
@@ -243,7 +244,7 @@ proptest! {
             }
             if close {
                 db.close().unwrap();
-                prop_assert_eq!(&ops::check(dir.path()).unwrap().findings, &[]);
+                prop_assert_eq!(&maintenance::check(dir.path()).unwrap().findings, &[]);
             } else {
                 drop(db);
             }

@@ -22,7 +22,7 @@
 //! - `bulk`, `recovery`, `stream`: whole graphs straight into bases; opening after a crash; every
 //!   committed change, in order.
 //! - `background`, [`engine`](Engine): upkeep; opening, schema names, beginning transactions.
-//! - [`ops`]: backup, restore, check, repair, compaction, upgrade, health.
+//! - [`maintenance`]: backup, restore, check, repair, compaction, upgrade, health.
 //!
 //! ```
 //! use telar_engine::{EdgeTypeOptions, Engine, Settings};
@@ -73,11 +73,11 @@ mod intents;
 pub mod io;
 mod latch;
 mod lmdb_check;
+pub mod maintenance;
 mod mapped;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
-pub mod ops;
 mod packed;
 mod reclaim;
 mod recovery;

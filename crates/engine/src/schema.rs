@@ -4,7 +4,7 @@
 pub(crate) mod build;
 
 use telar_graph::name::NameKind;
-use telar_graph::rule::Rule;
+use telar_graph::schema_rule::SchemaRule;
 use telar_graph::update::{IndexedObjects, ReadableIndex};
 use telar_graph::{EdgeTypeId, IndexId, LabelId, PropertyKeyId, Schema};
 
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     /// Every index and constraint.
-    fn rules(&self) -> Vec<Rule> {
+    fn schema_rules(&self) -> Vec<SchemaRule> {
         self.indexes.infos().into_iter().map(rule).collect()
     }
 
@@ -135,8 +135,8 @@ fn objects(target: IndexTarget) -> IndexedObjects {
 }
 
 /// An index or constraint as queries list it.
-pub(crate) fn rule(info: IndexInfo) -> Rule {
-    Rule {
+pub(crate) fn rule(info: IndexInfo) -> SchemaRule {
+    SchemaRule {
         id: info.id,
         name: info.name,
         objects: objects(info.target),
@@ -179,7 +179,7 @@ impl Schema for Reader<'_> {
         self.shared.readable_indexes(self.read_ts)
     }
 
-    fn rules(&self) -> Vec<Rule> {
-        self.shared.rules()
+    fn schema_rules(&self) -> Vec<SchemaRule> {
+        self.shared.schema_rules()
     }
 }

@@ -49,7 +49,7 @@ impl World {
             let reader = db.reader().unwrap();
             let mut plain = PlainGraph::new();
             (plain.labels, plain.types) = (reader.label_names(), reader.edge_type_names());
-            (plain.keys, plain.rules) = (reader.property_key_names(), reader.rules());
+            (plain.keys, plain.schema_rules) = (reader.property_key_names(), reader.schema_rules());
             plain
         };
         Self { plain }

@@ -1,7 +1,7 @@
 //! Handles of one database: clones, and what is left of it when one of them closes it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use telar_engine::{BulkOptions, Engine, Error, Isolation, Settings, ops};
+use telar_engine::{BulkOptions, Engine, Error, Isolation, Settings, maintenance};
 use telar_graph::VertexId;
 
 /// As often as possible, so that its thread is met at whatever it does.
@@ -64,7 +64,7 @@ fn after_one_handle_has_closed_it_the_others_read_and_change_nothing() {
     other.clone().close().unwrap();
     drop(other);
 
-    assert_eq!(ops::check(&folder).unwrap().findings, []);
+    assert_eq!(maintenance::check(&folder).unwrap().findings, []);
     let db = Engine::open(&folder, settings()).unwrap();
     assert_eq!((vertices(&db), db.find_label("M")), (1, None));
 }

@@ -208,7 +208,7 @@ proptest! {
         let db = reopen(db, close);
         world.check_all(&db);
         drop(db);
-        let report = telar_engine::ops::check(dir.path()).unwrap();
+        let report = telar_engine::maintenance::check(dir.path()).unwrap();
         prop_assert!(report.worst().is_none(), "{report:?}");
     }
 }

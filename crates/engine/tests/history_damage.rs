@@ -7,7 +7,7 @@ mod common;
 
 use std::path::Path;
 
-use telar_engine::ops::{BackupOptions, RestoreOptions, check, restore};
+use telar_engine::maintenance::{BackupOptions, RestoreOptions, check, restore};
 use telar_engine::{EdgeTypeOptions, Engine, Error, Retention, Settings};
 use telar_graph::{CommitTs, Direction, EdgeTypeId, PropertyKeyId, Value, VertexId};
 

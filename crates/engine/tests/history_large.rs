@@ -149,7 +149,7 @@ fn long_lists_across_restarts() {
         Some(open())
     };
     run(&reopen, open(), 11);
-    let report = telar_engine::ops::check(dir.path()).unwrap();
+    let report = telar_engine::maintenance::check(dir.path()).unwrap();
     assert!(report.worst().is_none(), "{report:?}");
 }
 

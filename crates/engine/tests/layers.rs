@@ -164,7 +164,7 @@ fn readers_of_every_age_see_their_version_on_disk() {
             open()
         });
         db.close().unwrap();
-        let report = telar_engine::ops::check(folder.path()).unwrap();
+        let report = telar_engine::maintenance::check(folder.path()).unwrap();
         assert!(report.worst().is_none(), "{report:?}");
     }
 }

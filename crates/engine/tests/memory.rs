@@ -148,7 +148,7 @@ fn what_was_released_is_read_again_as_it_was() {
     assert!(db.memory().heap() < 1 << 20, "opening loads nothing: {:?}", db.memory());
     assert_eq!(digest(&db, &names), last);
     drop(db);
-    let report = telar_engine::ops::check(dir.path()).unwrap();
+    let report = telar_engine::maintenance::check(dir.path()).unwrap();
     assert_eq!(report.worst(), None, "{:#?}", report.findings);
 }
 
@@ -292,7 +292,7 @@ fn readers_writers_releases_and_checkpoints_at_once() {
     let db = Engine::open(dir.path(), settings()).unwrap();
     assert_eq!(digest(&db, &Names::new(&db)), last);
     drop(db);
-    let report = telar_engine::ops::check(dir.path()).unwrap();
+    let report = telar_engine::maintenance::check(dir.path()).unwrap();
     assert_eq!(report.worst(), None, "{:#?}", report.findings);
 }
 

@@ -151,7 +151,7 @@ fn history_of_a_hub_with_many_chunks_across_a_restart() {
     };
     check(&db);
     db.close().unwrap();
-    let report = telar_engine::ops::check(dir.path()).unwrap();
+    let report = telar_engine::maintenance::check(dir.path()).unwrap();
     assert!(report.worst().is_none(), "{report:?}");
     check(&Engine::open(dir.path(), settings).unwrap());
 }

@@ -7,7 +7,7 @@ mod common;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use telar_engine::ops::{self, CheckReport};
+use telar_engine::maintenance::{self, CheckReport};
 use telar_engine::{
     BulkOptions, Change, EdgeTypeOptions, Engine, Error, IndexSpec, IndexTarget, Isolation,
     Retention, Settings,
@@ -143,9 +143,9 @@ fn a_property_that_is_set_later_changes_no_id() {
     let world = World::stored(dir.path());
     check(&world);
     world.db.close().unwrap();
-    assert_sound(&ops::check(dir.path()).unwrap());
-    ops::compact(dir.path()).unwrap();
-    assert_sound(&ops::check(dir.path()).unwrap());
+    assert_sound(&maintenance::check(dir.path()).unwrap());
+    maintenance::compact(dir.path()).unwrap();
+    assert_sound(&maintenance::check(dir.path()).unwrap());
     check(&World::stored(dir.path()));
 }
 
@@ -241,7 +241,7 @@ fn indexes_find_edges_without_an_ordinal() {
     assert_eq!(find(&world, 7), [early, numbered]);
     assert_eq!(find(&world, 8), [late]);
     world.db.close().unwrap();
-    assert_sound(&ops::check(dir.path()).unwrap());
+    assert_sound(&maintenance::check(dir.path()).unwrap());
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn random_writes_leave_what_they_said() {
             }
         }
         world.db.close().unwrap();
-        assert_sound(&ops::check(dir.path()).unwrap());
+        assert_sound(&maintenance::check(dir.path()).unwrap());
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
 use crate::index_kind::{IndexKind, SchemaKind};
-use crate::rule::Rule;
+use crate::schema_rule::SchemaRule;
 use crate::{Counts, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 /// What an index is on.
@@ -60,7 +60,7 @@ pub trait Schema {
 
     /// Every index and constraint there is now, in the order they were made; in a transaction, as
     /// it has changed them.
-    fn rules(&self) -> Vec<Rule>;
+    fn schema_rules(&self) -> Vec<SchemaRule>;
 }
 
 /// A graph as a read-only query sees it.
@@ -83,7 +83,7 @@ pub enum UpdateErrorKind {
     /// A constraint forbids it.
     Constraint,
     /// An index or constraint cannot be made like this, or does not exist.
-    Rule,
+    SchemaRule,
     /// A transaction that changes vertices or edges was to change indexes or constraints.
     Mixed,
     /// Another transaction was first; the same transaction may succeed if it is run again.
@@ -228,13 +228,13 @@ pub trait Update: Graph {
     ///
     /// # Errors
     /// [`UpdateErrorKind::Conflict`] if that has happened already.
-    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError>;
+    fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError>;
 
     /// Makes an index or constraint when the transaction commits. What is there is checked then,
     /// and nothing is committed if it breaks a constraint.
     ///
     /// # Errors
-    /// [`UpdateErrorKind::Rule`] if it cannot be made like this, or the name is another's;
+    /// [`UpdateErrorKind::SchemaRule`] if it cannot be made like this, or the name is another's;
     /// [`UpdateErrorKind::Name`], [`UpdateErrorKind::Mixed`], [`UpdateErrorKind::Conflict`].
     fn create_rule(
         &mut self,
@@ -247,7 +247,7 @@ pub trait Update: Graph {
     /// Drops the index or constraint of this name when the transaction commits.
     ///
     /// # Errors
-    /// [`UpdateErrorKind::Rule`] if there is none; [`UpdateErrorKind::Mixed`],
+    /// [`UpdateErrorKind::SchemaRule`] if there is none; [`UpdateErrorKind::Mixed`],
     /// [`UpdateErrorKind::Conflict`].
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError>;
 }

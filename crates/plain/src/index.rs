@@ -5,14 +5,14 @@ use std::ops::Bound;
 use telar_graph::order::OrderRank;
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    EdgeId, EntryFilter, IndexId, IndexKind, IndexRange, IndexUnavailable, Rule, Value, VertexId,
-    sortkey, spatial,
+    EdgeId, EntryFilter, IndexId, IndexKind, IndexRange, IndexUnavailable, SchemaRule, Value,
+    VertexId, sortkey, spatial,
 };
 
 use crate::{PlainGraph, Properties};
 
 /// The bytes of an entry's values in the order of the index; `None` if it has no entry.
-fn key(rule: &Rule, properties: &Properties) -> Option<(Vec<Value>, Vec<u8>)> {
+fn key(rule: &SchemaRule, properties: &Properties) -> Option<(Vec<Value>, Vec<u8>)> {
     let value = |key| properties.get(key).cloned().filter(|value| !value.is_null());
     let values: Vec<Value> = rule.properties.iter().map(value).collect::<Option<_>>()?;
     let mut bytes = Vec::new();
@@ -61,8 +61,8 @@ fn passes(filter: &EntryFilter, value: &Value) -> bool {
 }
 
 impl PlainGraph {
-    fn rule(&self, index: IndexId) -> Result<&Rule, IndexUnavailable> {
-        let rule = self.rules.iter().find(|rule| rule.id == index);
+    fn rule(&self, index: IndexId) -> Result<&SchemaRule, IndexUnavailable> {
+        let rule = self.schema_rules.iter().find(|rule| rule.id == index);
         match rule {
             None => Err(IndexUnavailable::Unknown(index)),
             Some(rule) if !rule.kind.has_entries() => Err(IndexUnavailable::WrongKind(index)),
@@ -72,7 +72,7 @@ impl PlainGraph {
 
     /// Objects by their number, each with what it is.
     fn objects_in<'g, T: Ord + Copy>(
-        rule: &Rule,
+        rule: &SchemaRule,
         range: &IndexRange,
         objects: impl Iterator<Item = (u64, T, &'g Properties)>,
     ) -> Result<Vec<T>, IndexUnavailable> {

@@ -16,7 +16,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use telar_graph::{
-    Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, ReadError, Rule, Value, VertexId,
+    Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, ReadError, SchemaRule, Value, VertexId,
 };
 
 /// Properties by key; none of them null.
@@ -45,7 +45,7 @@ pub struct PlainGraph {
     /// Every edge, those of deleted vertices included.
     pub edges: BTreeMap<EdgeId, Properties>,
     /// Indexes and constraints.
-    pub rules: Vec<Rule>,
+    pub schema_rules: Vec<SchemaRule>,
     /// Vertices that were deleted while they had edges.
     pub deleted_connected: BTreeSet<VertexId>,
     /// Where each partition begins, ascending, and how many ids were given out in it.

@@ -1,7 +1,7 @@
 //! Names, and which indexes there are.
 
 use telar_graph::update::ReadableIndex;
-use telar_graph::{EdgeTypeId, IndexState, LabelId, PropertyKeyId, Rule, Schema};
+use telar_graph::{EdgeTypeId, IndexState, LabelId, PropertyKeyId, Schema, SchemaRule};
 
 use crate::PlainGraph;
 
@@ -39,16 +39,16 @@ impl Schema for PlainGraph {
     }
 
     fn readable_indexes(&self) -> Vec<ReadableIndex> {
-        let index = |rule: &Rule| {
+        let index = |rule: &SchemaRule| {
             let kind = rule.kind.index().filter(|_| rule.state == IndexState::Online)?;
             let properties = rule.properties.clone();
-            let Rule { id, objects, .. } = *rule;
+            let SchemaRule { id, objects, .. } = *rule;
             Some(ReadableIndex { id, objects, properties, kind, unique: rule.kind.is_unique() })
         };
-        self.rules.iter().filter_map(index).collect()
+        self.schema_rules.iter().filter_map(index).collect()
     }
 
-    fn rules(&self) -> Vec<Rule> {
-        self.rules.clone()
+    fn schema_rules(&self) -> Vec<SchemaRule> {
+        self.schema_rules.clone()
     }
 }

@@ -2,8 +2,8 @@
 
 use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, IndexId, IndexState, LabelId, PropertyKeyId, Rule, SchemaKind, Update,
-    Value, VertexId,
+    EdgeId, EdgeTypeId, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind, SchemaRule,
+    Update, Value, VertexId,
 };
 
 use crate::{PlainGraph, PlainVertex, Properties};
@@ -138,8 +138,8 @@ impl Update for PlainGraph {
         Ok(())
     }
 
-    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError> {
-        Ok(self.rules.clone())
+    fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError> {
+        Ok(self.schema_rules.clone())
     }
 
     fn create_rule(
@@ -149,11 +149,14 @@ impl Update for PlainGraph {
         properties: &[PropertyKeyId],
         kind: SchemaKind,
     ) -> Result<(), UpdateError> {
-        if self.rules.iter().any(|rule| rule.name == name) {
-            return refuse(UpdateErrorKind::Rule, format!("there is an index {name} already"));
+        if self.schema_rules.iter().any(|rule| rule.name == name) {
+            return refuse(
+                UpdateErrorKind::SchemaRule,
+                format!("there is an index {name} already"),
+            );
         }
-        let last = self.rules.iter().map(|rule| rule.id.get()).max();
-        self.rules.push(Rule {
+        let last = self.schema_rules.iter().map(|rule| rule.id.get()).max();
+        self.schema_rules.push(SchemaRule {
             id: IndexId::from_raw(last.map_or(0, |last| last + 1)),
             name: name.to_owned(),
             objects,
@@ -165,11 +168,11 @@ impl Update for PlainGraph {
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {
-        let before = self.rules.len();
-        self.rules.retain(|rule| rule.name != name);
-        match self.rules.len() < before {
+        let before = self.schema_rules.len();
+        self.schema_rules.retain(|rule| rule.name != name);
+        match self.schema_rules.len() < before {
             true => Ok(()),
-            false => refuse(UpdateErrorKind::Rule, format!("there is no index {name}")),
+            false => refuse(UpdateErrorKind::SchemaRule, format!("there is no index {name}")),
         }
     }
 }

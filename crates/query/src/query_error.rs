@@ -261,7 +261,7 @@ impl From<UpdateError> for QueryError {
             UpdateErrorKind::Value => (ErrorKind::Type, "InvalidPropertyType"),
             UpdateErrorKind::Name => (ErrorKind::Argument, "InvalidName"),
             UpdateErrorKind::Constraint => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
-            UpdateErrorKind::Rule => (ErrorKind::Argument, "InvalidSchemaRule"),
+            UpdateErrorKind::SchemaRule => (ErrorKind::Argument, "InvalidSchemaRule"),
             UpdateErrorKind::Mixed => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
             UpdateErrorKind::Conflict => (ErrorKind::Conflict, "Conflict"),
             UpdateErrorKind::Deadlock => (ErrorKind::Deadlock, "Deadlock"),

@@ -13,7 +13,7 @@ pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
 pub(crate) use options::{index_config, index_provider};
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::{ConstraintKind, Rule, Schema, SchemaKind, Update, Value};
+use telar_graph::{ConstraintKind, Schema, SchemaKind, SchemaRule, Update, Value};
 
 use crate::batch::Batch;
 use crate::description::PlanDescription;
@@ -129,14 +129,14 @@ impl SchemaCommand {
 
 /// An index or constraint as messages name it: `Constraint( name='x', type='UNIQUENESS', ... )`.
 #[must_use]
-pub fn describe(rule: &Rule, names: &dyn Schema) -> String {
+pub fn describe(rule: &SchemaRule, names: &dyn Schema) -> String {
     let (nodes, label, keys) = about(rule, names);
     let keys: Vec<Arc<str>> = keys.into_iter().map(Arc::from).collect();
     Described { nodes, label: &label, keys: &keys, kind: rule.kind }.text(&rule.name)
 }
 
 /// Whether a rule is about nodes, the name of its label or type, and those of its properties.
-pub(crate) fn about(rule: &Rule, names: &dyn Schema) -> (bool, String, Vec<String>) {
+pub(crate) fn about(rule: &SchemaRule, names: &dyn Schema) -> (bool, String, Vec<String>) {
     let name = |names: Vec<String>, at: u16| names.into_iter().nth(at.into()).unwrap_or_default();
     let (nodes, label) = match rule.objects {
         IndexedObjects::Vertices(label) => (true, name(names.label_names(), label.get())),
@@ -218,9 +218,9 @@ impl CreateRule {
         };
         let keys: Result<Vec<_>, _> = self.keys.iter().map(|key| graph.property_key(key)).collect();
         let keys = keys?;
-        let rules = graph.rules_to_change()?;
-        let same = |r: &&Rule| r.objects == objects && r.properties == keys;
-        let about: Vec<&Rule> = rules.iter().filter(same).collect();
+        let rules = graph.schema_rules_to_change()?;
+        let same = |r: &&SchemaRule| r.objects == objects && r.properties == keys;
+        let about: Vec<&SchemaRule> = rules.iter().filter(same).collect();
         if let Some(there) = self.clash(name, &about, &rules)? {
             let message = format!("`{}` exists: the command does nothing", there.name);
             return Ok(Done::nothing(NotificationKind::RuleExists, message));
@@ -263,14 +263,14 @@ impl CreateRule {
     fn clash<'r>(
         &self,
         name: Option<&str>,
-        about: &[&'r Rule],
-        all: &'r [Rule],
-    ) -> Result<Option<&'r Rule>, QueryError> {
+        about: &[&'r SchemaRule],
+        all: &'r [SchemaRule],
+    ) -> Result<Option<&'r SchemaRule>, QueryError> {
         let constraint = self.kind.is_constraint();
         let pattern = self.described().pattern();
         let named = name.and_then(|name| all.iter().find(|r| r.name == name));
         // An index belongs to a unique constraint or a key, and has its name.
-        let same_class = |r: &Rule| match constraint {
+        let same_class = |r: &SchemaRule| match constraint {
             true => r.kind.is_constraint(),
             false => r.kind.has_entries(),
         };
@@ -340,7 +340,7 @@ impl CreateRule {
 
 impl DropRule {
     fn run(&self, name: &str, graph: &mut dyn Update) -> Result<Done, QueryError> {
-        let rules = graph.rules_to_change()?;
+        let rules = graph.schema_rules_to_change()?;
         let found = rules.iter().find(|r| r.name == name);
         let found = match found {
             Some(rule) if !self.constraint && rule.kind.is_constraint() => {
@@ -366,7 +366,7 @@ impl DropRule {
                 let message = format!("{message}: the command does nothing");
                 return Ok(Done::nothing(NotificationKind::RuleMissing, message));
             }
-            let same_kind = |r: &&Rule| r.kind.is_constraint() == self.constraint;
+            let same_kind = |r: &&SchemaRule| r.kind.is_constraint() == self.constraint;
             let names = rules.iter().filter(same_kind).map(|r| r.name.as_str());
             let help = telar_cypher::suggest::closest(name, names);
             let help = help.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
-use telar_engine::ops::{self, BackupOptions, RepairOptions, RestoreOptions};
+use telar_engine::maintenance::{self, BackupOptions, RepairOptions, RestoreOptions};
 use telar_engine::{Durability, Engine, Error, Retention, Settings};
 use telar_tests::Rng;
 use telar_tests::unit::{self, Schema};
@@ -156,10 +156,12 @@ fn back_up_forever(db: &Engine, into: &Path) {
 /// What is done to a database that is not open.
 fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
     Some(match mode {
-        "compact" => ops::compact(dir).map(drop),
-        "upgrade" => ops::upgrade(dir).map(drop),
-        "restore" => ops::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop),
-        "repair" => ops::repair(other, dir, RepairOptions::default()).map(drop),
+        "compact" => maintenance::compact(dir).map(drop),
+        "upgrade" => maintenance::upgrade(dir).map(drop),
+        "restore" => {
+            maintenance::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop)
+        }
+        "repair" => maintenance::repair(other, dir, RepairOptions::default()).map(drop),
         _ => return None,
     })
 }

@@ -5,7 +5,7 @@ use std::slice::from_ref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use telar_engine::ops::{RestorePoint, check};
+use telar_engine::maintenance::{RestorePoint, check};
 use telar_engine::{Durability, EdgeTypeOptions, Engine, Settings};
 use telar_graph::VertexId;
 use telar_tests::dump::Dump;

@@ -1,6 +1,6 @@
 //! Bulk loads are in no log: backups hold them, and a restore does not pretend to replay them.
 
-use telar_engine::ops::RestorePoint;
+use telar_engine::maintenance::RestorePoint;
 use telar_engine::{BulkOptions, EdgeTypeOptions, Engine};
 use telar_graph::{Counts, Direction, VertexId};
 

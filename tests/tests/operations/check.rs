@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{CheckReport, Severity, check};
+use telar_engine::maintenance::{CheckReport, Severity, check};
 use telar_tests::dump::Dump;
 use telar_tests::unit::Schema;
 use telar_tests::{PrintSeed, Rng};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use telar_engine::ops::{RestorePoint, check};
+use telar_engine::maintenance::{RestorePoint, check};
 use telar_tests::process::Process;
 use telar_tests::{PrintSeed, Rng, unit};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{RepairOptions, RestorePoint, check, repair};
+use telar_engine::maintenance::{RepairOptions, RestorePoint, check, repair};
 use telar_engine::{
     ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine, Error, IndexKind, IndexSpec,
     IndexTarget, Isolation,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{RepairOptions, Severity, check, repair};
+use telar_engine::maintenance::{RepairOptions, Severity, check, repair};
 use telar_engine::{Engine, Error};
 use telar_tests::unit::{self, Schema};
 

@@ -20,7 +20,7 @@ mod upgrade;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{
+use telar_engine::maintenance::{
     BackupDone, BackupOptions, RestoreOptions, RestorePoint, Restored, restore,
 };
 use telar_engine::{Engine, Error, Settings};

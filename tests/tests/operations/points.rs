@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use telar_engine::ops::{RestorePoint, time};
+use telar_engine::maintenance::{RestorePoint, time};
 use telar_tests::ledger::Ledger;
 use telar_tests::{PrintSeed, Rng};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use telar_engine::ops::{RepairOptions, check, compact, repair};
+use telar_engine::maintenance::{RepairOptions, check, compact, repair};
 use telar_engine::{EdgeTypeOptions, Engine};
 use telar_graph::{Value, VertexId};
 use telar_tests::dump::Dump;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use telar_engine::ops::{RestorePoint, check, upgrade};
+use telar_engine::maintenance::{RestorePoint, check, upgrade};
 use telar_engine::{Engine, Error, ErrorKind};
 use telar_tests::unit;
 

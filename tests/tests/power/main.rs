@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use telar_engine::ops::{RestoreOptions, Severity, check, restore};
+use telar_engine::maintenance::{RestoreOptions, Severity, check, restore};
 use telar_engine::{Engine, Settings};
 use telar_tests::power::{Disk, Fate, Recording, Said, Synced, expect_strace, record, scratch};
 use telar_tests::{PrintSeed, Rng, load, unit};

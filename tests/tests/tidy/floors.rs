@@ -43,7 +43,7 @@ const ENGINE: Building = Building {
         &["bulk", "recovery", "stream"],
         &["background"],
         &["engine"],
-        &["ops"],
+        &["maintenance"],
     ],
     exceptions: &[],
 };

@@ -100,7 +100,7 @@ impl BackendTransaction for Embedded {
         // Asked before: afterwards nobody knows what was to be made.
         let mut made = HashMap::new();
         if transaction.changes_schema() {
-            for rule in transaction.rules() {
+            for rule in transaction.schema_rules() {
                 made.insert(rule.name.clone(), schema::describe(&rule, &transaction));
             }
         }

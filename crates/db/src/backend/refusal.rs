@@ -23,7 +23,7 @@ pub(super) fn query_error(db: &Engine, error: &Error) -> QueryError {
     };
     let message = match error {
         Error::ConstraintViolated { constraint, violation } => {
-            message(db, violation, Rule::find(db, constraint).as_ref())
+            message(db, violation, Constraint::find(db, constraint).as_ref())
         }
         Error::StillConnected { vertex, .. } => format!(
             "Cannot delete node<{vertex}>, because it still has relationships. To delete this \
@@ -49,14 +49,14 @@ pub(crate) fn terminated() -> QueryError {
 }
 
 /// What a constraint is about, in words.
-struct Rule {
+struct Constraint {
     /// `` with label `Person` ``
     label: String,
     properties: Vec<PropertyKeyId>,
-    constraint: String,
+    name: String,
 }
 
-impl Rule {
+impl Constraint {
     /// The constraint of this name, unless it is gone, or was never there: then making it failed.
     fn find(db: &Engine, constraint: &str) -> Option<Self> {
         let info = db.indexes().into_iter().find(|info| info.name == constraint)?;
@@ -68,7 +68,7 @@ impl Rule {
                 format!("with type `{}`", db.edge_types().get(usize::from(ty.get()))?.0)
             }
         };
-        Some(Self { label, properties: info.properties, constraint: info.name })
+        Some(Self { label, properties: info.properties, name: info.name })
     }
 }
 
@@ -85,20 +85,20 @@ fn object_name(object: &Object) -> String {
 }
 
 /// What breaks a constraint, as Neo4j says it.
-fn message(db: &Engine, violation: &Violation, rule: Option<&Rule>) -> String {
-    let label = rule.map(|rule| format!(" {}", rule.label)).unwrap_or_default();
-    let by = rule.map(|rule| format!(" (constraint `{}`)", rule.constraint)).unwrap_or_default();
+fn message(db: &Engine, violation: &Violation, constraint: Option<&Constraint>) -> String {
+    let label = constraint.map(|c| format!(" {}", c.label)).unwrap_or_default();
+    let by = constraint.map(|c| format!(" (constraint `{}`)", c.name)).unwrap_or_default();
     match violation {
         Violation::Duplicate { key, object, existing } => {
             let (object, existing) = (object_name(object), object_name(existing));
-            let Some(rule) = rule else {
+            let Some(constraint) = constraint else {
                 let key = key.iter().map(literal).collect::<Vec<_>>().join(", ");
                 return format!("Both {existing} and {object} have {key}");
             };
             let pair = |(k, value): (&PropertyKeyId, &Value)| {
                 format!("`{}` = {}", key_name(db, *k), literal(value))
             };
-            let pairs: Vec<String> = rule.properties.iter().zip(key).map(pair).collect();
+            let pairs: Vec<String> = constraint.properties.iter().zip(key).map(pair).collect();
             let word = if pairs.len() == 1 { "property" } else { "properties" };
             format!("{existing} already exists{label} and {word} {}{by}", pairs.join(", "))
         }

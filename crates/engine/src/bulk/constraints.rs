@@ -22,7 +22,7 @@ use crate::index::source::NOW;
 use crate::index::{Entries, Index, IndexTarget};
 use crate::shared::Shared;
 
-/// What a rule is about, by name: labels and types of the load may not have a number yet.
+/// What a constraint is about, by name: labels and types of the load may not have a number yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Vertices(BulkName),
@@ -31,7 +31,7 @@ pub(super) enum Target {
 
 /// A constraint as the load sees it.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct LoadConstraint {
     pub(super) name: String,
     pub(super) target: Target,
     pub(super) properties: Vec<BulkName>,
@@ -42,7 +42,7 @@ pub(super) struct Rule {
     keys: HashSet<SortKey, foldhash::fast::RandomState>,
 }
 
-impl Rule {
+impl LoadConstraint {
     /// Whether the load makes this constraint.
     pub(super) fn is_new(&self) -> bool {
         self.index.is_none()
@@ -126,15 +126,15 @@ fn shown(value: &Value) -> String {
 
 /// The constraints of a database and of a load.
 #[derive(Debug, Default)]
-pub(super) struct Rules {
-    pub(super) all: Vec<Rule>,
-    /// Rule and key of the row that was checked last.
+pub(super) struct LoadConstraints {
+    pub(super) all: Vec<LoadConstraint>,
+    /// Constraint and key of the row that was checked last.
     checked: Vec<(usize, SortKey)>,
 }
 
 impl BulkLoad<'_> {
     /// Finds the constraints of the database.
-    pub(super) fn find_rules(&mut self) {
+    pub(super) fn find_constraints(&mut self) {
         let catalog = &self.shared.catalog;
         for index in self.shared.indexes.all() {
             let Some(kind) = index.definition.kind.constraint() else { continue };
@@ -152,7 +152,7 @@ impl BulkLoad<'_> {
                 }
             };
             let (Some(target), Some(properties)) = (target, properties) else { continue };
-            self.rules.all.push(Rule {
+            self.constraints.all.push(LoadConstraint {
                 name: index.definition.name.clone(),
                 target,
                 properties: properties.iter().map(|k| self.keys.add(k)).collect(),
@@ -186,17 +186,17 @@ impl BulkLoad<'_> {
             return refuse("it names a property twice");
         }
         let target = Target::Vertices(label);
-        let same = |r: &Rule| {
+        let same = |r: &LoadConstraint| {
             (&r.target, &r.properties[..], r.kind) == (&target, properties, ConstraintKind::Unique)
         };
-        if self.rules.all.iter().any(same) {
+        if self.constraints.all.iter().any(same) {
             return Ok(());
         }
         let other = self.shared.indexes.all().iter().any(|i| i.definition.name == name);
-        if other || self.rules.all.iter().any(|r| r.name == name) {
+        if other || self.constraints.all.iter().any(|r| r.name == name) {
             return Err(Error::IndexExists { name: name.to_owned() });
         }
-        let mut rule = Rule {
+        let mut constraint = LoadConstraint {
             name: name.to_owned(),
             target,
             properties: properties.to_vec(),
@@ -211,10 +211,10 @@ impl BulkLoad<'_> {
         if let (Some(label), Some(keys)) = (find(NameKind::Label, &self.labels.0[label.0]), numbers)
         {
             super::index::for_each_key(self.shared, label, &keys, |key| {
-                rule.keys.insert(key);
+                constraint.keys.insert(key);
             });
         }
-        self.rules.all.push(rule);
+        self.constraints.all.push(constraint);
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl BulkLoad<'_> {
         columns: &[(BulkName, Column)],
         row: usize,
     ) -> Result<(), String> {
-        if self.rules.all.is_empty() {
+        if self.constraints.all.is_empty() {
             return Ok(());
         }
         self.check(
@@ -252,7 +252,7 @@ impl BulkLoad<'_> {
         columns: &[(BulkName, Column)],
         row: usize,
     ) -> Result<(), String> {
-        if self.rules.all.is_empty() {
+        if self.constraints.all.is_empty() {
             return Ok(());
         }
         let Some(name) = self.types.get(ty.0).map(|t| t.name.clone()) else { return Ok(()) };
@@ -265,17 +265,18 @@ impl BulkLoad<'_> {
         row: usize,
         concerns: impl Fn(&Target) -> bool,
     ) -> Result<(), String> {
-        self.rules.checked.clear();
+        self.constraints.checked.clear();
         let mut values = Vec::new();
-        for (number, rule) in self.rules.all.iter().enumerate().filter(|(_, r)| concerns(&r.target))
+        for (number, constraint) in
+            self.constraints.all.iter().enumerate().filter(|(_, r)| concerns(&r.target))
         {
             values.clear();
-            values.extend(rule.properties.iter().map(|key| {
+            values.extend(constraint.properties.iter().map(|key| {
                 let column = columns.iter().find(|(k, _)| k == key);
                 column.map_or(Value::Null, |(_, c)| c.get(row))
             }));
-            if let Some(key) = rule.check(self.shared, &self.keys.0, &values)? {
-                self.rules.checked.push((number, key));
+            if let Some(key) = constraint.check(self.shared, &self.keys.0, &values)? {
+                self.constraints.checked.push((number, key));
             }
         }
         Ok(())
@@ -284,14 +285,14 @@ impl BulkLoad<'_> {
     /// The row that was checked last is taken: others cannot have its unique keys any more.
     #[inline]
     pub fn keep_checked(&mut self) {
-        for (rule, key) in self.rules.checked.drain(..) {
-            self.rules.all[rule].keys.insert(key);
+        for (constraint, key) in self.constraints.checked.drain(..) {
+            self.constraints.all[constraint].keys.insert(key);
         }
     }
 
     /// Whether there are constraints that rows could break.
     #[must_use]
     pub fn has_constraints(&self) -> bool {
-        !self.rules.all.is_empty()
+        !self.constraints.all.is_empty()
     }
 }

@@ -123,18 +123,18 @@ pub(super) fn enter<'s>(
 fn make(load: &BulkLoad<'_>, staged: &Staged, before: u64) -> Result<Vec<Arc<Index>>, Error> {
     let shared = load.shared;
     let mut made = Vec::new();
-    for rule in load.rules.all.iter().filter(|r| r.is_new()) {
-        let Target::Vertices(label) = rule.target else { continue };
+    for constraint in load.constraints.all.iter().filter(|r| r.is_new()) {
+        let Target::Vertices(label) = constraint.target else { continue };
         let definition = Definition {
-            name: rule.name.clone(),
+            name: constraint.name.clone(),
             target: IndexTarget::Vertices(staged.label_numbers[label.0]),
-            properties: rule.properties.iter().map(|k| staged.keys[k.0]).collect(),
+            properties: constraint.properties.iter().map(|k| staged.keys[k.0]).collect(),
             kind: ConstraintKind::Unique.into(),
         };
         // One may have been made since the load was begun.
-        match shared.indexes.all().into_iter().find(|i| i.definition.name == rule.name) {
+        match shared.indexes.all().into_iter().find(|i| i.definition.name == constraint.name) {
             Some(there) if there.definition == definition => continue,
-            Some(_) => return Err(Error::IndexExists { name: rule.name.clone() }),
+            Some(_) => return Err(Error::IndexExists { name: constraint.name.clone() }),
             None => made.push(crate::schema::build::scanned(shared, definition, before)?),
         }
     }

@@ -154,7 +154,7 @@ pub struct BulkLoad<'e> {
     columns: Vec<(BulkName, Column)>,
     taken: Option<Taken>,
     types: Vec<TypeLoad>,
-    rules: constraints::Rules,
+    constraints: constraints::LoadConstraints,
     dir: PathBuf,
     /// Names that it holds: they are released with it, unless it makes them.
     holds: Vec<(NameKind, String)>,
@@ -191,12 +191,12 @@ impl<'e> BulkLoad<'e> {
             columns: Vec::new(),
             taken: None,
             types: Vec::new(),
-            rules: constraints::Rules::default(),
+            constraints: constraints::LoadConstraints::default(),
             dir: fresh_dir(shared),
             holds: Vec::new(),
             installed: false,
         };
-        load.find_rules();
+        load.find_constraints();
         Ok(load)
     }
 

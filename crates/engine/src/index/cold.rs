@@ -405,7 +405,7 @@ mod tests {
         w.reopen(false);
         w.compare();
         drop(w.db.take());
-        let report = crate::ops::check(w.dir.path()).unwrap();
+        let report = crate::maintenance::check(w.dir.path()).unwrap();
         assert!(report.worst().is_none(), "{report:?}");
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use telar_graph::update::ReadableIndex;
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
-    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaRule,
     Statistics, Value, VertexId, View,
 };
 
@@ -241,8 +241,8 @@ macro_rules! reads_by_call {
                 self.reader().readable_indexes()
             }
 
-            fn rules(&self) -> Vec<Rule> {
-                self.reader().rules()
+            fn schema_rules(&self) -> Vec<SchemaRule> {
+                self.reader().schema_rules()
             }
         }
     };

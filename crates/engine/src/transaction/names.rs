@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use telar_graph::name::NameKind;
 use telar_graph::update::ReadableIndex;
-use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Rule, Schema};
+use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Schema, SchemaRule};
 
 use super::Transaction;
 use crate::catalog::{Catalog, EdgeTypeOptions};
@@ -199,7 +199,7 @@ impl Schema for Transaction<'_> {
         self.shared().readable_indexes(self.read_ts().get())
     }
 
-    fn rules(&self) -> Vec<Rule> {
+    fn schema_rules(&self) -> Vec<SchemaRule> {
         self.indexes().into_iter().map(rule).collect()
     }
 }

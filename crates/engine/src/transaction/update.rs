@@ -2,7 +2,9 @@
 
 use telar_graph::name::NameKind;
 use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
-use telar_graph::{EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Rule, SchemaKind, Value, VertexId};
+use telar_graph::{
+    EdgeId, EdgeTypeId, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value, VertexId,
+};
 
 use super::Transaction;
 use crate::adjacency::ListKind;
@@ -24,7 +26,7 @@ impl From<Error> for UpdateError {
             Error::IndexSpec { .. }
             | Error::IndexExists { .. }
             | Error::UnknownIndex(_)
-            | Error::UnknownIndexName { .. } => UpdateErrorKind::Rule,
+            | Error::UnknownIndexName { .. } => UpdateErrorKind::SchemaRule,
             Error::MixedChanges => UpdateErrorKind::Mixed,
             Error::ConstraintViolated { .. } | Error::EdgeExists { .. } => {
                 UpdateErrorKind::Constraint
@@ -143,7 +145,7 @@ impl Update for Transaction<'_> {
         }
     }
 
-    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError> {
+    fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError> {
         Ok(self.indexes_to_change()?.into_iter().map(rule).collect())
     }
 

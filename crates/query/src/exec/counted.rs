@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
-    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Rule, Run, Schema,
-    SchemaKind, Statistics, Update, Value, VertexId, View,
+    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaKind,
+    SchemaRule, Statistics, Update, Value, VertexId, View,
 };
 
 /// A snapshot that counts.
@@ -300,8 +300,8 @@ macro_rules! counted {
                 self.graph.readable_indexes()
             }
 
-            fn rules(&self) -> Vec<Rule> {
-                self.graph.rules()
+            fn schema_rules(&self) -> Vec<SchemaRule> {
+                self.graph.schema_rules()
             }
         }
     };
@@ -399,8 +399,8 @@ impl Update for CountedWrite<'_> {
         self.graph.delete_vertex(vertex, detach)
     }
 
-    fn rules_to_change(&mut self) -> Result<Vec<Rule>, UpdateError> {
-        self.graph.rules_to_change()
+    fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError> {
+        self.graph.schema_rules_to_change()
     }
 
     fn create_rule(

@@ -83,10 +83,10 @@ impl Statement for Exec<'_> {
         properties: &[PropertyKeyId],
         kind: SchemaKind,
     ) -> Result<(), QueryError> {
-        let rules = self.update()?.rules_to_change()?.len();
+        let rules = self.update()?.schema_rules_to_change()?.len();
         let graph = self.update()?;
         graph.create_rule(name, objects, properties, kind)?;
-        let made = (graph.rules().len() - rules) as u64;
+        let made = (graph.schema_rules().len() - rules) as u64;
         match kind.is_constraint() {
             true => self.counters.constraints_added += made,
             false => self.counters.indexes_added += made,
@@ -95,7 +95,7 @@ impl Statement for Exec<'_> {
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
-        let rules = self.update()?.rules_to_change()?;
+        let rules = self.update()?.schema_rules_to_change()?;
         self.update()?.drop_rule(name)?;
         match rules.iter().any(|rule| rule.name == name && rule.kind.is_constraint()) {
             true => self.counters.constraints_removed += 1,

@@ -104,7 +104,7 @@ pub(super) fn add(procedures: &mut Procedures) {
             |call, arguments| {
                 let known = |name: &str| {
                     Lookup::named(name).is_some()
-                        || call.graph().rules().iter().any(|r| r.name == name)
+                        || call.graph().schema_rules().iter().any(|r| r.name == name)
                 };
                 match arguments.first() {
                     Some(Value::String(name)) if !known(name) => {
@@ -277,7 +277,7 @@ pub(super) fn await_indexes(
     };
     let begin = Instant::now();
     loop {
-        let mut rules = call.graph().rules();
+        let mut rules = call.graph().schema_rules();
         if let Some(name) = name {
             rules.retain(|rule| *rule.name == **name);
             if rules.is_empty() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{
-    Column, EdgeTypeId, IndexRange, IndexState, LabelId, Lists, PropertyKeyId, Rule, Value,
+    Column, EdgeTypeId, IndexRange, IndexState, LabelId, Lists, PropertyKeyId, SchemaRule, Value,
     VertexId,
 };
 
@@ -123,7 +123,7 @@ fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
 }
 
 fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let mut rules = call.graph().rules();
+    let mut rules = call.graph().schema_rules();
     rules.retain(|rule| matches!(rule.objects, IndexedObjects::Vertices(_)));
     rules.sort_by(|a, b| a.name.cmp(&b.name));
     let mut rows = Rows::new();
@@ -164,7 +164,7 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
 }
 
 /// How many nodes are in an index, and how many different values they have there.
-fn entries(call: &CallContext<'_>, rule: &Rule) -> Result<[u64; 2], QueryError> {
+fn entries(call: &CallContext<'_>, rule: &SchemaRule) -> Result<[u64; 2], QueryError> {
     let mut found: Vec<VertexId> = Vec::new();
     if call.graph().index_vertices(rule.id, &IndexRange::default(), &mut found).is_err() {
         // It was dropped meanwhile, or is damaged, which `telar check` reports.

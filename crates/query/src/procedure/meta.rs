@@ -104,11 +104,11 @@ struct Ruled(Vec<(bool, String, Vec<String>, SchemaKind)>);
 
 impl Ruled {
     fn of(call: &CallContext<'_>) -> Self {
-        let rule = |rule: telar_graph::Rule| {
+        let rule = |rule: telar_graph::SchemaRule| {
             let (nodes, label, keys) = about(&rule, call.graph());
             (nodes, label, keys, rule.kind)
         };
-        Self(call.graph().rules().into_iter().map(rule).collect())
+        Self(call.graph().schema_rules().into_iter().map(rule).collect())
     }
 
     /// Whether a property is unique, in an index, always there.

@@ -7,7 +7,7 @@ use telar_cypher::ast::{self, ConstraintFilter, DatabaseFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{
-    ConstraintKind, Graph, IndexKind, IndexState, PropertyType, Rule, SchemaKind, Value,
+    ConstraintKind, Graph, IndexKind, IndexState, PropertyType, SchemaKind, SchemaRule, Value,
 };
 
 use super::describe::{described, taken_apart};
@@ -104,7 +104,7 @@ const L: &str = "LIST<STRING>";
 const ANY: &str = "ANY";
 
 /// The command that makes a rule.
-fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
+fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
     let (nodes, label, keys) = about(rule, graph);
     let (label, name) = (print::quoted(&label), print::quoted(&rule.name));
     let (variable, pattern) = match nodes {
@@ -131,8 +131,8 @@ fn create_statement(rule: &Rule, graph: &dyn Graph) -> String {
     format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
 }
 
-fn sorted_rules(graph: &dyn Graph, wanted: impl Fn(&Rule) -> bool) -> Vec<Rule> {
-    let mut rules = graph.rules();
+fn sorted_rules(graph: &dyn Graph, wanted: impl Fn(&SchemaRule) -> bool) -> Vec<SchemaRule> {
+    let mut rules = graph.schema_rules();
     rules.retain(wanted);
     rules.sort_by(|a, b| a.name.cmp(&b.name));
     rules
@@ -143,7 +143,7 @@ fn entity(nodes: bool) -> &'static str {
 }
 
 /// The number of a rule as it is shown: the first are those of the lookup indexes.
-fn shown_id(rule: &Rule) -> Value {
+fn shown_id(rule: &SchemaRule) -> Value {
     (i64::from(rule.id.get()) + 1 + Lookup::ALL.len() as i64).into()
 }
 
@@ -185,7 +185,7 @@ fn index_options(provider: &str, config: Value) -> Value {
     Value::map([("indexProvider", Value::from(provider)), ("indexConfig", config)])
 }
 
-fn index_row(rule: &Rule, graph: &dyn Graph) -> Vec<Value> {
+fn index_row(rule: &SchemaRule, graph: &dyn Graph) -> Vec<Value> {
     let (nodes, label, keys) = about(rule, graph);
     let (state, percent) = match rule.state {
         IndexState::Online => ("ONLINE", 100.0),
@@ -245,7 +245,7 @@ fn in_commands(kind: ConstraintKind) -> ast::ConstraintKind {
     }
 }
 
-fn wanted(filter: ConstraintFilter, rule: &Rule) -> bool {
+fn wanted(filter: ConstraintFilter, rule: &SchemaRule) -> bool {
     let nodes = matches!(rule.objects, IndexedObjects::Vertices(_));
     let of_entity = filter.entity.is_none_or(|e| (e == EntityKind::Node) == nodes);
     let of_kind = match filter.kind {
@@ -271,7 +271,7 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
     ];
     let run = move |call: &CallContext<'_>, _: &[Value]| {
         let graph = call.graph();
-        let row = |rule: Rule| {
+        let row = |rule: SchemaRule| {
             let (nodes, label, keys) = about(&rule, graph);
             let ty = match rule.kind {
                 SchemaKind::Constraint(ConstraintKind::Type(ty)) => Some(ty.name()),

@@ -182,8 +182,9 @@ fn counts(graph: &dyn Graph) -> Result<Value, QueryError> {
     let edges = found.edges();
     let labels = used(graph.label_names(), found.vertices_by_label).map(one("label"));
     let types = used(graph.edge_type_names(), found.edges_by_type).map(one("relationshipType"));
-    let rules = graph.rules();
-    let rule = |rule: &telar_graph::Rule| Value::map([("name", Value::from(rule.name.as_str()))]);
+    let rules = graph.schema_rules();
+    let rule =
+        |rule: &telar_graph::SchemaRule| Value::map([("name", Value::from(rule.name.as_str()))]);
     let (indexes, constraints): (Vec<_>, Vec<_>) =
         rules.iter().partition(|rule| !rule.kind.is_constraint());
     Ok(Value::map([

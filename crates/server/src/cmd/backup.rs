@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use telar_db::Settings;
-use telar_db::ops::BackupOptions;
+use telar_db::maintenance::BackupOptions;
 
 use crate::ui::{Screen, number};
 

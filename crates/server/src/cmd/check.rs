@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
-use telar_db::ops::{CheckReport, Finding, Severity, check};
+use telar_db::maintenance::{CheckReport, Finding, Severity, check};
 
 use crate::ui::{Screen, number};
 

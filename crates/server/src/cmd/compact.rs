@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use telar_db::ops::compact;
+use telar_db::maintenance::compact;
 
 use crate::ui::{Screen, number};
 

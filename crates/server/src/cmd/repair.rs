@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use telar_db::ops::{RepairOptions, repair};
+use telar_db::maintenance::{RepairOptions, repair};
 
 use crate::ui::{Screen, number};
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::bail;
 use clap::Args;
 use telar_db::CommitTs;
-use telar_db::ops::{RestoreOptions, RestorePoint, restore, time};
+use telar_db::maintenance::{RestoreOptions, RestorePoint, restore, time};
 
 use crate::ui::{Screen, number};
 

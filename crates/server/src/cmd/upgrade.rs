@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use telar_db::ops::upgrade;
+use telar_db::maintenance::upgrade;
 
 use crate::ui::Screen;
 

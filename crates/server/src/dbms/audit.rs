@@ -14,7 +14,7 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
-use telar_db::ops::time;
+use telar_db::maintenance::time;
 use telar_db::query::QueryError;
 
 use super::client::Peer;

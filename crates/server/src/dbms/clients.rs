@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
-use telar_db::ops::time;
+use telar_db::maintenance::time;
 use telar_db::query::ShownConnection;
 use telar_db::value::{DateTime, UtcOffset};
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use telar_db::ops::{Manifest, time};
+use telar_db::maintenance::{Manifest, time};
 use telar_db::query::{Procedures, QueryError};
 use telar_db::{Backend, Runtime, Session, Settings};
 

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use telar_db::ops::{BackupOptions, time};
+use telar_db::maintenance::{BackupOptions, time};
 use telar_db::query::procedure::{Chunk, Field, RowBatch, RowSource, Rows, known};
 use telar_db::query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_db::query::{CallContext, ErrorKind, Procedure, Procedures, QueryError};

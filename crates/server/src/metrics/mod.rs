@@ -478,7 +478,7 @@ fn every_figure_is_in_the_manual_and_every_figure_of_the_manual_is_there() {
     let before = metrics.encode(&dbms, 0).unwrap();
     assert!(!before.contains("telar_backup_age_seconds{"), "there is none yet");
     let monday = backups.join("monday");
-    database.engine().backup(&monday, &telar_db::ops::BackupOptions::default()).unwrap();
+    database.engine().backup(&monday, &telar_db::maintenance::BackupOptions::default()).unwrap();
     drop(database);
     dbms.close().unwrap();
     // A later start finds the backup.

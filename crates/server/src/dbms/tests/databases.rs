@@ -80,7 +80,7 @@ fn a_server_that_is_closed_has_nothing_to_replay() {
     Arc::into_inner(dbms).unwrap().close().unwrap();
     let shop = std::fs::read_dir(folder.path().join("dbms/databases")).unwrap().next();
     for path in [folder.path().to_owned(), shop.unwrap().unwrap().path()] {
-        let report = telar_db::ops::check(&path).unwrap();
+        let report = telar_db::maintenance::check(&path).unwrap();
         assert_eq!(report.worst(), None, "{report:?}");
         let db = telar_db::open(&path).unwrap();
         let behind = db.health().checkpoint.map(|checkpoint| checkpoint.commits_behind);

@@ -252,8 +252,8 @@ fn backups_are_for_administrators_and_changes_for_readers() {
     assert_eq!(code(&client, "CALL telar.backup('monday')"), failed, "there is one already");
     let chain = [below.join("monday"), below.join("tuesday")];
     let restored = folder.path().join("restored");
-    let options = telar_db::ops::RestoreOptions::default();
-    telar_db::ops::restore(&chain, &restored, &options).unwrap();
+    let options = telar_db::maintenance::RestoreOptions::default();
+    telar_db::maintenance::restore(&chain, &restored, &options).unwrap();
     let restored = telar_db::open(&restored).unwrap();
     let session = telar_db::Session::new(&restored);
     let rows = session.run("MATCH (t:Tea) RETURN t.price", &[]).unwrap().rows;

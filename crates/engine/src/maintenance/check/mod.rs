@@ -30,7 +30,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::ops::manifest;
+use crate::maintenance::manifest;
 
 pub(crate) use files::{closed_at, lock};
 

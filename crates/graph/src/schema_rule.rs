@@ -22,7 +22,7 @@ pub enum IndexState {
 
 /// An index or constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rule {
+pub struct SchemaRule {
     /// Its number.
     pub id: IndexId,
     /// Its name, which no other index or constraint has.

@@ -37,7 +37,7 @@ pub use upgrade::{Upgraded, upgrade};
 /// Wall-clock time, as operators name it and as the log keeps it: milliseconds since 1970, UTC.
 ///
 /// ```
-/// use telar_engine::ops::time;
+/// use telar_engine::maintenance::time;
 ///
 /// let ms = time::parse("2026-11-21T10:44:07.25Z")?;
 /// assert_eq!(time::show(ms), "2026-11-21T10:44:07.25Z");

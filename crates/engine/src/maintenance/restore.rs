@@ -23,9 +23,9 @@ use crate::clock::wall;
 use crate::commit::record;
 use crate::error::Error;
 use crate::format;
-use crate::ops::assemble::NewDatabase;
-use crate::ops::image::{ImageFault, read_image};
-use crate::ops::manifest::Manifest;
+use crate::maintenance::assemble::NewDatabase;
+use crate::maintenance::image::{ImageFault, read_image};
+use crate::maintenance::manifest::Manifest;
 use crate::store::changes::Key;
 use crate::wal::inspect;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{CheckReport, Severity};
 use crate::error::Error;
-use crate::ops::assemble::REPAIRED;
+use crate::maintenance::assemble::REPAIRED;
 use crate::store::{FORMAT_VERSION, identity, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::LogEntries;
 use crate::error::Error;
-use crate::ops::image::{Pace, Sink};
+use crate::maintenance::image::{Pace, Sink};
 use crate::store::{archive, wal_path};
 use crate::wal::inspect;
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  DIR/
-//!    MANIFEST            written last; see ops/manifest.rs
-//!    image               values of the checkpoint at C, or those changed since; ops/image.rs
+//!    MANIFEST            written last; see manifest.rs
+//!    image               values of the checkpoint at C, or those changed since; see image.rs
 //!    wal/wal-….log       the commits after C (or after the backup before), up to T
 //! ```
 //!
@@ -38,8 +38,8 @@ use crate::failpoint;
 use crate::format::{Kind, key};
 use crate::graph::Durable;
 use crate::io::folder;
-use crate::ops::image::{Pace, Sink};
-use crate::ops::manifest::{BasedOn, FileEntry, Manifest};
+use crate::maintenance::image::{Pace, Sink};
+use crate::maintenance::manifest::{BasedOn, FileEntry, Manifest};
 use crate::store::changes::{self, Key, List, keys_since};
 use crate::store::identity::Identity;
 use crate::store::{FORMAT_VERSION, Store, damaged};
@@ -187,7 +187,7 @@ impl Engine {
     ///
     /// # Examples
     /// ```
-    /// use telar_engine::ops::{BackupOptions, RestoreOptions, restore};
+    /// use telar_engine::maintenance::{BackupOptions, RestoreOptions, restore};
     /// use telar_engine::{Engine, Settings};
     ///
     /// # let folder = tempfile::tempdir().map_err(|e| e.to_string())?;

@@ -19,7 +19,7 @@ use crc32fast::Hasher;
 use crate::error::Error;
 use crate::format::KEY_BYTES;
 use crate::io::folder;
-use crate::ops::manifest::FileEntry;
+use crate::maintenance::manifest::FileEntry;
 use crate::store::changes::Key;
 
 const HEAD: &[u8; 16] = b"TELARIMG\x01\0\0\0\0\0\0\0";

@@ -7,8 +7,8 @@ use super::store::{Values, name_of};
 use super::{CheckReport, log};
 use crate::error::Error;
 use crate::format::unseal;
-use crate::ops::image::{ImageFault, read_image};
-use crate::ops::manifest::{self, Manifest};
+use crate::maintenance::image::{ImageFault, read_image};
+use crate::maintenance::manifest::{self, Manifest};
 use crate::wal::inspect;
 
 const TAKE_AGAIN: &str = "take the backup again; a chain that it is part of ends before it";

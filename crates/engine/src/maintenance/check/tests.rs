@@ -14,7 +14,7 @@ use crate::format::{Kind, key, seal, unseal};
 use crate::index::key::{Entry, SortKey};
 use crate::index::page::encode_all;
 use crate::index::{Definition, Index};
-use crate::ops::{RepairOptions, repair};
+use crate::maintenance::{RepairOptions, repair};
 use crate::packed::{get_run, put_run};
 use crate::settings::Settings;
 use crate::shared::Shared;

@@ -14,13 +14,16 @@
 //! is read, so the parallel form gives each thread a range of vertices; both forms agree to the
 //! last bit.
 //!
-//! Cost: per iteration one scan and one random 8-byte read per edge; three `f64` per vertex.
+//! Cost: per iteration one scan and one random 8-byte read per edge; two `f64` per vertex, and its
+//! degree.
 //!
 //! Source: Page et al., "The PageRank citation ranking", 1999; Iosup et al., "LDBC Graphalytics",
 //! VLDB 2016; the pull form as in Beamer et al., "The GAP benchmark suite", 2015.
 
 use rayon::prelude::*;
 use telar_graph::topology::Topology;
+
+use crate::control::{Control, Result};
 
 /// Vertices one parallel task pulls for: large enough to hide the hand-out, small enough to balance
 /// the hubs of a skewed graph.
@@ -74,12 +77,15 @@ pub fn out_degrees<T: Topology>(outgoing: &T, n: u32) -> Vec<u32> {
 /// # Panics
 /// If `incoming` holds vertices beyond `out_degrees`.
 pub fn pagerank<T: Topology>(incoming: &T, out_degrees: &[u32], settings: &Settings) -> Ranks {
-    iterate(incoming, out_degrees, settings, |contributions, sums| {
-        pull(incoming, 0, contributions, sums);
-    })
+    // Nothing stops it.
+    iterate(incoming, out_degrees, settings, &Control::default())
+        .unwrap_or_else(|error| unreachable!("a kernel that nothing stops: {error}"))
 }
 
-/// As [`pagerank`], on the threads of `pool`.
+/// As [`pagerank`], to the last bit, on the threads of `control`.
+///
+/// # Errors
+/// [`Error::Stopped`](crate::control::Error::Stopped).
 ///
 /// # Panics
 /// If `incoming` holds vertices beyond `out_degrees`.
@@ -87,53 +93,89 @@ pub fn pagerank_parallel<T: Topology>(
     incoming: &T,
     out_degrees: &[u32],
     settings: &Settings,
-    pool: &rayon::ThreadPool,
-) -> Ranks {
-    pool.install(|| {
-        iterate(incoming, out_degrees, settings, |contributions, sums| {
-            sums.par_chunks_mut(TASK_VERTICES).enumerate().for_each(|(task, chunk)| {
-                pull(incoming, task * TASK_VERTICES, contributions, chunk)
-            });
-        })
-    })
+    control: &Control<'_>,
+) -> Result<Ranks> {
+    iterate(incoming, out_degrees, settings, control)
 }
 
-/// Runs the iterations; `pull_all(contributions, sums)` adds up what flows into each vertex.
+/// Bytes that [`pagerank`] holds beyond the graph, of its number of vertices: scores, contributions
+/// and degrees.
+#[must_use]
+pub fn bytes(n: u64) -> u64 {
+    n * 20
+}
+
+/// Contributions and scores of one task's vertices.
+type Chunk<'a> = ((usize, &'a mut [f64]), &'a mut [f64]);
+
+/// Runs the iterations.
+///
+/// Sums over all vertices are added up per task, and then in the order of tasks: so they are the
+/// same for any number of threads.
 fn iterate<T: Topology>(
     incoming: &T,
     out_degrees: &[u32],
     settings: &Settings,
-    mut pull_all: impl FnMut(&[f64], &mut [f64]),
-) -> Ranks {
+    control: &Control<'_>,
+) -> Result<Ranks> {
     let n = out_degrees.len();
     assert!(incoming.vertex_bound() as usize <= n, "a vertex of the topology has no out-degree");
     let mut ranks = Ranks { scores: vec![1.0 / n as f64; n], iterations: 0, change: f64::INFINITY };
     let mut contributions = vec![0.0; n];
-    let mut sums = vec![0.0; n];
     while ranks.iterations < settings.iterations_max && ranks.change >= settings.tolerance {
-        let mut dangling = 0.0;
-        for ((contribution, &score), &degree) in
-            contributions.iter_mut().zip(&ranks.scores).zip(out_degrees)
-        {
-            if degree == 0 {
-                dangling += score;
-                *contribution = 0.0;
-            } else {
-                *contribution = score / f64::from(degree);
+        let divide = |((task, contributions), scores): Chunk<'_>| {
+            control.check()?;
+            let degrees = &out_degrees[task * TASK_VERTICES..];
+            let mut dangling = 0.0;
+            for ((contribution, score), degree) in contributions.iter_mut().zip(scores).zip(degrees)
+            {
+                if *degree == 0 {
+                    dangling += *score;
+                    *contribution = 0.0;
+                } else {
+                    *contribution = *score / f64::from(*degree);
+                }
             }
-        }
-        sums.fill(0.0);
-        pull_all(&contributions, &mut sums);
+            Ok(dangling)
+        };
+        let dangling = for_chunks(control, &mut contributions, &mut ranks.scores, divide)?;
         let base = (1.0 - settings.damping + settings.damping * dangling) / n as f64;
-        ranks.change = 0.0;
-        for (score, &sum) in ranks.scores.iter_mut().zip(&sums) {
-            let next = base + settings.damping * sum;
-            ranks.change += (next - *score).abs();
-            *score = next;
-        }
+        let contributions = &*contributions;
+        let pull_task = |(task, scores): (usize, &mut [f64])| {
+            control.check()?;
+            let mut sums = [0.0; TASK_VERTICES];
+            let sums = &mut sums[..scores.len()];
+            pull(incoming, task * TASK_VERTICES, contributions, sums);
+            let mut change = 0.0;
+            for (score, sum) in scores.iter_mut().zip(sums) {
+                let next = base + settings.damping * *sum;
+                change += (next - *score).abs();
+                *score = next;
+            }
+            Ok(change)
+        };
+        let scores = &mut ranks.scores;
+        let changes: Result<Vec<f64>> = control
+            .install(|| scores.par_chunks_mut(TASK_VERTICES).enumerate().map(pull_task).collect());
+        ranks.change = changes?.into_iter().sum();
         ranks.iterations += 1;
+        control.report(ranks.iterations.into(), settings.iterations_max.into());
     }
-    ranks
+    Ok(ranks)
+}
+
+/// Calls `work` for the chunks of all tasks, and adds up what it returns in the order of tasks.
+fn for_chunks(
+    control: &Control<'_>,
+    contributions: &mut [f64],
+    scores: &mut [f64],
+    work: impl Fn(Chunk<'_>) -> Result<f64> + Send + Sync,
+) -> Result<f64> {
+    let sums: Result<Vec<f64>> = control.install(|| {
+        let contributions = contributions.par_chunks_mut(TASK_VERTICES).enumerate();
+        contributions.zip(scores.par_chunks_mut(TASK_VERTICES)).map(work).collect()
+    });
+    Ok(sums?.into_iter().sum())
 }
 
 /// Adds to `sums` what flows into the vertices `first..first + sums.len()`.
@@ -148,7 +190,7 @@ fn pull<T: Topology>(incoming: &T, first: usize, contributions: &[f64], sums: &m
 /// PERF: four sums, because one would wait for the latency of each addition (bench
 /// kernel/pagerank).
 #[inline]
-fn gather(run: &[u32], values: &[f64]) -> f64 {
+pub(crate) fn gather(run: &[u32], values: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (fours, rest) = run.as_chunks::<4>();
     for four in fours {
@@ -216,8 +258,23 @@ mod tests {
         let degrees = out_degrees(&Lists::out(n, &edges), n);
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let settings = Settings::default();
-        let parallel = pagerank_parallel(&incoming, &degrees, &settings, &pool);
+        let control = Control::default().on(&pool);
+        let parallel = pagerank_parallel(&incoming, &degrees, &settings, &control).unwrap();
         assert_eq!(pagerank(&incoming, &degrees, &settings), parallel);
+    }
+
+    #[test]
+    fn pagerank_ends_when_it_is_told() {
+        let n = 3 * TASK_VERTICES as u32;
+        let edges = random_edges(7, n, 60_000);
+        let incoming = Lists::incoming(n, &edges);
+        let degrees = out_degrees(&Lists::out(n, &edges), n);
+        let seen = std::sync::atomic::AtomicU64::new(0);
+        let progress = |done, _| seen.store(done, std::sync::atomic::Ordering::Relaxed);
+        let stop = || seen.load(std::sync::atomic::Ordering::Relaxed) >= 3;
+        let control = Control::default().stopped_by(&stop).seen_by(&progress);
+        let found = pagerank_parallel(&incoming, &degrees, &Settings::fixed(100), &control);
+        assert_eq!(found, Err(crate::control::Error::Stopped));
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The database handle: opening, schema names, transactions, snapshots, upkeep.
 
+use std::any::Any;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
 use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
+use crate::recovery::follow;
 use crate::schema::build;
 use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
@@ -21,6 +23,7 @@ use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
 use crate::stream::ChangeStream;
 use crate::transaction::{Committed, Isolation, Transaction};
+use crate::wal::{Durability, GroupSink, LogGroup};
 use crate::{eviction, recovery};
 
 /// Handle of an open database. Threads may share one; a clone is another handle of the same
@@ -34,6 +37,28 @@ pub struct Engine {
     /// Dropped first: the thread of the last handle ends before the files are closed.
     background: Arc<Mutex<Option<Background>>>,
     pub(crate) shared: Arc<Shared>,
+}
+
+/// A handle that does not keep its database open.
+#[derive(Debug, Clone, Default)]
+pub struct WeakEngine {
+    background: Weak<Mutex<Option<Background>>>,
+    shared: Weak<Shared>,
+}
+
+impl WeakEngine {
+    /// A handle that keeps the database open; none if it was closed.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<Engine> {
+        let (background, shared) = (self.background.upgrade()?, self.shared.upgrade()?);
+        Some(Engine { background, shared })
+    }
+
+    /// True if this is a handle of the same open database.
+    #[must_use]
+    pub fn is_of(&self, engine: &Engine) -> bool {
+        self.shared.as_ptr() == Arc::as_ptr(&engine.shared)
+    }
 }
 
 impl Engine {
@@ -62,6 +87,70 @@ impl Engine {
         Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings, Access::Write)?)))
     }
 
+    /// Opens the database in the directory `path`, creating it if there is none, as a copy of a
+    /// replicated log: commits come by [`apply`](Self::apply), and others fail with
+    /// [`Error::NotLeader`] until it is [promoted](Self::promote). The setting of durability does
+    /// not count.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    ///
+    /// # Cost
+    /// As [`open`](Self::open).
+    pub fn open_to_follow(path: impl AsRef<Path>, settings: Settings) -> Result<Self, Error> {
+        Settings { durability: Durability::Full, ..settings }.validate()?;
+        let settings = Settings { durability: Durability::Replicated, ..settings };
+        Ok(Self::start(Arc::new(recovery::open(path.as_ref(), settings, Access::Write)?)))
+    }
+
+    /// Applies a group of the replicated log beside readers; returns the last commit that is
+    /// visible here. Commits that the database has already are passed over.
+    ///
+    /// # Errors
+    /// [`Error::Diverged`] if a commit does not fit, or one before the group is missing: what was
+    /// applied stays, and everything after it is refused from now on. [`Error::Damaged`] if a
+    /// record fails its checksum: nothing of the group was applied. [`Error::NotFollowing`];
+    /// [`Error::Log`], [`Error::Store`] and [`Error::DiskFull`] of what is kept here.
+    ///
+    /// # Cost
+    /// The cost of recovery for each record, and one write without a sync. A record that makes an
+    /// index builds it.
+    pub fn apply(&self, group: LogGroup<'_>) -> Result<CommitTs, Error> {
+        follow::apply(&self.shared, group).map(CommitTs::from_raw)
+    }
+
+    /// Ends following: commits are taken from now on, and are durable once `sink` has them. The
+    /// caller has applied the replicated log up to where the sink goes on.
+    ///
+    /// A commit that the sink does not take, and every one after it, fails with
+    /// [`Error::NotLeader`] and is never visible; the database has to be opened again.
+    ///
+    /// # Errors
+    /// [`Error::NotFollowing`], [`Error::Diverged`], [`Error::Log`].
+    pub fn promote(&self, sink: Arc<dyn GroupSink>) -> Result<(), Error> {
+        follow::promote(&self.shared, sink)
+    }
+
+    /// True if it was opened to follow and was not promoted.
+    #[must_use]
+    pub fn follows(&self) -> bool {
+        self.shared.role.follows()
+    }
+
+    /// Returns the record by which leadership `epoch` of `node` begins, for timestamp `at`, and the
+    /// seed of its checksum: what [`LogGroup`] consists of.
+    ///
+    /// # Errors
+    /// [`Error::NotFollowing`] for a database without a log.
+    pub fn epoch_record(
+        &self,
+        at: CommitTs,
+        epoch: u64,
+        node: &str,
+    ) -> Result<(u32, Vec<u8>), Error> {
+        follow::epoch_record(&self.shared, at.get(), epoch, node)
+    }
+
     /// Opens the database in the directory `path` to read it, beside others that do the same: no
     /// file is made, changed or removed, so that the file system may be read-only. Commits fail.
     ///
@@ -80,6 +169,26 @@ impl Engine {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.shared.durable.as_ref().map(|durable| durable.store.root())
+    }
+
+    /// A handle that does not keep the database open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakEngine {
+        let background = Arc::downgrade(&self.background);
+        WeakEngine { background, shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// True if it was opened [to be read](Self::open_to_read) only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let durable = self.shared.durable.as_ref();
+        durable.is_some_and(|d| d.store.lock().access() == Access::Read)
+    }
+
+    /// The value of type `T` that belongs to this database, made if there is none: one for all
+    /// handles. It is dropped when the database is closed, before its folder is unlocked.
+    pub fn attached<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.shared.attachments.get(make)
     }
 
     fn start(shared: Arc<Shared>) -> Self {
@@ -435,8 +544,7 @@ impl Engine {
     /// [`Error::Store`], [`Error::Log`]; nothing committed is lost.
     pub fn close(self) -> Result<(), Error> {
         drop(self.background.lock().take());
-        let durable = self.shared.durable.as_ref();
-        if durable.is_some_and(|d| d.store.lock().access() == Access::Read) {
+        if self.is_read_only() {
             return Ok(());
         }
         // Names whose transaction did not commit may be logged and not yet seen.

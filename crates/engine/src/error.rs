@@ -287,9 +287,38 @@ pub enum Error {
         /// What is wrong.
         reason: String,
     },
+    /// This process does not lead: commits go to the node that does. A database that led has to be
+    /// opened again; whether its last commits survive is known after that.
+    #[error(
+        "this node does not lead{}; commits go to the leader",
+        leader.as_ref().map(|node| format!(" ({node} does)")).unwrap_or_default()
+    )]
+    NotLeader {
+        /// The node that leads, as far as it is known.
+        leader: Option<String>,
+    },
+    /// Groups are applied to databases that were opened to follow, and only until they lead.
+    #[error("the database does not follow a replicated log")]
+    NotFollowing,
+    /// A record of the replicated log does not fit the database: they are not copies of each other
+    /// any more. Nothing of the record was applied, and nothing after it will be; a copy has to be
+    /// made anew.
+    #[error("commit {commit} of the replicated log does not fit this copy: {reason}; make it anew")]
+    Diverged {
+        /// The commit.
+        commit: CommitTs,
+        /// The reason for which it does not fit.
+        reason: String,
+    },
+    /// A replicated database does not do this yet.
+    #[error("a replicated database does not take {what} yet")]
+    NotReplicated {
+        /// Kind of change that it does not take.
+        what: &'static str,
+    },
     /// The write-ahead log failed; the database refuses writes until it is opened again.
     #[error(transparent)]
-    Log(#[from] WalError),
+    Log(WalError),
     /// The disk is full. Nothing acknowledged is lost; what failed is tried again by the next
     /// checkpoint, or by whoever asked for it.
     #[error("the disk of {} is full ({free} bytes are free): make room on it", path.display())]
@@ -443,10 +472,21 @@ pub enum ErrorKind {
     Request,
     /// The database no longer accepts writes: find the cause, then open it again.
     Reopen,
+    /// Another node leads: go there.
+    NotLeader,
     /// Stored data is damaged: restore from a backup.
     Damaged,
     /// The environment refused something: disk, permissions, another process.
     Environment,
+}
+
+impl From<WalError> for Error {
+    fn from(error: WalError) -> Self {
+        match error.fenced_by() {
+            Some(leader) => Self::NotLeader { leader: leader.map(str::to_owned) },
+            None => Self::Log(error),
+        }
+    }
 }
 
 impl From<ReadError> for Error {
@@ -471,9 +511,13 @@ impl Error {
             | Self::Deadlock
             | Self::SnapshotTooOld
             | Self::SnapshotsOpen { .. } => ErrorKind::Retry,
-            Self::Damaged { .. } | Self::Index(IndexUnavailable::Damaged(_)) => ErrorKind::Damaged,
+            Self::Damaged { .. }
+            | Self::Diverged { .. }
+            | Self::Index(IndexUnavailable::Damaged(_)) => ErrorKind::Damaged,
+            Self::NotLeader { .. } => ErrorKind::NotLeader,
             Self::Log(e) => match e.kind() {
                 WalErrorKind::Data => ErrorKind::Damaged,
+                WalErrorKind::Fenced => ErrorKind::NotLeader,
                 WalErrorKind::Request | WalErrorKind::NewerFormat => ErrorKind::Request,
                 _ => ErrorKind::Reopen,
             },

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use telar_graph::Direction;
+use telar_graph::{CommitTs, Direction};
 
 use crate::catalog::{Catalog, STATE_TABLE};
 use crate::clock::Clock;
@@ -20,6 +20,7 @@ use crate::history::memory_log::MemoryLog;
 use crate::horizon::Horizon;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
+use crate::role::Role;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::store::progress::{CheckpointHistory, Progress};
@@ -54,6 +55,7 @@ pub(crate) struct Graph {
     pub(crate) history: History,
     /// In memory, the records that are retained.
     pub(crate) memory_log: MemoryLog,
+    pub(crate) role: Role,
 }
 
 /// What makes a database survive.
@@ -96,6 +98,7 @@ impl Graph {
             durable: None,
             history: History::new(settings.retain),
             memory_log: MemoryLog::default(),
+            role: Role::default(),
         }
     }
 
@@ -146,10 +149,40 @@ impl Graph {
         self.durable.is_some() || self.history.is_kept()
     }
 
+    /// True if its log is a copy of a replicated one.
+    pub(crate) fn is_replicated(&self) -> bool {
+        self.settings.durability == Durability::Replicated
+    }
+
+    /// Fails if commits come from a replicated log.
+    #[inline]
+    pub(crate) fn check_leads(&self) -> Result<(), Error> {
+        if self.role.follows() { Err(Error::NotLeader { leader: None }) } else { Ok(()) }
+    }
+
+    /// Queues the record of commit `ts`, which a replicated log has; nobody else takes timestamps.
+    pub(crate) fn follow_timestamp(&self, ts: u64, payload: Cow<'_, [u8]>) -> Result<(), Error> {
+        let Some(d) = self.durable.as_ref().filter(|_| self.role.follows()) else {
+            return Err(Error::NotFollowing);
+        };
+        if d.wal.last_ts() + 1 != ts {
+            let reason = format!("commit {} is the last one here", d.wal.last_ts());
+            return Err(Error::Diverged { commit: CommitTs::from_raw(ts), reason });
+        }
+        let taken = match payload {
+            Cow::Owned(payload) => d.wal.append_owned(payload)?,
+            Cow::Borrowed(payload) => d.wal.append(payload)?,
+        };
+        debug_assert_eq!(taken, ts, "the only one that appends");
+        self.clock.wait_for_room(ts, || self.publish_limit());
+        Ok(())
+    }
+
     /// Takes the next commit timestamp and queues the log record, in one critical section. The
     /// caller holds every latch of the commit.
     #[inline]
     pub(crate) fn take_timestamp(&self, payload: Option<Cow<'_, [u8]>>) -> Result<u64, Error> {
+        self.check_leads()?;
         let ts = match (&self.durable, payload) {
             (Some(d), Some(Cow::Owned(payload))) => d.wal.append_owned(payload)?,
             (Some(d), Some(Cow::Borrowed(payload))) => d.wal.append(payload)?,
@@ -181,7 +214,7 @@ impl Graph {
     #[inline]
     pub(crate) fn publish_limit(&self) -> u64 {
         match &self.durable {
-            Some(d) if self.settings.durability == Durability::Full => d.wal.durable_ts(),
+            Some(d) if self.settings.durability.is_awaited() => d.wal.durable_ts(),
             _ => u64::MAX,
         }
     }
@@ -275,6 +308,8 @@ impl Graph {
 
     /// A new vertex id.
     pub(crate) fn new_vertex(&self) -> Result<u32, Error> {
+        // Its id would be another vertex's, of the leader.
+        self.check_leads()?;
         if let Some(id) = self.free_vertices.take() {
             return Ok(id);
         }

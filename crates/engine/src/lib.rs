@@ -5,7 +5,8 @@
 //!
 //! - `format`, `packed`, `words`, `table`: keys and checksums; how integers are stored; memory by
 //!   words; arrays that grow while others read.
-//! - `sync`, `latch`, `gate`, `intents`, `reclaim`: who waits for whom, and when memory is freed.
+//! - `sync`, `latch`, `gate`, `intents`, `reclaim`: who waits for whom, and when memory is freed;
+//!   `role`: whether commits are the database's own, or those of a replicated log.
 //! - [`io`], [`wal`], `clock`: files; the log; commit timestamps and who reads at which.
 //! - `lmdb_check`, `mapped`, `store`: looks at the store before LMDB does; values read in place and
 //!   the memory limit; the folder of a database.
@@ -49,6 +50,7 @@
 //! Features: `shuttle` (model checks), `failpoints` (fault injection); both for tests only.
 
 mod adjacency;
+mod attachments;
 mod background;
 mod bulk;
 mod catalog;
@@ -81,6 +83,7 @@ mod model;
 mod packed;
 mod reclaim;
 mod recovery;
+mod role;
 mod sample;
 mod schema;
 mod settings;
@@ -99,7 +102,7 @@ mod words;
 pub use adjacency::settle::SettleState;
 pub use bulk::{BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Column};
 pub use catalog::{EdgeOrder, EdgeTypeOptions};
-pub use engine::Engine;
+pub use engine::{Engine, WeakEngine};
 pub use error::{Error, ErrorKind, Object, Violation};
 pub use index::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub use intents::WriteWait;

@@ -3,6 +3,8 @@
 //! Cost: that of the log written since the checkpoint, and of the schema; nothing else depends on
 //! the size of the graph.
 
+pub(crate) mod follow;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -84,7 +86,12 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
     shared.clock.restart_at(wal.last_ts());
     build::finish_recovery(&shared)?;
     shared.check_stored()?;
-    shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
+    if shared.is_replicated() {
+        // Which ids are free is looked for when it begins to lead.
+        shared.role.follow();
+    } else {
+        shared.free_vertices.begin_sweep(shared.vertex_bound(), wal.last_ts());
+    }
     store.lock().begin_use();
     shared.graph.durable = Some(Durable {
         wal,
@@ -246,6 +253,7 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
         Record::EdgeType { number, name, options } => {
             shared.catalog.restore_edge_type(&name, number, options).map_err(bad)?;
         }
+        Record::Epoch { .. } => {}
         Record::Indexes(changes) => {
             for change in changes {
                 match change {

@@ -30,6 +30,7 @@ impl Shared {
     /// The number of a label or property key, made and logged if there is none. It is on disk no
     /// later than any commit that uses it.
     pub(crate) fn add_name(&self, kind: NameKind, name: &str) -> Result<u16, Error> {
+        self.check_may_name(kind, name)?;
         let (number, held) = self.catalog.hold(kind, name)?;
         self.make_or_release(kind, name, number, held)?;
         Ok(number)
@@ -47,6 +48,7 @@ impl Shared {
         {
             catalog.check_property_key(key)?;
         }
+        self.check_may_name(NameKind::EdgeType, name)?;
         let (number, held) = catalog.hold_edge_type(name, options)?;
         let id = EdgeTypeId::from_raw(number);
         if catalog.edge_type(id)?.options != options {
@@ -57,6 +59,15 @@ impl Shared {
         }
         self.make_or_release(NameKind::EdgeType, name, number, held)?;
         Ok(id)
+    }
+
+    /// Fails if the name would be a new one and names come from a replicated log: its number would
+    /// be another name's, of the leader.
+    pub(crate) fn check_may_name(&self, kind: NameKind, name: &str) -> Result<(), Error> {
+        match self.catalog.find(kind, name) {
+            Some(_) => Ok(()),
+            None => self.check_leads(),
+        }
     }
 
     fn make_or_release(

@@ -101,6 +101,11 @@ impl Settings {
         let check = |ok: bool, name, reason: &str| {
             if ok { Ok(()) } else { Err(Error::Setting { name, reason: reason.to_owned() }) }
         };
+        check(
+            self.durability != Durability::Replicated,
+            "durability",
+            "a replicated database is opened to follow (Engine::open_to_follow)",
+        )?;
         if let Durability::Async { interval_ms } = self.durability {
             check(
                 (1..=60_000).contains(&interval_ms),

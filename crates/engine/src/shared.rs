@@ -9,6 +9,7 @@ use telar_graph::Direction;
 
 use crate::adjacency::extent::place;
 use crate::adjacency::settle::{After, settle_segment};
+use crate::attachments::Attachments;
 use crate::clock::timeline::Timeline;
 use crate::gate::Gate;
 use crate::graph::Graph;
@@ -47,6 +48,8 @@ impl MemoryUse {
 /// The state of an open database.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    /// Dropped first: the folder is still locked when they are.
+    pub(crate) attachments: Attachments,
     pub(crate) graph: Graph,
     pub(crate) indexes: Indexes,
     /// Who is about to commit a change of what.
@@ -79,6 +82,7 @@ impl Shared {
     /// The state of a database none of whose segments is loaded.
     pub(crate) fn with(settings: Settings, stored: Option<Arc<Stored>>) -> Self {
         Self {
+            attachments: Attachments::default(),
             graph: Graph::new(settings, stored),
             indexes: Indexes::default(),
             intents: Intents::default(),

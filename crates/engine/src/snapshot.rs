@@ -245,13 +245,21 @@ impl<'s> Reader<'s> {
         direction: Direction,
         vertices: &[VertexId],
     ) -> TableView<'r> {
+        self.table_of_numbers(ty, direction, vertices.iter().filter_map(|v| number(*v)))
+    }
+
+    /// The same for vertices by number.
+    #[inline]
+    fn table_of_numbers<'r>(
+        &'r self,
+        ty: &'r EdgeType,
+        direction: Direction,
+        vertices: impl Iterator<Item = u32>,
+    ) -> TableView<'r> {
         let table = ty.table(direction);
         match self.past {
             None => TableView::new(table, self.read_ts, &self.guard),
-            Some(past) => {
-                let vertices = vertices.iter().filter_map(|v| number(*v));
-                past.tables.view_of(table, vertices, self.read_ts, &self.guard)
-            }
+            Some(past) => past.tables.view_of(table, vertices, self.read_ts, &self.guard),
         }
     }
 

@@ -244,7 +244,14 @@ impl Store {
         }
         // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
         // handles of this one, away from it.
-        let env = unsafe { options.open(path) }.map_err(store)?;
+        let env = unsafe { options.open(path) };
+        let env = env.map_err(|error| match error {
+            // Memory that readers let go of a moment ago holds the store, and will be freed.
+            heed::Error::EnvAlreadyOpened => {
+                Error::Locked { path: path.into(), holder: "this process".to_owned() }
+            }
+            error => store(error),
+        })?;
         let database = match access {
             Access::Write => {
                 let txn = env.write_txn().map_err(store)?;

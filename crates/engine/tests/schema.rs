@@ -130,6 +130,28 @@ fn what_came_and_went_is_no_conflict_and_what_went_is() {
     assert!(matches!(error, Error::Conflict { object: Object::Schema }), "{error}");
 }
 
+/// Between the look at what is there and the change that depends on it somebody else is faster.
+#[test]
+fn change_that_depends_on_what_is_no_longer_there_is_a_conflict() {
+    let w = World::new();
+    let conflict = |done: Result<(), Error>| {
+        let error = done.unwrap_err();
+        assert!(matches!(error, Error::Conflict { object: Object::Schema }), "{error}");
+    };
+    let mut txn = w.db.begin().unwrap();
+    assert!(txn.indexes_to_change().unwrap().is_empty());
+    w.db.create_index(w.index("i", 0)).unwrap();
+    conflict(txn.create_index(w.index("same under another name", 0)));
+    assert_eq!(txn.indexes_to_change().unwrap().len(), 1);
+    let i = w.db.find_index("i").unwrap();
+    w.db.drop_index(i).unwrap();
+    conflict(txn.drop_index("i"));
+    assert!(txn.indexes_to_change().unwrap().is_empty());
+    txn.create_index(w.index("j", 0)).unwrap();
+    txn.commit().unwrap();
+    assert_eq!(w.names(), ["j"]);
+}
+
 /// Lets writers end, also if the test fails.
 struct Stop<'a>(&'a AtomicBool);
 

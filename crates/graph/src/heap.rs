@@ -35,6 +35,9 @@ const NEVER: i64 = i64::MAX;
 /// a thread tells of what it freed before another one tells of having allocated it.
 static LIVE: AtomicI64 = AtomicI64::new(0);
 
+/// Largest value that [`LIVE`] had since [`watch_peak`].
+static PEAK: AtomicI64 = AtomicI64::new(0);
+
 /// Balance of a thread: bytes allocated, less those freed.
 struct Here {
     live: Cell<i64>,
@@ -100,7 +103,12 @@ impl Here {
 
     fn tell(&self) {
         let live = self.live.get();
-        LIVE.fetch_add(live - self.told.replace(live), Ordering::Relaxed);
+        let more = live - self.told.replace(live);
+        let now = LIVE.fetch_add(more, Ordering::Relaxed) + more;
+        // Seldom: the line is written where it grows beyond what it ever was.
+        if now > PEAK.load(Ordering::Relaxed) {
+            PEAK.fetch_max(now, Ordering::Relaxed);
+        }
         self.low.set(if self.kept.get() { live - (TOLD_BYTES - 1) } else { NEVER });
     }
 }
@@ -123,6 +131,17 @@ pub fn shrank(bytes: usize) {
 #[must_use]
 pub fn live() -> u64 {
     u64::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// Begins to look for [`peak`], from what is allocated now.
+pub fn watch_peak() {
+    PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Largest value of [`live`] since [`watch_peak`] was called, or since the program began.
+#[must_use]
+pub fn peak() -> u64 {
+    u64::try_from(PEAK.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
 /// Bytes that this thread has allocated, less those that it freed: of use as a difference between
@@ -168,5 +187,13 @@ mod tests {
         assert_eq!((since_mark(), live()), (1 << 20, (1 << 20) + 7));
         shrank(1 << 20);
         assert_eq!((since_mark(), live()), (0, 7));
+        // Eight million bytes once were there; from now on it is what comes.
+        assert!(peak() >= 8 * 10_000 * BYTES as u64 - (8 * TOLD_BYTES).unsigned_abs());
+        watch_peak();
+        grew(1 << 21);
+        shrank(1 << 21);
+        grew(1 << 20);
+        shrank(1 << 20);
+        assert_eq!((peak(), live()), ((1 << 21) + 7, 7));
     }
 }

@@ -11,6 +11,7 @@
 //! ([`Schema`](crate::Schema)). Why three traits, and how to implement them: docs/waist.md.
 
 use std::error::Error;
+use std::ops::Range;
 
 use crate::{
     Column, CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange,
@@ -59,6 +60,18 @@ impl Run<'_> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The neighbours as numbers below 2^32, which `scratch` holds if storage does not.
+    pub fn narrow<'s>(&'s self, scratch: &'s mut Vec<u32>) -> &'s [u32] {
+        match self {
+            Self::Narrow(ids) => ids,
+            Self::Wide(ids) => {
+                scratch.clear();
+                scratch.extend(ids.iter().map(|id| id.get() as u32));
+                scratch
+            }
+        }
     }
 
     /// The neighbours as ids.
@@ -167,6 +180,21 @@ pub trait View {
             }
         }
         Ok(())
+    }
+
+    /// The same for all vertices whose numbers are in `sources`; `each` gets the number.
+    ///
+    /// *Cost*: that of the runs; [`for_each_run`](Self::for_each_run) is given each source.
+    fn for_each_run_of(
+        &self,
+        sources: Range<u64>,
+        ty: EdgeTypeId,
+        dir: Direction,
+        each: &mut dyn FnMut(u64, Run<'_>),
+    ) -> Result<(), ReadError> {
+        let first = sources.start;
+        let ids: Vec<VertexId> = sources.map(VertexId::from_raw).collect();
+        self.for_each_run(&ids, ty, dir, &mut |place, run| each(first + place as u64, run))
     }
 
     /// Vertices that the transaction has deleted while they had edges, by which they can still be

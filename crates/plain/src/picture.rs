@@ -213,6 +213,17 @@ impl Artist<'_> {
         })?;
         by_runs.iter_mut().for_each(|list| list.sort_unstable());
         assert_eq!(by_runs, expected);
+        if let (Some(first), Some(last)) = (some.first(), some.last())
+            && some.windows(2).all(|pair| pair[0].get() + 1 == pair[1].get())
+        {
+            let mut by_range = vec![Vec::new(); some.len()];
+            let range = first.get()..last.get() + 1;
+            self.graph.for_each_run_of(range, ty, dir, &mut |vertex, run| {
+                by_range[(vertex - first.get()) as usize].extend(run.ids());
+            })?;
+            by_range.iter_mut().for_each(|list| list.sort_unstable());
+            assert_eq!(by_range, expected);
+        }
         let mut degrees = vec![7];
         self.graph.degrees(some, ty, dir, &mut degrees)?;
         assert_eq!(degrees[1..], lists.iter().map(|l| l.len() as u64).collect::<Vec<_>>());

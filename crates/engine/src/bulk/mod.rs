@@ -179,6 +179,10 @@ fn fresh_dir(shared: &Shared) -> PathBuf {
 
 impl<'e> BulkLoad<'e> {
     pub(crate) fn new(shared: &'e Shared, options: BulkOptions) -> Result<Self, Error> {
+        shared.check_leads()?;
+        if shared.is_replicated() {
+            return Err(Error::NotReplicated { what: "bulk loads" });
+        }
         shared.check_log()?;
         let mut load = Self {
             shared,

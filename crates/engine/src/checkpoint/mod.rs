@@ -90,6 +90,11 @@ fn write(
     history::put(&mut changes, shared, at)?;
     changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
+    if shared.is_replicated() {
+        // Names are readable before their records are durable, and one that the replicated log
+        // does not take must not stay in the store: another leader gives its number to another.
+        durable.wal.flush()?;
+    }
     failpoint!("checkpoint::before_commit");
     *progress = changes.commit(at)?;
     shared.history.set_stored();

@@ -40,23 +40,30 @@ const STRIPES_MAX: usize = 4096;
 
 /// How a write set is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum Mode<'a> {
     /// A transaction that read at this timestamp.
     Live { read_ts: u64 },
     /// A log record, replayed at its own timestamp.
     Replay { commit_ts: u64 },
+    /// A record of a replicated log, applied at its own timestamp beside readers.
+    Follow { commit_ts: u64, payload: &'a [u8] },
 }
 
-impl Mode {
+impl Mode<'_> {
     pub(super) fn is_live(self) -> bool {
         matches!(self, Self::Live { .. })
+    }
+
+    /// True if others may read meanwhile.
+    fn has_readers(self) -> bool {
+        !matches!(self, Self::Replay { .. })
     }
 
     /// The timestamp up to which it saw everything.
     pub(super) fn read_ts(self) -> u64 {
         match self {
             Self::Live { read_ts } => read_ts,
-            Self::Replay { commit_ts } => commit_ts,
+            Self::Replay { commit_ts } | Self::Follow { commit_ts, .. } => commit_ts,
         }
     }
 }
@@ -74,7 +81,7 @@ pub(crate) struct Request<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) writes: &'a WriteSet,
     pub(crate) reads: &'a [Read],
-    pub(super) mode: Mode,
+    pub(super) mode: Mode<'a>,
     pub(super) stop: &'a Stop<'a>,
 }
 
@@ -94,10 +101,13 @@ pub(crate) fn commit(
     shared: &Shared,
     writes: &WriteSet,
     reads: &[Read],
-    mode: Mode,
+    mode: Mode<'_>,
     stop: &Stop<'_>,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
+    if mode.is_live() {
+        shared.check_leads()?;
+    }
     let deletes = || writes.states.items().iter().filter(|w| w.state == 0).map(|w| w.vertex);
     let frees = mode.is_live() && deletes().next().is_some();
     if frees {
@@ -149,6 +159,7 @@ fn apply_latched(request: &Request<'_>, touched: &mut Touched) -> Result<Option<
     let mut payload = match mode {
         Mode::Live { .. } => shared.records().then(|| encode(writes, shared)),
         Mode::Replay { .. } => None,
+        Mode::Follow { payload, .. } => Some(payload.to_vec()),
     };
     if let (Some(durable), Some(payload)) = (&shared.durable, &payload) {
         durable.wal.check_length(payload)?;
@@ -156,7 +167,7 @@ fn apply_latched(request: &Request<'_>, touched: &mut Touched) -> Result<Option<
     // The list of indexes stays as it is.
     let held = hold(&shared.indexes, writes, reads);
     let held = held.as_ref();
-    if mode.is_live() {
+    if mode.has_readers() {
         let guard = &epoch::pin();
         Maintenance::new(held, request, guard).load()?;
     }
@@ -242,6 +253,11 @@ pub(super) fn stamp(request: &Request<'_>, payload: &mut Option<Vec<u8>>) -> Res
     stop.check_last()?;
     let commit_ts = match mode {
         Mode::Replay { commit_ts } => commit_ts,
+        Mode::Follow { commit_ts, payload: bytes } => {
+            let payload = payload.take().map_or(Cow::Borrowed(bytes), Cow::Owned);
+            shared.follow_timestamp(commit_ts, payload)?;
+            commit_ts
+        }
         Mode::Live { .. } => shared.take_timestamp(payload.take().map(Cow::Owned))?,
     };
     failpoint!("commit::stamped");

@@ -10,6 +10,7 @@
 //!  kind 6  new index           number varint, definition (index/spec.rs)
 //!  kind 7  index dropped       number varint
 //!  kind 8  indexes changed     two or more of kinds 6 and 7, until the end of the record
+//!  kind 9  epoch               number varint, node (length varint, bytes): a leadership began
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
@@ -46,6 +47,7 @@ const KIND_TIMED_COMMIT: u8 = 5;
 const KIND_INDEX: u8 = 6;
 const KIND_DROP_INDEX: u8 = 7;
 const KIND_INDEXES: u8 = 8;
+const KIND_EPOCH: u8 = 9;
 
 const OP_STATE: u8 = 1;
 const OP_VERTEX_PROPERTY: u8 = 2;
@@ -71,6 +73,8 @@ pub(crate) enum Record {
     EdgeType { number: u16, name: String, options: EdgeTypeOptions },
     /// Indexes and constraints came and went, all at once.
     Indexes(Vec<IndexChange>),
+    /// A leadership of a replicated log began; nothing changes.
+    Epoch { number: u64, node: String },
 }
 
 /// A change of the indexes and constraints there are.
@@ -206,6 +210,15 @@ pub(crate) fn encode_name(kind: NameKind, number: u16, name: &str) -> Vec<u8> {
 pub(crate) fn encode_edge_type(number: u16, name: &str, options: EdgeTypeOptions) -> Vec<u8> {
     let mut out = put_name(KIND_EDGE_TYPE, number, name);
     put_edge_type_options(options, &mut out);
+    out
+}
+
+/// Encodes the beginning of the leadership `number`, of `node`.
+pub(crate) fn encode_epoch(number: u64, node: &str) -> Vec<u8> {
+    let mut out = vec![KIND_EPOCH];
+    put_varint(number, &mut out);
+    put_varint(node.len() as u64, &mut out);
+    out.extend_from_slice(node.as_bytes());
     out
 }
 
@@ -346,6 +359,7 @@ pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String>
             }
             Record::Indexes(changes)
         }
+        KIND_EPOCH => Record::Epoch { number: r.varint()?, node: r.name()? },
         kind => return Err(format!("unknown record kind {kind}")),
     };
     r.end()?;
@@ -475,6 +489,24 @@ mod tests {
         assert_eq!(found.edges.items(), everything(&sets).edges.items());
     }
 
+    /// Since November 2026. A program of before says that it does not know the kind.
+    #[test]
+    fn epoch_record_has_these_bytes() {
+        let bytes = [9, 0xAC, 2, 3, b'n', b'-', b'1'];
+        assert_eq!(encode_epoch(300, "n-1"), bytes);
+        let Ok(Record::Epoch { number, node }) = decode(&bytes, &LabelSets::new()) else {
+            panic!("kind 9 is an epoch");
+        };
+        assert_eq!((number, &*node), (300, "n-1"));
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end], &LabelSets::new()).is_err(), "cut at {end}");
+        }
+        let longer = [&bytes[..], &[0]].concat();
+        assert!(decode(&longer, &LabelSets::new()).is_err(), "nothing follows it");
+        let next = decode(&[10], &LabelSets::new()).map(drop);
+        assert_eq!(next, Err("unknown record kind 10".to_owned()));
+    }
+
     #[test]
     fn schema_records_have_these_bytes() {
         assert_eq!(encode_name(NameKind::Label, 1, "AB"), [2, 1, 2, b'A', b'B']);
@@ -508,6 +540,8 @@ mod tests {
             };
             assert_eq!(found, changes);
         }
+        let within = decode(&[8, 9], &LabelSets::new());
+        assert!(within.is_err(), "an epoch within changes of indexes: {within:?}");
         let within = decode(&[8, 1], &LabelSets::new());
         assert!(within.is_err(), "a commit within changes of indexes: {within:?}");
     }

@@ -89,7 +89,10 @@ pub fn create(path: &Path) -> io::Result<File> {
 
 /// Replaces `path` by a file with these bytes, written beside it: after a crash the old one or the
 /// new one is there, and the new one once this returned.
-pub(crate) fn replace(path: &Path, bytes: &[u8], renaming: impl FnOnce()) -> io::Result<()> {
+///
+/// # Errors
+/// What the system reports.
+pub fn replace(path: &Path, bytes: &[u8], renaming: impl FnOnce()) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);

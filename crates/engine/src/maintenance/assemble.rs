@@ -1,12 +1,11 @@
 //! A new database from values and log: what restore and repair have in common.
 //!
-//! Everything is made in `NAME.unfinished` beside the target and opened once, so that the engine
-//! itself has read every value and replayed every commit, then closed and renamed. So the target is
-//! there whole or not at all, and nothing is ever overwritten.
+//! Everything is made in a [`Staging`] folder and opened once, so that the engine itself has read
+//! every value and replayed every commit, then closed and renamed.
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::checkpoint::meta;
 use crate::engine::Engine;
@@ -14,6 +13,7 @@ use crate::error::Error;
 use crate::failpoint;
 use crate::format::{Kind, key, unseal};
 use crate::io::folder;
+use crate::maintenance::staging::Staging;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::store::{Store, log_files, wal_path};
@@ -29,8 +29,7 @@ pub(crate) const REPAIRED: &str = "REPAIRED";
 /// A database that is being put together.
 #[derive(Debug)]
 pub(crate) struct NewDatabase {
-    target: PathBuf,
-    staging: PathBuf,
+    staging: Staging,
     store: Store,
     portion: Vec<(Vec<u8>, Vec<u8>)>,
     portion_bytes: usize,
@@ -56,29 +55,15 @@ pub(crate) struct Totals {
 impl NewDatabase {
     /// Begins a database that is to stand at `target`.
     pub(crate) fn begin(target: &Path) -> Result<Self, Error> {
-        let taken = match fs::read_dir(target) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(e) => e.kind() != std::io::ErrorKind::NotFound,
-        };
-        if taken {
-            return Err(Error::TargetExists { path: target.into() });
-        }
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(".unfinished");
-        let staging = target.with_file_name(name);
-        if staging.exists() {
-            // Of a run that was interrupted, or of one that is at work.
-            return Err(Error::TargetExists { path: staging });
-        }
-        let store = Store::open(&staging, &Settings::default())?;
+        let staging = Staging::begin(target)?;
+        let store = Store::open(staging.folder(), &Settings::default())?;
         // The log is the one that is put.
-        for (_, path) in log_files(&staging)? {
+        for (_, path) in log_files(staging.folder())? {
             fs::remove_file(&path).map_err(Error::file("cannot remove", &path))?;
         }
-        let (portion, target) = (Vec::new(), target.to_owned());
+        let portion = Vec::new();
         let (portion_bytes, keys, crcs, left_out) = (0, 0, 0, (0, [0; 2]));
         Ok(Self {
-            target,
             staging,
             store,
             portion,
@@ -142,7 +127,7 @@ impl NewDatabase {
     /// Adds a log file whose first commit is `first_ts`: header and records.
     pub(crate) fn put_log(&mut self, first_ts: u64, bytes: &[u8]) -> Result<(), Error> {
         self.has_log = true;
-        let path = wal_path(&self.staging).join(inspect::file_name(first_ts));
+        let path = wal_path(self.staging.folder()).join(inspect::file_name(first_ts));
         let write = || folder::create(&path)?.write_all(bytes);
         write().map_err(Error::file("cannot write", &path))
     }
@@ -155,29 +140,27 @@ impl NewDatabase {
             // A database without any has lost it.
             self.put_log(to + 1, &inspect::header_bytes(0, to + 1))?;
         }
-        let Self { target, staging, store, .. } = self;
+        let Self { staging, store, .. } = self;
         drop(store);
         let settings = Settings { background_interval_ms: 0, ..Settings::default() };
-        let db = Engine::open(&staging, settings)?;
+        let db = Engine::open(staging.folder(), settings)?;
         let reached = db.published().get();
         if reached != to {
             return Err(Error::Damaged {
-                path: staging,
+                path: staging.folder().into(),
                 place: "the log".into(),
                 reason: format!("it reaches commit {reached}, not {to}"),
             });
         }
         db.close()?;
         if !lost.is_empty() {
-            let path = staging.join(REPAIRED);
+            let path = staging.folder().join(REPAIRED);
             let text = lost.join("\n") + "\n";
             folder::replace(&path, text.as_bytes(), || ())
                 .map_err(Error::file("cannot write", &path))?;
         }
         failpoint!("assemble::before_rename");
-        fs::rename(&staging, &target)
-            .and_then(|()| folder::sync_name(&target))
-            .map_err(Error::file("cannot give its name to", &target))?;
+        staging.publish()?;
         failpoint!("assemble::renamed");
         Ok(())
     }
@@ -186,7 +169,6 @@ impl NewDatabase {
     pub(crate) fn discard(self) {
         let Self { staging, store, .. } = self;
         drop(store);
-        // What cannot be removed is reported by the next attempt.
-        let _ = fs::remove_dir_all(staging);
+        staging.discard();
     }
 }

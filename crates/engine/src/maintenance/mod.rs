@@ -7,6 +7,7 @@
 //! - [`restore()`]: from a full backup and the incremental ones after it to any commit between.
 //! - [`check()`]: every checksum and invariant, of a database or a backup; goes on after a finding.
 //! - [`repair()`]: rebuilds what can be rebuilt without guessing, into a new directory.
+//! - [`Staging`]: where a new database is put together before it gets its name.
 //! - [`compact()`], [`upgrade()`]: the store without free pages; older formats.
 //! - [`Health`]: what to watch while it runs.
 //!
@@ -22,6 +23,7 @@ mod manifest;
 mod reindex;
 mod repair;
 mod restore;
+mod staging;
 mod upgrade;
 
 pub use crate::store::identity::Identity;
@@ -32,6 +34,7 @@ pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
 pub use manifest::{BasedOn, FileEntry, Manifest};
 pub use repair::{RepairOptions, Repaired, repair};
 pub use restore::{RestoreOptions, RestorePoint, Restored, restore};
+pub use staging::Staging;
 pub use upgrade::{Upgraded, upgrade};
 
 /// Wall-clock time, as operators name it and as the log keeps it: milliseconds since 1970, UTC.

@@ -92,6 +92,7 @@ fn new_indexes(shared: &Shared, definitions: Vec<Definition>) -> Result<List, Er
 
 /// Makes and drops all of it or nothing; returns its timestamp. The caller holds `making`.
 fn make_and_drop(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
+    shared.check_leads()?;
     shared.check_log()?;
     if !made.is_empty() {
         shared.indexes.add(made);
@@ -150,6 +151,17 @@ fn finish(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u
         shared.indexes.remove(dropped);
     }
     Ok(ts)
+}
+
+/// Builds indexes that a record of a replicated log makes, beside readers. Everything before the
+/// record is visible, and nothing else is applied meanwhile; they are right as they are.
+pub(crate) fn build_followed(shared: &Shared, made: &[Arc<Index>]) -> Result<(), Error> {
+    for index in made {
+        let snapshot = Registration::new(Handle::Borrowed(shared))?;
+        scan_unchecked(shared, index, snapshot.read_ts);
+        index.valid_from.store(snapshot.read_ts, Ordering::Relaxed);
+    }
+    shared.check_stored()
 }
 
 /// A new index with what is there at `ts`, while nobody writes; the caller lists it.

@@ -9,6 +9,7 @@
 //! Cost: a pin for each call, some 10 ns; queries ask for batches. A reader that is kept for 16
 //! calls was tried: to put it away and take it out again costs point reads more than the pin.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
@@ -187,6 +188,16 @@ macro_rules! reads_by_call {
                 each: &mut dyn FnMut(usize, Run<'_>),
             ) -> Result<(), ReadError> {
                 View::for_each_run(&self.reader(), sources, ty, dir, each)
+            }
+
+            fn for_each_run_of(
+                &self,
+                sources: Range<u64>,
+                ty: EdgeTypeId,
+                dir: Direction,
+                each: &mut dyn FnMut(u64, Run<'_>),
+            ) -> Result<(), ReadError> {
+                View::for_each_run_of(&self.reader(), sources, ty, dir, each)
             }
         }
 

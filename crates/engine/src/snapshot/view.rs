@@ -1,5 +1,6 @@
 //! A snapshot as queries see it: many vertices or edges at once.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use telar_graph::{
@@ -288,6 +289,26 @@ impl View for Reader<'_> {
                 }
             }
         }
+        self.checked(())
+    }
+
+    fn for_each_run_of(
+        &self,
+        sources: Range<u64>,
+        ty: EdgeTypeId,
+        dir: Direction,
+        each: &mut dyn FnMut(u64, Run<'_>),
+    ) -> Result<(), ReadError> {
+        let Ok(t) = self.shared.catalog.edge_type(ty) else { return Ok(()) };
+        // No vertex has a greater number.
+        let number = |id: u64| u32::try_from(id).unwrap_or(u32::MAX);
+        let range = number(sources.start)..number(sources.end);
+        // PERF: telar bench algorithms, PageRank by CALL: one call for a range of lists.
+        self.table_of_numbers(t, dir, range.clone()).scan(range, |v, run| {
+            if !run.is_empty() {
+                each(v.into(), Run::Narrow(run));
+            }
+        });
         self.checked(())
     }
 

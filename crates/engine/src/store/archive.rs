@@ -8,7 +8,8 @@
 //! files go first, and the next backup says from which commit on its log is complete.
 //!
 //! Crash cases: a file may be in both places (it is the same one, and complete). The directory is
-//! synced before the log lets go of a file, so a file is never in neither place.
+//! synced before the log lets go of a file, so a file is never in neither place. Files come and go
+//! in the order of their commits, with a sync after each, so no power cut leaves a hole.
 
 use std::fs::{self, File};
 use std::io;
@@ -45,6 +46,7 @@ pub(crate) fn keep(
             let complete = files.windows(2).filter(|pair| pair[1].0 <= checkpoint_ts + 1);
             for (first_ts, file) in complete.map(|pair| &pair[0]) {
                 link_or_copy(file, &directory.join(inspect::file_name(*first_ts)))?;
+                folder::sync(&directory)?;
                 failpoint!("archive::linked");
             }
         }
@@ -62,9 +64,10 @@ pub(crate) fn keep(
                 break;
             }
             fs::remove_file(file)?;
+            folder::sync(&directory)?;
             total -= bytes;
         }
-        folder::sync(&directory)
+        Ok(())
     };
     keep().map_err(Error::file("cannot keep log files in", &directory))?;
     failpoint!("archive::kept");

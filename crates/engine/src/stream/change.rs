@@ -131,6 +131,13 @@ pub enum Change {
     /// hold. Go on from a snapshot at this timestamp or later. (A load that failed at its last step
     /// may leave this event and nothing else.)
     BulkLoaded,
+    /// A leadership of a replicated log began here; nothing of the graph changed.
+    EpochBegan {
+        /// Its number: larger than those before it.
+        epoch: u64,
+        /// The node that leads.
+        node: String,
+    },
 }
 
 fn edge(w: &EdgeWrite) -> EdgeId {
@@ -155,6 +162,7 @@ impl CommitChanges {
             Record::EdgeType { number, name, options } => {
                 vec![Change::EdgeTypeMade { ty: EdgeTypeId::from_raw(number), name, options }]
             }
+            Record::Epoch { number: epoch, node } => vec![Change::EpochBegan { epoch, node }],
             Record::Indexes(changes) => changes.into_iter().map(index_change).collect(),
         };
         Ok(Self { ts: CommitTs::from_raw(ts), time_ms: record::time_ms(payload), changes })

@@ -84,6 +84,7 @@ impl Transaction<'_> {
         if let Some(number) = self.find_own(kind, name) {
             return Ok(number);
         }
+        self.shared().check_leads()?;
         let catalog = &self.shared().catalog;
         let (number, held) = match kind {
             // A type that a bulk load or a program made has the options it was made with.

@@ -72,7 +72,7 @@ impl Transaction<'_> {
     /// [`Error::UnknownIndexName`]; [`Error::MixedChanges`] and [`Error::Conflict`] as
     /// [`create_index`](Self::create_index). The transaction is as it was.
     pub fn drop_index(&mut self, name: &str) -> Result<(), Error> {
-        let there = self.look_at_rules()?;
+        let there = self.rules_as_seen()?;
         self.refuse_mixing()?;
         let pending = self.rules.as_mut().expect("INVARIANT: it has looked");
         if let Some(at) = pending.made.iter().position(|made| made.name == name) {
@@ -104,8 +104,9 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Conflict`] if that has happened already.
     pub fn indexes_to_change(&mut self) -> Result<Vec<IndexInfo>, Error> {
-        self.look_at_rules()?;
-        Ok(self.indexes())
+        let there = self.look_at_rules()?;
+        let pending = self.rules.as_ref().expect("INVARIANT: it has looked");
+        Ok(pending.over(&there, self.shared()))
     }
 
     /// Whether it makes or drops indexes or constraints.
@@ -138,6 +139,17 @@ impl Transaction<'_> {
         Ok(there)
     }
 
+    /// What is there now, to change it: what was there when the transaction last looked, since what
+    /// it changes may depend on that.
+    fn rules_as_seen(&mut self) -> Result<List, Error> {
+        let Some(pending) = &self.rules else { return self.look_at_rules() };
+        let there = self.shared().indexes.all();
+        if !there.iter().map(|index| index.id).eq(pending.seen.iter().copied()) {
+            return Err(Error::Conflict { object: Object::Schema });
+        }
+        Ok(there)
+    }
+
     fn refuse_mixing(&self) -> Result<(), Error> {
         if self.changes_graph() { Err(Error::MixedChanges) } else { Ok(()) }
     }
@@ -149,7 +161,7 @@ impl Transaction<'_> {
             IndexTarget::Vertices(label) => self.check_label(label)?,
             IndexTarget::Edges(ty) => self.check_edge_type(ty)?,
         }
-        let there = self.look_at_rules()?;
+        let there = self.rules_as_seen()?;
         self.refuse_mixing()?;
         let pending = self.rules.as_mut().expect("INVARIANT: it has looked");
         // What is dropped and made again as it was stays.

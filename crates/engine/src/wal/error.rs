@@ -60,6 +60,23 @@ pub enum WalError {
     /// The thread that wrote for all others panicked, so nobody knows how far it got.
     #[error("the thread that wrote the log panicked")]
     LeaderPanicked,
+    /// Another process leads: it wrote the replicated log where this one was about to. Commits that
+    /// were not acknowledged are lost; the database has to be opened again, to follow.
+    #[error(
+        "this process does not lead any more{}; open the database again, to follow",
+        leader.as_ref().map(|node| format!(" ({node} does)")).unwrap_or_default()
+    )]
+    Fenced {
+        /// The node that leads, as far as it is known.
+        leader: Option<String>,
+    },
+    /// Nobody knows whether the replicated log has the last group of commits: it is found out when
+    /// the database is opened again and follows.
+    #[error("whether the replicated log has the last commits is not known: {reason}")]
+    Undecided {
+        /// Why not.
+        reason: String,
+    },
     /// The log was closed.
     #[error("the log is closed")]
     Closed,
@@ -101,6 +118,8 @@ pub enum WalErrorKind {
     Data,
     /// The log is newer than this program: open it with the program that wrote it.
     NewerFormat,
+    /// Another process leads: go there, and open the database again, to follow.
+    Fenced,
     /// Report a bug.
     Bug,
 }
@@ -108,16 +127,32 @@ pub enum WalErrorKind {
 impl WalError {
     /// Returns what a caller does about the error.
     pub fn kind(&self) -> WalErrorKind {
+        if self.fenced_by().is_some() {
+            return WalErrorKind::Fenced;
+        }
         match self {
             Self::PayloadTooLarge { .. } => WalErrorKind::Request,
-            Self::Storage(_) | Self::Removed { .. } | Self::Poisoned { .. } | Self::Closed => {
-                WalErrorKind::Reopen
-            }
+            Self::Storage(_)
+            | Self::Removed { .. }
+            | Self::Poisoned { .. }
+            | Self::Undecided { .. }
+            | Self::Closed => WalErrorKind::Reopen,
+            Self::Fenced { .. } => WalErrorKind::Fenced,
             Self::Damaged { .. } | Self::WrongMagic { .. } | Self::Replay { .. } => {
                 WalErrorKind::Data
             }
             Self::NewerFormat { .. } => WalErrorKind::NewerFormat,
             Self::LeaderPanicked | Self::NotAssigned { .. } => WalErrorKind::Bug,
+        }
+    }
+
+    /// Returns the node that leads, as far as it is known, if the log refuses commits because
+    /// another process leads.
+    pub fn fenced_by(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Fenced { leader } => Some(leader.as_deref()),
+            Self::Poisoned { cause } => cause.fenced_by(),
+            _ => None,
         }
     }
 

@@ -19,6 +19,7 @@ use std::time::Instant;
 
 use super::WalError;
 use super::header::{FILE_HEADER_BYTES, FileHeader, file_name};
+use super::sink::{GroupSink, LogGroup};
 use crate::failpoint;
 use crate::io::{Storage, StorageFile};
 use crate::sync::Arc;
@@ -39,6 +40,10 @@ pub(super) struct LogFiles {
     pub(super) file_bytes_max: u64,
     /// What was written since the log was opened.
     pub(super) counters: Arc<Counters>,
+    /// The log in which groups are durable, if not here.
+    pub(super) sink: Option<std::sync::Arc<dyn GroupSink>>,
+    /// False if groups are written without being synced.
+    pub(super) syncs: bool,
 }
 
 /// What a log wrote since it was opened; only its leader counts.
@@ -77,8 +82,14 @@ impl Counters {
 }
 
 impl LogFiles {
-    /// Appends `group`, which ends with the record `last_ts`, and syncs it.
+    /// Appends `group`, which ends with the record `last_ts`, and syncs it, or gives it to the sink
+    /// first.
     pub(super) fn write_group(&mut self, group: &[u8], last_ts: u64) -> Result<(), WalError> {
+        if let Some(sink) = &self.sink {
+            let (first_ts, next_ts) = (self.written_ts + 1, last_ts + 1);
+            sink.put(LogGroup { first_ts, next_ts, salt: self.salt, frames: group })?;
+            failpoint!("wal::after_sink", injected);
+        }
         if self.active.len() + group.len() as u64 > self.file_bytes_max {
             self.rotate()?;
         }
@@ -91,7 +102,9 @@ impl LogFiles {
         failpoint!("wal::after_partial_write", injected);
         self.active.append(&group[torn..])?;
         failpoint!("wal::before_sync", injected);
-        self.active.sync_data()?;
+        if self.syncs {
+            self.active.sync_data()?;
+        }
         failpoint!("wal::after_sync", injected);
         let records = last_ts - self.written_ts;
         self.counters.add(group.len(), records, begun.elapsed().as_nanos());
@@ -106,9 +119,18 @@ impl LogFiles {
             return Ok(());
         }
         self.check_named()?;
+        self.sync_rest()?;
         self.active = create_file(&*self.storage, FileHeader { salt: self.salt, first_ts })?;
         self.older.push_back(self.active_ts);
         self.active_ts = first_ts;
+        Ok(())
+    }
+
+    /// Syncs the active file if its groups are not.
+    pub(super) fn sync_rest(&mut self) -> Result<(), WalError> {
+        if !self.syncs {
+            self.active.sync_data()?;
+        }
         Ok(())
     }
 

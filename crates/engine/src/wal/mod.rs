@@ -14,6 +14,9 @@
 //! The payload is the caller's: bytes that redo one commit. The log assigns commit timestamps, one
 //! after the other without gaps, and keeps them in the order of the bytes.
 //!
+//! With [`Durability::Replicated`] a group is durable once a [`GroupSink`] has it (`sink.rs`); the
+//! local files are then a copy that may lag, and end wherever a power failure cut them.
+//!
 //! Promises.
 //! - Once `wait_durable(ts)` returned `Ok` (with [`Durability::Full`]), every later open replays
 //!   all records up to `ts`, until `truncate_before` drops them.
@@ -52,6 +55,7 @@ mod model;
 mod reader;
 mod record;
 mod recovery;
+pub(crate) mod sink;
 mod tail;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
@@ -60,6 +64,7 @@ mod tests;
 pub use error::{Damage, RecordFault, WalError, WalErrorKind};
 pub use header::FORMAT_VERSION;
 pub use record::{PAYLOAD_BYTES_MAX, RECORD_ROOM, TIMESTAMP_MAX};
+pub use sink::{GroupSink, LogGroup, SinkError};
 
 use std::time::Duration;
 
@@ -89,6 +94,17 @@ pub enum Durability {
         /// Milliseconds between two syncs, at least 1.
         interval_ms: u64,
     },
+    /// Once the replicated log has it; the local log is written after that, and synced only where
+    /// one of its files ends and where it is closed. For databases that are opened to follow.
+    Replicated,
+}
+
+impl Durability {
+    /// True if a commit is visible only once it is durable.
+    #[inline]
+    pub(crate) fn is_awaited(self) -> bool {
+        !matches!(self, Self::Async { .. })
+    }
 }
 
 /// How a log is kept.
@@ -161,13 +177,12 @@ impl Wal {
         replay: &mut Replay<'_>,
     ) -> Result<Self, WalError> {
         assert!(start_after < TIMESTAMP_MAX, "no timestamps are left after {start_after}");
-        let bytes_max = options.file_bytes_max;
         let (files, recovery) =
-            recovery::recover(Arc::clone(&storage), bytes_max, start_after, replay)?;
+            recovery::recover(Arc::clone(&storage), options, start_after, replay)?;
         let (salt, counters) = (files.salt, Arc::clone(&files.counters));
         let commit = Arc::new(GroupCommit::new(files));
         let flusher = match options.durability {
-            Durability::Full => None,
+            Durability::Full | Durability::Replicated => None,
             Durability::Async { interval_ms } => {
                 Some(spawn_flusher(&*storage, Arc::clone(&commit), interval_ms)?)
             }
@@ -213,7 +228,7 @@ impl Wal {
     /// PERF: `telar bench commits`: a large commit is applied while its record is on its way, and
     /// the record's memory is free again by the time indexes need as much.
     pub(crate) fn write_while<T>(&self, commit_ts: u64, bytes: usize, f: impl FnOnce() -> T) -> T {
-        if bytes <= PENDING_BYTES_MAX || self.durability != Durability::Full {
+        if bytes <= PENDING_BYTES_MAX || !self.durability.is_awaited() {
             return f();
         }
         std::thread::scope(|scope| {
@@ -251,17 +266,29 @@ impl Wal {
     /// later one; [`WalError::NotAssigned`] if no append returned `commit_ts`.
     pub fn wait_durable(&self, commit_ts: u64) -> Result<(), WalError> {
         match self.durability {
-            Durability::Full => self.commit.sync_to(commit_ts),
+            Durability::Full | Durability::Replicated => self.commit.sync_to(commit_ts),
             Durability::Async { .. } => self.commit.check(),
         }
     }
 
-    /// Returns once everything appended before the call is on disk, whatever the durability.
+    /// Returns once everything appended before the call is on disk, whatever the durability; with
+    /// [`Durability::Replicated`] once it is in the replicated log and written here.
     ///
     /// # Errors
     /// [`WalError::Poisoned`].
     pub fn flush(&self) -> Result<(), WalError> {
         self.commit.sync_to(self.commit.last_ts())
+    }
+
+    /// Gives every group to `sink` from now on, before it is written here. Everything that was
+    /// appended has been flushed.
+    pub(crate) fn attach(&self, sink: std::sync::Arc<dyn GroupSink>) {
+        self.commit.with_files(|files| files.sink = Some(sink));
+    }
+
+    /// Returns the seed of the records' checksums.
+    pub(crate) fn salt(&self) -> u32 {
+        self.salt
     }
 
     /// Returns whether the log still takes records.
@@ -328,8 +355,8 @@ impl Wal {
                 return Err(error);
             }
             removed += 1;
-        }
-        if removed > 0 {
+            // One by one: a power cut keeps any of the removals that no sync parts, and must not
+            // keep a file's before those of the files before it. That would leave a hole.
             failpoint!("wal::truncate_before_sync_dir", files::injected);
             self.storage.sync_dir()?;
         }
@@ -346,6 +373,7 @@ impl Wal {
     pub fn close(&self) -> Result<(), WalError> {
         let last_ts = self.commit.close();
         let result = self.commit.sync_to(last_ts);
+        let result = result.and_then(|()| self.commit.with_files(|files| files.sync_rest()));
         if let Some(flusher) = lock(&self.flusher).take() {
             // A flusher that panicked poisoned the log, which the next line reports.
             drop(flusher.join());

@@ -37,8 +37,16 @@ pub(super) struct FileBytes<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) first_ts: u64,
     pub(super) salt: u32,
+    pub(super) end: FileEnd,
+}
+
+/// Allowed ends of a log file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FileEnd {
     /// Whether no later file exists, so that the file may end torn.
     pub(super) is_last: bool,
+    /// Whether a replicated log has all of it, so that the last file may have holes.
+    pub(super) replicated: bool,
 }
 
 impl FileBytes<'_> {
@@ -77,12 +85,13 @@ impl FileBytes<'_> {
         expected_ts: u64,
         fault: RecordFault,
     ) -> Result<(), WalError> {
-        if !self.is_last {
+        if !self.end.is_last {
             let what = Damage::RecordBeforeFile { fault };
             return Err(WalError::damaged(self.path, offset, what));
         }
         match classify(self.bytes, offset, expected_ts, self.salt) {
             Tail::Torn => Ok(()),
+            Tail::Damaged { .. } if self.end.replicated => Ok(()),
             Tail::Damaged { next_offset } => {
                 let next_offset = next_offset as u64;
                 let what = Damage::RecordBeforeRecord { fault, next_offset };

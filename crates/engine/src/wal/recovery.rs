@@ -15,6 +15,8 @@
 //!    cache and not the disk: the process may have died before the sync, or the sync may have
 //!    failed, after which Linux calls the pages clean although they are not on disk. Groups before
 //!    it were synced, or there would be no later one.
+//!    Of a replicated log's copy no group was synced: a power failure may leave holes in its last
+//!    file, which is cut at the first one. The replicated log has what is missing.
 //! 6. The directory is synced, for files created or removed just before the crash.
 //!
 //! Nothing is written unless all of it was read and replayed without error.
@@ -26,8 +28,8 @@ use std::collections::VecDeque;
 
 use super::files::{LogFiles, create_file};
 use super::header::{FILE_HEADER_BYTES, FileHeader, file_name, parse_file_name};
-use super::reader::{FileBytes, FileScan};
-use super::{Damage, Recovery, Replay, WalError};
+use super::reader::{FileBytes, FileEnd, FileScan};
+use super::{Damage, Durability, Recovery, Replay, WalError, WalOptions};
 use crate::io::{Storage, StorageFile, read_all};
 use crate::sync::Arc;
 
@@ -42,10 +44,11 @@ struct ReadFile {
 /// Reads the log in `storage`, replays what is after `start_after`, and readies it for appends.
 pub(super) fn recover(
     storage: Arc<dyn Storage>,
-    file_bytes_max: u64,
+    options: WalOptions,
     start_after: u64,
     replay: &mut Replay<'_>,
 ) -> Result<(LogFiles, Recovery), WalError> {
+    let replicated = options.durability == Durability::Replicated;
     let mut recovery = Recovery { last_ts: start_after, ..Recovery::default() };
     let names = storage.list()?;
     let mut files: VecDeque<u64> = names.iter().filter_map(|name| parse_file_name(name)).collect();
@@ -63,7 +66,8 @@ pub(super) fn recover(
             recovery.records_replayed += 1;
             replay(commit_ts, payload)
         };
-        match read_file(&*storage, files[index], expected_ts, is_last, &mut visit)? {
+        let end = FileEnd { is_last, replicated };
+        match read_file(&*storage, files[index], expected_ts, end, &mut visit)? {
             Some(read) => {
                 expected_ts = Some(read.scan.next_ts);
                 last = Some(read);
@@ -100,8 +104,18 @@ pub(super) fn recover(
     let written_ts = next_ts - 1;
     let older = files;
     let counters = Arc::default();
-    let files =
-        LogFiles { storage, older, active, active_ts, written_ts, salt, file_bytes_max, counters };
+    let files = LogFiles {
+        storage,
+        older,
+        active,
+        active_ts,
+        written_ts,
+        salt,
+        file_bytes_max: options.file_bytes_max,
+        counters,
+        sink: None,
+        syncs: !replicated,
+    };
     Ok((files, recovery))
 }
 
@@ -127,7 +141,7 @@ fn read_file(
     storage: &dyn Storage,
     named: u64,
     expected_ts: Option<u64>,
-    is_last: bool,
+    end: FileEnd,
     visit: &mut Replay<'_>,
 ) -> Result<Option<ReadFile>, WalError> {
     let name = file_name(named);
@@ -144,7 +158,7 @@ fn read_file(
         Ok(header) => header,
         Err(newer @ WalError::NewerFormat { .. }) => return Err(newer),
         // Records follow only once the header is durable, so nothing is lost with this file.
-        Err(_) if is_last && bytes.len() <= FILE_HEADER_BYTES => return Ok(None),
+        Err(_) if end.is_last && bytes.len() <= FILE_HEADER_BYTES => return Ok(None),
         Err(error) => return Err(error),
     };
     if header.first_ts != named {
@@ -152,7 +166,7 @@ fn read_file(
         return Err(WalError::damaged(&path, 0, what));
     }
     let (first_ts, salt) = (header.first_ts, header.salt);
-    let view = FileBytes { path: &path, bytes: &bytes, first_ts, salt, is_last };
+    let view = FileBytes { path: &path, bytes: &bytes, first_ts, salt, end };
     let scan = view.scan(visit)?;
     Ok(Some(ReadFile { file, bytes, header, scan }))
 }

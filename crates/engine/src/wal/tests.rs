@@ -5,6 +5,7 @@ mod damage;
 mod fault;
 #[cfg(feature = "failpoints")]
 mod kill;
+mod sink;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -384,7 +384,7 @@ impl<'a> Maintenance<'a> {
     // ---- with the latches held ----
 
     /// Checks constraints, and what a serializable transaction read from indexes.
-    pub(crate) fn validate(&self, mode: Mode, guard: &Guard) -> Result<(), Error> {
+    pub(crate) fn validate(&self, mode: Mode<'_>, guard: &Guard) -> Result<(), Error> {
         match mode {
             Mode::Live { read_ts } if !self.list.is_empty() || !self.reads.is_empty() => {
                 check::constraints(self, read_ts, guard)?;

@@ -9,7 +9,7 @@ use crate::maintenance::assemble::REPAIRED;
 use crate::store::{FORMAT_VERSION, identity, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
-const KNOWN: [&str; 7] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp"];
+const KNOWN: [&str; 8] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live"];
 /// What a crash may leave.
 const LEFT_OVER: [&str; 2] = ["FORMAT.new", "IDENTITY.new"];
 const REPAIR: &str = "`telar repair` writes it anew";

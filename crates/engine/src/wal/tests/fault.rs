@@ -151,6 +151,26 @@ fn failed_removal_leaves_the_log_usable() {
     assert_eq!(memory.list().unwrap(), [header::file_name(2)]);
 }
 
+/// A removal fails and then the power does: of the files before it any removals are kept, but never
+/// a file's without those of the files before it. What is left is what follows without a hole.
+#[test]
+fn power_cut_between_removals_leaves_no_hole() {
+    let fault = Fault::Error(ErrorKind::PermissionDenied);
+    for at in 0..4 {
+        let (memory, _, wal) = faulty(FaultPlan { at, only: Some(Operation::Remove), fault });
+        for _ in 0..4 {
+            commit_next(&wal);
+            wal.rotate().unwrap();
+        }
+        let names = memory.list().unwrap();
+        assert!(wal.truncate_before(4).is_err());
+        for seed in 0..50 {
+            let left = memory.crash(seed).list().unwrap();
+            assert!(names.ends_with(&left), "removal {at}, seed {seed}: {left:?} of {names:?}");
+        }
+    }
+}
+
 #[test]
 fn poison_reaches_every_waiting_thread() {
     let fault = Fault::Error(ErrorKind::Other);

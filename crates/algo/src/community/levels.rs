@@ -1,0 +1,266 @@
+//! Parts that Louvain and Leiden share: graphs of communities, assignments that know the weight of
+//! each community, and the best move of a node.
+
+use std::borrow::Cow;
+
+use super::steps::Meter;
+use crate::control::{Error, Result};
+use crate::csr::{Csr, Piece};
+
+/// Gain, relative to the strength of a node, below which a move is rounding noise.
+const NOISE: f64 = 1e-12;
+
+/// Communities found by [`louvain`](super::louvain::louvain) or [`leiden`](super::leiden::leiden).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Communities {
+    /// Smallest vertex number of the community of each vertex.
+    pub communities: Vec<u32>,
+    /// Number of communities.
+    pub count: u32,
+    /// Modularity with the resolution of the settings; 0 without edges.
+    pub modularity: f64,
+    /// Levels from the finest on. Empty if no vertex moved.
+    pub levels: Vec<Stage>,
+}
+
+/// Communities after one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// Smallest vertex number of the community of each vertex; empty unless the settings ask for
+    /// intermediate communities.
+    pub communities: Vec<u32>,
+    /// Number of communities.
+    pub count: u32,
+    /// Modularity with the resolution of the settings.
+    pub modularity: f64,
+}
+
+/// A graph whose nodes are vertices or communities, with the weight of each list.
+pub(super) struct Level<'a> {
+    pub(super) graph: Cow<'a, Csr>,
+    pub(super) strengths: Vec<f64>,
+    /// Sum of the strengths: each edge of an undirected graph counts twice.
+    pub(super) total: f64,
+}
+
+impl<'a> Level<'a> {
+    pub(super) fn new(graph: Cow<'a, Csr>, meter: &mut Meter<'_>) -> Result<Self> {
+        let mut strengths = Vec::with_capacity(graph.vertices() as usize);
+        for v in 0..graph.vertices() {
+            meter.add(1 + graph.of(v).len())?;
+            strengths.push(graph.weighted(v).map(|edge| edge.1).sum());
+        }
+        let total = strengths.iter().sum::<f64>();
+        if !total.is_finite() {
+            return Err(Error::invalid("the sum of all weights is too large for a number"));
+        }
+        Ok(Self { graph, strengths, total })
+    }
+
+    pub(super) fn nodes(&self) -> usize {
+        self.strengths.len()
+    }
+
+    /// Modularity of an assignment to communities below `count`.
+    pub(super) fn modularity(
+        &self,
+        communities: &[u32],
+        count: u32,
+        resolution: f64,
+        meter: &mut Meter<'_>,
+    ) -> Result<f64> {
+        let mut strengths = vec![0.0; count as usize];
+        let mut inside = 0.0;
+        for v in 0..self.nodes() {
+            let community = communities[v];
+            strengths[community as usize] += self.strengths[v];
+            meter.add(1 + self.graph.of(v as u32).len())?;
+            for (u, weight) in self.graph.weighted(v as u32) {
+                inside += if communities[u as usize] == community { weight } else { 0.0 };
+            }
+        }
+        let expected: f64 = strengths.iter().map(|k| (k / self.total) * (k / self.total)).sum();
+        Ok(inside / self.total - resolution * expected)
+    }
+
+    /// The graph whose nodes are the communities below `count`; edges inside of one become a loop.
+    pub(super) fn aggregate(
+        &self,
+        communities: &[u32],
+        count: u32,
+        meter: &mut Meter<'_>,
+    ) -> Result<Level<'static>> {
+        let members = Members::new(communities, count);
+        let mut near = Near::new(count as usize);
+        let mut piece = Piece::weighted();
+        let mut weights = Vec::new();
+        for community in 0..count {
+            near.clear();
+            for &v in members.of(community) {
+                meter.add(1 + self.graph.of(v).len())?;
+                for (u, weight) in self.graph.weighted(v) {
+                    near.add(communities[u as usize], weight);
+                }
+            }
+            weights.clear();
+            weights.extend(near.seen.iter().map(|&other| near.weight(other)));
+            piece.push(&near.seen, &weights);
+        }
+        Level::new(Cow::Owned(Csr::join(vec![piece])), meter)
+    }
+}
+
+/// Nodes of each community.
+pub(super) struct Members {
+    starts: Vec<u32>,
+    nodes: Vec<u32>,
+}
+
+impl Members {
+    /// Sorts nodes by communities below `count`.
+    pub(super) fn new(communities: &[u32], count: u32) -> Self {
+        let mut starts = vec![0u32; count as usize + 1];
+        communities.iter().for_each(|&c| starts[c as usize + 1] += 1);
+        (0..count as usize).for_each(|c| starts[c + 1] += starts[c]);
+        let mut next = starts.clone();
+        let mut nodes = vec![0; communities.len()];
+        for (v, &c) in (0..).zip(communities) {
+            nodes[next[c as usize] as usize] = v;
+            next[c as usize] += 1;
+        }
+        Self { starts, nodes }
+    }
+
+    /// Number of communities.
+    pub(super) fn count(&self) -> u32 {
+        (self.starts.len() - 1) as u32
+    }
+
+    /// Nodes of a community, ascending.
+    pub(super) fn of(&self, community: u32) -> &[u32] {
+        let community = community as usize;
+        &self.nodes[self.starts[community] as usize..self.starts[community + 1] as usize]
+    }
+}
+
+/// Weight of the edges from one node to each community, in the order of its list.
+pub(super) struct Near {
+    weights: Vec<f64>,
+    /// NaN marks a community that was not seen, so that weights of 0 are kept apart.
+    pub(super) seen: Vec<u32>,
+}
+
+impl Near {
+    pub(super) fn new(count: usize) -> Self {
+        Self { weights: vec![f64::NAN; count], seen: Vec::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.seen.drain(..).for_each(|community| self.weights[community as usize] = f64::NAN);
+    }
+
+    pub(super) fn add(&mut self, community: u32, weight: f64) {
+        let sum = &mut self.weights[community as usize];
+        if sum.is_nan() {
+            *sum = 0.0;
+            self.seen.push(community);
+        }
+        *sum += weight;
+    }
+
+    /// Weight to a community; 0 if none was seen.
+    pub(super) fn weight(&self, community: u32) -> f64 {
+        let weight = self.weights[community as usize];
+        if weight.is_nan() { 0.0 } else { weight }
+    }
+}
+
+/// An assignment of nodes to communities that is being improved.
+pub(super) struct Partition {
+    pub(super) communities: Vec<u32>,
+    strengths: Vec<f64>,
+    sizes: Vec<u32>,
+    empty: Vec<u32>,
+    near: Near,
+}
+
+impl Partition {
+    /// Begins with `communities`, whose numbers are below the number of nodes.
+    pub(super) fn new(level: &Level<'_>, communities: Vec<u32>) -> Self {
+        let n = level.nodes();
+        let (mut strengths, mut sizes) = (vec![0.0; n], vec![0; n]);
+        for (&community, strength) in communities.iter().zip(&level.strengths) {
+            strengths[community as usize] += strength;
+            sizes[community as usize] += 1;
+        }
+        let empty = (0..n as u32).rev().filter(|&c| sizes[c as usize] == 0).collect();
+        Self { communities, strengths, sizes, empty, near: Near::new(n) }
+    }
+
+    /// Moves `v` to the community that gains most, and returns the gain of modularity; 0 if it
+    /// stays. Of equal gains the first in the list of `v` wins.
+    pub(super) fn improve(&mut self, level: &Level<'_>, v: u32, resolution: f64) -> f64 {
+        self.near.clear();
+        for (u, weight) in level.graph.weighted(v).filter(|edge| edge.0 != v) {
+            self.near.add(self.communities[u as usize], weight);
+        }
+        let strength = level.strengths[v as usize];
+        let old = self.communities[v as usize];
+        let factor = resolution * strength / level.total;
+        let stay = self.near.weight(old) - factor * (self.strengths[old as usize] - strength);
+        let (mut best, mut target) = (stay, old);
+        for &community in self.near.seen.iter().filter(|&&community| community != old) {
+            let value = self.near.weight(community) - factor * self.strengths[community as usize];
+            if value > best {
+                (best, target) = (value, community);
+            }
+        }
+        if best < 0.0
+            && self.sizes[old as usize] > 1
+            && let Some(&community) = self.empty.last()
+        {
+            (best, target) = (0.0, community);
+        }
+        if target == old || best - stay <= NOISE * strength {
+            return 0.0;
+        }
+        if self.sizes[target as usize] == 0 {
+            self.empty.pop();
+        }
+        self.strengths[old as usize] -= strength;
+        self.sizes[old as usize] -= 1;
+        self.strengths[target as usize] += strength;
+        self.sizes[target as usize] += 1;
+        if self.sizes[old as usize] == 0 {
+            self.strengths[old as usize] = 0.0;
+            self.empty.push(old);
+        }
+        self.communities[v as usize] = target;
+        2.0 * (best - stay) / level.total
+    }
+}
+
+/// Renames communities to numbers from 0 on, in the order of their first node, and returns how many
+/// there are.
+pub(super) fn renumber(communities: &mut [u32]) -> u32 {
+    let mut names = vec![u32::MAX; communities.len()];
+    let mut count = 0;
+    for community in communities {
+        let name = &mut names[*community as usize];
+        if *name == u32::MAX {
+            *name = count;
+            count += 1;
+        }
+        *community = *name;
+    }
+    count
+}
+
+/// Names communities below the number of vertices by their smallest vertex.
+pub(super) fn by_smallest(communities: &[u32]) -> Vec<u32> {
+    let mut smallest = vec![u32::MAX; communities.len()];
+    for (v, &community) in (0..).zip(communities) {
+        smallest[community as usize] = v.min(smallest[community as usize]);
+    }
+    communities.iter().map(|&community| smallest[community as usize]).collect()
+}

@@ -1,0 +1,153 @@
+//! Groups that go to a replicated log first.
+
+use super::*;
+use crate::wal::sink::frames_of_one;
+
+/// A replicated log in memory that takes groups until it is told not to.
+#[derive(Debug, Default)]
+struct Replicated {
+    records: Mutex<Replayed>,
+    refuses: Mutex<Option<SinkError>>,
+    calls: Mutex<Vec<(u64, u64)>>,
+}
+
+impl GroupSink for Replicated {
+    fn put(&self, group: LogGroup<'_>) -> Result<(), SinkError> {
+        if let Some(error) = lock(&self.refuses).clone() {
+            return Err(error);
+        }
+        lock(&self.calls).push((group.first_ts, group.next_ts));
+        let found = group.records().unwrap();
+        lock(&self.records).extend(found.into_iter().map(|(ts, bytes)| (ts, bytes.to_vec())));
+        Ok(())
+    }
+}
+
+fn replicated() -> WalOptions {
+    WalOptions { file_bytes_max: 400, durability: Durability::Replicated }
+}
+
+fn open_with_sink(storage: &MemoryStorage) -> (Wal, Replayed, std::sync::Arc<Replicated>) {
+    let (wal, replayed) = open_at(storage.clone(), replicated(), 0).unwrap();
+    let sink = std::sync::Arc::new(Replicated::default());
+    wal.attach(sink.clone());
+    (wal, replayed, sink)
+}
+
+#[test]
+fn a_group_is_one_call_and_the_same_bytes_follow_locally() {
+    let storage = MemoryStorage::new();
+    let (wal, _, sink) = open_with_sink(&storage);
+    append_next(&wal);
+    append_next(&wal);
+    commit_next(&wal);
+    commit_next(&wal);
+    assert_eq!(*lock(&sink.calls), [(1, 4), (4, 5)]);
+    wal.rotate().unwrap();
+    assert_eq!(lock(&sink.calls).len(), 2, "a rotation writes nothing");
+    drop(wal);
+    assert_eq!(open(&storage).1, *lock(&sink.records));
+    assert_eq!(open(&storage).1, payloads(1..=4));
+}
+
+#[test]
+fn a_lost_slot_poisons_the_log_before_anything_is_written() {
+    let storage = MemoryStorage::new();
+    let (wal, _, sink) = open_with_sink(&storage);
+    commit_next(&wal);
+    *lock(&sink.refuses) = Some(SinkError::Fenced { leader: Some("b".into()) });
+    let lost = append_next(&wal);
+    let error = wal.wait_durable(lost).unwrap_err();
+    assert_eq!(error.kind(), WalErrorKind::Fenced);
+    assert_eq!(error.fenced_by(), Some(Some("b")));
+    assert_eq!(wal.durable_ts(), 1);
+    *lock(&sink.refuses) = None;
+    assert_eq!(wal.append(b"x").unwrap_err().kind(), WalErrorKind::Fenced, "for good");
+    assert_eq!(wal.close().unwrap_err().kind(), WalErrorKind::Fenced);
+    assert_eq!(lock(&sink.records).len(), 1, "no call after the one that failed");
+    drop(wal);
+    assert_eq!(open(&storage).1, payloads(1..=1));
+}
+
+#[test]
+fn an_undecided_group_is_no_answer_and_not_written() {
+    let storage = MemoryStorage::new();
+    let (wal, _, sink) = open_with_sink(&storage);
+    *lock(&sink.refuses) = Some(SinkError::Undecided { reason: "no answer".into() });
+    let ts = append_next(&wal);
+    assert_eq!(wal.wait_durable(ts).unwrap_err().kind(), WalErrorKind::Reopen);
+    drop(wal);
+    assert_eq!(open(&storage).1, []);
+}
+
+#[test]
+fn power_failures_leave_a_beginning_and_whole_files() {
+    let cut = (0..200).filter(|seed| {
+        let storage = MemoryStorage::new();
+        let (wal, _, _) = open_with_sink(&storage);
+        let mut whole = 0;
+        for _ in 0..9 {
+            let ts = commit_next(&wal);
+            if storage.list().unwrap().len() > 1 {
+                whole = ts - 1;
+            }
+        }
+        assert!(whole > 0, "a file ended");
+        let crashed = storage.crash(*seed);
+        drop(wal);
+        let (wal, replayed) = open_at(crashed.clone(), replicated(), 0).unwrap();
+        let last = wal.last_ts();
+        assert_eq!(replayed, payloads(1..=last), "seed {seed}");
+        // What came before the last file was synced when that began.
+        let files = crashed.list().unwrap();
+        let active = files.iter().filter_map(|name| header::parse_file_name(name)).max().unwrap();
+        assert!(last + 1 >= active, "seed {seed}");
+        assert_eq!(wal.append(&payload(last + 1)).unwrap(), last + 1);
+        last < 9
+    });
+    assert!(cut.count() > 10, "power failures cut nothing");
+}
+
+#[test]
+fn a_hole_in_the_last_file_cuts_a_copy_and_damages_an_original() {
+    let storage = MemoryStorage::new();
+    let (wal, _) = open_at(storage.clone(), options(10_000), 0).unwrap();
+    for _ in 0..6 {
+        commit_next(&wal);
+    }
+    drop(wal);
+    let mut files = storage.files();
+    let third = header::FILE_HEADER_BYTES
+        + (1..3).map(|ts| record::size_of_record(payload(ts).len())).sum::<usize>();
+    files[0].1[third..third + 16].fill(0);
+    let holed = MemoryStorage::from_files(files);
+    let error = open_at(holed.clone(), options(10_000), 0).unwrap_err();
+    assert_eq!(error.kind(), WalErrorKind::Data);
+    let (wal, replayed) = open_at(holed, replicated(), 0).unwrap();
+    assert_eq!(replayed, payloads(1..=2));
+    assert_eq!(wal.last_ts(), 2);
+}
+
+#[test]
+fn closing_syncs_the_copy() {
+    let storage = MemoryStorage::new();
+    let (wal, _, _) = open_with_sink(&storage);
+    commit_next(&wal);
+    wal.close().unwrap();
+    for seed in 0..20 {
+        assert_eq!(open(&storage.crash(seed)).1, payloads(1..=1));
+    }
+}
+
+#[test]
+fn groups_are_checked_record_by_record() {
+    let mut frames = frames_of_one(7, 5, b"five").unwrap();
+    let six = frames_of_one(7, 6, b"six").unwrap();
+    frames.extend_from_slice(&six);
+    let group = LogGroup { first_ts: 5, next_ts: 7, salt: 7, frames: &frames };
+    assert_eq!(group.records().unwrap(), [(5, &b"five"[..]), (6, b"six")]);
+    assert_eq!(LogGroup { salt: 8, ..group }.records().unwrap_err().ts, 5);
+    assert_eq!(LogGroup { next_ts: 8, ..group }.records().unwrap_err().ts, 7);
+    assert_eq!(LogGroup { next_ts: 6, ..group }.records().unwrap_err().ts, 6, "more follows");
+    assert_eq!(LogGroup { first_ts: 4, ..group }.records().unwrap_err().ts, 4);
+}

@@ -58,14 +58,16 @@
 //! | look inside | [`Database::memory`], [`Database::settle_state`], [`Counts::statistics`] |
 //! | read the past | [`Settings::retain`], [`Database::snapshot_at`] |
 //! | follow changes | [`Database::changes_since`] |
-//! | operate | [`Database::backup`], [`Database::health`], [`maintenance`] |
+//! | operate | [`Database::backup`], [`Database::health`], [`maintenance`], [`reorder`] |
 
 mod again;
+mod algorithms;
 mod backend;
 pub mod import;
 pub mod json;
 mod plans;
 mod procedures;
+pub mod reorder;
 mod runtime;
 mod script;
 mod session;
@@ -84,7 +86,7 @@ pub use telar_engine::{
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
     IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, Object, PropertyType, Reader,
     Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
-    Violation, WriteWait, machine_memory_bytes, maintenance,
+    Violation, WeakEngine as WeakDatabase, WriteWait, machine_memory_bytes, maintenance,
 };
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
+use telar_engine::{Engine, WeakEngine};
 use telar_query::{Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, Workers};
 
 use crate::plans::{PlanUses, Plans};
@@ -25,6 +26,8 @@ pub struct Runtime {
     scratch: OnceLock<Option<Arc<dyn Scratch>>>,
     /// Conflicts that were lost.
     conflicts: AtomicU64,
+    /// The database of the sessions, for procedures that follow its changes.
+    database: Arc<RwLock<WeakEngine>>,
 }
 
 impl Default for Runtime {
@@ -40,9 +43,11 @@ impl Runtime {
     pub fn new(mut procedures: Procedures) -> Self {
         let plans = Arc::new(Mutex::new(Plans::new(PLANS_MAX, PLANS_BYTES_MAX)));
         crate::procedures::add(&mut procedures, &plans);
+        let database = Arc::default();
+        crate::algorithms::add(&mut procedures, &database);
         let workers = Arc::clone(Workers::of_program());
         let (scratch, conflicts) = (OnceLock::new(), AtomicU64::new(0));
-        Self { procedures, plans, workers, scratch, conflicts }
+        Self { procedures, plans, workers, scratch, conflicts, database }
     }
 
     /// The same, with these threads for queries that only read, in place of those that all of the
@@ -89,6 +94,14 @@ impl Runtime {
         // PERF: a server makes a session for each statement.
         let scratch = |folder| Arc::new(ScratchFolder::new(folder)) as Arc<dyn Scratch>;
         self.scratch.get_or_init(|| folder.map(scratch)).clone()
+    }
+
+    /// Notes the database of a session.
+    pub(crate) fn note_database(&self, database: &Engine) {
+        // PERF: all sessions but the first find it noted.
+        if !self.database.read().is_of(database) {
+            *self.database.write() = database.downgrade();
+        }
     }
 
     /// Counts an error, if it is a conflict.

@@ -13,6 +13,7 @@ pub(crate) mod area;
 mod args;
 mod context;
 mod conversion;
+pub mod gds;
 mod list;
 mod math;
 mod misc;
@@ -147,7 +148,8 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let families: [&[Function]; 10] = [
+    let families: [&[Function]; 11] = [
+        gds::FUNCTIONS,
         conversion::FUNCTIONS,
         list::FUNCTIONS,
         math::FUNCTIONS,

@@ -31,6 +31,7 @@ pub use call::CallContext;
 pub(crate) use call::Statement;
 pub use changes::Changes;
 pub use rows::{Chunk, RowBatch, RowSource, Rows, known};
+pub use show::moment;
 
 use crate::planning::Planning;
 use crate::query_error::QueryError;

@@ -15,6 +15,10 @@ impl Backend for Engine {
         Self::folder(self)
     }
 
+    fn database(&self) -> Option<&Engine> {
+        Some(self)
+    }
+
     fn planning_version(&self) -> u64 {
         Self::planning_version(self)
     }

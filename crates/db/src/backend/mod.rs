@@ -22,11 +22,11 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use telar_engine::{Interrupt, Isolation, WriteWait};
+use telar_engine::{Engine, Interrupt, Isolation, WriteWait};
 use telar_graph::{CommitTs, Graph, Update};
 use telar_query::{At, Limits, QueryError};
 
-pub(crate) use refusal::terminated;
+pub(crate) use refusal::{query_error, terminated};
 
 /// Shortest pause between two looks for a commit: one that is on its way comes soon.
 const LOOK_MIN: Duration = Duration::from_millis(1);
@@ -44,6 +44,12 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// Folder for the temporary files of queries; without one, they need
     /// [`Limits::scratch`] to exceed their memory.
     fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    /// The database of this program that it is, or stands for, if it is one. What follows the
+    /// change stream (`algo.live`) needs it.
+    fn database(&self) -> Option<&Engine> {
         None
     }
 

@@ -5,7 +5,7 @@ use telar_graph::{PropertyKeyId, Value};
 use telar_query::{ErrorKind, QueryError, literal};
 
 /// The error of a query that the engine refused.
-pub(super) fn query_error(db: &Engine, error: &Error) -> QueryError {
+pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
     let (kind, detail) = match error {
         Error::ConstraintViolated { .. } => (ErrorKind::ConstraintViolation, "ConstraintViolation"),
         Error::StillConnected { .. } => (ErrorKind::ConstraintViolation, "DeleteConnectedNode"),

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use telar_algo::ordering::Method;
 use telar_engine::{BulkOptions, BulkStep, Column, EdgeTypeOptions, Engine, Error};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, Value};
 
@@ -34,6 +35,9 @@ pub struct ImportOptions {
     /// whole. Default: false; done in any case while snapshots or transactions are open, which a
     /// bulk load would have to wait for.
     pub transactions: bool,
+    /// Order in which vertices are made, so that their ids follow it; `None` keeps that of the
+    /// file. Default: `None`.
+    pub order: Option<Method>,
     /// How to read the file. Its `threads` are set from those above; columns are skipped if
     /// `simple`.
     pub file: EdgeListOptions,
@@ -49,6 +53,7 @@ impl Default for ImportOptions {
             threads: 0,
             batch: 0,
             transactions: false,
+            order: None,
             file: EdgeListOptions::default(),
         }
     }
@@ -119,11 +124,20 @@ pub fn import_edge_list(
     if options.simple {
         file.columns = Columns::Ignore;
     }
-    let list = EdgeList::read(path, &file, &|p: Progress| {
+    let mut list = EdgeList::read(path, &file, &|p: Progress| {
         let stage = ImportStage::Reading;
         progress(ImportProgress { stage, done: p.bytes_done, total: p.bytes_total });
     })?;
     let read_s = begun.elapsed().as_secs_f64();
+    if let Some(method) = options.order {
+        let total = list.vertex_count.into();
+        let ordering = |done| {
+            progress(ImportProgress { stage: ImportStage::Ordering, done, total });
+        };
+        ordering(0);
+        list.renumber(method, 0)?;
+        ordering(total);
+    }
     if !options.transactions && db.readers().0 == 0 {
         return bulk(db, list, options, read_s, progress);
     }

@@ -30,14 +30,21 @@ pub enum ImportStage {
     /// Parsing files; counted in bytes, of an edge list's decompressed text and of CSV files as
     /// they are.
     Reading,
+    /// Computing the order of the vertices; counted in vertices.
+    Ordering,
     /// Writing vertices; counted in vertices.
     Vertices,
-    /// Writing edges; counted in edges.
+    /// Writing edges; counted in edges. Where a database is reordered, in vertices whose edges were
+    /// read.
     Edges,
     /// Sorting edges into lists; counted in edges.
     Sorting,
     /// Writing what was loaded to the store; counted in segments.
     Storing,
+    /// Making indexes and constraints of a database that is reordered; counted in those.
+    Indexing,
+    /// Comparing a database that was reordered with its source; counted in vertices.
+    Verifying,
 }
 
 /// How far an import has come.
@@ -58,6 +65,9 @@ pub enum LoadError {
     /// The file could not be read. Nothing was written.
     #[error(transparent)]
     File(#[from] ImportError),
+    /// The order of the vertices could not be computed. Nothing was written.
+    #[error("the order of the vertices could not be computed: {0}")]
+    Order(#[from] telar_algo::control::Error),
     /// The database refused a label, an edge type or a property key. No vertex, no edge was
     /// written.
     #[error(transparent)]

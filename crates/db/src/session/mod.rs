@@ -96,6 +96,9 @@ impl Session {
     #[must_use]
     pub fn with_backend(backend: Arc<dyn Backend>, runtime: Arc<Runtime>) -> Self {
         let scratch = runtime.scratch(backend.folder());
+        if let Some(database) = backend.database() {
+            runtime.note_database(database);
+        }
         Self {
             backend,
             runtime,

@@ -289,7 +289,7 @@ impl Binder<'_> {
         Ok(Plan::from(plan::Unwind { input, slot, list }))
     }
 
-    fn call(
+    pub(super) fn call(
         &mut self,
         call: &Call,
         input: Plan,

@@ -10,6 +10,7 @@ use telar_cypher::ast::{
 use telar_cypher::suggest::closest;
 use telar_graph::Value;
 
+use super::gds;
 use super::projection::Aggregation;
 use super::scope::Kind;
 use super::types::TypeSet;
@@ -380,6 +381,14 @@ impl Binder<'_> {
             self.expect(&call.arguments[0], kinds, "InvalidArgumentType")?;
             return Ok(Expr::GraphFunction(graph, self.expressions(&call.arguments)?));
         }
+        if let "gds.util.asnode" | "gds.util.asnodes" = name.as_str() {
+            self.arity(&name, call, 1, 1, e)?;
+            let function = match name.ends_with('s') {
+                true => GraphFunction::NodesOfNumbers,
+                false => GraphFunction::NodeOfNumber,
+            };
+            return Ok(Expr::GraphFunction(function, self.expressions(&call.arguments)?));
+        }
         if let "linenumber" | "file" = name.as_str() {
             self.arity(&name, call, 0, 0, e)?;
             if self.csv.is_some() && matches!(self.aggregation, Aggregation::Collect { .. }) {
@@ -406,6 +415,14 @@ impl Binder<'_> {
             && let ExprKind::Variable(form) = &form.kind
         {
             return self.normalized(text, form);
+        }
+        if name == "gds.graph.exists" {
+            self.arity(&name, call, 1, 1, e)?;
+            return self.expression(&gds::graph_exists(call, e.span));
+        }
+        if name == "gds.graph.project" {
+            let message = "gds.graph.project() stands alone as an item of RETURN or WITH";
+            return Err(self.syntax("InvalidAggregation", message, e.span));
         }
         let Some(found) = function::lookup(&name) else {
             let near = closest(&name, function::all().iter().map(|f| f.name));

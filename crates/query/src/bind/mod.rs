@@ -18,6 +18,7 @@ mod clause;
 mod counting;
 mod database;
 mod expression;
+mod gds;
 mod group;
 mod hint;
 mod kind;

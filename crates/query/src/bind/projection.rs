@@ -13,7 +13,7 @@ use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
 use super::clause::Columns;
 use super::scope::{Kind, Scope, Variable};
 use super::types::TypeSet;
-use super::{Binder, syntax};
+use super::{Binder, gds, syntax};
 use crate::aggregate;
 use crate::batch::Slot;
 use crate::expr::Expr;
@@ -185,7 +185,11 @@ impl Binder<'_> {
     }
 
     /// The items of a projection, with those that `*` stands for.
-    fn items(&self, p: &Projection, with: bool) -> Result<Vec<(Arc<str>, ast::Expr)>, QueryError> {
+    pub(super) fn items(
+        &self,
+        p: &Projection,
+        with: bool,
+    ) -> Result<Vec<(Arc<str>, ast::Expr)>, QueryError> {
         let mut items: Vec<(Arc<str>, ast::Expr)> = Vec::new();
         if p.star {
             if self.scope.variables.is_empty() && p.items.is_empty() && !with {
@@ -238,6 +242,9 @@ impl Binder<'_> {
         with: bool,
         input: Plan,
     ) -> Result<(Plan, Columns), QueryError> {
+        if let Some(graph) = gds::graph_item(p) {
+            return self.graph_projection(graph, (p, filter, with), input);
+        }
         let items = self.items(p, with)?;
         let aggregates = items.iter().any(|(_, e)| syntax::has_aggregate(e));
         let kinds: Vec<(Kind, TypeSet)> =

@@ -470,7 +470,7 @@ impl Binder<'_> {
             "collect" => TypeSet::list_of(arguments()),
             "head" | "last" => arguments().element(),
             "tail" => TypeSet { own: TypeSet::LIST.own, ..arguments() },
-            "startnode" | "endnode" => TypeSet::NODE,
+            "startnode" | "endnode" | "gds.util.asnode" => TypeSet::NODE,
             "nodes" => TypeSet::list_of(TypeSet::NODE),
             "relationships" => TypeSet::list_of(TypeSet::RELATIONSHIP),
             "labels" | "keys" => TypeSet::list_of(TypeSet::STRING),

@@ -1,5 +1,6 @@
 //! A graph that counts what it is asked for: vertices, neighbours, values and changes.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -243,6 +244,20 @@ macro_rules! counted {
                 self.graph.for_each_run(sources, ty, dir, &mut |place, run| {
                     add(self.hits, run.len());
                     each(place, run);
+                })
+            }
+
+            fn for_each_run_of(
+                &self,
+                sources: Range<u64>,
+                ty: EdgeTypeId,
+                dir: Direction,
+                each: &mut dyn FnMut(u64, Run<'_>),
+            ) -> Result<(), ReadError> {
+                add(self.hits, (sources.end - sources.start) as usize);
+                self.graph.for_each_run_of(sources, ty, dir, &mut |source, run| {
+                    add(self.hits, run.len());
+                    each(source, run);
                 })
             }
         }

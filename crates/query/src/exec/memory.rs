@@ -44,6 +44,20 @@ impl Memory {
         self.peak.load(Ordering::Relaxed)
     }
 
+    /// Fails unless so many bytes more may be held.
+    pub(super) fn room(&self, bytes: usize, who: &str) -> Result<(), QueryError> {
+        let held = self.held.load(Ordering::Relaxed);
+        if held.saturating_add(bytes) <= self.limit {
+            return Ok(());
+        }
+        let message = format!(
+            "{who} needs about {bytes} bytes, and the statement holds {held} of the {} that it \
+             may: limits.statement_memory (Limits::memory) raises the limit",
+            self.limit
+        );
+        Err(QueryError::runtime(ErrorKind::OutOfMemory, "OutOfMemory", message))
+    }
+
     fn grow(&self, bytes: usize) -> usize {
         let held = self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         // Most queries hold the most at their end: the peak is seldom met twice.

@@ -11,6 +11,8 @@ use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
 use crate::query_error::QueryError;
 use crate::running::Entry;
+use crate::watch::{self, Limits};
+use crate::workers::SharedSnapshot;
 
 impl Statement for Exec<'_> {
     fn graph(&self) -> &dyn Graph {
@@ -23,6 +25,19 @@ impl Statement for Exec<'_> {
 
     fn check(&self) -> Result<(), QueryError> {
         self.check_now()
+    }
+
+    fn room(&self, bytes: usize, who: &str) -> Result<(), QueryError> {
+        self.memory.room(bytes, who)?;
+        Ok(watch::room(bytes)?)
+    }
+
+    fn limits(&self) -> &Limits {
+        Exec::limits(self)
+    }
+
+    fn snapshot(&self) -> Option<&dyn SharedSnapshot> {
+        self.threads.map(|threads| threads.snapshot)
     }
 
     fn procedures(&self) -> &Procedures {

@@ -107,6 +107,10 @@ pub(crate) enum GraphFunction {
     Keys,
     StartNode,
     EndNode,
+    /// `gds.util.asNode`: the node of a number.
+    NodeOfNumber,
+    /// `gds.util.asNodes`: the nodes of numbers.
+    NodesOfNumbers,
 }
 
 #[derive(Debug, Clone)]

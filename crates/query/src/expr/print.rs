@@ -325,5 +325,7 @@ fn graph_function(f: GraphFunction) -> &'static str {
         GraphFunction::Keys => "keys",
         GraphFunction::StartNode => "startNode",
         GraphFunction::EndNode => "endNode",
+        GraphFunction::NodeOfNumber => "gds.util.asNode",
+        GraphFunction::NodesOfNumbers => "gds.util.asNodes",
     }
 }

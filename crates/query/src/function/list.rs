@@ -225,15 +225,15 @@ impl Iterator for Range {
 
 /// What similarities of two vectors are computed from.
 #[derive(Default)]
-struct Sums {
-    product: f64,
-    a_squared: f64,
-    b_squared: f64,
-    distance_squared: f64,
+pub(super) struct Sums {
+    pub(super) product: f64,
+    pub(super) a_squared: f64,
+    pub(super) b_squared: f64,
+    pub(super) distance_squared: f64,
 }
 
 impl Sums {
-    fn of(function: &str, args: &[Value]) -> Result<Self, EvalError> {
+    pub(super) fn of(function: &str, args: &[Value]) -> Result<Self, EvalError> {
         let (a, b) = (args::list(function, &args[0])?, args::list(function, &args[1])?);
         if a.len() != b.len() || a.is_empty() {
             return Err(EvalError::argument_value(format!(

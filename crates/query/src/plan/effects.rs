@@ -317,6 +317,10 @@ impl Effects {
                     | GraphFunction::Type
                     | GraphFunction::StartNode
                     | GraphFunction::EndNode => {}
+                    // They look whether the nodes exist.
+                    GraphFunction::NodeOfNumber | GraphFunction::NodesOfNumbers => {
+                        reads.labels.add(None, None);
+                    }
                 }
             }
             Expr::MapProjection(m) if m.all => {
@@ -373,7 +377,8 @@ pub(crate) fn may_be_object(e: &Expr) -> bool {
         | Expr::HasLabels(..)
         | Expr::Quantifier(..) => false,
         Expr::GraphFunction(function, _) => {
-            matches!(function, GraphFunction::StartNode | GraphFunction::EndNode)
+            use GraphFunction::{EndNode, NodeOfNumber, NodesOfNumbers, StartNode};
+            matches!(function, StartNode | EndNode | NodeOfNumber | NodesOfNumbers)
         }
         Expr::Map(entries) => entries.iter().any(|(_, e)| may_be_object(e)),
         Expr::Binary(_, a, b) => may_be_object(a) || may_be_object(b),

@@ -12,6 +12,8 @@ use crate::exec::Exec;
 use crate::host::Host;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Progress};
+use crate::watch::Limits;
+use crate::workers::SharedSnapshot;
 
 /// The running statement, as procedures see it: [`Exec`] without its lifetime
 /// (`exec/statement.rs`).
@@ -19,6 +21,9 @@ pub(crate) trait Statement {
     fn graph(&self) -> &dyn Graph;
     fn update(&mut self) -> Result<&mut dyn Update, QueryError>;
     fn check(&self) -> Result<(), QueryError>;
+    fn room(&self, bytes: usize, who: &str) -> Result<(), QueryError>;
+    fn limits(&self) -> &Limits;
+    fn snapshot(&self) -> Option<&dyn SharedSnapshot>;
     fn procedures(&self) -> &Procedures;
     fn host(&self) -> Option<&dyn Host>;
     fn entry(&self) -> Option<Arc<Entry>>;
@@ -87,11 +92,43 @@ impl CallContext<'_> {
         self.statement.check()
     }
 
+    /// Fails unless the statement and the server have room for so many bytes more; `who` is named
+    /// in the error. Asked before much is allocated. The bytes count once the rows hold them
+    /// ([`RowSource::bytes`](super::RowSource::bytes)).
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](ErrorKind::OutOfMemory), with the bytes and the setting that bounds them.
+    pub fn room(&self, bytes: usize, who: &str) -> Result<(), QueryError> {
+        self.statement.room(bytes, who)
+    }
+
+    /// Limits of the statement. [`Limits::check`] can be asked on every thread that works for it.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        self.statement.limits()
+    }
+
+    /// The graph for several threads, if the statement only reads, and no other thread works for it
+    /// already. It shows what [`graph`](Self::graph) does.
+    #[must_use]
+    pub fn snapshot(&self) -> Option<&dyn SharedSnapshot> {
+        self.statement.snapshot()
+    }
+
     /// Says how much of the work is done, for `statusDetails` of `SHOW TRANSACTIONS`. *Cost*: a
     /// look through what runs; some times per second are enough.
     pub fn progress(&self, done: u64, total: u64) {
-        if let Some(entry) = self.transaction() {
-            entry.set_progress(Progress { done, total });
+        self.progress_of_threads()(done, total);
+    }
+
+    /// The same for the threads that work for the statement. *Cost*: a look through what runs, and
+    /// then a lock for each call of what it returns.
+    pub fn progress_of_threads(&self) -> impl Fn(u64, u64) + Send + Sync + use<> {
+        let entry = self.transaction();
+        move |done, total| {
+            if let Some(entry) = &entry {
+                entry.set_progress(Progress { done, total });
+            }
         }
     }
 

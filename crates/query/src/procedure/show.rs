@@ -1,5 +1,7 @@
 //! The rows of `SHOW` and `TERMINATE`, in the columns of Neo4j 5.
 
+mod graph_functions;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -345,40 +347,9 @@ pub(crate) fn procedures() -> Shown {
 
 /// True of procedures that can be called on `system`: those of Neo4j, but for a few.
 fn works_on_system(name: &str) -> bool {
-    let own = ["telar.", "apoc.", "db.create", "tx.setMetaData"];
+    let own = ["telar.", "algo.", "apoc.", "gds.", "db.create", "tx.setMetaData"];
     !own.iter().any(|prefix| name.starts_with(prefix))
 }
-
-/// Functions that ask the graph or `LOAD CSV`: the table of functions has only those on values.
-const GRAPH_FUNCTIONS: [(&str, &str, &str, &str); 12] = [
-    (
-        "apoc.any.property",
-        "Scalar",
-        "(thing :: NODE | RELATIONSHIP | MAP, key :: STRING) :: ANY",
-        "The property of this name.",
-    ),
-    ("elementId", "Scalar", "(input :: NODE | RELATIONSHIP) :: STRING", "An identity as text."),
-    ("endNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship ends."),
-    ("exists", "Predicate", "(input :: PATTERN) :: BOOLEAN", "Whether a pattern matches."),
-    ("file", "LOAD CSV", "() :: STRING", "The path of the file that the row was read from."),
-    ("id", "Scalar", "(input :: NODE | RELATIONSHIP) :: INTEGER", "An identity as a number."),
-    (
-        "keys",
-        "List",
-        "(input :: NODE | RELATIONSHIP | MAP) :: LIST<STRING>",
-        "Names of properties.",
-    ),
-    ("labels", "List", "(input :: NODE) :: LIST<STRING>", "The labels of a node."),
-    ("linenumber", "LOAD CSV", "() :: INTEGER", "The line of the file that the row begins at."),
-    (
-        "properties",
-        "Scalar",
-        "(input :: NODE | RELATIONSHIP | MAP) :: MAP",
-        "All properties as a map.",
-    ),
-    ("startNode", "Scalar", "(input :: RELATIONSHIP) :: NODE", "Where a relationship begins."),
-    ("type", "Scalar", "(input :: RELATIONSHIP) :: STRING", "The type of a relationship."),
-];
 
 /// `SHOW FUNCTIONS`
 pub(crate) fn functions(built_in: Option<bool>) -> Shown {
@@ -418,15 +389,17 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
             ]);
             row
         };
-        let scalar =
-            function::all().iter().filter(|f| GRAPH_FUNCTIONS.iter().all(|g| g.0 != f.name));
+        let scalar = function::all()
+            .iter()
+            .filter(|f| graph_functions::FUNCTIONS.iter().all(|g| g.0 != f.name));
         let scalar = scalar.map(|f| row(f.name, f.category, f.description, f.signature, false));
         let aggregates = aggregate::all().iter();
         let aggregates =
             aggregates.map(|f| row(f.name, "Aggregating", f.description, f.signature, true));
-        let graph = GRAPH_FUNCTIONS.iter().map(|(name, category, signature, description)| {
-            row(name, category, description, &format!("{name}{signature}"), false)
-        });
+        let graph =
+            graph_functions::FUNCTIONS.iter().map(|(name, category, signature, description)| {
+                row(name, category, description, &format!("{name}{signature}"), false)
+            });
         let mut rows: Rows = scalar.chain(aggregates).chain(graph).collect();
         rows.sort_by_key(|row| match &row[0] {
             Value::String(name) => name.to_lowercase(),
@@ -620,7 +593,8 @@ pub(crate) fn roles(populated: bool, with_users: bool) -> Shown {
     Shown::new("Roles.", Vec::new(), columns, run)
 }
 
-fn moment(moment: Moment) -> Value {
+/// A moment as a date and time of UTC.
+pub fn moment(moment: Moment) -> Value {
     let utc = UtcOffset::default();
     DateTime::from_epoch(moment.seconds, moment.nanos.into(), utc).ok().into()
 }

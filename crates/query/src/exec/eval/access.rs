@@ -213,6 +213,17 @@ pub(crate) fn graph_column(
 ) -> Result<Option<Column>, QueryError> {
     let graph = cx.graph();
     let mut values = Vec::with_capacity(objects.len());
+    if function == GraphFunction::NodeOfNumber {
+        let Column::Ints(numbers) = objects else { return Ok(None) };
+        let number = |at| numbers.get(at).and_then(|number: i64| u64::try_from(number).ok());
+        let vertices: Vec<VertexId> = (0..objects.len())
+            .map(|at| VertexId::from_raw(number(at).unwrap_or(u64::MAX)))
+            .collect();
+        let mut exist = Vec::with_capacity(vertices.len());
+        graph.vertices_exist(&vertices, &mut exist)?;
+        let node = |(vertex, exists)| if exists { Value::Vertex(vertex) } else { Value::Null };
+        return Ok(Some(Column::of(vertices.into_iter().zip(exist).map(node).collect())));
+    }
     match (function, objects.vertices(), objects.edges()) {
         (GraphFunction::Labels, Some(vertices), _) => {
             cx.check_vertices(vertices)?;
@@ -303,6 +314,24 @@ pub(crate) fn graph_function(
         (GraphFunction::StartNode, _) => refuse("startNode()", "a relationship"),
         (GraphFunction::EndNode, Value::Edge(edge)) => Ok(Value::Vertex(edge.dst)),
         (GraphFunction::EndNode, _) => refuse("endNode()", "a relationship"),
+        (GraphFunction::NodeOfNumber, Value::Int(number)) => {
+            let vertex = VertexId::from_raw(u64::try_from(*number).unwrap_or(u64::MAX));
+            let mut exists = Vec::with_capacity(1);
+            cx.graph().vertices_exist(&[vertex], &mut exists)?;
+            Ok(if exists == [true] { Value::Vertex(vertex) } else { Value::Null })
+        }
+        (GraphFunction::NodeOfNumber, _) => refuse("gds.util.asNode()", "the number of a node"),
+        (GraphFunction::NodesOfNumbers, Value::List(numbers)) => {
+            let numbers = Column::of(numbers.to_vec());
+            match graph_column(GraphFunction::NodeOfNumber, &numbers, cx)? {
+                Some(nodes) => Ok(Value::list((0..nodes.len()).map(|at| nodes.get(at)))),
+                None if numbers.is_empty() => Ok(object.clone()),
+                None => refuse("gds.util.asNodes()", "a list of the numbers of nodes"),
+            }
+        }
+        (GraphFunction::NodesOfNumbers, _) => {
+            refuse("gds.util.asNodes()", "a list of the numbers of nodes")
+        }
     }
 }
 
